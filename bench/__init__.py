@@ -1,0 +1,1 @@
+"""bench: problem sets, reference solvers, verification; `python -m bench`."""

@@ -1,0 +1,1 @@
+"""models: published learning problems written as cone programs."""

@@ -1,0 +1,110 @@
+"""Quadratic programs as the caller states them, checked on construction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from socp.checks import ProgramError, as_csc, as_vector, check_finite, check_no_nan
+from socp.program import as_hessian
+
+
+class QuadraticProgram:
+    r"""A convex quadratic program with two-sided rows and bounds.
+
+    .. math::
+        \min_x \tfrac12 x^\top P x + q^\top x + \mathrm{offset} \quad
+        \text{subject to } l \le A x \le u,\; lb \le x \le ub
+
+    Parameters
+    ----------
+    P : matrix, shape (n, n), or `LowRank`, or None
+        Symmetric positive semidefinite; None is zero.
+    q : array_like, shape (n,)
+        The linear objective.
+    A : matrix, shape (m, n), optional
+        The rows.
+    l, u : array_like, shape (m,), or float, optional
+        Their sides; ``-inf`` and ``+inf`` (and None) are no side, equal sides an equality.
+    lb, ub : array_like, shape (n,), or float, optional
+        Bounds of the variables, likewise; equal bounds fix a variable.
+    offset : float, default 0
+        A constant of the objective.
+
+    Raises
+    ------
+    ProgramError
+        A shape or value does not fit, or a lower side is above its upper side; the message names it.
+
+    Examples
+    --------
+    >>> QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0)
+    QuadraticProgram(n=1, m=0)
+    """
+
+    def __init__(
+        self,
+        P: Any,
+        q: Any,
+        A: Any = None,
+        l: Any = None,
+        u: Any = None,
+        lb: Any = None,
+        ub: Any = None,
+        offset: float = 0.0,
+    ) -> None:
+        self.q = as_vector("q", q)
+        check_finite("q", self.q)
+        n = self.q.size
+        self.P = as_hessian("P", P, n, "q")
+        if A is None and (l is not None or u is not None):
+            raise ProgramError("l and u are the sides of the rows of A, but A is missing")
+        self.A = as_csc("A", np.zeros((0, n)) if A is None else A, (None, n), f" ({n} variables in q)")
+        m = self.A.shape[0]
+        self.l = _side("l", l, m, -np.inf, " (the rows of A)")
+        self.u = _side("u", u, m, np.inf, " (the rows of A)")
+        self.lb = _side("lb", lb, n, -np.inf, f" ({n} variables in q)")
+        self.ub = _side("ub", ub, n, np.inf, f" ({n} variables in q)")
+        _check_order("l", self.l, "u", self.u)
+        _check_order("lb", self.lb, "ub", self.ub)
+        self.offset = float(offset)
+        if not np.isfinite(self.offset):
+            raise ProgramError(f"offset must be finite, but {self.offset} came")
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return self.q.size
+
+    @property
+    def m(self) -> int:
+        """The number of rows."""
+        return self.l.size
+
+    def __repr__(self) -> str:
+        return f"QuadraticProgram(n={self.n}, m={self.m})"
+
+
+def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarray:
+    if value is None:
+        return np.full(size, absent)
+    if np.ndim(value) == 0:
+        value = np.full(size, float(value))
+    side = as_vector(name, value, size, why)
+    check_no_nan(name, side)
+    bad = side == -absent
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise ProgramError(f"{name}[{i}] is {side[i]}: that side can never hold")
+    return side
+
+
+def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:
+    bad = lower > upper
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise ProgramError(
+            f"{lower_name} must be at most {upper_name}, but {lower_name}[{i}] = {lower[i]:g} > "
+            f"{upper_name}[{i}] = {upper[i]:g}" + (f" ({int(bad.sum())} such entries)" if bad.sum() > 1 else "")
+        )

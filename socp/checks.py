@@ -1,0 +1,127 @@
+"""The checks at the door: bad input is refused before any work, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+class ProgramError(ValueError):
+    """A program or a setting that cannot be accepted; the message names it."""
+
+
+def as_vector(name: str, value: Any, size: int | None = None, why: str = "") -> np.ndarray:
+    """`value` as a new contiguous float64 vector, of length `size` when that is given."""
+    if sp.issparse(value):
+        value = value.toarray()
+    vector = _as_float(name, value)
+    if vector.ndim == 2 and 1 in vector.shape or vector.ndim == 0 and size == 1:
+        vector = vector.ravel()
+    if vector.ndim != 1:
+        raise ProgramError(f"{name} must be a vector, but an array of shape {vector.shape} came")
+    if size is not None and vector.size != size:
+        raise ProgramError(f"{name} must have {size} entries{why}, but {vector.size} came")
+    return vector
+
+
+def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> np.ndarray:
+    """`value` as a new C-contiguous float64 matrix of finite entries."""
+    matrix = _as_float(name, value.toarray() if sp.issparse(value) else value)
+    if matrix.ndim != 2:
+        raise ProgramError(f"{name} must be a matrix, but an array of shape {matrix.shape} came")
+    _check_shape(name, matrix.shape, shape, why)
+    check_finite(name, matrix)
+    return matrix
+
+
+def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
+    """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
+    if sp.issparse(value):
+        if value.dtype.kind not in "fiub":
+            raise ProgramError(f"{name} must be real, but its entries are of type {value.dtype}")
+        # a copy always: what the caller does to his matrix later must not reach us
+        matrix = sp.csc_array(value, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+    else:
+        dense = _as_float(name, value)
+        if dense.ndim == 1:
+            dense = dense.reshape(1, -1)
+        if dense.ndim != 2:
+            raise ProgramError(f"{name} must be a matrix, but an array of shape {dense.shape} came")
+        matrix = sp.csc_array(dense)
+    _check_shape(name, matrix.shape, shape, why)
+    if matrix.data.size and not np.isfinite(matrix.data).all():
+        k = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
+        j = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
+        raise ProgramError(f"{name} must be finite, but {name}[{matrix.indices[k]}, {j}] is {matrix.data[k]}")
+    matrix.indices = matrix.indices.astype(np.int64)
+    matrix.indptr = matrix.indptr.astype(np.int64)
+    return matrix
+
+
+def check_finite(name: str, array: np.ndarray) -> None:
+    """Refuse NaN and infinity, naming the first entry."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        index = ", ".join(map(str, where))
+        raise ProgramError(f"{name} must be finite, but {name}[{index}] is {array[where]}")
+
+
+def check_no_nan(name: str, array: np.ndarray) -> None:
+    """Refuse NaN, naming the first entry."""
+    bad = np.isnan(array)
+    if bad.any():
+        raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")
+
+
+def check_symmetric(name: str, P: sp.csc_array | np.ndarray, tol: float = 1e-10) -> None:
+    """Refuse a matrix whose asymmetry is above `tol` relative to its largest entry."""
+    if P.shape[0] == 0:
+        return
+    if sp.issparse(P):
+        if P.nnz == 0:
+            return
+        difference = abs(P - P.T)
+        worst = float(difference.max()) if difference.nnz else 0.0
+        size = float(abs(P.data).max())
+        where = np.unravel_index(int(difference.tocoo().data.argmax()), (1, max(difference.nnz, 1)))[1] if worst else 0
+        coo = difference.tocoo()
+        i, j = (int(coo.row[where]), int(coo.col[where])) if worst else (0, 0)
+    else:
+        dense = np.abs(P - P.T)
+        i, j = (int(k) for k in np.unravel_index(int(dense.argmax()), dense.shape))
+        worst, size = float(dense[i, j]), float(np.abs(P).max())
+    if worst > tol * size:
+        hint = ""
+        if _is_triangular(P):
+            hint = "; it is triangular: give the full matrix, for instance T + T.T - diag(T)"
+        raise ProgramError(
+            f"{name} must be symmetric, but {name}[{i}, {j}] and {name}[{j}, {i}] differ by {worst:g} "
+            f"(largest entry {size:g}){hint}"
+        )
+
+
+def _is_triangular(P: Any) -> bool:
+    if sp.issparse(P):
+        coo = P.tocoo()
+        return bool((coo.row <= coo.col).all() or (coo.row >= coo.col).all())
+    return bool((np.triu(P, 1) == 0).all() or (np.tril(P, -1) == 0).all())
+
+
+def _as_float(name: str, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind == "c":
+        raise ProgramError(f"{name} must be real, but its entries are complex")
+    try:
+        return np.array(array, dtype=np.float64, order="C", copy=True)
+    except (TypeError, ValueError):
+        raise ProgramError(f"{name} must be an array of numbers, but {type(value).__name__} came") from None
+
+
+def _check_shape(name: str, came: tuple[int, ...], expected: tuple[int | None, int | None], why: str) -> None:
+    if any(e is not None and e != c for e, c in zip(expected, came)):
+        shape = ", ".join("any" if e is None else str(e) for e in expected)
+        raise ProgramError(f"{name} must have shape ({shape}){why}, but {came} came")

@@ -1,0 +1,76 @@
+"""The one decorator of every compiled kernel.
+
+A kernel is compiled by numba at its first call, without the GIL, and cached on disk.  Two traps of
+numba's cache are closed here:
+
+* its key sees only the text of the function's own file, so that a change in a callee in another
+  file would run stale machine code (numba#8851).  Here the stamp of a kernel covers the text of
+  its file and the stamps of all kernels which that file has imported.
+* where no cache folder can be written, numba raises at import (librosa#1156).  Here the kernel is
+  compiled without a cache, and the log says so once.
+
+Environment: ``CENTRALPATH_NO_CACHE=1`` switches the cache off; numba's own ``NUMBA_DISABLE_JIT=1``
+runs the same kernels as plain Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+logger = logging.getLogger("socp")
+
+_stamps: dict[int, str] = {}  # id of a kernel's dispatcher -> stamp
+_kernels: list[Any] = []
+
+
+def kernel(py_func: Callable[..., Any]) -> Any:
+    """Compile `py_func` at its first call: no GIL, cached on disk, no fast-math."""
+    want_cache = os.environ.get("CENTRALPATH_NO_CACHE", "0") in ("", "0")
+    try:
+        compiled = numba.njit(nogil=True, cache=want_cache)(py_func)
+    except RuntimeError as error:  # numba: "cannot cache function ...: no locator available"
+        _say_once(f"no folder for compiled kernels can be written, they are compiled anew in each process ({error})")
+        want_cache = False
+        compiled = numba.njit(nogil=True)(py_func)
+    stamp = _stamp(py_func)
+    _stamps[id(compiled)] = stamp
+    _kernels.append(compiled)
+    if want_cache and hasattr(compiled, "_cache"):
+        cache_file = getattr(compiled._cache, "_cache_file", None)
+        if cache_file is not None and hasattr(cache_file, "_source_stamp"):
+            cache_file._source_stamp = stamp
+    return compiled
+
+
+def kernels() -> list[Any]:
+    """All kernels that are defined so far, for tests that count compiled signatures."""
+    return list(_kernels)
+
+
+def _stamp(py_func: Callable[..., Any]) -> str:
+    imported = {_stamps[id(g)] for g in py_func.__globals__.values() if id(g) in _stamps}
+    digest = hashlib.sha256(_file_text(py_func.__code__.co_filename))
+    for stamp in sorted(imported):
+        digest.update(stamp.encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _file_text(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return path.encode()
+
+
+@functools.cache
+def _say_once(message: str) -> None:
+    logger.warning(message)

@@ -1,0 +1,56 @@
+"""A positive semidefinite matrix given as diagonal plus low rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .checks import as_dense, as_vector, check_finite
+from .checks import ProgramError
+
+
+class LowRank:
+    r"""The matrix :math:`P = F F^\top + \mathrm{diag}(d)`, never formed.
+
+    Parameters
+    ----------
+    F : array_like, shape (n, k)
+        The factor, k usually far below n.
+    d : array_like, shape (n,), or float, default 0
+        The diagonal part, each entry nonnegative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> P = LowRank(np.array([[1.0], [2.0]]), 0.5)
+    >>> P.toarray()
+    array([[1.5, 2. ],
+           [2. , 4.5]])
+    """
+
+    def __init__(self, F: Any, d: Any = 0.0) -> None:
+        self.F = as_dense("F", F)
+        n = self.F.shape[0]
+        self.d = np.full(n, float(d)) if np.ndim(d) == 0 else as_vector("d", d, n)
+        check_finite("d", self.d)
+        if n and self.d.min() < 0:
+            raise ProgramError(f"d must be nonnegative, but d[{int(self.d.argmin())}] = {self.d.min():g}")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n = self.F.shape[0]
+        return n, n
+
+    def __matmul__(self, x: np.ndarray) -> np.ndarray:
+        return self.F @ (self.F.T @ x) + (self.d * x.T).T
+
+    def diagonal(self) -> np.ndarray:
+        return np.einsum("ij,ij->i", self.F, self.F) + self.d
+
+    def toarray(self) -> np.ndarray:
+        return self.F @ self.F.T + np.diag(self.d)
+
+    def __repr__(self) -> str:
+        n, k = self.F.shape
+        return f"LowRank(n={n}, rank={k})"
