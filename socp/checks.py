@@ -17,7 +17,7 @@ def as_vector(name: str, value: Any, size: int | None = None, why: str = "") -> 
     if sp.issparse(value):
         value = value.toarray()
     vector = _as_float(name, value)
-    if vector.ndim == 2 and 1 in vector.shape or vector.ndim == 0 and size == 1:
+    if (vector.ndim == 2 and 1 in vector.shape) or (vector.ndim == 0 and size == 1):
         vector = vector.ravel()
     if vector.ndim != 1:
         raise ProgramError(f"{name} must be a vector, but an array of shape {vector.shape} came")

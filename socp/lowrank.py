@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import as_dense, as_vector, check_finite
-from .checks import ProgramError
+from .checks import ProgramError, as_dense, as_vector, check_finite
 
 
 class LowRank:
