@@ -51,6 +51,11 @@ class StandardForm:
         self._read(program)
         self._scale()
 
+    def refresh_vectors(self, program: ConeProgram) -> None:
+        """New vectors c, b, h only."""
+        self.raw_c, self.raw_g = program.c, np.concatenate([program.b, program.h[self.rows]])
+        self._scale_vectors()
+
     def _stack(self, program: ConeProgram) -> None:
         """The pattern of M = [A; G] with sorted indices, and for each entry its place in (A.data, G.data)."""
         place = np.full(program.m, -1, dtype=np.int64)
@@ -106,10 +111,13 @@ class StandardForm:
 
     def _scale(self) -> None:
         self.P = self.raw_P.scaled(self.D, self.factor)
-        self.c = self.factor * self.D * self.raw_c
-        self.g = self.E * self.raw_g
         self.M_data = np.empty_like(self.raw_M)
         scale(self.M_indptr, self.M_indices, self.raw_M, self.E, self.D, 1.0, self.M_data)
+        self._scale_vectors()
+
+    def _scale_vectors(self) -> None:
+        self.c = self.factor * self.D * self.raw_c
+        self.g = self.E * self.raw_g
 
     def rows_of_M(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """M by rows: indptr, column indices, and the place of each entry in M_data."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import lapack
 
+from .checks import ProgramError
+from .ldl import LDL
 from .lowrank import LowRank
 from .sparse import multiply_symmetric, scale, scaled_norms
 
@@ -21,6 +24,7 @@ class SparseHessian:
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> None:
         self.indptr, self.indices, self.data = indptr, indices, data
         self.is_zero = data.size == 0
+        self.entries = data.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
@@ -53,6 +57,7 @@ class DenseHessian:
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
+        self.entries = array.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
@@ -82,6 +87,7 @@ class LowRankHessian:
 
     def __init__(self, F: np.ndarray, d: np.ndarray) -> None:
         self.F, self.d = F, d
+        self.entries = F.size + d.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := F (F'x) + d x."""
@@ -114,3 +120,39 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
     if isinstance(P, np.ndarray):
         return DenseHessian(P)
     return SparseHessian(P.indptr, P.indices, P.data)
+
+
+def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
+    """Refuse an equilibrated P (entries near one) that is not positive semidefinite: P + tol I has no LDL' with D > 0.
+
+    A `LowRankHessian` is semidefinite by construction.
+    """
+    if isinstance(P, DenseHessian):
+        n = P.array.shape[0]
+        _, info = lapack.dpotrf(P.array + tol * np.eye(n), lower=1, overwrite_a=1)
+        column = info - 1
+    elif isinstance(P, SparseHessian) and not P.is_zero:
+        n = P.indptr.size - 1
+        column = _first_bad_pivot(n, *P.upper(), tol)
+    else:
+        return
+    if column >= 0:
+        raise ProgramError(
+            f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
+        )
+
+
+def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, tol: float) -> int:
+    """The variable at which the LDL' of P + tol I meets a pivot that is not positive, or -1."""
+    if (np.diff(indptr) <= 1).all():
+        # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
+        columns = np.repeat(np.arange(n), np.diff(indptr))
+        bad = (indices != columns) | (data < -tol)
+        return int(columns[bad][0]) if bad.any() else -1
+    upper = sp.csc_array((data, indices, indptr), shape=(n, n)) + sp.diags_array(np.full(n, tol), format="csc")
+    upper.sort_indices()
+    ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
+    if ldl.factor(upper.data, 0.0, 1.0) == 0:
+        return -1
+    bad = np.flatnonzero(ldl.d == 1.0)
+    return int(ldl.perm[bad[0]]) if bad.size else 0
