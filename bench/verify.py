@@ -82,11 +82,16 @@ def verify(program: Program, x: Any, y: Any, z: Any) -> Verification:
         What was asked.
     x, y, z : array_like or None
         The answer in the signs of the project; for a quadratic program z is ``z_bounds``, one entry a
-        variable.  None, NaN or a wrong length make infinite residuals, not errors.
+        variable.  None and NaN make infinite residuals.
 
     Returns
     -------
     Verification
+
+    Raises
+    ------
+    ProgramError
+        A part has a wrong length.
 
     Examples
     --------
@@ -128,7 +133,10 @@ def _second_order_distance(v: np.ndarray) -> float:
     The best u' shrinks every entry of u by d towards zero; phi(d) = ||u'|| - t - d is convex and
     decreasing, so that Newton's method from d = 0 rises to its root.
     """
-    t, u = float(v[0]), np.abs(v[1:])
+    size = float(np.abs(v).max())
+    if size == 0.0:
+        return 0.0
+    t, u = float(v[0]) / size, np.abs(v[1:]) / size
     distance = 0.0
     for _ in range(100):
         shrunk = np.maximum(u - distance, 0.0)
@@ -140,11 +148,11 @@ def _second_order_distance(v: np.ndarray) -> float:
         before, distance = distance, distance + excess / slope
         if distance == before:
             break
-    return distance
+    return size * distance
 
 
 def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> Verification:
-    x, y, z = _vector(x, program.n), _vector(y, program.p), _vector(z, program.m)
+    x, y, z = _vector("x", x, program.n), _vector("y", y, program.p), _vector("z", z, program.m)
     A, G, b, c, P = program.A, program.G, program.b, program.c, program.P
     holds = np.isposinf(program.h)  # rows that always hold: no slack to measure, and no multiplier allowed
     h = np.where(holds, 0.0, program.h)
@@ -162,11 +170,11 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
-        primal=_norm(Ax - b) / primal_scale,
-        primal_cone=cone_distance(h - Gx, program.cones) / primal_scale,
-        dual=_norm(Px + c + rows) / dual_scale,
-        dual_cone=dual_violation / dual_scale,
-        gap=_relative_gap(objective, dual_objective),
+        primal=_relative(_norm(Ax - b), primal_scale),
+        primal_cone=_relative(cone_distance(h - Gx, program.cones), primal_scale),
+        dual=_relative(_norm(Px + c + rows), dual_scale),
+        dual_cone=_relative(dual_violation, dual_scale),
+        gap=_relative(abs(objective - dual_objective), 1.0 + max(abs(objective), abs(dual_objective))),
         primal_infeasible=_certificate_error(
             slope=float(b @ y) + float(h @ z_finite),
             slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
@@ -185,7 +193,7 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
 
 
 def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: Any) -> Verification:
-    x, y, z = _vector(x, program.n), _vector(y, program.m), _vector(z, program.n)
+    x, y, z = _vector("x", x, program.n), _vector("y", y, program.m), _vector("z", z, program.n)
     A, q, P = program.A, program.q, program.P
     l, u, lb, ub = program.l, program.u, program.lb, program.ub
 
@@ -206,11 +214,11 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
-        primal=_outside(Ax, l, u) / primal_scale,
-        primal_cone=_outside(x, lb, ub) / primal_scale,
-        dual=_norm(Px + q + rows) / dual_scale,
-        dual_cone=dual_violation / dual_scale,
-        gap=_relative_gap(objective, dual_objective),
+        primal=_relative(_outside(Ax, l, u), primal_scale),
+        primal_cone=_relative(_outside(x, lb, ub), primal_scale),
+        dual=_relative(_norm(Px + q + rows), dual_scale),
+        dual_cone=_relative(dual_violation, dual_scale),
+        gap=_relative(abs(objective - dual_objective), 1.0 + max(abs(objective), abs(dual_objective))),
         primal_infeasible=_certificate_error(
             slope=row_support + bound_support,
             slope_terms=row_terms + bound_terms,
@@ -244,12 +252,13 @@ def _certificate_error(
     absolute = max(residual, violation) / -slope
     backward = max(_ratio(residual, residual_terms), _ratio(violation, size))
     rounding = float(np.finfo(float).eps) * slope_terms / -slope
-    return max(absolute, backward, rounding)
+    return max(_relative(error, 1.0) for error in (absolute, backward, rounding))
 
 
-def _relative_gap(objective: float, dual_objective: float) -> float:
-    gap = abs(objective - dual_objective) / (1.0 + max(abs(objective), abs(dual_objective)))
-    return gap if np.isfinite(gap) else np.inf
+def _relative(part: float, scale: float) -> float:
+    """part / scale; infinite, never NaN, when one of them is not a number."""
+    ratio = part / scale
+    return np.inf if np.isnan(ratio) else ratio
 
 
 def _support(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
@@ -299,7 +308,11 @@ def _norm(v: np.ndarray) -> float:
     return np.inf if np.isnan(norm) else norm
 
 
-def _vector(value: Any, size: int) -> np.ndarray:
-    """`value` as a vector; NaN throughout when it is missing or of another length."""
-    vector = np.full(0 if value is None else 1, np.nan) if value is None else np.asarray(value, dtype=float).ravel()
-    return vector if vector.size == size else np.full(size, np.nan)
+def _vector(name: str, value: Any, size: int) -> np.ndarray:
+    """`value` as a vector; NaN throughout when it is missing."""
+    if value is None:
+        return np.full(size, np.nan)
+    vector = np.asarray(value, dtype=float).ravel()
+    if vector.size != size:
+        raise socp.ProgramError(f"{name} must have {size} entries, but {vector.size} came")
+    return vector
