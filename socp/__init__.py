@@ -3,6 +3,22 @@
 from .checks import ProgramError
 from .lowrank import LowRank
 from .program import ConeProgram, NonNeg, SecondOrder
+from .settings import Settings
+from .solution import Solution
+from .solver import Iterate, Solver, iterates, solve
 from .status import Status
 
-__all__ = ["ConeProgram", "LowRank", "NonNeg", "ProgramError", "SecondOrder", "Status"]
+__all__ = [
+    "ConeProgram",
+    "Iterate",
+    "LowRank",
+    "NonNeg",
+    "ProgramError",
+    "SecondOrder",
+    "Settings",
+    "Solution",
+    "Solver",
+    "Status",
+    "iterates",
+    "solve",
+]

@@ -1,0 +1,158 @@
+"""The quadratic term P of the objective, in the forms in which it comes: sparse, dense, diagonal plus low rank.
+
+Each form answers the same few questions: P x, the norms of its scaled columns, itself scaled to
+factor D P D, and its upper triangle for a sparse KKT matrix.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack
+
+from .checks import ProgramError
+from .ldl import LDL
+from .lowrank import LowRank
+from .sparse import multiply_symmetric, scale, scaled_norms
+
+
+class SparseHessian:
+    """P as the full symmetric CSC matrix (no entries when the objective is linear)."""
+
+    kind = "sparse"
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> None:
+        self.indptr, self.indices, self.data = indptr, indices, data
+        self.is_zero = data.size == 0
+        self.entries = data.size
+
+    def product(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out := P x."""
+        multiply_symmetric(self.indptr, self.indices, self.data, x, out)
+
+    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
+        """norms_j := max(norms_j, the infinity norm of column j of D P D)."""
+        scaled_norms(self.indptr, self.indices, self.data, D, D, norms, norms)
+
+    def scaled(self, D: np.ndarray, factor: float) -> SparseHessian:
+        """factor D P D."""
+        data = np.empty_like(self.data)
+        scale(self.indptr, self.indices, self.data, D, D, factor, data)
+        return SparseHessian(self.indptr, self.indices, data)
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The upper triangle in CSC; the diagonal only where P has it."""
+        columns = np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
+        keep = self.indices <= columns
+        indptr = np.zeros_like(self.indptr)
+        np.cumsum(np.bincount(columns[keep], minlength=self.indptr.size - 1), out=indptr[1:])
+        return indptr, self.indices[keep], self.data[keep]
+
+
+class DenseHessian:
+    """P as a full array."""
+
+    kind = "dense"
+    is_zero = False
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.entries = array.size
+
+    def product(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out := P x."""
+        np.dot(self.array, x, out=out)
+
+    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
+        """norms_j := max(norms_j, the infinity norm of column j of D P D)."""
+        np.maximum(norms, D * (np.abs(self.array) * D).max(axis=1), out=norms)
+
+    def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
+        """factor D P D."""
+        return DenseHessian(self.array * (factor * D)[:, None] * D)
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The upper triangle in CSC."""
+        n = self.array.shape[0]
+        counts = np.arange(n + 1, dtype=np.int64)
+        rows, columns = np.tril_indices(n)
+        return np.cumsum(counts), columns.astype(np.int64), np.ascontiguousarray(self.array[rows, columns])
+
+
+class LowRankHessian:
+    """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
+
+    kind = "lowrank"
+    is_zero = False
+
+    def __init__(self, F: np.ndarray, d: np.ndarray) -> None:
+        self.F, self.d = F, d
+        self.entries = F.size + d.size
+
+    def product(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out := F (F'x) + d x."""
+        np.dot(self.F, x @ self.F, out=out)
+        out += self.d * x
+
+    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
+        """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
+        diagonal = np.einsum("ij,ij->i", self.F, self.F) + self.d
+        np.maximum(norms, D * D * diagonal, out=norms)
+
+    def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
+        """factor D P D."""
+        return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The upper triangle of the product, in CSC."""
+        return DenseHessian(self.F @ self.F.T + np.diag(self.d)).upper()
+
+
+Hessian = SparseHessian | DenseHessian | LowRankHessian
+
+
+def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessian:
+    """The form that fits what a checked program holds."""
+    if P is None:
+        return SparseHessian(np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+    if isinstance(P, LowRank):
+        return LowRankHessian(P.F, P.d)
+    if isinstance(P, np.ndarray):
+        return DenseHessian(P)
+    return SparseHessian(P.indptr, P.indices, P.data)
+
+
+def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
+    """Refuse an equilibrated P (entries near one) that is not positive semidefinite: P + tol I has no LDL' with D > 0.
+
+    A `LowRankHessian` is semidefinite by construction.
+    """
+    if isinstance(P, DenseHessian):
+        n = P.array.shape[0]
+        _, info = lapack.dpotrf(P.array + tol * np.eye(n), lower=1, overwrite_a=1)
+        column = info - 1
+    elif isinstance(P, SparseHessian) and not P.is_zero:
+        n = P.indptr.size - 1
+        column = _first_bad_pivot(n, *P.upper(), tol)
+    else:
+        return
+    if column >= 0:
+        raise ProgramError(
+            f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
+        )
+
+
+def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, tol: float) -> int:
+    """The variable at which the LDL' of P + tol I meets a pivot that is not positive, or -1."""
+    if (np.diff(indptr) <= 1).all():
+        # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
+        columns = np.repeat(np.arange(n), np.diff(indptr))
+        bad = (indices != columns) | (data < -tol)
+        return int(columns[bad][0]) if bad.any() else -1
+    upper = sp.csc_array((data, indices, indptr), shape=(n, n)) + sp.diags_array(np.full(n, tol), format="csc")
+    upper.sort_indices()
+    ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
+    if ldl.factor(upper.data, 0.0, 1.0) == 0:
+        return -1
+    bad = np.flatnonzero(ldl.d == 1.0)
+    return int(ldl.perm[bad[0]]) if bad.size else 0

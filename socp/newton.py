@@ -1,0 +1,222 @@
+"""Search directions of the homogeneous embedding.
+
+The embedding of the program (Ouyang and others call it a simplified homogeneous embedding with a
+quadratic objective; see Goulart and Chen 2024) asks for tau, kappa >= 0, s and z in K with s'z = 0 and
+
+    rx   = P x + M'v + c tau                      = 0      v = (y, z),  M = [A; G],  g = (b, h)
+    rv   = M x + (0, s) - g tau                   = 0
+    rtau = kappa + c'x + g'v + x'Px / tau         = 0.
+
+A direction solves its linearization, with right-hand side -(1 - sigma) (rx, rv, rtau), together with
+
+    lam o (W dz + W^-1 ds) = ds_rhs,    kappa dtau + tau dkappa = dk_rhs.
+
+Eliminating ds and dkappa leaves two solves with the KKT matrix K of `kkt`,
+
+    K (x1, v1) = (-(1 - sigma) rx, -(1 - sigma) rv - (0, W (lam \\ ds_rhs)))        K (x2, v2) = (-c, g)
+
+and (dx, dv) = (x1, v1) + dtau (x2, v2) with, for xi = x / tau,
+
+    dtau = [(1 - sigma) rtau + dk_rhs / tau + c'x1 + g'v1 + 2 xi'P x1]
+           / [kappa / tau + xi'P xi - 2 xi'P x2 - c'x2 - g'v2];
+
+the denominator equals kappa / tau + (xi - x2)'P (xi - x2) + ||W z2||^2 > 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from . import cones, scaling
+from .form import StandardForm
+from .jit import kernel
+from .kkt import SparseKKT
+from .sparse import multiply_both
+
+# places in the vector of scalars that `embedding_residuals` fills
+(XPX, CX, GV, SZ, DUAL, PRIMAL, NORM_PX, NORM_MX, NORM_MTV, NORM_MXS, SCALARS) = range(11)
+
+
+@kernel
+def embedding_residuals(n, p, M_indptr, M_indices, M_data, Px, c, g, u, s, tau, D, E, factor, r, Mtv, scalars):
+    """r := (rx, rv); the scalars: products, and infinity norms in the caller's units."""
+    multiply_both(M_indptr, M_indices, M_data, u[:n], u[n:], r[n:], Mtv)
+    scalars[:] = 0.0
+    for j in range(n):
+        unscale = 1.0 / (factor * D[j])
+        r[j] = Px[j] + Mtv[j] + c[j] * tau
+        scalars[XPX] += Px[j] * u[j]
+        scalars[CX] += c[j] * u[j]
+        scalars[DUAL] = max(scalars[DUAL], abs(r[j]) * unscale)
+        scalars[NORM_PX] = max(scalars[NORM_PX], abs(Px[j]) * unscale)
+        scalars[NORM_MTV] = max(scalars[NORM_MTV], abs(Mtv[j]) * unscale)
+    for i in range(g.size):
+        Mx = r[n + i]
+        if i < p:
+            Mxs = Mx
+        else:
+            Mxs = Mx + s[i - p]
+            scalars[SZ] += s[i - p] * u[n + i]
+        r[n + i] = Mxs - g[i] * tau
+        scalars[GV] += g[i] * u[n + i]
+        scalars[PRIMAL] = max(scalars[PRIMAL], abs(r[n + i]) / E[i])
+        scalars[NORM_MX] = max(scalars[NORM_MX], abs(Mx) / E[i])
+        scalars[NORM_MXS] = max(scalars[NORM_MXS], abs(Mxs) / E[i])
+
+
+@kernel
+def direction_rhs(n, p, l, ptr, w, eta, lam, r, sigma, mu, dz_scaled, ds_scaled, second_order, shift, rhs):
+    """The right-hand side of (x1, v1); shift := lam \\ ds_rhs.
+
+    Without `second_order` ds_rhs = -lam o lam, hence shift = -lam; with it
+    ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz) of the predictor.
+    """
+    m = shift.size
+    if second_order:
+        cones.product(l, ptr, ds_scaled, dz_scaled, rhs[:m])
+        for i in range(m):
+            rhs[i] = -rhs[i]
+        cones.add_identity(l, ptr, sigma * mu, rhs[:m])
+        cones.divide(l, ptr, lam, rhs[:m], shift)
+        for i in range(m):
+            shift[i] -= lam[i]
+    else:
+        for i in range(m):
+            shift[i] = -lam[i]
+    scaling.apply(l, ptr, w, eta, shift, rhs[n + p :])
+    for i in range(n + p):
+        rhs[i] = -(1.0 - sigma) * r[i]
+    for i in range(n + p, rhs.size):
+        rhs[i] = -(1.0 - sigma) * r[i] - rhs[i]
+
+
+@kernel
+def tau_products(n, c, g, Px, u, out):
+    """out := (c'x + g'v, (Px)'x) for u = (x, v) of a KKT solve and P times the current x."""
+    linear, curved = 0.0, 0.0
+    for j in range(n):
+        linear += c[j] * u[j]
+        curved += Px[j] * u[j]
+    for i in range(g.size):
+        linear += g[i] * u[n + i]
+    out[0] = linear
+    out[1] = curved
+
+
+@kernel
+def combine(n, p, l, ptr, w, eta, lam, u1, u2, dtau, shift, du, dz_scaled, ds_scaled):
+    """du := u1 + dtau u2, the scaled directions W dz and W^-1 ds = shift - W dz, and the longest step in K."""
+    for i in range(du.size):
+        du[i] = u1[i] + dtau * u2[i]
+    scaling.apply(l, ptr, w, eta, du[n + p :], dz_scaled)
+    for i in range(shift.size):
+        ds_scaled[i] = shift[i] - dz_scaled[i]
+    return min(cones.max_step(l, ptr, lam, dz_scaled), cones.max_step(l, ptr, lam, ds_scaled))
+
+
+@kernel
+def take_step(l, ptr, w, eta, alpha, du, ds_scaled, u, s, work):
+    """u += alpha du, s += alpha W (W^-1 ds)."""
+    for i in range(u.size):
+        u[i] += alpha * du[i]
+    scaling.apply(l, ptr, w, eta, ds_scaled, work)
+    for i in range(s.size):
+        s[i] += alpha * work[i]
+
+
+class Point:
+    """The iterate (x, y, z) = u, s, tau, kappa of the embedding, in equilibrated units."""
+
+    def __init__(self, form: StandardForm) -> None:
+        self.u = np.zeros(form.n + form.p + form.m)
+        self.s = np.zeros(form.m)
+        self.z = self.u[form.n + form.p :]
+        self.tau = self.kappa = 1.0
+
+    def copy_from(self, other: Point) -> None:
+        self.u[:] = other.u
+        self.s[:] = other.s
+        self.tau, self.kappa = other.tau, other.kappa
+
+
+class Newton:
+    """The linearized embedding at a point: residuals, scaling, KKT factors and directions."""
+
+    def __init__(self, form: StandardForm, kkt: SparseKKT) -> None:
+        self.form, self.kkt = form, kkt
+        n, p, m = form.n, form.p, form.m
+        self.degree = form.l + form.ptr.size - 1
+        self.r, self.Px, self.Mtv = np.zeros(n + p + m), np.zeros(n), np.zeros(n)
+        self.scalars, self.products = np.zeros(SCALARS), np.zeros(2)
+        self.w, self.eta, self.lam = np.ones(m), np.ones(form.ptr.size - 1), np.zeros(m)
+        self.rhs, self.shift = np.zeros(n + p + m), np.zeros(m)
+        self.u1, self.u2, self.du = np.zeros(n + p + m), np.zeros(n + p + m), np.zeros(n + p + m)
+        self.dz_scaled, self.ds_scaled = np.zeros(m), np.zeros(m)
+        self.replaced_pivots = 0
+
+    def residuals(self, point: Point) -> None:
+        """Residuals of the embedding, and mu, at the point."""
+        form = self.form
+        form.P.product(point.u[: form.n], self.Px)
+        embedding_residuals(
+            form.n, form.p, form.M_indptr, form.M_indices, form.M_data, self.Px, form.c, form.g, point.u, point.s,
+            point.tau, form.D, form.E, form.factor, self.r, self.Mtv, self.scalars,
+        )  # fmt: skip
+        self.rtau = point.kappa + self.scalars[CX] + self.scalars[GV] + self.scalars[XPX] / point.tau
+        self.mu = (self.scalars[SZ] + point.tau * point.kappa) / (self.degree + 1)
+
+    def linearize(self, point: Point) -> bool:
+        """Scaling, factorization and the constant solve (x2, v2); False when one of them fails."""
+        form = self.form
+        if scaling.nesterov_todd(form.l, form.ptr, point.s, point.z, self.w, self.eta, self.lam) != 0:
+            return False
+        self.replaced_pivots = self.kkt.factor(self.w, self.eta)
+        if self.replaced_pivots < 0:
+            return False
+        np.negative(form.c, out=self.rhs[: form.n])
+        self.rhs[form.n :] = form.g
+        self.kkt.solve(self.rhs, self.u2)
+        tau_products(form.n, form.c, form.g, self.Px, self.u2, self.products)
+        xPx = self.scalars[XPX] / point.tau**2
+        self.curvature = point.kappa / point.tau + xPx - 2.0 * self.products[1] / point.tau - self.products[0]
+        return math.isfinite(self.curvature)
+
+    def predictor(self, point: Point) -> float:
+        """The affine direction (sigma = 0); returns the longest step."""
+        return self._direction(point, 0.0, -point.tau * point.kappa, second_order=False)
+
+    def corrector(self, point: Point, sigma: float) -> float:
+        """The centered direction with the predictor's second-order term; returns the longest step."""
+        kappa_rhs = sigma * self.mu - point.tau * point.kappa - self.dtau * self.dkappa
+        return self._direction(point, sigma, kappa_rhs, second_order=True)
+
+    def step(self, point: Point, alpha: float) -> None:
+        """Move the point by alpha along the direction."""
+        form = self.form
+        take_step(form.l, form.ptr, self.w, self.eta, alpha, self.du, self.ds_scaled, point.u, point.s, self.shift)
+        point.tau += alpha * self.dtau
+        point.kappa += alpha * self.dkappa
+
+    def _direction(self, point: Point, sigma: float, kappa_rhs: float, second_order: bool) -> float:
+        form = self.form
+        direction_rhs(
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, self.lam, self.r, sigma, self.mu, self.dz_scaled,
+            self.ds_scaled, second_order, self.shift, self.rhs,
+        )  # fmt: skip
+        self.kkt.solve(self.rhs, self.u1)
+        tau_products(form.n, form.c, form.g, self.Px, self.u1, self.products)
+        numerator = (1.0 - sigma) * self.rtau + kappa_rhs / point.tau
+        numerator += self.products[0] + 2.0 * self.products[1] / point.tau
+        self.dtau = numerator / self.curvature
+        self.dkappa = (kappa_rhs - point.kappa * self.dtau) / point.tau
+        alpha = combine(
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, self.lam, self.u1, self.u2, self.dtau, self.shift,
+            self.du, self.dz_scaled, self.ds_scaled,
+        )  # fmt: skip
+        if self.dtau < 0.0:
+            alpha = min(alpha, -point.tau / self.dtau)
+        if self.dkappa < 0.0:
+            alpha = min(alpha, -point.kappa / self.dkappa)
+        return alpha

@@ -1,0 +1,106 @@
+"""Nesterov-Todd scaling: the symmetric W with W z = W^-1 s = lam.
+
+On the orthant W = diag(w), w_i = sqrt(s_i / z_i).  On a second-order cone, with the normalized points
+s / sqrt(s'Js) and z / sqrt(z'Jz), the scaling point w (w'Jw = 1, w_0 > 0) and eta = (s'Js / z'Jz)^(1/4),
+
+    W   = eta [ w_0  w_1'                      ]      W^-1 = 1/eta^2 J W J
+              [ w_1  I + w_1 w_1' / (1 + w_0)  ]      W^2  = eta^2 (2 w w' - J)
+
+(Vandenberghe, "The CVXOPT linear and quadratic cone program solvers", 2010, section 5.)  The arrays: w
+and lam have an entry a row of K, eta one a second-order cone.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .cones import norm_tail
+from .jit import kernel
+
+
+@kernel
+def nesterov_todd(l, ptr, s, z, w, eta, lam):
+    """The scaling at (s, z).  Returns 0, or -1 when s or z is not in the interior of K."""
+    for i in range(l):
+        if not (s[i] > 0.0 and z[i] > 0.0):
+            return -1
+        w[i] = math.sqrt(s[i] / z[i])
+        lam[i] = math.sqrt(s[i]) * math.sqrt(z[i])
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        s_tail, z_tail = norm_tail(s, start, stop), norm_tail(z, start, stop)
+        if not (s[start] > s_tail and z[start] > z_tail):
+            return -1
+        s_det = math.sqrt(s[start] - s_tail) * math.sqrt(s[start] + s_tail)
+        z_det = math.sqrt(z[start] - z_tail) * math.sqrt(z[start] + z_tail)
+        eta[k] = math.sqrt(s_det / z_det)
+        # gamma = sqrt((1 + s'z) / 2) and w = (s + Jz) / (2 gamma) for the normalized s and z
+        inner = 0.0
+        for i in range(start, stop):
+            inner += (s[i] / s_det) * (z[i] / z_det)
+        gamma = math.sqrt(0.5 * (1.0 + max(inner, 1.0)))
+        tail = 0.0
+        for i in range(start + 1, stop):
+            w[i] = 0.5 / gamma * (s[i] / s_det - z[i] / z_det)
+            tail += w[i] * w[i]
+        w[start] = math.sqrt(1.0 + tail)
+        # lam = W z
+        apply_cone(eta[k], w, z, lam, start, stop)
+        if not (lam[start] > norm_tail(lam, start, stop) and math.isfinite(lam[start])):
+            return -1
+    return 0
+
+
+@kernel
+def apply_cone(eta, w, v, out, start, stop):
+    """out := W v on one second-order cone."""
+    inner = 0.0
+    for i in range(start + 1, stop):
+        inner += w[i] * v[i]
+    v0 = v[start]
+    factor = v0 + inner / (1.0 + w[start])
+    out[start] = eta * (w[start] * v0 + inner)
+    for i in range(start + 1, stop):
+        out[i] = eta * (v[i] + factor * w[i])
+
+
+@kernel
+def apply(l, ptr, w, eta, v, out):
+    """out := W v (out may be v)."""
+    for i in range(l):
+        out[i] = w[i] * v[i]
+    for k in range(ptr.size - 1):
+        apply_cone(eta[k], w, v, out, ptr[k], ptr[k + 1])
+
+
+@kernel
+def apply_inverse(l, ptr, w, eta, v, out):
+    """out := W^-1 v (out may be v)."""
+    for i in range(l):
+        out[i] = v[i] / w[i]
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        inner = 0.0
+        for i in range(start + 1, stop):
+            inner += w[i] * v[i]
+        v0 = v[start]
+        factor = inner / (1.0 + w[start]) - v0
+        out[start] = (w[start] * v0 - inner) / eta[k]
+        for i in range(start + 1, stop):
+            out[i] = (v[i] + factor * w[i]) / eta[k]
+
+
+@kernel
+def apply_square(l, ptr, w, eta, v, out):
+    """out := W^2 v (out may be v)."""
+    for i in range(l):
+        out[i] = w[i] * w[i] * v[i]
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        inner = 0.0
+        for i in range(start, stop):
+            inner += w[i] * v[i]
+        square = eta[k] * eta[k]
+        out[start] = square * (2.0 * inner * w[start] - v[start])
+        for i in range(start + 1, stop):
+            out[i] = square * (2.0 * inner * w[i] + v[i])

@@ -1,0 +1,80 @@
+"""The settings of a solve, each with its default, checked in one place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .checks import ProgramError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of `socp.solve`, `socp.Solver`, `qp.solve` and `qp.Solver`."""
+
+    tol: float = 1e-8
+    """Relative tolerance of the stopping test, in the caller's own units."""
+    tol_abs: float | None = None
+    """When given, residuals and gap must also be at most this."""
+    tol_infeasible: float | None = None
+    """Tolerance of infeasibility certificates; `tol` when None."""
+    max_iter: int = 200
+    """Iteration limit."""
+    time_limit: float | None = None
+    """Seconds for one solve; None is no limit."""
+    verbose: bool = False
+    """Print one line an iteration."""
+    callback: Callable[[Any], Any] | None = None
+    """Called with each `Iterate`; when it returns True the solve stops as "interrupted"."""
+    kkt: str = "auto"
+    """How the Newton systems are solved: "auto" or "ldl"."""
+    equilibrate: bool = True
+    """Ruiz equilibration of the data."""
+    step_fraction: float = 0.99
+    """The share of the way to the boundary of the cone that a step may go."""
+    regularization: float = 1e-8
+    """Static regularization of the KKT matrix, relative to its equilibrated entries."""
+    refinement_steps: int = 10
+    """At most so many steps of iterative refinement a solve."""
+
+    def __post_init__(self) -> None:
+        for name in ("tol", "step_fraction", "regularization"):
+            _check_number(name, getattr(self, name))
+        for name in ("tol_abs", "tol_infeasible", "time_limit"):
+            if getattr(self, name) is not None:
+                _check_number(name, getattr(self, name))
+        if self.step_fraction >= 1.0:
+            raise ProgramError(f"step_fraction must be below 1, but {self.step_fraction!r} came")
+        for name in ("max_iter", "refinement_steps"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+                raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
+        if self.callback is not None and not callable(self.callback):
+            raise ProgramError(f"callback must be callable, but {self.callback!r} came")
+        if self.kkt not in ("auto", "ldl"):
+            raise ProgramError(f'kkt must be "auto" or "ldl", but {self.kkt!r} came')
+
+    @classmethod
+    def checked(cls, settings: dict[str, Any]) -> Settings:
+        """Settings from keyword arguments; an unknown name is refused."""
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in known:
+                raise ProgramError(f"unknown setting {name!r}; the settings are {', '.join(known)}")
+        return cls(**settings)
+
+
+def _check_number(name: str, value: Any) -> None:
+    try:
+        good = not isinstance(value, bool) and math.isfinite(value) and value > 0
+    except TypeError:
+        good = False
+    if name == "time_limit" and not good:
+        try:
+            good = value == 0 or value == math.inf
+        except TypeError:
+            good = False
+    if not good:
+        raise ProgramError(f"{name} must be a positive number, but {value!r} came")

@@ -1,0 +1,85 @@
+"""What a solve returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .status import Status
+
+TRACE = np.dtype(
+    [
+        ("iteration", np.int64),
+        ("primal_objective", np.float64),
+        ("dual_objective", np.float64),
+        ("primal_residual", np.float64),
+        ("dual_residual", np.float64),
+        ("gap", np.float64),
+        ("mu", np.float64),
+        ("sigma", np.float64),
+        ("alpha_affine", np.float64),
+        ("alpha", np.float64),
+        ("tau", np.float64),
+        ("kappa", np.float64),
+        ("refinements", np.int64),
+        ("replaced_pivots", np.int64),
+        ("regularization", np.float64),
+        ("seconds", np.float64),
+    ]
+)
+"""One record an iteration.  Residuals and gap are relative, as in the stopping test; sigma, the steps,
+refinements and pivots are those of the step that led to the iterate (NaN or 0 in the first record)."""
+
+
+@dataclass
+class Solution:
+    """The answer to a cone program, with everything that is needed to check it.
+
+    Attributes
+    ----------
+    status : Status
+        A `str` enum; see `Status` for each value.
+    x, y, z, s : arrays, shapes (n,), (p,), (m,), (m,)
+        The best iterate found: optimal, or as good as the status says.  For "primal_infeasible"
+        (y, z) is the certificate, A'y + G'z = 0, z in K, b'y + h'z = -1, and x, s are NaN.  For
+        "dual_infeasible" x is the certificate, Px = 0, Ax = 0, s = -Gx in K, c'x = -1, and y, z are NaN.
+    objective, dual_objective : float
+        NaN when infeasible.
+    primal_residual, dual_residual, gap : float
+        Relative, as in the stopping test, on the caller's own data (of a certificate: its residual as
+        `primal_residual` or `dual_residual`).
+    iterations : int
+    setup_time, solve_time : float
+        Seconds.
+    message : str
+        The reason for stopping, in words.
+    trace : structured array
+        One record an iteration; see `TRACE`.
+    timings : dict of float
+        Seconds by part.
+    """
+
+    status: Status
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    s: np.ndarray
+    objective: float
+    dual_objective: float
+    primal_residual: float
+    dual_residual: float
+    gap: float
+    iterations: int
+    setup_time: float
+    solve_time: float
+    message: str
+    trace: np.ndarray = field(repr=False)
+    timings: dict[str, float] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution(status={self.status.value!r}, objective={self.objective:.10g}, iterations={self.iterations}, "
+            f"residuals={self.primal_residual:.1e}/{self.dual_residual:.1e}/{self.gap:.1e}, "
+            f"seconds={self.setup_time + self.solve_time:.3g})"
+        )

@@ -1,0 +1,81 @@
+"""Sparse kernels on the flat arrays of a CSC matrix (indptr, indices, data), int64 and float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+
+
+@kernel
+def transpose(n_rows, indptr, indices, t_indptr, t_indices, source):
+    """The pattern of M' in CSC (the rows of M), its indices sorted; entry k of M' is entry source[k] of M."""
+    for i in range(n_rows + 1):
+        t_indptr[i] = 0
+    for k in range(indices.size):
+        t_indptr[indices[k] + 1] += 1
+    for i in range(n_rows):
+        t_indptr[i + 1] += t_indptr[i]
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            t_indices[t_indptr[i]] = j
+            source[t_indptr[i]] = k
+            t_indptr[i] += 1
+    for i in range(n_rows, 0, -1):
+        t_indptr[i] = t_indptr[i - 1]
+    t_indptr[0] = 0
+
+
+def transposed(n_rows: int, indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`transpose` with its arrays allocated."""
+    t_indptr = np.empty(n_rows + 1, dtype=np.int64)
+    t_indices = np.empty(indices.size, dtype=np.int64)
+    source = np.empty(indices.size, dtype=np.int64)
+    transpose(n_rows, indptr, indices, t_indptr, t_indices, source)
+    return t_indptr, t_indices, source
+
+
+@kernel
+def multiply_both(indptr, indices, data, x, v, Mx, Mtv):
+    """Mx := M x and Mtv := M'v in one pass over M."""
+    Mx[:] = 0.0
+    for j in range(indptr.size - 1):
+        total = 0.0
+        xj = x[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            total += data[k] * v[i]
+            Mx[i] += data[k] * xj
+        Mtv[j] = total
+
+
+@kernel
+def multiply_symmetric(indptr, indices, data, x, out):
+    """out := P x for the full symmetric P, gathered by columns."""
+    for j in range(indptr.size - 1):
+        total = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            total += data[k] * x[indices[k]]
+        out[j] = total
+
+
+@kernel
+def scaled_norms(indptr, indices, data, left, right, row_norms, column_norms):
+    """Raise the infinity norms of the rows and columns by those of diag(left) M diag(right)."""
+    for j in range(indptr.size - 1):
+        largest = column_norms[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            size = abs(data[k]) * left[i] * right[j]
+            largest = max(largest, size)
+            row_norms[i] = max(row_norms[i], size)
+        column_norms[j] = largest
+
+
+@kernel
+def scale(indptr, indices, data, left, right, factor, out):
+    """out := the data of factor diag(left) M diag(right)."""
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            out[k] = factor * left[indices[k]] * data[k] * right[j]

@@ -1,0 +1,74 @@
+"""Starting points of the embedding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import cones
+from .form import StandardForm
+from .kkt import SparseKKT
+from .newton import Newton, Point
+
+WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
+WARM_LIMIT = 0.3  # and is not tried when it would have to be moved further than this
+
+
+def cold(form: StandardForm, kkt: SparseKKT, point: Point) -> bool:
+    """The solution of the program with the cone constraint penalized by 1/2 ||s||^2, shifted into the cone.
+
+        [ P  A'  G' ] [x]   [-c]                     [ 0  A'  G' ] [x]   [0]   [ 0  A'  G' ] [.]   [-c]
+        [ A  0   0  ] [y] = [ b]  s = -z,  or for    [ A  0   0  ] [.] = [b],  [ A  0   0  ] [y] = [ 0]
+        [ G  0  -I  ] [z]   [ h]           P = 0:    [ G  0  -I  ] [-s]  [h]   [ G  0  -I  ] [z]   [ 0]
+
+    Returns False when the KKT matrix cannot be factored.
+    """
+    w, eta = np.zeros(form.m), np.ones(form.ptr.size - 1)
+    cones.add_identity(form.l, form.ptr, 1.0, w)
+    if kkt.factor(w, eta) < 0:
+        return False
+    rhs = np.concatenate([-form.c, form.g])
+    if form.P.is_zero:
+        rhs[: form.n] = 0.0
+        primal = np.zeros(rhs.size)
+        kkt.solve(rhs, primal)
+        rhs[: form.n], rhs[form.n :] = -form.c, 0.0
+        kkt.solve(rhs, point.u)
+        point.u[: form.n] = primal[: form.n]
+        np.negative(primal[form.n + form.p :], out=point.s)
+    else:
+        kkt.solve(rhs, point.u)
+        np.negative(point.z, out=point.s)
+    _shift(form, point.s)
+    _shift(form, point.z)
+    point.tau = point.kappa = 1.0
+    return bool(np.isfinite(point.u).all() and np.isfinite(point.s).all())
+
+
+def warm(newton: Newton, point: Point, last: Point) -> bool:
+    """An earlier optimal point, its s and z moved inside the cone as far as the new data moved the residuals.
+
+    Returns False (and the point is to be set anew) when the residuals there are of the size of the data,
+    so that a cold start is as good.
+    """
+    form = newton.form
+    np.divide(last.u, last.tau, out=point.u)
+    np.divide(last.s, last.tau, out=point.s)
+    point.tau, point.kappa = 1.0, 0.0
+    newton.residuals(point)
+    size = 1.0 + max(float(np.abs(form.c).max(initial=0.0)), float(np.abs(form.g).max(initial=0.0)))
+    epsilon = max(float(np.abs(newton.r).max(initial=0.0)) / size, WARM_MARGIN)
+    if not epsilon < WARM_LIMIT:
+        return False
+    for part in (point.s, point.z):
+        inside = cones.margin(form.l, form.ptr, part)
+        if inside < epsilon:
+            cones.add_identity(form.l, form.ptr, epsilon - min(inside, 0.0), part)
+    point.kappa = epsilon
+    return True
+
+
+def _shift(form: StandardForm, v: np.ndarray) -> None:
+    """v + (1 + alpha) e when v is not well inside the cone, alpha the way to its boundary."""
+    inside = cones.margin(form.l, form.ptr, v)
+    if inside <= 1e-8 * max(1.0, float(np.abs(v).max(initial=0.0))):
+        cones.add_identity(form.l, form.ptr, 1.0 - inside, v)
