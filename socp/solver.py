@@ -131,19 +131,24 @@ class Solver:
                 raise ProgramError("h must be infinite in the same rows as before; build a new Solver instead")
         for name, data in (("P", P_data), ("A", A_data), ("G", G_data)):
             if data is not None:
-                setattr(program, name, _with_data(name, getattr(old, name), data))
-        self.program = program
+                setattr(program, name, with_data(name, getattr(old, name), data))
         started = time.perf_counter()
         if P_data is None and G_data is None and A_data is None:
+            self.program = program
             self.form.refresh_vectors(program)
         else:
-            self.form.refresh(program)
-            if P_data is not None:
-                check_semidefinite(self.form.P)
-            if G_data is not None and not self.kkt.groups.still_hold(self.form.rows_of_M(), self.form.raw_M):
-                self._set_up()
-            self.kkt.refresh()
+            self.replace(program)
         self.setup_time = time.perf_counter() - started
+
+    def replace(self, program: ConeProgram) -> None:
+        """Take another program of the same pattern: same cones, same places of entries in P, A and G."""
+        old, self.program = self.program, program
+        self.form.refresh(program)
+        if program.P is not old.P:
+            check_semidefinite(self.form.P)
+        if not self.kkt.groups.still_hold(self.form.rows_of_M(), self.form.raw_M):
+            return self._set_up()
+        self.kkt.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -418,7 +423,7 @@ def _program_and_settings(program: Any, arguments: dict[str, Any]) -> tuple[Cone
     return ConeProgram(**data), settings
 
 
-def _with_data(name: str, matrix: Any, data: Any) -> Any:
+def with_data(name: str, matrix: Any, data: Any) -> Any:
     """The matrix with new values in its old pattern."""
     if matrix is None:
         raise ProgramError(f"{name}_data came, but the program has no {name}")

@@ -1,0 +1,195 @@
+"""Quadratic programs solved through the engine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from socp.checks import ProgramError
+from socp.settings import Settings
+from socp.solution import Solution as ConeSolution
+from socp.solver import Solver as ConeSolver
+from socp.solver import with_data
+from socp.status import Status
+
+from . import stopping
+from .conic import ConicForm
+from .program import QuadraticProgram
+from .solution import Solution
+
+TIGHTER = 0.1  # when the engine's answer misses the test in the program's own form, it is solved to this share of tol
+
+
+class Solver:
+    """A quadratic program set up once, to be solved again after `update`.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    **settings
+        See `socp.Settings`.
+
+    Examples
+    --------
+    >>> from qp import QuadraticProgram, Solver
+    >>> solver = Solver(QuadraticProgram([[2.0, 0.0], [0.0, 2.0]], [-2.0, -4.0], lb=0.0, ub=1.0))
+    >>> print(f"{solver.solve().objective:.6f}")
+    -4.000000
+    >>> solver.update(ub=[0.5, 1.0])
+    >>> print(f"{solver.solve(warm_start=True).objective:.6f}")
+    -3.750000
+    """
+
+    def __init__(self, program: QuadraticProgram, **settings: Any) -> None:
+        started = time.perf_counter()
+        self.settings = Settings.checked(settings)
+        self.program = program
+        self._set_up()
+        self.setup_time = time.perf_counter() - started
+
+    def _set_up(self) -> None:
+        self.conic = ConicForm(self.program)
+        self.cone_solver = ConeSolver(self.conic.program(self.program), **vars(self.settings))
+
+    def update(
+        self,
+        q: Any = None,
+        l: Any = None,
+        u: Any = None,
+        lb: Any = None,
+        ub: Any = None,
+        P_data: Any = None,
+        A_data: Any = None,
+    ) -> None:
+        """Replace data of the program; set-up is done again only where sides become finite, infinite or equal.
+
+        `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
+        (CSC; for a dense P the full array).
+        """
+        started = time.perf_counter()
+        old = self.program
+        P = old.P if P_data is None else with_data("P", old.P, P_data)
+        A = old.A if A_data is None else with_data("A", old.A, A_data)
+        new = {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}
+        values = {name: getattr(old, name) if value is None else value for name, value in new.items()}
+        self.program = QuadraticProgram(P, A=A, offset=old.offset, **values)
+        if not self.conic.fits(self.program):
+            self._set_up()
+        elif P_data is None and A_data is None:
+            c, b, h, offset = self.conic.vectors(self.program)
+            self.cone_solver.update(c=c, b=b, h=h)
+            self.cone_solver.program.offset = offset
+        else:
+            self.cone_solver.replace(self.conic.program(self.program))
+        self.setup_time = time.perf_counter() - started
+
+    def solve(self, warm_start: bool = False) -> Solution:
+        """Solve the program; with `warm_start` from the last answer, where that is the better start."""
+        solution = self._lift(self.cone_solver.solve(warm_start))
+        if solution.status is Status.OPTIMAL and not self._meets(solution, self.settings.tol):
+            # the sum of a row's two multipliers, or substituted variables, changed the scales
+            tight = replace(self.settings, tol=self.settings.tol * TIGHTER)
+            self.cone_solver.settings, usual = tight, self.cone_solver.settings
+            solution = self._lift(self.cone_solver.solve())
+            self.cone_solver.settings = usual
+            if not self._meets(solution, self.settings.tol):
+                solution.status, solution.message = (
+                    Status.INACCURATE,
+                    "the test in the program's own form does not hold",
+                )
+            elif not solution.status.is_infeasible:
+                solution.status = Status.OPTIMAL
+        return solution
+
+    def _meets(self, solution: Solution, tol: float) -> bool:
+        if solution.status.is_infeasible:
+            return True
+        found = stopping.residuals(self.program, solution.x, solution.y, solution.z_bounds)
+        return found.meets(tol, self.settings.tol_abs)
+
+    def _lift(self, cone: ConeSolution) -> Solution:
+        """The answer in the program's own form, with its residuals there."""
+        program, conic = self.program, self.conic
+        x = y = z = None
+        primal = dual = gap = objective = dual_objective = np.nan
+        if cone.status is Status.PRIMAL_INFEASIBLE:
+            y, z = conic.dual(program, None, cone.y, cone.z)
+            slope = -(stopping.support(program.l, program.u, y)[0] + stopping.support(program.lb, program.ub, z)[0])
+            y, z = y / slope, z / slope
+            primal = stopping.primal_infeasibility(program, y, z)
+        elif cone.status is Status.DUAL_INFEASIBLE:
+            x = conic.primal(program, cone.x, direction=True)
+            x = x / -float(program.q @ x)
+            dual = stopping.dual_infeasibility(program, x)
+        else:
+            x = conic.primal(program, cone.x)
+            y, z = conic.dual(program, x, cone.y, cone.z)
+            found = stopping.residuals(program, x, y, z)
+            primal, dual = found.primal / found.primal_scale, found.dual / found.dual_scale
+            gap = found.gap / found.gap_scale
+            half = 0.5 * float(x @ stopping.hessian_product(program, x))
+            objective = half + float(program.q @ x) + program.offset
+            row_support, _ = stopping.support(program.l, program.u, y)
+            bound_support, _ = stopping.support(program.lb, program.ub, z)
+            dual_objective = -half - row_support - bound_support + program.offset
+        return Solution(
+            status=cone.status,
+            x=np.full(program.n, np.nan) if x is None else x,
+            y=np.full(program.m, np.nan) if y is None else y,
+            z_bounds=np.full(program.n, np.nan) if z is None else z,
+            objective=objective, dual_objective=dual_objective,
+            primal_residual=primal, dual_residual=dual, gap=gap,
+            iterations=cone.iterations, setup_time=self.setup_time, solve_time=cone.solve_time,
+            message=cone.message, cone_solution=cone,
+        )  # fmt: skip
+
+
+def solve(
+    P: Any,
+    q: Any = None,
+    A: Any = None,
+    l: Any = None,
+    u: Any = None,
+    lb: Any = None,
+    ub: Any = None,
+    offset: float = 0.0,
+    **settings: Any,
+) -> Solution:
+    """Solve a quadratic program: ``solve(program, **settings)`` or ``solve(P, q, A=A, l=l, u=u, lb=lb, ub=ub, **settings)``.
+
+    Parameters
+    ----------
+    P, q, A, l, u, lb, ub, offset
+        As in `QuadraticProgram`; or one `QuadraticProgram` in place of P and nothing else of it.
+    **settings
+        See `socp.Settings`.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    ProgramError
+        The data or a setting cannot be accepted; the message names it.
+
+    Examples
+    --------
+    The projection of (1, 2) onto the box [0, 1]^2 cut by x_1 + x_2 <= 1:
+
+    >>> import qp
+    >>> sol = qp.solve([[1, 0], [0, 1]], [-1, -2], A=[[1, 1]], u=[1], lb=0, ub=1)
+    >>> print(sol.status, abs(sol.x.round(6)), sol.y.round(6))
+    optimal [0. 1.] [1.]
+    """
+    if isinstance(P, QuadraticProgram):
+        if any(value is not None for value in (q, A, l, u, lb, ub)):
+            raise ProgramError("a QuadraticProgram came, and data beside it: give one or the other")
+        return Solver(P, **settings).solve()
+    if q is None:
+        raise ProgramError("q, the linear objective, is missing")
+    Settings.checked(settings)
+    return Solver(QuadraticProgram(P, q, A, l, u, lb, ub, offset), **settings).solve()
