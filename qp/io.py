@@ -1,0 +1,121 @@
+"""Quadratic programs in files: ``.mat`` of two kinds, and QPS or MPS (`qp.qps`), plain or packed with gzip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from socp.checks import ProgramError, as_csc, as_vector
+
+from .program import QuadraticProgram
+from .qps import no_side_beyond, read_qps, write_qps
+
+__all__ = ["read", "read_mat", "read_qps", "write", "write_qps"]
+
+_QPS_ENDINGS = (".qps", ".mps", ".qps.gz", ".mps.gz")
+
+
+def read(path: str | Path) -> QuadraticProgram:
+    """Read a quadratic program by the ending of its name: ``.mat``, ``.qps`` or ``.mps``, the latter also ``.gz``."""
+    _check_ending(path, (".mat", *_QPS_ENDINGS))
+    return read_mat(path) if str(path).lower().endswith(".mat") else read_qps(path)
+
+
+def write(program: QuadraticProgram, path: str | Path) -> None:
+    """Write a quadratic program by the ending of its name: ``.qps`` or ``.mps``, also ``.gz``; see `write_qps`."""
+    _check_ending(path, _QPS_ENDINGS)
+    write_qps(program, path)
+
+
+def read_mat(path: str | Path) -> QuadraticProgram:
+    r"""Read a quadratic program from a MATLAB file (up to version 7.2).
+
+    Two layouts are known, told apart by the names in the file:
+
+    * ``P, q, A, l, u`` and perhaps the constant ``r``, as in the Maros-Meszaros test set:
+      :math:`l \le A x \le u`.  When the last n rows of A are the identity, they are taken as the bounds.
+    * a struct ``Problem`` with ``A``, ``b`` and, in it or in its struct ``aux``, ``c, lo, hi`` and perhaps the
+      constant ``z0``, as in the netlib linear programs of the SuiteSparse collection:
+      :math:`A x = b,\; lo \le x \le hi`.
+
+    A side of 1e20 or more is no side.
+
+    Raises
+    ------
+    ProgramError
+        The file is no such file, or a field is missing or of the wrong shape; the message names it.
+    """
+    try:
+        fields = scipy.io.loadmat(str(path), appendmat=False)
+    except (ValueError, TypeError, NotImplementedError, scipy.io.matlab.MatReadError) as error:
+        raise ProgramError(f"{path} cannot be read as a MATLAB file up to version 7.2: {error}") from None
+    try:
+        return _from_struct(fields) if "Problem" in fields else _from_rows(fields)
+    except ProgramError as error:
+        raise ProgramError(f"{path}: {error}") from None
+
+
+def _from_rows(fields: dict[str, Any]) -> QuadraticProgram:
+    P, q, A, l, u = (_field(fields, name) for name in ("P", "q", "A", "l", "u"))
+    q = as_vector("q", q)
+    n = q.size
+    A = as_csc("A", A, (None, n), f" ({n} variables in q)")
+    m = A.shape[0]
+    l = no_side_beyond(as_vector("l", l, m, " (the rows of A)"))
+    u = no_side_beyond(as_vector("u", u, m, " (the rows of A)"))
+    bounds = {}
+    k = m - n
+    if k >= 0 and _is_identity(A[k:]):
+        A, l, u, bounds = A[:k], l[:k], u[:k], {"lb": l[k:], "ub": u[k:]}
+    return QuadraticProgram(P, q, A=A, l=l, u=u, **bounds, offset=_constant(fields, "r"))
+
+
+def _from_struct(fields: dict[str, Any]) -> QuadraticProgram:
+    problem = _struct("Problem", fields["Problem"])
+    problem.update(_struct("Problem.aux", problem["aux"]) if "aux" in problem else {})
+    A, b, c, lo, hi = (_field(problem, name) for name in ("A", "b", "c", "lo", "hi"))
+    c = as_vector("c", c)
+    A = as_csc("A", A, (None, c.size), f" ({c.size} variables in c)")
+    b = as_vector("b", b, A.shape[0], " (the rows of A)")
+    lo, hi = no_side_beyond(as_vector("lo", lo, c.size)), no_side_beyond(as_vector("hi", hi, c.size))
+    return QuadraticProgram(None, c, A=A, l=b, u=b, lb=lo, ub=hi, offset=_constant(problem, "z0"))
+
+
+def _struct(name: str, value: Any) -> dict[str, Any]:
+    if not (isinstance(value, np.ndarray) and value.dtype.names and value.size == 1):
+        raise ProgramError(f"{name} must be a struct")
+    return dict(zip(value.dtype.names, value.flat[0]))
+
+
+def _field(fields: dict[str, Any], name: str) -> Any:
+    if name not in fields:
+        known = ", ".join(sorted(key for key in fields if not key.startswith("__")))
+        raise ProgramError(f"{name} is missing, there is only {known or 'nothing'}")
+    value = fields[name]
+    return _in_this_byte_order(value) if sp.issparse(value) else value
+
+
+def _in_this_byte_order(matrix: Any) -> sp.csc_array:
+    """Files of other machines give entries in the other byte order, which scipy's sparse arrays do not take."""
+    data, indices, indptr = (
+        part.astype(part.dtype.newbyteorder("=")) for part in (matrix.data, matrix.indices, matrix.indptr)
+    )
+    return sp.csc_array((data, indices, indptr), shape=matrix.shape)
+
+
+def _constant(fields: dict[str, Any], name: str) -> float:
+    return float(as_vector(name, fields[name], 1)[0]) if name in fields else 0.0
+
+
+def _is_identity(B: sp.csc_array) -> bool:
+    n = B.shape[1]
+    return B.nnz == n and bool((B.diagonal() == 1.0).all())
+
+
+def _check_ending(path: str | Path, endings: tuple[str, ...]) -> None:
+    if not str(path).lower().endswith(endings):
+        raise ProgramError(f"path must end in {', '.join(endings)}, but {str(path)!r} came")

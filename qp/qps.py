@@ -1,0 +1,388 @@
+r"""Linear and quadratic programs in the formats MPS and QPS, fixed or free.
+
+    minimize or maximize  1/2 x'Px + q'x + offset      subject to rows and bounds
+
+Where the dialects of the format differ, this is what is read:
+
+* The first N row is the objective, further ones are left out.  OBJSENSE may be a section of its own line or
+  of two; a maximization is turned into the minimization of the negative objective.
+* The right-hand side of the objective is the negative of its constant.
+* A range R on a row with right-hand side r makes [r - |R|, r] of an L row, [r, r + |R|] of a G row, and of an E
+  row [r, r + R] when R > 0, else [r + R, r].
+* A variable is in [0, inf) unless BOUNDS says otherwise.  UP with a negative value takes the lower bound away when
+  BOUNDS does not set one itself.  Values of 1e20 and more are infinite.  MI leaves the upper bound as it is.
+* QUADOBJ and QSECTION list one triangle of P, each pair once; QMATRIX lists both.  All have the factor 1/2.
+* One vector only of each of RHS, RANGES and BOUNDS; its name may be left out.
+* An entry that is given twice is an error, as readers disagree on it; so are integers and quadratic constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from socp.checks import ProgramError
+from socp.lowrank import LowRank
+from socp.textfile import TextLines, write_text
+
+from .program import QuadraticProgram
+
+_UNSUPPORTED = {
+    "SOS": "special ordered sets",
+    "SETS": "special ordered sets",
+    "INDICATORS": "indicator constraints",
+    "QCMATRIX": "quadratic constraints",
+    "CSECTION": "cones",
+    "PWLOBJ": "piecewise linear objectives",
+    "GENCONS": "general constraints",
+    "LAZYCONS": "lazy constraints",
+    "USERCUTS": "user cuts",
+}
+_INTEGER_BOUNDS = ("BV", "LI", "UI", "SC", "SI")
+_FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+
+
+def no_side_beyond(side: np.ndarray) -> np.ndarray:
+    """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
+    return np.where(np.abs(side) >= 1e20 * (1 - 1e-9), np.copysign(np.inf, side), side)
+
+
+def read_qps(path: str | Path, fixed: bool | None = None) -> QuadraticProgram:
+    r"""Read a linear or quadratic program in MPS or QPS; `qp.qps` states what is read where the dialects differ.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; whether it is packed with gzip is told by its content.
+    fixed : bool, optional
+        Whether the fields stand in fixed columns, so that names may contain blanks, or are separated by blanks.
+        By default the latter is tried first.
+
+    Returns
+    -------
+    QuadraticProgram
+        Rows and variables are in the order of ROWS and COLUMNS; their names are not kept.
+
+    Raises
+    ------
+    ProgramError
+        The file is malformed, or has integers or constraints that are not linear; the message has the line.
+    """
+    if fixed is not None:
+        return _QpsFile(path, fixed).program()
+    try:
+        return _QpsFile(path, fixed=False).program()
+    except ProgramError as free_error:
+        try:
+            return _QpsFile(path, fixed=True).program()
+        except ProgramError:
+            raise free_error from None
+
+
+class _QpsFile:
+    """What has been read of a QPS file so far; entries are kept with the number of their line."""
+
+    def __init__(self, path: str | Path, fixed: bool) -> None:
+        self.lines = TextLines(path, lambda line: not line.isspace() and line != "" and not line.startswith("*"))
+        self.fixed = fixed
+        self.sign = 1.0
+        self.has_objective = False
+        self.row_types: list[str] = []
+        self.rows: dict[str, int] = {}  # -1 is the objective, -2 an N row that is left out
+        self.columns: dict[str, int] = {}
+        self.objective: dict[int, float] = {}
+        self.matrix: dict[tuple[int, int], float] = {}
+        self.hessian: dict[tuple[int, int], float] = {}
+        self.rhs: dict[int, float] = {}
+        self.ranges: dict[int, float] = {}
+        self.lower: dict[int, float] = {}
+        self.upper: dict[int, float] = {}
+        self.bound_line: dict[int, int] = {}
+        self.vector_names: dict[str, str] = {}
+        self._read_sections()
+
+    def _read_sections(self) -> None:
+        sections: dict[str, Callable[[list[str]], None]] = {
+            "ROWS": self._read_row,
+            "COLUMNS": self._read_column,
+            "RHS": self._read_rhs,
+            "RANGES": self._read_range,
+            "BOUNDS": self._read_bound,
+            "OBJSENSE": self._read_sense,
+            "QUADOBJ": self._read_triangle,
+            "QSECTION": self._read_triangle,
+            "QMATRIX": self._read_square,
+        }
+        read_line: Callable[[list[str]], None] = self._refuse_line
+        seen: set[str] = set()
+        while True:
+            line = self.lines.read("section ENDATA")
+            if line[0].isspace():
+                read_line(self._fields(line))
+                continue
+            section, *rest = line.split()
+            section = section.upper()
+            if section == "ENDATA":
+                break
+            if section in _UNSUPPORTED:
+                raise self.lines.error(f"section {section} ({_UNSUPPORTED[section]}) is not supported")
+            if section in seen:
+                raise self.lines.error(f"section {section} comes a second time")
+            seen.add(section)
+            if section == "NAME":
+                read_line = self._refuse_line
+            elif section in sections:
+                read_line = sections[section]
+            else:
+                raise self.lines.error(
+                    f"section {section[:60]!r} is unknown (the lines of a section begin with a blank)"
+                )
+            if section == "OBJSENSE" and rest:
+                self._read_sense(rest)
+            if section == "QSECTION" and rest and self.rows.get(rest[0]) != -1:
+                raise self.lines.error(f"section QSECTION {rest[0]} (quadratic constraints) is not supported")
+        for section in ("ROWS", "COLUMNS"):
+            if section not in seen:
+                raise self.lines.error(f"section {section} is missing")
+
+    def _fields(self, line: str) -> list[str]:
+        if not self.fixed:
+            return line.split()
+        if any(line[last:first].strip() for (_, last), (first, _) in pairwise(((0, 0), *_FIXED_FIELDS, (None, None)))):
+            raise self.lines.error("something stands outside the columns of the fixed format")
+        fields = (line[first:last].strip() for first, last in _FIXED_FIELDS)
+        return [field for field in fields if field]
+
+    # ---- one line of each section
+
+    def _refuse_line(self, fields: list[str]) -> None:
+        raise self.lines.error(f"a section was expected, but {' '.join(fields)[:60]!r} came")
+
+    def _read_sense(self, fields: list[str]) -> None:
+        sense = " ".join(fields).upper()
+        if sense not in ("MIN", "MAX", "MINIMIZE", "MAXIMIZE", "MINIMISE", "MAXIMISE"):
+            raise self.lines.error(f"OBJSENSE must be MIN or MAX, but {sense[:60]!r} came")
+        self.sign = -1.0 if sense.startswith("MAX") else 1.0
+
+    def _read_row(self, fields: list[str]) -> None:
+        if len(fields) != 2 or fields[0].upper() not in ("N", "L", "G", "E"):
+            raise self.lines.error(f"N, L, G or E and a row were expected, but {' '.join(fields)[:60]!r} came")
+        kind, name = fields[0].upper(), fields[1]
+        if name in self.rows:
+            raise self.lines.error(f"row {name!r} is declared twice")
+        if kind == "N":
+            self.rows[name] = -2 if self.has_objective else -1
+            self.has_objective = True
+        else:
+            self.rows[name] = len(self.row_types)
+            self.row_types.append(kind)
+
+    def _read_column(self, fields: list[str]) -> None:
+        if len(fields) >= 2 and fields[1].strip("'\"").upper() == "MARKER":
+            raise self.lines.error("a MARKER of integer variables is not supported")
+        if len(fields) not in (3, 5):
+            raise self.lines.error(
+                f"COLUMNS: a column, a row and a value were expected, but {' '.join(fields)[:60]!r} came"
+            )
+        j = self.columns.setdefault(fields[0], len(self.columns))
+        for i, value in self._row_values("COLUMNS", fields[1:]):
+            if i == -1:
+                self._set(self.objective, j, value, "an entry of the objective")
+            elif i >= 0:
+                self._set(self.matrix, (i, j), value, "an entry")
+
+    def _read_rhs(self, fields: list[str]) -> None:
+        for i, value in self._row_values("RHS", self._without_name("RHS", fields)):
+            if i != -2:
+                self._set(self.rhs, i, value, "a right-hand side")
+
+    def _read_range(self, fields: list[str]) -> None:
+        for i, value in self._row_values("RANGES", self._without_name("RANGES", fields)):
+            if i < 0:
+                raise self.lines.error("RANGES: the objective has no range")
+            self._set(self.ranges, i, value, "a range")
+
+    def _read_bound(self, fields: list[str]) -> None:
+        kind = fields[0].upper()
+        if kind in _INTEGER_BOUNDS:
+            raise self.lines.error(f"BOUNDS: {kind} (integer or semi-continuous variables) is not supported")
+        needs_value = kind in ("LO", "UP", "FX")
+        if not (needs_value or kind in ("FR", "MI", "PL")):
+            raise self.lines.error(f"BOUNDS: LO, UP, FX, FR, MI or PL was expected, but {fields[0][:60]!r} came")
+        # a value may follow where none is needed; the name of the vector may be left out
+        if len(fields) == (3 if needs_value else 2):
+            fields = [kind, "", *fields[1:]]
+        if len(fields) != 4 and not (len(fields) == 3 and not needs_value):
+            raise self.lines.error(f"BOUNDS: {' '.join(fields)[:60]!r} does not fit")
+        self._one_vector("BOUNDS", fields[1])
+        j = self._column("BOUNDS", fields[2])
+        self.bound_line[j] = self.lines.number
+        value = self._number(fields[3]) if needs_value else 0.0
+        if kind in ("LO", "FX", "FR", "MI"):
+            self._set(self.lower, j, -np.inf if not needs_value else value, "a lower bound")
+        if kind in ("UP", "FX", "FR", "PL"):
+            self._set(self.upper, j, np.inf if not needs_value else value, "an upper bound")
+
+    def _read_triangle(self, fields: list[str]) -> None:
+        i, j, value = self._hessian_entry(fields)
+        self._set(self.hessian, (i, j), value, "an entry of the quadratic objective")
+        if i != j:
+            self._set(self.hessian, (j, i), value, "an entry of the quadratic objective (one triangle is listed)")
+
+    def _read_square(self, fields: list[str]) -> None:
+        i, j, value = self._hessian_entry(fields)
+        self._set(self.hessian, (i, j), value, "an entry of the quadratic objective")
+
+    # ---- the parts of a line
+
+    def _row_values(self, section: str, fields: list[str]) -> Iterator[tuple[int, float]]:
+        for name, value in zip(fields[::2], fields[1::2]):
+            if name not in self.rows:
+                raise self.lines.error(f"{section}: row {name[:60]!r} is not declared in ROWS")
+            yield self.rows[name], self._number(value)
+
+    def _without_name(self, section: str, fields: list[str]) -> list[str]:
+        if len(fields) not in (2, 3, 4, 5):
+            raise self.lines.error(f"{section}: a row and a value were expected, but {' '.join(fields)[:60]!r} came")
+        named = len(fields) % 2 == 1
+        self._one_vector(section, fields[0] if named else "")
+        return fields[1:] if named else fields
+
+    def _one_vector(self, section: str, name: str) -> None:
+        first = self.vector_names.setdefault(section, name)
+        if name != first:
+            raise self.lines.error(f"{section}: a second vector {name[:60]!r} beside {first!r} is not supported")
+
+    def _hessian_entry(self, fields: list[str]) -> tuple[int, int, float]:
+        if len(fields) != 3:
+            raise self.lines.error(f"two columns and a value were expected, but {' '.join(fields)[:60]!r} came")
+        section = "the quadratic objective"
+        return self._column(section, fields[0]), self._column(section, fields[1]), self._number(fields[2])
+
+    def _column(self, section: str, name: str) -> int:
+        if name not in self.columns:
+            raise self.lines.error(f"{section}: column {name[:60]!r} is not declared in COLUMNS")
+        return self.columns[name]
+
+    def _number(self, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = _fortran_number(text)
+        if value != value or "_" in text:
+            raise self.lines.error(f"a number was expected, but {text[:60]!r} came")
+        return value
+
+    def _set(self, entries: dict, key: int | tuple[int, int], value: float, what: str) -> None:
+        if key in entries:
+            raise self.lines.error(f"{what} is given twice")
+        entries[key] = value
+
+    # ---- the whole
+
+    def program(self) -> QuadraticProgram:
+        n, m = len(self.columns), len(self.row_types)
+        l, u = self._row_sides()
+        lb, ub = self._bounds()
+        q = _vector(self.objective, n, 0.0)
+        P = self.sign * _matrix(self.hessian, (n, n)) if self.hessian else None
+        try:
+            return QuadraticProgram(
+                P, self.sign * q, A=_matrix(self.matrix, (m, n)), l=l, u=u, lb=lb, ub=ub,
+                offset=-self.sign * self.rhs.get(-1, 0.0),
+            )  # fmt: skip
+        except ProgramError as error:
+            raise ProgramError(f"{self.lines.path}: {error}") from None
+
+    def _row_sides(self) -> tuple[np.ndarray, np.ndarray]:
+        m = len(self.row_types)
+        kind = np.array(self.row_types, dtype="U1")
+        rhs = _vector({i: value for i, value in self.rhs.items() if i >= 0}, m, 0.0)
+        R = _vector(self.ranges, m, np.nan)
+        has_range = ~np.isnan(R)
+        below = np.where(kind == "L", np.abs(R), np.maximum(-R, 0.0))
+        above = np.where(kind == "G", np.abs(R), np.maximum(R, 0.0))
+        below[kind == "G"], above[kind == "L"] = 0.0, 0.0
+        l = np.where(has_range, rhs - below, np.where(kind == "L", -np.inf, rhs))
+        u = np.where(has_range, rhs + above, np.where(kind == "G", np.inf, rhs))
+        return no_side_beyond(l), no_side_beyond(u)
+
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        n = len(self.columns)
+        ub = no_side_beyond(_vector(self.upper, n, np.inf))
+        lb = no_side_beyond(_vector(self.lower, n, np.nan))
+        lb = np.where(np.isnan(lb), np.where(ub < 0.0, -np.inf, 0.0), lb)
+        for j in np.flatnonzero((lb > ub) | (lb == np.inf) | (ub == -np.inf)).tolist():
+            raise self.lines.error(f"BOUNDS: {lb[j]:g} <= x <= {ub[j]:g} is empty", self.bound_line[j])
+        return lb, ub
+
+
+def _fortran_number(text: str) -> float:
+    """1.5D+02 as 150, NaN for what is no number."""
+    try:
+        return float(text.upper().replace("D", "E"))
+    except ValueError:
+        return np.nan
+
+
+def _vector(entries: dict[int, float], size: int, default: float) -> np.ndarray:
+    vector = np.full(size, default)
+    vector[list(entries.keys())] = list(entries.values())
+    return vector
+
+
+def _matrix(entries: dict[tuple[int, int], float], shape: tuple[int, int]) -> sp.coo_array:
+    where = np.array(list(entries.keys()), dtype=np.int64).reshape(-1, 2)
+    return sp.coo_array((np.fromiter(entries.values(), dtype=np.float64), where.T), shape=shape)
+
+
+def write_qps(program: QuadraticProgram, path: str | Path) -> None:
+    """Write a quadratic program in free QPS, packed when `path` ends in ``.gz``; rows are R1, R2, ..., columns C1, ...
+
+    All numbers have all their digits; only the upper side of a row with two finite sides may come back with another
+    last digit, as the format has the difference of the sides.  Rows without any side become N rows, which readers
+    leave out.  `LowRank` is multiplied out.
+    """
+    l, u = program.l, program.u
+    kind = np.where(l == u, "E", np.where(np.isfinite(l), "G", np.where(np.isfinite(u), "L", "N")))
+    rhs = np.where(np.isfinite(l), l, np.where(np.isfinite(u), u, 0.0))
+    two_sided = np.isfinite(l) & np.isfinite(u) & (l != u)
+
+    parts = ["NAME", "ROWS", " N OBJ", *(f" {kind} R{i}" for i, kind in enumerate(kind.tolist(), start=1)), "COLUMNS"]
+    A = program.A
+    for j, cost in enumerate(program.q.tolist(), start=1):
+        parts.append(f" C{j} OBJ {cost!r}")
+        entries = slice(A.indptr[j - 1], A.indptr[j])
+        parts += [f" C{j} R{i + 1} {v!r}" for i, v in zip(A.indices[entries].tolist(), A.data[entries].tolist())]
+    parts.append("RHS")
+    if program.offset:
+        parts.append(f" RHS OBJ {-program.offset!r}")
+    parts += [f" RHS R{i + 1} {rhs[i].item()!r}" for i in np.flatnonzero(rhs).tolist()]
+    if two_sided.any():
+        parts.append("RANGES")
+        parts += [f" RANGE R{i + 1} {(u[i] - l[i]).item()!r}" for i in np.flatnonzero(two_sided).tolist()]
+    parts += ["BOUNDS", *_bound_lines(program.lb, program.ub)]
+    if program.P is not None:
+        P = program.P.toarray() if isinstance(program.P, LowRank) else program.P
+        triangle = sp.coo_array(sp.tril(P))
+        parts.append("QUADOBJ")
+        for i, j, value in zip(triangle.row.tolist(), triangle.col.tolist(), triangle.data.tolist()):
+            parts.append(f" C{j + 1} C{i + 1} {value!r}")
+    write_text(path, "\n".join([*parts, "ENDATA", ""]))
+
+
+def _bound_lines(lb: np.ndarray, ub: np.ndarray) -> Iterator[str]:
+    for j, (lower, upper) in enumerate(zip(lb.tolist(), ub.tolist()), start=1):
+        if lower == upper:
+            yield f" FX BOUND C{j} {lower!r}"
+            continue
+        if lower == -np.inf:
+            yield f" MI BOUND C{j}"
+        elif lower != 0.0:
+            yield f" LO BOUND C{j} {lower!r}"
+        if upper != np.inf:
+            yield f" UP BOUND C{j} {upper!r}"
