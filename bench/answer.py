@@ -60,6 +60,7 @@ def solve(program: Program, **settings: Any) -> Answer:
     **settings
         Those of `socp.solve`: tol, max_iter, time_limit, verbose, ...
     """
+    solution: Any
     if isinstance(program, socp.ConeProgram):
         solution = socp.solve(program, **settings)
         z = solution.z

@@ -51,8 +51,8 @@ SETS = {
     )
 }
 
-CONE_ENDINGS = (".cbf",)
-QUADRATIC_ENDINGS = (".mat", ".qps", ".mps")
+CONE_ENDINGS = (".cbf", ".cbf.gz")
+QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")
 
 
 def files(name: str, data: str | os.PathLike[str] | None = None, only: str | None = None) -> list[Path]:
@@ -93,18 +93,25 @@ def files(name: str, data: str | os.PathLike[str] | None = None, only: str | Non
 
 
 def read(path: str | os.PathLike[str]) -> Program:
-    """Read a program by the ending of its file, gzip or not.
+    """Read a program by the ending of its file.
 
-    ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`.
+    ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`; all but
+    ``.mat`` also with ``.gz``.
+
+    Raises
+    ------
+    DataError
+        The ending is another one, or there is no such file.
+    ProgramError
+        The file is not what its ending says.
     """
     path = Path(path)
-    ending = Path(path.name.lower().removesuffix(".gz")).suffix
-    if ending not in CONE_ENDINGS + QUADRATIC_ENDINGS:
-        known = ", ".join(CONE_ENDINGS + QUADRATIC_ENDINGS)
-        raise DataError(f"{path}: the ending must be one of {known}, or one of these with .gz")
+    name = path.name.lower()
+    if not name.endswith(CONE_ENDINGS + QUADRATIC_ENDINGS):
+        raise DataError(f"{path}: the ending must be one of {', '.join(CONE_ENDINGS + QUADRATIC_ENDINGS)}")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
-    return socp.io.read(path) if ending in CONE_ENDINGS else qp.io.read(path)
+    return socp.io.read(path) if name.endswith(CONE_ENDINGS) else qp.io.read(path)
 
 
 def stem(path: Path) -> str:

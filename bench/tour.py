@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from . import answer, generate, peers
 from .answer import Answer
 from .suite import nonzeros, verdict
 from .verify import Program, verify
 
-STOPS = (
+STOPS: tuple[tuple[str, Callable[[int, int], Program], int], ...] = (
     ("A support vector machine: 400 points in 40 dimensions, a quadratic program", generate.svm_primal, 400),
     ("A portfolio of 500 assets with 50 risk factors, P low-rank", generate.portfolio, 500),
     ("Robust least squares, two second-order cones of 401 and 201 rows", generate.robust_least_squares, 200),
