@@ -27,8 +27,8 @@ from .scaling import apply_cone, apply_inverse
 from .sparse import multiply_both
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
-STATIC = (1e-14, 1e-8, 1e-11)  # the choices of delta
-GOOD_RESIDUAL = 1e-7  # relative residual at which a factorization is good enough
+STATIC = (1e-14, 1e-8, 1e-6)  # the choices of delta
+GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
 
 
 @kernel

@@ -18,9 +18,10 @@ Eliminating ds and dkappa leaves two solves with the KKT matrix K of `kkt`, in u
 and du = u1 + dtau u2 with q = (c, b, W^-1 h) and, for xi = x / tau,
 
     dtau = [(1 - sigma) rtau + dk_rhs / tau + q'u1 + 2 xi'P x1]
-           / [kappa / tau + xi'P xi - 2 xi'P x2 - q'u2];
+           / [kappa / tau + (xi - x2)'P (xi - x2) + ||W z2||^2].
 
-the denominator equals kappa / tau + (xi - x2)'P (xi - x2) + ||W z2||^2 > 0.
+(Elimination gives kappa / tau + xi'P xi - 2 xi'P x2 - q'u2 as the denominator; the equations of u2 turn it into the
+sum above, which does not cancel.)
 """
 
 from __future__ import annotations
@@ -163,6 +164,7 @@ class Newton:
         self.degree = form.l + form.ptr.size - 1
         self.r, self.Px, self.Mtv = np.zeros(n + p + m), np.zeros(n), np.zeros(n)
         self.scalars, self.products = np.zeros(SCALARS), np.zeros(2)
+        self.difference, self.product = np.zeros(n), np.zeros(n)
         self.w, self.eta, self.lam = np.ones(m), np.ones(form.ptr.size - 1), np.zeros(m)
         self.rhs, self.shift = np.zeros(n + p + m), np.zeros(m)
         self.q, self.r_scaled = np.zeros(n + p + m), np.zeros(n + p + m)
@@ -192,9 +194,11 @@ class Newton:
         self.replaced_pivots = self.kkt.factor(self.w, self.eta, self.rhs, self.u2)
         if self.replaced_pivots < 0:
             return False
-        tau_products(form.n, self.q, self.Px, self.u2, self.products)
-        xPx = self.scalars[XPX] / point.tau**2
-        self.curvature = point.kappa / point.tau + xPx - 2.0 * self.products[1] / point.tau - self.products[0]
+        np.divide(point.u[: form.n], point.tau, out=self.difference)
+        self.difference -= self.u2[: form.n]
+        form.P.product(self.difference, self.product)
+        self.curvature = point.kappa / point.tau + float(self.difference @ self.product)
+        self.curvature += float(self.u2[form.n + form.p :] @ self.u2[form.n + form.p :])
         return math.isfinite(self.curvature)
 
     def predictor(self, point: Point) -> float:
