@@ -77,7 +77,7 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
         raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")
 
 
-def check_symmetric(name: str, P: sp.csc_array | np.ndarray, tol: float = 1e-10) -> None:
+def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
     """Refuse a matrix whose asymmetry is above `tol` relative to its largest entry."""
     if P.shape[0] == 0:
         return

@@ -1,0 +1,92 @@
+"""`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import socp
+
+from . import answer, sets, suite
+from .compiling import warm_up
+from .tour import tour
+from .verify import verify
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
+    options = _parser().parse_args(arguments)
+    try:
+        return {"solve": _solve, "suite": _suite, None: _tour}[options.command](options)
+    except (sets.DataError, socp.ProgramError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+
+
+def _tour(options: argparse.Namespace) -> int:
+    warm_up()
+    return 0 if tour() else 1
+
+
+def _solve(options: argparse.Namespace) -> int:
+    program = sets.read(options.file)
+    warm_up()
+    result = answer.solve(
+        program, tol=options.tol, max_iter=options.max_iter, time_limit=options.time_limit, verbose=options.verbose
+    )
+    found = verify(program, result.x, result.y, result.z)
+    worth = suite.verdict(result.status, found, options.tol)
+    print(f"program      {program!r}, {suite.nonzeros(program)} nonzeros")
+    print(f"status       {result.status}")
+    if result.status.is_infeasible:
+        print(f"certificate  error {found.certificate:.1e}")
+    else:
+        print(f"objective    {found.objective:.10g} (dual {found.dual_objective:.10g})")
+        primal, dual = max(found.primal, found.primal_cone), max(found.dual, found.dual_cone)
+        print(f"residuals    primal {primal:.1e}, dual {dual:.1e}, gap {found.gap:.1e}")
+    print(f"iterations   {result.iterations}")
+    print(f"time         set-up {result.setup_seconds:.3f} s, solve {result.solve_seconds:.3f} s")
+    print(f"verdict      {worth} (relative residuals, computed from the answer alone)")
+    return 1 if worth == "WRONG" else 0
+
+
+def _suite(options: argparse.Namespace) -> int:
+    paths = sets.files(options.name, options.data, options.only)
+    warm_up()
+    print(suite.HEADER)
+    rows = []
+    for row in suite.run(paths, options.tol, options.limit):
+        print(suite.line(row), flush=True)
+        rows.append(row)
+    print(suite.summary(rows, options.tol))
+    if options.json:
+        suite.write_json(options.json, options.name, rows, options.tol, options.limit)
+    return 1 if any(row.verdict == "WRONG" for row in rows) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="With no command: a short tour on generated programs."
+    )
+    commands = parser.add_subparsers(dest="command")
+
+    one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz)")
+    one.add_argument("file", help="the file; its ending says what it is")
+    one.add_argument("--verbose", action="store_true", help="one line an iteration")
+    one.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
+    one.add_argument("--max-iter", type=int, default=200, help="iteration limit (default %(default)d)")
+    one.add_argument("--time-limit", type=float, default=None, help="seconds (default: none)")
+
+    many = commands.add_parser("suite", help="solve a set of files and verify every answer")
+    many.add_argument("name", choices=list(sets.SETS), help="the set")
+    many.add_argument("--data", help=f"the folder of the sets (default: ${sets.DATA_VARIABLE})")
+    many.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
+    many.add_argument("--limit", type=float, default=60.0, help="seconds a program (default %(default)g)")
+    many.add_argument("--json", help="write all measurements to this file")
+    many.add_argument("--only", help="a shell pattern of names, or a part of a name")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Reference solvers behind one door: a program in, an `Answer` in the signs of the project out.
+
+None of them is needed to use the project; those that are not installed are skipped and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import socp
+
+from ..answer import Answer
+from ..verify import Program
+from . import cone, quadratic
+from .settings import peer_settings
+
+_ON_CONE_PROGRAMS: dict[str, Callable[[Any, dict[str, Any]], Answer]] = {
+    "clarabel": cone.clarabel,
+    "ecos": cone.ecos,
+    "cvxopt": cone.cvxopt,
+    "scs": cone.scs,
+    "qoco": cone.qoco,
+}
+_ON_QUADRATIC_PROGRAMS: dict[str, Callable[[Any, dict[str, Any]], Answer]] = {
+    "clarabel": cone.clarabel,
+    "piqp": quadratic.piqp,
+    "qtqp": cone.qtqp,
+    "osqp": quadratic.osqp,
+    "highspy": quadratic.highspy,
+    "proxsuite": quadratic.proxsuite,
+    "cvxopt": cone.cvxopt,
+    "qoco": cone.qoco,
+}
+
+
+def peers_for(program: Program) -> list[str]:
+    """The names of the solvers that take this kind of program, installed or not."""
+    return list(_adapters(program))
+
+
+def is_installed(solver: str) -> bool:
+    """Whether the solver's package, which has the same name, can be imported."""
+    return find_spec(solver) is not None
+
+
+def solve(solver: str, program: Program, tol: float = 1e-8, time_limit: float | None = None) -> Answer:
+    """Solve a program with one of the reference solvers, on one thread.
+
+    Parameters
+    ----------
+    solver : str
+        One of `peers_for(program)`, installed.
+    program : `socp.ConeProgram` or `qp.QuadraticProgram`
+        What is asked.
+    tol : float
+        The tolerance, given to every solver for each of its own relative and absolute tests.
+    time_limit : float, optional
+        Seconds; kept by those solvers that know a time limit.
+
+    Returns
+    -------
+    Answer
+        With status "numerical_error" and the solver's words as its note when the solver refuses or fails.
+    """
+    adapter = _adapters(program)[solver]
+    try:
+        return adapter(program, peer_settings(solver, tol, time_limit))
+    except Exception as error:  # a solver that raises has failed on this program, and the comparison goes on
+        return Answer(
+            solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, f"{type(error).__name__}: {error}"
+        )
+
+
+def _adapters(program: Program) -> dict[str, Callable[[Any, dict[str, Any]], Answer]]:
+    return _ON_CONE_PROGRAMS if isinstance(program, socp.ConeProgram) else _ON_QUADRATIC_PROGRAMS

@@ -1,0 +1,275 @@
+"""A program in the forms that reference solvers take, and the way back to its own signs.
+
+    one-sided:   minimize 1/2 x'Px + c'x   subject to   A x = b,  h - G x in R+^k x Q^d1 x Q^d2 ...
+    two-sided:   minimize 1/2 x'Px + q'x   subject to   A x = b,  l <= C x <= u,  lb <= x <= ub
+
+with P sparse in both.  A low-rank P = F F' + diag(d) becomes sparse through w = F'x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+import socp
+
+Point = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Equalities and cones, nonnegative rows first; `recover` leads a point (x, y, z) back to the program."""
+
+    P: Any
+    c: np.ndarray
+    A: sp.csc_matrix
+    b: np.ndarray
+    G: sp.csc_matrix
+    h: np.ndarray
+    nonneg: int
+    second_order: list[int]
+    recover: Callable[[Any, Any, Any], Point]
+
+
+def one_sided(program: socp.ConeProgram | qp.QuadraticProgram) -> OneSided:
+    """The one-sided form of either kind of program."""
+    if isinstance(program, socp.ConeProgram):
+        return _with_sparse_hessian(_from_cone_program(program))
+    return _with_sparse_hessian(_from_quadratic_program(program))
+
+
+def _from_cone_program(program: socp.ConeProgram) -> OneSided:
+    """Rows that always hold are left out, cones of dimension one are nonnegative rows."""
+    nonneg, second_order, dims, start = [], [], [], 0
+    for cone in program.cones:
+        rows = np.arange(start, start + cone.dim)
+        start += cone.dim
+        if isinstance(cone, socp.NonNeg) or cone.dim == 1:
+            nonneg.append(rows[np.isfinite(program.h[rows])])
+        elif cone.dim > 1:
+            second_order.append(rows)
+            dims.append(cone.dim)
+    order = np.concatenate([*nonneg, *second_order, np.zeros(0, dtype=int)]).astype(int)
+
+    def recover(x: Any, y: Any, z: Any) -> Point:
+        return _optional(x), _optional(y), _scattered(z, order, program.m)
+
+    return OneSided(
+        program.P,
+        program.c,
+        csc32(program.A),
+        program.b,
+        csc32(program.G.tocsr()[order]),
+        program.h[order],
+        sum(rows.size for rows in nonneg),
+        dims,
+        recover,
+    )
+
+
+def _from_quadratic_program(program: qp.QuadraticProgram) -> OneSided:
+    r"""Equal sides give equalities, every other finite side one row:
+
+    l_i = u_i: A_i x = u_i;   u_i finite: A_i x + s = u_i;   l_i finite: -A_i x + s = -l_i;   bounds likewise.
+    """
+    sides = sp.vstack([program.A, sp.eye_array(program.n)], format="csr")
+    lower, upper = np.concatenate([program.l, program.lb]), np.concatenate([program.u, program.ub])
+    equal = np.flatnonzero(lower == upper)
+    above = np.flatnonzero(np.isfinite(upper) & (lower < upper))
+    below = np.flatnonzero(np.isfinite(lower) & (lower < upper))
+
+    def recover(x: Any, y: Any, z: Any) -> Point:
+        if y is None or z is None:
+            return _optional(x), None, None
+        z_above, z_below = np.split(np.asarray(z, dtype=float).ravel(), [above.size])
+        multipliers = np.zeros(lower.size)
+        multipliers[equal] = np.asarray(y, dtype=float).ravel()
+        np.add.at(multipliers, above, z_above)
+        np.subtract.at(multipliers, below, z_below)
+        return _optional(x), multipliers[: program.m], multipliers[program.m :]
+
+    return OneSided(
+        program.P,
+        program.q,
+        csc32(sides[equal]),
+        upper[equal],
+        csc32(sp.vstack([sides[above], -sides[below]])),
+        np.concatenate([upper[above], -lower[below]]),
+        above.size + below.size,
+        [],
+        recover,
+    )
+
+
+def _with_sparse_hessian(form: OneSided) -> OneSided:
+    if form.P is None:
+        return form
+    if not isinstance(form.P, socp.LowRank):
+        return replace(form, P=csc32(form.P))
+    n, k = form.P.F.shape
+    if 2 * k >= n:
+        return replace(form, P=csc32(form.P.toarray()))
+
+    #  minimize 1/2 x' diag(d) x + 1/2 w'w + c'x   subject to   A x = b,  F'x - w = 0,  G x + s = h
+    p = form.b.size
+
+    def recover(x: Any, y: Any, z: Any) -> Point:
+        return form.recover(None if x is None else _flat(x)[:n], None if y is None else _flat(y)[:p], z)
+
+    return replace(
+        form,
+        P=csc32(sp.diags_array(np.concatenate([form.P.d, np.ones(k)]))),
+        c=np.concatenate([form.c, np.zeros(k)]),
+        A=csc32(sp.block_array([[form.A, None], [sp.csc_array(form.P.F.T), -sp.eye_array(k)]])),
+        b=np.concatenate([form.b, np.zeros(k)]),
+        G=csc32(sp.hstack([form.G, sp.csc_array((form.h.size, k))])),
+        recover=recover,
+    )
+
+
+def with_linear_objective(form: OneSided) -> OneSided:
+    r"""The same without P, for solvers that take none: 1/2 x'Px <= t with P = R'R as a cone row block.
+
+    2t >= ||R x||^2  is  (t + 1/2, t - 1/2, R x) in a second-order cone.
+    """
+    if form.P is None:
+        return form
+    R = _root(form.P)
+    n, k = form.c.size, R.shape[0]
+    epigraph = sp.block_array([[None, -np.ones((2, 1))], [-R, None]]) if k else sp.csc_array([[0.0] * n + [-1.0]] * 2)
+
+    def recover(x: Any, y: Any, z: Any) -> Point:
+        return form.recover(None if x is None else _flat(x)[:n], y, None if z is None else _flat(z)[: form.h.size])
+
+    return OneSided(
+        None,
+        np.append(form.c, 1.0),
+        csc32(sp.hstack([form.A, sp.csc_array((form.b.size, 1))])),
+        form.b,
+        csc32(sp.vstack([sp.hstack([form.G, sp.csc_array((form.h.size, 1))]), epigraph])),
+        np.concatenate([form.h, [0.5, -0.5], np.zeros(k)]),
+        form.nonneg,
+        [*form.second_order, k + 2],
+        recover,
+    )
+
+
+def _root(P: sp.csc_matrix) -> sp.csc_array:
+    """R with R'R = P: of the diagonal when there is nothing else, else from the eigenvalues of the nonzero block."""
+    used = np.flatnonzero(np.diff(P.indptr))
+    block = sp.csc_array(P)[used][:, used]
+    if block.nnz == used.size and (block.diagonal() != 0).all():
+        root = sp.diags_array(np.sqrt(block.diagonal()))
+    else:
+        values, vectors = np.linalg.eigh(block.toarray())
+        kept = values > 1e-14 * max(values.max(), 0.0)
+        root = sp.csc_array((vectors[:, kept] * np.sqrt(values[kept])).T)
+    spread = sp.csc_array((np.ones(used.size), (np.arange(used.size), used)), shape=(used.size, P.shape[0]))
+    return sp.csc_array(root @ spread)
+
+
+@dataclass(frozen=True)
+class TwoSided:
+    """Equalities apart from two-sided rows and bounds; `recover(x, y, z, z_bounds)` leads back."""
+
+    P: Any
+    q: np.ndarray
+    A: sp.csc_matrix
+    b: np.ndarray
+    C: sp.csc_matrix
+    l: np.ndarray
+    u: np.ndarray
+    lb: np.ndarray
+    ub: np.ndarray
+    recover: Callable[[Any, Any, Any, Any], Point]
+
+
+def two_sided(program: qp.QuadraticProgram) -> TwoSided:
+    """Equalities apart, fixed variables among them; rows without a side left out."""
+    n, m = program.n, program.m
+    P = program.P
+    if isinstance(P, socp.LowRank) and 2 * P.F.shape[1] < n:
+        return _lifted(program, P)
+    if isinstance(P, socp.LowRank):
+        P = P.toarray()
+    equal = np.flatnonzero(program.l == program.u)
+    other = np.flatnonzero((program.l < program.u) & (np.isfinite(program.l) | np.isfinite(program.u)))
+    fixed = np.flatnonzero(program.lb == program.ub)
+    rows = program.A.tocsr()
+    lb, ub = program.lb.copy(), program.ub.copy()
+    lb[fixed], ub[fixed] = -np.inf, np.inf
+
+    def recover(x: Any, y: Any, z: Any, z_bounds: Any) -> Point:
+        if y is None or z is None or z_bounds is None:
+            return _optional(x), None, None
+        y_rows, y_fixed = np.split(_flat(y), [equal.size])
+        multipliers = np.zeros(m)
+        multipliers[equal], multipliers[other] = y_rows, _flat(z)
+        bounds = np.array(z_bounds, dtype=float).ravel()
+        bounds[fixed] += y_fixed
+        return _optional(x), multipliers, bounds
+
+    return TwoSided(
+        csc32(sp.csc_array((n, n)) if P is None else P),
+        program.q,
+        csc32(sp.vstack([rows[equal], sp.eye_array(n, format="csr")[fixed]])),
+        np.concatenate([program.u[equal], program.ub[fixed]]),
+        csc32(rows[other]),
+        program.l[other],
+        program.u[other],
+        lb,
+        ub,
+        recover,
+    )
+
+
+def _lifted(program: qp.QuadraticProgram, P: socp.LowRank) -> TwoSided:
+    """The two-sided form with w = F'x as further variables and F'x - w = 0 as further equalities."""
+    n, k = P.F.shape
+    m = program.m
+    form = two_sided(
+        qp.QuadraticProgram(
+            sp.diags_array(np.concatenate([P.d, np.ones(k)])),
+            np.concatenate([program.q, np.zeros(k)]),
+            sp.block_array([[program.A, None], [sp.csc_array(P.F.T), -sp.eye_array(k)]]),
+            np.concatenate([program.l, np.zeros(k)]),
+            np.concatenate([program.u, np.zeros(k)]),
+            np.concatenate([program.lb, np.full(k, -np.inf)]),
+            np.concatenate([program.ub, np.full(k, np.inf)]),
+        )
+    )
+
+    def recover(x: Any, y: Any, z: Any, z_bounds: Any) -> Point:
+        x, y, z = form.recover(x, y, z, z_bounds)
+        return (None if x is None else x[:n], None if y is None else y[:m], None if z is None else z[:n])
+
+    return replace(form, recover=recover)
+
+
+def csc32(matrix: Any) -> sp.csc_matrix:
+    """The old matrix class with 32-bit indices: what the reference solvers' bindings expect."""
+    result = sp.csc_matrix(matrix)
+    result.sort_indices()
+    result.indices, result.indptr = result.indices.astype(np.int32), result.indptr.astype(np.int32)
+    return result
+
+
+def _flat(v: Any) -> np.ndarray:
+    return np.asarray(v, dtype=float).ravel()
+
+
+def _optional(v: Any) -> np.ndarray | None:
+    return None if v is None else _flat(v)
+
+
+def _scattered(z: Any, order: np.ndarray, size: int) -> np.ndarray | None:
+    if z is None:
+        return None
+    full = np.zeros(size)
+    full[order] = _flat(z)
+    return full

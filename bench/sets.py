@@ -1,0 +1,131 @@
+"""The problem sets of the literature, read from a folder; none of them ships with the project."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import qp.io
+import socp.io
+
+from .verify import Program
+
+DATA_VARIABLE = "CENTRALPATH_DATA"
+
+
+class DataError(FileNotFoundError):
+    """A set or a file is not there, or is not of a kind that can be read; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class ProblemSet:
+    """A set of files: a folder of its own name, the ending of its files, and where they come from."""
+
+    name: str
+    ending: str
+    source: str
+
+
+SETS = {
+    problem_set.name: problem_set
+    for problem_set in (
+        ProblemSet(
+            "maros_meszaros",
+            ".mat",
+            "the Maros-Meszaros convex quadratic programs as the .mat files of the qpsolvers benchmark "
+            "(github.com/qpsolvers/maros_meszaros_qpbenchmark, folder data)",
+        ),
+        ProblemSet(
+            "cblib",
+            ".cbf.gz",
+            "the second-order cone programs of the Conic Benchmark Library (cblib.zib.de, files .cbf.gz)",
+        ),
+        ProblemSet(
+            "netlib_infeasible",
+            ".mat",
+            "the infeasible linear programs of netlib (netlib.org/lp/infeas) as the .mat files of the "
+            "SuiteSparse Matrix Collection (sparse.tamu.edu, group LPnetlib, names lpi_*)",
+        ),
+    )
+}
+
+CONE_ENDINGS = (".cbf", ".cbf.gz")
+QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")
+
+
+def files(name: str, data: str | os.PathLike[str] | None = None, only: str | None = None) -> list[Path]:
+    """The files of a set, by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `SETS`.
+    data : path, optional
+        The folder that holds the set's folder, or the set's folder itself; by default the environment
+        variable ``CENTRALPATH_DATA``.
+    only : str, optional
+        A shell pattern of names (``CVXQP*``), or a part of a name; upper and lower case are one.
+
+    Raises
+    ------
+    DataError
+        The set is unknown, is not there, or `only` matches none of it.
+    """
+    if name not in SETS:
+        raise DataError(f"there is no set {name!r}; the sets are {', '.join(SETS)}")
+    problem_set = SETS[name]
+    root = os.environ.get(DATA_VARIABLE) if data is None else data
+    if not root:
+        raise DataError(f"the set {name} needs a folder, but none is given. {_advice(problem_set)}")
+    root = Path(root)
+    folder = root if root.name == name else root / name
+    found = sorted(folder.glob(f"*{problem_set.ending}"), key=lambda path: path.name.lower())
+    if not found:
+        raise DataError(
+            f"the set {name} is not there: no file {problem_set.ending} in {folder}. {_advice(problem_set)}"
+        )
+    chosen = [path for path in found if only is None or _matches(stem(path), only)]
+    if not chosen:
+        raise DataError(f"no name of the set {name} matches {only!r}; there are {', '.join(map(stem, found))}")
+    return chosen
+
+
+def read(path: str | os.PathLike[str]) -> Program:
+    """Read a program by the ending of its file.
+
+    ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`; all but
+    ``.mat`` also with ``.gz``.
+
+    Raises
+    ------
+    DataError
+        The ending is another one, or there is no such file.
+    ProgramError
+        The file is not what its ending says.
+    """
+    path = Path(path)
+    name = path.name.lower()
+    if not name.endswith(CONE_ENDINGS + QUADRATIC_ENDINGS):
+        raise DataError(f"{path}: the ending must be one of {', '.join(CONE_ENDINGS + QUADRATIC_ENDINGS)}")
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    return socp.io.read(path) if name.endswith(CONE_ENDINGS) else qp.io.read(path)
+
+
+def stem(path: Path) -> str:
+    """The file's name without its endings."""
+    return path.name.split(".")[0]
+
+
+def _matches(name: str, only: str) -> bool:
+    name, only = name.lower(), only.lower()
+    return fnmatchcase(name, only) if any(sign in only for sign in "*?[") else only in name
+
+
+def _advice(problem_set: ProblemSet) -> str:
+    return (
+        f"Give it with --data DIR or with the environment variable {DATA_VARIABLE}=DIR, where "
+        f"DIR/{problem_set.name}/ holds {problem_set.source}."
+    )

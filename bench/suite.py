@@ -1,0 +1,155 @@
+"""Solve a set of files, verify every answer, and print one line a program."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import socp
+from socp import Status
+
+from . import answer, sets
+from .verify import Program, Verification, verify
+
+VERIFIED_TOL = 1e-6
+"""What an answer that does not claim the full tolerance, or a certificate, must verify to."""
+ROUNDING = 1.01
+"""An "optimal" is held to tol; this much is left for rounding in another order of summation."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One program's line: its sizes, the engine's answer, what verification found, and the verdict."""
+
+    name: str
+    n: int
+    m: int
+    nnz: int
+    status: str
+    objective: float
+    primal: float
+    dual: float
+    gap: float
+    certificate: float
+    iterations: int
+    setup_seconds: float
+    solve_seconds: float
+    verdict: str
+
+
+def verdict(status: Status, verification: Verification, tol: float) -> str:
+    """What an answer is worth: "solved", "certified", "failed", or "WRONG" when it claims what is not so.
+
+    An "optimal" must pass the stopping test at `tol`, an infeasibility must come with a certificate
+    that verifies; every other answer is "solved" when it verifies to 1e-6, whatever the solver says.
+    """
+    if status is Status.OPTIMAL:
+        return "solved" if verification.solved(ROUNDING * tol) else "WRONG"
+    if status is Status.PRIMAL_INFEASIBLE:
+        return "certified" if verification.primal_infeasible <= VERIFIED_TOL else "WRONG"
+    if status is Status.DUAL_INFEASIBLE:
+        return "certified" if verification.dual_infeasible <= VERIFIED_TOL else "WRONG"
+    return "solved" if verification.solved(VERIFIED_TOL) else "failed"
+
+
+def nonzeros(program: Program) -> int:
+    """The nonzeros of all matrices; those of its factor and diagonal for a low-rank P."""
+    matrices = [program.A]
+    if isinstance(program, socp.ConeProgram):
+        matrices.append(program.G)
+    P = program.P
+    count = sum(int(matrix.nnz) for matrix in matrices)
+    if isinstance(P, socp.LowRank):
+        return count + int(np.count_nonzero(P.F)) + int(np.count_nonzero(P.d))
+    if isinstance(P, np.ndarray):
+        return count + int(np.count_nonzero(P))
+    return count + (0 if P is None else int(P.nnz))
+
+
+def run(paths: Iterable[Path], tol: float, limit: float) -> Iterator[Row]:
+    """Read, solve and verify each file, one after the other."""
+    for path in paths:
+        program = sets.read(path)
+        result = answer.solve(program, tol=tol, time_limit=limit)
+        found = verify(program, result.x, result.y, result.z)
+        rows = program.p + program.m if isinstance(program, socp.ConeProgram) else program.m
+        yield Row(
+            name=sets.stem(path),
+            n=program.n,
+            m=rows,
+            nnz=nonzeros(program),
+            status=str(result.status),
+            objective=found.objective,
+            primal=max(found.primal, found.primal_cone),
+            dual=max(found.dual, found.dual_cone),
+            gap=found.gap,
+            certificate=found.certificate,
+            iterations=result.iterations,
+            setup_seconds=result.setup_seconds,
+            solve_seconds=result.solve_seconds,
+            verdict=verdict(result.status, found, tol),
+        )
+
+
+HEADER = (
+    f"{'program':24s} {'n':>7s} {'m':>7s} {'nnz':>8s}  {'status':17s} {'primal':>8s} {'dual':>8s} {'gap':>8s} "
+    f"{'iter':>5s} {'set-up':>8s} {'solve':>8s}  verdict"
+)
+
+
+def line(row: Row) -> str:
+    """One aligned line; the error of a certificate stands in the column of the space that it lives in."""
+    primal, dual, gap = f"{row.primal:8.1e}", f"{row.dual:8.1e}", f"{row.gap:8.1e}"
+    if row.status == Status.PRIMAL_INFEASIBLE:
+        primal, dual, gap = f"{'-':>8s}", f"{row.certificate:8.1e}", f"{'-':>8s}"
+    elif row.status == Status.DUAL_INFEASIBLE:
+        primal, dual, gap = f"{row.certificate:8.1e}", f"{'-':>8s}", f"{'-':>8s}"
+    return (
+        f"{row.name:24s} {row.n:7d} {row.m:7d} {row.nnz:8d}  {row.status:17s} {primal} {dual} {gap} "
+        f"{row.iterations:5d} {row.setup_seconds:8.3f} {row.solve_seconds:8.3f}  {row.verdict}"
+    )
+
+
+def summary(rows: list[Row], tol: float) -> str:
+    """The counts of all verdicts and the total time."""
+    counts = Counter(row.verdict for row in rows)
+    full = sum(row.verdict == "solved" and row.status == Status.OPTIMAL for row in rows)
+    coarse = counts["solved"] - full
+    seconds = sum(row.setup_seconds + row.solve_seconds for row in rows)
+    return (
+        f"{len(rows)} programs: {counts['solved']} solved ({full} to {tol:g}, {coarse} to {VERIFIED_TOL:g}), "
+        f"{counts['certified']} certified, {counts['WRONG']} WRONG, {counts['failed']} failed; {seconds:.1f} s"
+    )
+
+
+def write_json(path: str | Path, name: str, rows: list[Row], tol: float, limit: float) -> None:
+    """All measurements with the settings and versions they come from; what is not finite is null."""
+    document = {
+        "set": name,
+        "tol": tol,
+        "limit": limit,
+        "python": platform.python_version(),
+        "versions": {package: _version(package) for package in ("centralpath", "numpy", "scipy", "numba")},
+        "programs": [{key: _finite(value) for key, value in asdict(row).items()} for row in rows],
+    }
+    Path(path).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,318 @@
+r"""What an answer is worth: residuals and certificates computed from x, y, z and the program alone.
+
+Nothing a solver says of itself is used here, and the data are the caller's own: unscaled and
+unregularized.  All norms are infinity norms, all solution residuals are relative, and the test is
+
+    primal rows, distance of s = h - Gx from K     at most  tol (1 + max(|b|, |h|, |Ax|, |Gx|))
+    dual rows, distance of z from K                at most  tol (1 + max(|Px|, |c|))
+    |primal - dual objective|                      at most  tol (1 + max(|primal|, |dual|))
+
+A distance from a cone is in the infinity norm too: the smallest change of any entry that leads into it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import qp
+import socp
+
+Program = socp.ConeProgram | qp.QuadraticProgram
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The relative residuals of an answer, and what it is worth as a certificate.
+
+    A residual that cannot be computed (a missing part, NaN) is infinite.
+
+    Attributes
+    ----------
+    objective, dual_objective : float
+        Of x and of (x, y, z), the program's offset included.
+    primal, primal_cone : float
+        Ax = b and s in K; for a quadratic program l <= Ax <= u and lb <= x <= ub.
+    dual, dual_cone : float
+        Px + c + A'y + G'z = 0 and z in K; for a quadratic program Px + q + A'y + z_bounds = 0 and no
+        multiplier on an infinite side.
+    gap : float
+        Between the two objectives.
+    primal_infeasible, dual_infeasible : float
+        The error of (y, z), or of x, as a certificate; infinite when its slope is not negative.
+    """
+
+    objective: float
+    dual_objective: float
+    primal: float
+    primal_cone: float
+    dual: float
+    dual_cone: float
+    gap: float
+    primal_infeasible: float
+    dual_infeasible: float
+
+    @property
+    def worst(self) -> float:
+        """The largest of the five relative residuals of a solution."""
+        return max(self.primal, self.primal_cone, self.dual, self.dual_cone, self.gap)
+
+    @property
+    def certificate(self) -> float:
+        """The error of the better of the two certificates."""
+        return min(self.primal_infeasible, self.dual_infeasible)
+
+    def solved(self, tol: float) -> bool:
+        """Whether the answer passes the stopping test at `tol`."""
+        return self.worst <= tol
+
+    def certified(self, tol: float) -> bool:
+        """Whether the answer proves, to within `tol`, that the program has no solution."""
+        return self.certificate <= tol
+
+
+def verify(program: Program, x: Any, y: Any, z: Any) -> Verification:
+    r"""Measure the answer (x, y, z) to a program.
+
+    Parameters
+    ----------
+    program : `socp.ConeProgram` or `qp.QuadraticProgram`
+        What was asked.
+    x, y, z : array_like or None
+        The answer in the signs of the project; for a quadratic program z is ``z_bounds``, one entry a
+        variable.  None and NaN make infinite residuals.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    ProgramError
+        A part has a wrong length.
+
+    Examples
+    --------
+    The program min 2x subject to x >= 3 (written -x + s = -3), solved by x = 3 and z = 2:
+
+    >>> import socp
+    >>> program = socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)])
+    >>> verify(program, [3.0], [], [2.0]).worst
+    0.0
+    >>> verify(program, [3.0], [], [2.5]).solved(1e-6)
+    False
+    """
+    with np.errstate(all="ignore"):
+        if isinstance(program, socp.ConeProgram):
+            return _verify_cone_program(program, x, y, z)
+        return _verify_quadratic_program(program, x, y, z)
+
+
+def cone_distance(v: np.ndarray, cones: Any) -> float:
+    """The infinity-norm distance of v from a product of cones."""
+    if not np.isfinite(v).all():
+        return np.inf
+    distance, start = 0.0, 0
+    for cone in cones:
+        part = v[start : start + cone.dim]
+        start += cone.dim
+        if cone.dim == 0:
+            continue
+        if isinstance(cone, socp.NonNeg):
+            distance = max(distance, -float(part.min()))
+        else:
+            distance = max(distance, _second_order_distance(part))
+    return distance
+
+
+def _second_order_distance(v: np.ndarray) -> float:
+    """The smallest d such that (t + d, u') with |u'_i - u_i| <= d is in the cone, v = (t, u).
+
+    The best u' shrinks every entry of u by d towards zero; phi(d) = ||u'|| - t - d is convex and
+    decreasing, so that Newton's method from d = 0 rises to its root.
+    """
+    size = float(np.abs(v).max())
+    if size == 0.0:
+        return 0.0
+    t, u = float(v[0]) / size, np.abs(v[1:]) / size
+    distance = 0.0
+    for _ in range(100):
+        shrunk = np.maximum(u - distance, 0.0)
+        norm = float(np.linalg.norm(shrunk))
+        excess = norm - t - distance
+        if excess <= 0.0:
+            break
+        slope = 1.0 + (float(shrunk.sum()) / norm if norm > 0.0 else 0.0)
+        before, distance = distance, distance + excess / slope
+        if distance == before:
+            break
+    return size * distance
+
+
+def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> Verification:
+    x, y, z = _vector("x", x, program.n), _vector("y", y, program.p), _vector("z", z, program.m)
+    A, G, b, c, P = program.A, program.G, program.b, program.c, program.P
+    holds = np.isposinf(program.h)  # rows that always hold: no slack to measure, and no multiplier allowed
+    h = np.where(holds, 0.0, program.h)
+    z_finite = np.where(holds, 0.0, z)
+
+    Px, Ax, Gx = _times(P, x), A @ x, np.where(holds, 0.0, G @ x)
+    primal_scale = 1.0 + max(_norm(b), _norm(h), _norm(Ax), _norm(Gx))
+    dual_scale = 1.0 + max(_norm(Px), _norm(c))
+    half_curvature = 0.5 * float(x @ Px)
+    objective = half_curvature + float(c @ x)
+    dual_objective = -half_curvature - float(b @ y) - float(h @ z_finite)
+    dual_violation = max(cone_distance(z_finite, program.cones), _norm(z[holds]))
+
+    rows = A.T @ y + G.T @ z
+    return Verification(
+        objective + program.offset,
+        dual_objective + program.offset,
+        primal=_relative(_norm(Ax - b), primal_scale),
+        primal_cone=_relative(cone_distance(h - Gx, program.cones), primal_scale),
+        dual=_relative(_norm(Px + c + rows), dual_scale),
+        dual_cone=_relative(dual_violation, dual_scale),
+        gap=_relative(abs(objective - dual_objective), 1.0 + max(abs(objective), abs(dual_objective))),
+        primal_infeasible=_certificate_error(
+            slope=float(b @ y) + float(h @ z_finite),
+            slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
+            residual=_norm(rows),
+            residual_terms=_norm(abs(A).T @ np.abs(y) + abs(G).T @ np.abs(z)),
+            violation=dual_violation,
+            size=max(_norm(y), _norm(z)),
+        ),
+        dual_infeasible=_certificate_error(
+            slope=float(c @ x),
+            slope_terms=float(np.abs(c) @ np.abs(x)),
+            residual=max(_norm(Px), _norm(Ax), cone_distance(-Gx, program.cones)),
+            residual_terms=max(_norm(_times_abs(P, x)), _norm(abs(A) @ np.abs(x)), _norm(abs(G) @ np.abs(x))),
+        ),
+    )
+
+
+def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: Any) -> Verification:
+    x, y, z = _vector("x", x, program.n), _vector("y", y, program.m), _vector("z", z, program.n)
+    A, q, P = program.A, program.q, program.P
+    l, u, lb, ub = program.l, program.u, program.lb, program.ub
+
+    Px, Ax = _times(P, x), A @ x
+    bounded_rows, bounded = np.isfinite(l) | np.isfinite(u), np.isfinite(lb) | np.isfinite(ub)
+    primal_scale = 1.0 + max(
+        *(_norm(side[np.isfinite(side)]) for side in (l, u, lb, ub)), _norm(Ax[bounded_rows]), _norm(x[bounded])
+    )
+    dual_scale = 1.0 + max(_norm(Px), _norm(q))
+    half_curvature = 0.5 * float(x @ Px)
+    objective = half_curvature + float(q @ x)
+    row_support, row_terms = _support(y, l, u)
+    bound_support, bound_terms = _support(z, lb, ub)
+    dual_objective = -half_curvature - row_support - bound_support
+    dual_violation = max(_on_infinite_side(y, l, u), _on_infinite_side(z, lb, ub))
+
+    rows = A.T @ y + z
+    return Verification(
+        objective + program.offset,
+        dual_objective + program.offset,
+        primal=_relative(_outside(Ax, l, u), primal_scale),
+        primal_cone=_relative(_outside(x, lb, ub), primal_scale),
+        dual=_relative(_norm(Px + q + rows), dual_scale),
+        dual_cone=_relative(dual_violation, dual_scale),
+        gap=_relative(abs(objective - dual_objective), 1.0 + max(abs(objective), abs(dual_objective))),
+        primal_infeasible=_certificate_error(
+            slope=row_support + bound_support,
+            slope_terms=row_terms + bound_terms,
+            residual=_norm(rows),
+            residual_terms=_norm(abs(A).T @ np.abs(y) + np.abs(z)),
+            violation=dual_violation,
+            size=max(_norm(y), _norm(z)),
+        ),
+        dual_infeasible=_certificate_error(
+            slope=float(q @ x),
+            slope_terms=float(np.abs(q) @ np.abs(x)),
+            residual=max(_norm(Px), _leaving(Ax, l, u), _leaving(x, lb, ub)),
+            residual_terms=max(_norm(_times_abs(P, x)), _norm(abs(A) @ np.abs(x)), _norm(x[bounded])),
+        ),
+    )
+
+
+def _certificate_error(
+    slope: float, slope_terms: float, residual: float, residual_terms: float, violation: float = 0.0, size: float = 1.0
+) -> float:
+    """The largest of three errors of a certificate that is scaled to slope -1; infinite when slope >= 0.
+
+    Absolute: what is left of the equations and outside of the cone.  A residual r with slope -1 still
+    excludes every point of 1-norm below 1/|r|.
+    Backward: the same, relative to the sizes of the terms that were added, which is the relative
+    change of the data that makes the certificate exact.
+    Rounding: the accuracy with which the slope itself is known, machine epsilon times its terms.
+    """
+    if not (slope < 0.0 and np.isfinite(slope)):
+        return np.inf
+    absolute = max(residual, violation) / -slope
+    backward = max(_ratio(residual, residual_terms), _ratio(violation, size))
+    rounding = float(np.finfo(float).eps) * slope_terms / -slope
+    return max(_relative(error, 1.0) for error in (absolute, backward, rounding))
+
+
+def _relative(part: float, scale: float) -> float:
+    """part / scale; infinite, never NaN, when one of them is not a number."""
+    ratio = part / scale
+    return np.inf if np.isnan(ratio) else ratio
+
+
+def _support(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
+    """u'y+ - l'y-, nothing on infinite sides, and the sum of the absolute values of its terms."""
+    above = np.where(np.isfinite(upper), upper, 0.0) * np.maximum(multipliers, 0.0)
+    below = np.where(np.isfinite(lower), lower, 0.0) * np.maximum(-multipliers, 0.0)
+    return float(above.sum() - below.sum()), float(np.abs(above).sum() + np.abs(below).sum())
+
+
+def _on_infinite_side(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """The largest multiplier that would hold back at a side that is not there."""
+    wrong = ((multipliers > 0) & ~np.isfinite(upper)) | ((multipliers < 0) & ~np.isfinite(lower))
+    return np.inf if np.isnan(multipliers).any() else _norm(multipliers[wrong])
+
+
+def _outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """The infinity-norm distance of `value` from the box."""
+    return _norm(np.maximum(0.0, np.maximum(lower - value, value - upper)))
+
+
+def _leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """How far a direction leads out at a finite side; zero for a direction of the box's recession cone."""
+    up, down = np.where(np.isfinite(upper), direction, 0.0), np.where(np.isfinite(lower), -direction, 0.0)
+    return _norm(np.maximum(0.0, np.maximum(up, down)))
+
+
+def _times(P: Any, x: np.ndarray) -> np.ndarray:
+    return np.zeros_like(x) if P is None else P @ x
+
+
+def _times_abs(P: Any, x: np.ndarray) -> np.ndarray:
+    """|P| |x|, or for a low-rank P the sizes of the terms of its factors."""
+    x = np.abs(x)
+    if isinstance(P, socp.LowRank):
+        F = np.abs(P.F)
+        return F @ (F.T @ x) + P.d * x
+    return _times(None if P is None else abs(P), x)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return 0.0 if part == 0.0 else part / whole if whole > 0.0 else np.inf
+
+
+def _norm(v: np.ndarray) -> float:
+    """The infinity norm, infinite where there is NaN; 0.0 for no entries."""
+    norm = float(np.max(np.abs(v), initial=0.0))
+    return np.inf if np.isnan(norm) else norm
+
+
+def _vector(name: str, value: Any, size: int) -> np.ndarray:
+    """`value` as a vector; NaN throughout when it is missing."""
+    if value is None:
+        return np.full(size, np.nan)
+    vector = np.asarray(value, dtype=float).ravel()
+    if vector.size != size:
+        raise socp.ProgramError(f"{name} must have {size} entries, but {vector.size} came")
+    return vector
