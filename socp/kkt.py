@@ -22,12 +22,13 @@ from .cones import norm_tail
 from .form import StandardForm
 from .jit import kernel
 from .ldl import LDL
+from .refinement import solve_refined
 from .scaling import apply_cone, apply_inverse
 from .sparse import multiply_both
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-11)  # the choices of delta
-GOOD_RESIDUAL = 1e-9  # relative residual at which a factorization is good enough
+GOOD_RESIDUAL = 1e-7  # relative residual at which a factorization is good enough
 
 
 @kernel
@@ -138,7 +139,7 @@ class SparseKKT:
         self.t = np.zeros(self.matrix.groups.count)
         self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
         self.Px, self.Mtv, self.v, self.work = np.zeros(n), np.zeros(n), np.zeros(p + m), np.zeros(m)
-        self.residual, self.best = np.zeros(n + p + m), np.zeros(n + p + m)
+        self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
 
     @property
     def description(self) -> str:
@@ -186,23 +187,22 @@ class SparseKKT:
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
         """K out = rhs with refinement; returns the infinity norm of the residual that is left."""
-        out[:] = 0.0
-        self._add_solution(rhs, out)
-        norm = self._residual(rhs, out)
-        enough = 1e-14 + 1e-13 * np.abs(rhs).max(initial=0.0)
-        for _ in range(self.refinement_steps):
-            if norm <= enough:
-                break
-            self._refinements += 1
-            self.best[:] = out
-            self._add_solution(self.residual, out)
-            previous, norm = norm, self._residual(rhs, out)
-            if norm > 0.5 * previous:
-                if norm >= previous:
-                    out[:] = self.best
-                    norm = previous
-                break
+        norm, count = solve_refined(
+            lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, rhs, out,
+            self.refinement_steps,
+        )  # fmt: skip
+        self._refinements += count
         return norm
+
+    def _multiply(self, u: np.ndarray, out: np.ndarray) -> None:
+        """out := K u."""
+        self.form.P.product(u[: self.form.n], self.Px)
+        form = self.form
+        kkt_residual(
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.Px,
+            u, self.zero, self.v, self.Mtv, out,
+        )  # fmt: skip
+        np.negative(out, out=out)
 
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
         form, matrix, groups = self.form, self.matrix, self.matrix.groups
