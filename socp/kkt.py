@@ -112,17 +112,20 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
     apply_inverse(l, ptr, w, eta, solution[n + p :], v[p:])
     multiply_both(M_indptr, M_indices, M_data, solution[:n], v, residual[n:], Mtv)
     apply_inverse(l, ptr, w, eta, residual[n + p :], residual[n + p :])
-    norm = 0.0
+    norm, trap = 0.0, 0.0  # the trap becomes NaN with any entry that is not finite; max(norm, NaN) is norm
     for j in range(n):
         residual[j] = rhs[j] - Px[j] - Mtv[j]
         norm = max(norm, abs(residual[j]))
+        trap += 0.0 * residual[j]
     for i in range(n, n + p):
         residual[i] = rhs[i] - residual[i]
         norm = max(norm, abs(residual[i]))
+        trap += 0.0 * residual[i]
     for i in range(n + p, rhs.size):
         residual[i] = rhs[i] - residual[i] + solution[i]
         norm = max(norm, abs(residual[i]))
-    return norm if norm == norm else np.inf
+        trap += 0.0 * residual[i]
+    return norm if trap == 0.0 else np.inf
 
 
 class SparseKKT:
