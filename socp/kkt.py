@@ -45,18 +45,18 @@ def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t
     base = n + p
     for r in range(t.size):
         out[base + r] = t[r] / theta[r]
-    base += t.size - l
-    rz, cone = rhs[n + p :], out[base:]
+    base += t.size
+    rz, cone, w_cone = rhs[n + p + l :], out[base:], w[l:]
     for k in range(ptr.size - 1):
-        start, stop = ptr[k], ptr[k + 1]
+        start, stop = ptr[k] - l, ptr[k + 1] - l
         if stop - start > small:
-            apply_cone(eta[k], w, rz, cone, start, stop)
+            apply_cone(eta[k], w_cone, rz, cone, start, stop)
             continue
-        tail = norm_tail(w, start, stop)
+        tail = norm_tail(w_cone, start, stop)
         cone[start:stop] = rz[start:stop]
-        rotate(w, start, stop, tail, cone, start, 1)
-        scale_rotated(eta[k], w[start] + tail, cone, start, stop)
-    out[base + ptr[-1] :] = 0.0
+        rotate(w_cone, start, stop, tail, cone, start, 1)
+        scale_rotated(eta[k], w_cone[start] + tail, cone, start, stop)
+    out[base + ptr[-1] - l :] = 0.0
 
 
 @kernel
@@ -88,18 +88,18 @@ def recover(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, h
     for r in range(theta.size):
         i = heaviest[r]
         dz[i] += w[i] * reduced[base + r] / coefficient[i]
-    cone = reduced[base + theta.size - l :]
+    cone, w_cone = reduced[base + theta.size :], w[l:]
     for k in range(ptr.size - 1):
-        start, stop = ptr[k], ptr[k + 1]
+        start, stop = ptr[k] - l, ptr[k + 1] - l
         if stop - start > small:
-            apply_cone(eta[k], w, cone, work, start, stop)
+            apply_cone(eta[k], w_cone, cone, work, start, stop)
         else:
-            tail = norm_tail(w, start, stop)
+            tail = norm_tail(w_cone, start, stop)
             work[start:stop] = cone[start:stop]
-            scale_rotated(eta[k], w[start] + tail, work, start, stop)
-            rotate_back(w, start, stop, tail, work, start, 1)
+            scale_rotated(eta[k], w_cone[start] + tail, work, start, stop)
+            rotate_back(w_cone, start, stop, tail, work, start, 1)
         for i in range(start, stop):
-            dz[i] += work[i]
+            dz[l + i] += work[i]
 
 
 @kernel
@@ -112,17 +112,20 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
     apply_inverse(l, ptr, w, eta, solution[n + p :], v[p:])
     multiply_both(M_indptr, M_indices, M_data, solution[:n], v, residual[n:], Mtv)
     apply_inverse(l, ptr, w, eta, residual[n + p :], residual[n + p :])
-    norm = 0.0
+    norm, trap = 0.0, 0.0  # the trap becomes NaN with any entry that is not finite; max(norm, NaN) is norm
     for j in range(n):
         residual[j] = rhs[j] - Px[j] - Mtv[j]
         norm = max(norm, abs(residual[j]))
+        trap += 0.0 * residual[j]
     for i in range(n, n + p):
         residual[i] = rhs[i] - residual[i]
         norm = max(norm, abs(residual[i]))
+        trap += 0.0 * residual[i]
     for i in range(n + p, rhs.size):
         residual[i] = rhs[i] - residual[i] + solution[i]
         norm = max(norm, abs(residual[i]))
-    return norm if norm == norm else np.inf
+        trap += 0.0 * residual[i]
+    return norm if trap == 0.0 else np.inf
 
 
 class SparseKKT:
