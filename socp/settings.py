@@ -34,8 +34,8 @@ class Settings:
     """Ruiz equilibration of the data."""
     step_fraction: float = 0.99
     """The share of the way to the boundary of the cone that a step may go."""
-    regularization: float = 1e-8
-    """Static regularization of the KKT matrix, relative to its equilibrated entries."""
+    regularization: float = 1e-14
+    """Static regularization of the KKT matrix, whose equilibrated entries are near one."""
     refinement_steps: int = 10
     """At most so many steps of iterative refinement a solve."""
 
