@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .checks import ProgramError, as_csc, as_dense, as_vector, check_finite, check_no_nan, check_symmetric
+from .checks import ProgramError, as_csc, as_dense, as_number, as_vector, check_finite, check_no_nan, check_symmetric
 from .lowrank import LowRank
 
 
@@ -108,9 +108,7 @@ class ConeProgram:
         check_finite("b", self.b)
 
         self.P = as_hessian("P", P, n, "c")
-        self.offset = float(offset)
-        if not np.isfinite(self.offset):
-            raise ProgramError(f"offset must be finite, but {self.offset} came")
+        self.offset = as_number("offset", offset)
 
     @property
     def n(self) -> int:
@@ -164,6 +162,8 @@ def _check_cones(cones: Sequence[Cone] | None, m: int) -> tuple[Cone, ...]:
         cones = []
     if isinstance(cones, (NonNeg, SecondOrder)):
         cones = [cones]
+    if not isinstance(cones, Iterable):
+        raise ProgramError(f"cones must be a sequence of NonNeg and SecondOrder, but {cones!r} came")
     cones = tuple(cones)
     for k, cone in enumerate(cones):
         if not isinstance(cone, (NonNeg, SecondOrder)):
