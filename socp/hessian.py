@@ -123,17 +123,18 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
 
 
 def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
-    """Refuse an equilibrated P (entries near one) that is not positive semidefinite: P + tol I has no LDL' with D > 0.
+    """Refuse a P that is not positive semidefinite: P + tol max|P_ij| I has no LDL' with D > 0.
 
     A `LowRankHessian` is semidefinite by construction.
     """
     if isinstance(P, DenseHessian):
         n = P.array.shape[0]
-        _, info = lapack.dpotrf(P.array + tol * np.eye(n), lower=1, overwrite_a=1)
+        shift = tol * np.abs(P.array).max(initial=0.0)
+        _, info = lapack.dpotrf(P.array + shift * np.eye(n), lower=1, overwrite_a=1)
         column = info - 1
     elif isinstance(P, SparseHessian) and not P.is_zero:
         n = P.indptr.size - 1
-        column = _first_bad_pivot(n, *P.upper(), tol)
+        column = _first_bad_pivot(n, *P.upper(), tol * np.abs(P.data).max())
     else:
         return
     if column >= 0:
@@ -142,17 +143,18 @@ def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
         )
 
 
-def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, tol: float) -> int:
-    """The variable at which the LDL' of P + tol I meets a pivot that is not positive, or -1."""
-    if (np.diff(indptr) <= 1).all():
+def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shift: float) -> int:
+    """The variable at which the LDL' of P + shift I meets a pivot that is not positive, or -1."""
+    columns = np.repeat(np.arange(n), np.diff(indptr))
+    if (np.diff(indptr) <= 1).all() or shift == 0.0:
         # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
-        columns = np.repeat(np.arange(n), np.diff(indptr))
-        bad = (indices != columns) | (data < -tol)
+        bad = ((indices != columns) & (data != 0.0)) | (data < -shift)
         return int(columns[bad][0]) if bad.any() else -1
-    upper = sp.csc_array((data, indices, indptr), shape=(n, n)) + sp.diags_array(np.full(n, tol), format="csc")
-    upper.sort_indices()
+    # P + shift I with every diagonal entry, also where the sum is zero
+    rows, columns = (np.concatenate([part, np.arange(n)]) for part in (indices, columns))
+    upper = sp.csc_array((np.concatenate([data, np.full(n, shift)]), (rows, columns)), shape=(n, n))
     ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
-    if ldl.factor(upper.data, 0.0, 1.0) == 0:
+    if ldl.factor(upper.data, 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
-    bad = np.flatnonzero(ldl.d == 1.0)
+    bad = np.flatnonzero(ldl.d < 0.0)
     return int(ldl.perm[bad[0]]) if bad.size else 0
