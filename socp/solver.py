@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,18 @@ class Iterate:
         directions, the KKT matrix.
     """
 
-    def __init__(self, solver: Solver, point: Point, record: np.void) -> None:
-        self._solver, self.point, self.record = solver, point, record
+    def __init__(self, solver: Solver, point: Point, values: tuple[Any, ...]) -> None:
+        self._solver, self.point, self._values = solver, point, values
         self.newton, self.form = solver.newton, solver.form
 
     def __getattr__(self, name: str) -> Any:
-        if name != "record" and name in (TRACE.names or ()):
+        if name in (TRACE.names or ()):
             return self.record[name]
         raise AttributeError(name)
+
+    @cached_property
+    def record(self) -> np.void:
+        return _structured([self._values])[0]
 
     @property
     def x(self) -> np.ndarray:
@@ -160,7 +165,8 @@ class Solver:
         run = _Run(self, warm_start)
         try:
             for iterate in run.iterates():
-                if self.settings.callback is not None and self.settings.callback(iterate) is True:
+                answer = None if self.settings.callback is None else self.settings.callback(iterate)
+                if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
                     run.finish(Status.INTERRUPTED, "the callback asked to stop")
                     break
         except KeyboardInterrupt:
@@ -261,10 +267,10 @@ class _Run:
                 self.newton.replaced_pivots, kkt.static, time.perf_counter() - self.started,
             )
         )  # fmt: skip
-        record = _structured(self.records[-1:])[0] if self.settings.verbose or self.settings.callback else None
+        iterate = Iterate(self.solver, point, self.records[-1])
         if self.settings.verbose:
-            printing.line(record)
-        return Iterate(self.solver, point, record)
+            printing.line(iterate.record)
+        return iterate
 
     def _decide(self) -> bool:
         """Whether to stop here: solved, certified, or at a limit.  Claims are tested on the caller's own data."""
