@@ -70,20 +70,24 @@ class Solver:
         (CSC; for a dense P the full array).
         """
         started = time.perf_counter()
-        old = self.program
+        old, old_conic = self.program, self.conic
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         new = {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}
         values = {name: getattr(old, name) if value is None else value for name, value in new.items()}
         self.program = QuadraticProgram(P, A=A, offset=old.offset, **values)
-        if not self.conic.fits(self.program):
-            self._set_up()
-        elif P_data is None and A_data is None:
-            c, b, h, offset = self.conic.vectors(self.program)
-            self.cone_solver.update(c=c, b=b, h=h)
-            self.cone_solver.program.offset = offset
-        else:
-            self.cone_solver.replace(self.conic.program(self.program))
+        try:
+            if not self.conic.fits(self.program):
+                self._set_up()
+            elif P_data is None and A_data is None:
+                c, b, h, offset = self.conic.vectors(self.program)
+                self.cone_solver.update(c=c, b=b, h=h)
+                self.cone_solver.program.offset = offset
+            else:
+                self.cone_solver.replace(self.conic.program(self.program))
+        except ProgramError:  # refused: the solver stays as it was
+            self.program, self.conic = old, old_conic
+            raise
         self.setup_time = time.perf_counter() - started
 
     def solve(self, warm_start: bool = False) -> Solution:

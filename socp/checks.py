@@ -120,6 +120,18 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         )
 
 
+def symmetric_part(P: Any) -> Any:
+    """1/2 (P + P'), which has the same x'Px, with no stored entry lost; P itself when it is symmetric to the bit."""
+    if not sp.issparse(P):
+        return P if np.array_equal(P, P.T) else 0.5 * (P + P.T)
+    if (P != P.T).nnz == 0:
+        return P
+    coo = P.tocoo()
+    rows, columns = np.concatenate([coo.row, coo.col]), np.concatenate([coo.col, coo.row])
+    both = sp.coo_array((np.concatenate([0.5 * coo.data, 0.5 * coo.data]), (rows, columns)), shape=P.shape)
+    return as_csc("P", both)
+
+
 def _is_triangular(P: Any) -> bool:
     if sp.issparse(P):
         coo = P.tocoo()

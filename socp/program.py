@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .checks import ProgramError, as_csc, as_dense, as_number, as_vector, check_finite, check_no_nan, check_symmetric
+from .checks import (
+    ProgramError,
+    as_csc,
+    as_dense,
+    as_number,
+    as_vector,
+    check_finite,
+    check_no_nan,
+    check_symmetric,
+    symmetric_part,
+)
 from .lowrank import LowRank
 
 
@@ -144,11 +154,11 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
         dense = as_dense(name, P, (n, n), why)
         if np.count_nonzero(dense) > 0.5 * n * n:
             check_symmetric(name, dense)
-            return dense
+            return symmetric_part(dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
     check_symmetric(name, matrix)
-    return matrix
+    return symmetric_part(matrix)
 
 
 def _check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) -> None:

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from . import printing, start, stopping
-from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric
+from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
 from .form import StandardForm
 from .hessian import check_semidefinite
 from .kkt import SparseKKT
@@ -101,8 +102,9 @@ class Solver:
         self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
-        self.form = StandardForm(self.program, self.settings.equilibrate)
-        check_semidefinite(self.form.P)
+        form = StandardForm(self.program, self.settings.equilibrate)
+        check_semidefinite(form.P)
+        self.form = form
         self.kkt = SparseKKT(self.form, self.settings.regularization, self.settings.refinement_steps)
         self.newton = Newton(self.form, self.kkt)
         self._last: Point | None = None
@@ -146,11 +148,21 @@ class Solver:
         self.setup_time = time.perf_counter() - started
 
     def replace(self, program: ConeProgram) -> None:
-        """Take another program of the same pattern: same cones, same places of entries in P, A and G."""
+        """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
+
+        A program that is refused leaves the solver as it was.
+        """
         old, self.program = self.program, program
-        self.form.refresh(program)
-        if program.P is not old.P:
-            check_semidefinite(self.form.P)
+        try:
+            if not _same_pattern(old, program):
+                return self._set_up()
+            self.form.refresh(program)
+            if program.P is not old.P:
+                check_semidefinite(self.form.P)
+        except ProgramError:
+            self.program = old
+            self.form.refresh(old)
+            raise
         if not self.kkt.matrix.groups.still_hold(self.form.rows_of_M(), self.form.raw_M):
             return self._set_up()
         self.kkt.refresh()
@@ -429,14 +441,32 @@ def with_data(name: str, matrix: Any, data: Any) -> Any:
     if isinstance(matrix, np.ndarray):
         dense = as_dense("P_data", data, matrix.shape)
         check_symmetric("P_data", dense)
-        return dense
+        return symmetric_part(dense)
     values = as_vector(f"{name}_data", data, matrix.data.size, f" (the entries of {name})")
     check_finite(f"{name}_data", values)
     new = matrix.copy()
     new.data = values
     if name == "P":
         check_symmetric("P", new)
+        return symmetric_part(new)
     return new
+
+
+def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
+    """Whether two programs have the same cones, always-true rows, and places of entries in P, A and G."""
+    if old.cones != new.cones or not np.array_equal(np.isfinite(old.h), np.isfinite(new.h)):
+        return False
+    pairs: list[tuple[Any, Any]] = [(old.P, new.P), (old.A, new.A), (old.G, new.G)]
+    for one, other in pairs:
+        if one is other:
+            continue
+        if type(one) is not type(other) or one.shape != other.shape:
+            return False
+        if sp.issparse(one) and not (
+            np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+        ):
+            return False
+    return True
 
 
 def _structured(records: list[tuple[Any, ...]]) -> np.ndarray:
