@@ -58,6 +58,7 @@ def kernels() -> list[Any]:
 def _stamp(py_func: Callable[..., Any]) -> str:
     imported = {_stamps[id(g)] for g in py_func.__globals__.values() if id(g) in _stamps}
     digest = hashlib.sha256(_file_text(py_func.__code__.co_filename))
+    digest.update(str(py_func.__globals__.get("STAMP", "")).encode())
     for stamp in sorted(imported):
         digest.update(stamp.encode())
     return digest.hexdigest()
