@@ -18,13 +18,12 @@ import ctypes
 from typing import Any
 
 import llvmlite.binding
-import numba
 import scipy
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.extending import get_cython_function_address, intrinsic
 from scipy.linalg import cython_blas, cython_lapack
 
-from .jit import kernel
+from .jit import inner_kernel
 
 NO_TRANSPOSE, TRANSPOSE = ord("N"), ord("T")
 LEFT, RIGHT = ord("L"), ord("R")
@@ -117,7 +116,7 @@ _dtrsv = _external(cython_blas, "dtrsv", "cccididi")
 _dpotrf = _external(cython_lapack, "dpotrf", "cidii")
 
 
-@kernel
+@inner_kernel
 def gemm(trans_a, trans_b, m, n, k, alpha, a, a0, lda, b, b0, ldb, beta, c, c0, ldc):
     """C := alpha op(A) op(B) + beta C;  op(A) is m by k, op(B) k by n."""
     _dgemm(
@@ -126,7 +125,7 @@ def gemm(trans_a, trans_b, m, n, k, alpha, a, a0, lda, b, b0, ldb, beta, c, c0, 
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def syrk(triangle, trans, n, k, alpha, a, a0, lda, beta, c, c0, ldc):
     """C := alpha op(A) op(A)' + beta C, the given triangle of the n by n matrix C;  op(A) is n by k."""
     _dsyrk(
@@ -135,7 +134,7 @@ def syrk(triangle, trans, n, k, alpha, a, a0, lda, beta, c, c0, ldc):
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def trsm(side, triangle, trans, diagonal, m, n, alpha, a, a0, lda, b, b0, ldb):
     """B := alpha op(A)^-1 B (side LEFT) or alpha B op(A)^-1 (RIGHT);  B is m by n, A triangular."""
     _dtrsm(
@@ -144,7 +143,7 @@ def trsm(side, triangle, trans, diagonal, m, n, alpha, a, a0, lda, b, b0, ldb):
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):
     """y := alpha op(A) x + beta y;  A is m by n, x and y contiguous."""
     _dgemv(
@@ -153,7 +152,7 @@ def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):
     """x := op(A)^-1 x;  A is n by n triangular, x contiguous."""
     _dtrsv(
@@ -162,7 +161,7 @@ def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def potrf(triangle, n, a, a0, lda):
     """Cholesky factor of A over its triangle, A = L L' (LOWER) or U'U (UPPER).
 
@@ -173,7 +172,7 @@ def potrf(triangle, n, a, a0, lda):
     return _value(info)
 
 
-if numba.config.DISABLE_JIT:
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
     from . import blas_interpreted as interpreted
 
     gemm, syrk, trsm = interpreted.gemm, interpreted.syrk, interpreted.trsm

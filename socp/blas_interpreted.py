@@ -43,7 +43,8 @@ def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):  # type: ignore[no
 
 def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):  # type: ignore[no-untyped-def]
     A = _matrix(a, a0, lda, n, n)
-    x[x0 : x0 + n] = blas.dtrsv(A, x[x0 : x0 + n], 0, 1, triangle == ord("L"), trans == ord("T"), diagonal == ord("U"))
+    lower, transpose, unit = triangle == ord("L"), trans == ord("T"), diagonal == ord("U")
+    x[x0 : x0 + n] = blas.dtrsv(A, x[x0 : x0 + n], lower=lower, trans=transpose, diag=unit)
 
 
 def potrf(triangle, n, a, a0, lda):  # type: ignore[no-untyped-def]
