@@ -18,6 +18,7 @@ import socp
 from socp import Status
 
 from . import answer, sets
+from .answer import Answer
 from .verify import Program, Verification, verify
 
 VERIFIED_TOL = 1e-6
@@ -44,16 +45,18 @@ class Row:
     setup_seconds: float
     solve_seconds: float
     verdict: str
+    note: str = ""
 
 
-def verdict(status: Status, verification: Verification, tol: float) -> str:
+def verdict(status: Status, verification: Verification, promised: float = VERIFIED_TOL) -> str:
     """What an answer is worth: "solved", "certified", "failed", or "WRONG" when it claims what is not so.
 
-    An "optimal" must pass the stopping test at `tol`, an infeasibility must come with a certificate
-    that verifies; every other answer is "solved" when it verifies to 1e-6, whatever the solver says.
+    An "optimal" must pass the stopping test at `promised` (our own promise is tol itself; other solvers
+    have other tests), an infeasibility must come with a certificate that verifies to 1e-6; every other
+    answer is "solved" when it verifies to 1e-6, whatever the solver says.
     """
     if status is Status.OPTIMAL:
-        return "solved" if verification.solved(ROUNDING * tol) else "WRONG"
+        return "solved" if verification.solved(ROUNDING * promised) else "WRONG"
     if status is Status.PRIMAL_INFEASIBLE:
         return "certified" if verification.primal_infeasible <= VERIFIED_TOL else "WRONG"
     if status is Status.DUAL_INFEASIBLE:
@@ -76,28 +79,45 @@ def nonzeros(program: Program) -> int:
 
 
 def run(paths: Iterable[Path], tol: float, limit: float) -> Iterator[Row]:
-    """Read, solve and verify each file, one after the other."""
+    """Read, solve and verify each file, one after the other; what is refused is a row too."""
     for path in paths:
-        program = sets.read(path)
-        result = answer.solve(program, tol=tol, time_limit=limit)
+        program: Program | None = None
+        try:
+            program = sets.read(path)
+            result = answer.solve(program, tol=tol, time_limit=limit)
+        except socp.ProgramError as error:
+            yield _row(path, program, None, None, "failed", str(error))
+            continue
         found = verify(program, result.x, result.y, result.z)
-        rows = program.p + program.m if isinstance(program, socp.ConeProgram) else program.m
-        yield Row(
-            name=sets.stem(path),
-            n=program.n,
-            m=rows,
-            nnz=nonzeros(program),
-            status=str(result.status),
-            objective=found.objective,
-            primal=max(found.primal, found.primal_cone),
-            dual=max(found.dual, found.dual_cone),
-            gap=found.gap,
-            certificate=found.certificate,
-            iterations=result.iterations,
-            setup_seconds=result.setup_seconds,
-            solve_seconds=result.solve_seconds,
-            verdict=verdict(result.status, found, tol),
-        )
+        yield _row(path, program, result, found, verdict(result.status, found, tol), result.note)
+
+
+def _row(
+    path: Path, program: Program | None, result: Answer | None, found: Verification | None, worth: str, note: str
+) -> Row:
+    nan = math.nan
+    return Row(
+        name=sets.stem(path),
+        n=program.n if program else 0,
+        m=rows(program) if program else 0,
+        nnz=nonzeros(program) if program else 0,
+        status=str(result.status) if result else "refused",
+        objective=found.objective if found else nan,
+        primal=max(found.primal, found.primal_cone) if found else nan,
+        dual=max(found.dual, found.dual_cone) if found else nan,
+        gap=found.gap if found else nan,
+        certificate=found.certificate if found else nan,
+        iterations=result.iterations if result else 0,
+        setup_seconds=result.setup_seconds if result else 0.0,
+        solve_seconds=result.solve_seconds if result else 0.0,
+        verdict=worth,
+        note=note,
+    )
+
+
+def rows(program: Program) -> int:
+    """The rows of all matrices of constraints."""
+    return program.p + program.m if isinstance(program, socp.ConeProgram) else program.m
 
 
 HEADER = (
@@ -116,22 +136,23 @@ def line(row: Row) -> str:
     return (
         f"{row.name:24s} {row.n:7d} {row.m:7d} {row.nnz:8d}  {row.status:17s} {primal} {dual} {gap} "
         f"{row.iterations:5d} {row.setup_seconds:8.3f} {row.solve_seconds:8.3f}  {row.verdict}"
+        + (f" ({row.note})" if row.note else "")
     )
 
 
-def summary(rows: list[Row], tol: float) -> str:
+def summary(table: list[Row], tol: float) -> str:
     """The counts of all verdicts and the total time."""
-    counts = Counter(row.verdict for row in rows)
-    full = sum(row.verdict == "solved" and row.status == Status.OPTIMAL for row in rows)
+    counts = Counter(row.verdict for row in table)
+    full = sum(row.verdict == "solved" and row.status == Status.OPTIMAL for row in table)
     coarse = counts["solved"] - full
-    seconds = sum(row.setup_seconds + row.solve_seconds for row in rows)
+    seconds = sum(row.setup_seconds + row.solve_seconds for row in table)
     return (
-        f"{len(rows)} programs: {counts['solved']} solved ({full} to {tol:g}, {coarse} to {VERIFIED_TOL:g}), "
+        f"{len(table)} programs: {counts['solved']} solved ({full} to {tol:g}, {coarse} to {VERIFIED_TOL:g}), "
         f"{counts['certified']} certified, {counts['WRONG']} WRONG, {counts['failed']} failed; {seconds:.1f} s"
     )
 
 
-def write_json(path: str | Path, name: str, rows: list[Row], tol: float, limit: float) -> None:
+def write_json(path: str | Path, name: str, table: list[Row], tol: float, limit: float) -> None:
     """All measurements with the settings and versions they come from; what is not finite is null."""
     document = {
         "set": name,
@@ -139,7 +160,7 @@ def write_json(path: str | Path, name: str, rows: list[Row], tol: float, limit: 
         "limit": limit,
         "python": platform.python_version(),
         "versions": {package: _version(package) for package in ("centralpath", "numpy", "scipy", "numba")},
-        "programs": [{key: _finite(value) for key, value in asdict(row).items()} for row in rows],
+        "programs": [{key: _finite(value) for key, value in asdict(row).items()} for row in table],
     }
     Path(path).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
 

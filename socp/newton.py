@@ -11,16 +11,17 @@ A direction solves its linearization, with right-hand side -(1 - sigma) (rx, rv,
 
     lam o (W dz + W^-1 ds) = ds_rhs,    kappa dtau + tau dkappa = dk_rhs.
 
-Eliminating ds and dkappa leaves two solves with the KKT matrix K of `kkt`,
+Eliminating ds and dkappa leaves two solves with the KKT matrix K of `kkt`, in u = (x, y, W z),
 
-    K (x1, v1) = (-(1 - sigma) rx, -(1 - sigma) rv - (0, W (lam \\ ds_rhs)))        K (x2, v2) = (-c, g)
+    K u1 = -(1 - sigma) (rx, ry, W^-1 rz) - (0, 0, lam \\ ds_rhs)        K u2 = (-c, b, W^-1 h) =: q - 2 (c, 0, 0)
 
-and (dx, dv) = (x1, v1) + dtau (x2, v2) with, for xi = x / tau,
+and du = u1 + dtau u2 with q = (c, b, W^-1 h) and, for xi = x / tau,
 
-    dtau = [(1 - sigma) rtau + dk_rhs / tau + c'x1 + g'v1 + 2 xi'P x1]
-           / [kappa / tau + xi'P xi - 2 xi'P x2 - c'x2 - g'v2];
+    dtau = [(1 - sigma) rtau + dk_rhs / tau + q'u1 + 2 xi'P x1]
+           / [kappa / tau + (xi - x2)'P (xi - x2) + ||W z2||^2].
 
-the denominator equals kappa / tau + (xi - x2)'P (xi - x2) + ||W z2||^2 > 0.
+(Elimination gives kappa / tau + xi'P xi - 2 xi'P x2 - q'u2 as the denominator; the equations of u2 turn it into the
+sum above, which does not cancel.)
 """
 
 from __future__ import annotations
@@ -67,8 +68,18 @@ def embedding_residuals(n, p, M_indptr, M_indices, M_data, Px, c, g, u, s, tau, 
 
 
 @kernel
-def direction_rhs(n, p, l, ptr, w, eta, lam, r, sigma, mu, dz_scaled, ds_scaled, second_order, shift, rhs):
-    """The right-hand side of (x1, v1); shift := lam \\ ds_rhs.
+def scale_data(n, p, l, ptr, w, eta, c, g, r, q, r_scaled):
+    """q := (c, b, W^-1 h) and r_scaled := (rx, ry, W^-1 rz)."""
+    q[:n] = c
+    q[n : n + p] = g[:p]
+    scaling.apply_inverse(l, ptr, w, eta, g[p:], q[n + p :])
+    r_scaled[: n + p] = r[: n + p]
+    scaling.apply_inverse(l, ptr, w, eta, r[n + p :], r_scaled[n + p :])
+
+
+@kernel
+def direction_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, second_order, shift, rhs):
+    """The right-hand side of u1; shift := lam \\ ds_rhs.
 
     Without `second_order` ds_rhs = -lam o lam, hence shift = -lam; with it
     ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz) of the predictor.
@@ -85,32 +96,31 @@ def direction_rhs(n, p, l, ptr, w, eta, lam, r, sigma, mu, dz_scaled, ds_scaled,
     else:
         for i in range(m):
             shift[i] = -lam[i]
-    scaling.apply(l, ptr, w, eta, shift, rhs[n + p :])
-    for i in range(n + p):
-        rhs[i] = -(1.0 - sigma) * r[i]
-    for i in range(n + p, rhs.size):
-        rhs[i] = -(1.0 - sigma) * r[i] - rhs[i]
+    for i in range(rhs.size):
+        rhs[i] = -(1.0 - sigma) * r_scaled[i]
+    first = rhs.size - m
+    for i in range(m):
+        rhs[first + i] -= shift[i]
 
 
 @kernel
-def tau_products(n, c, g, Px, u, out):
-    """out := (c'x + g'v, (Px)'x) for u = (x, v) of a KKT solve and P times the current x."""
+def tau_products(n, q, Px, u, out):
+    """out := (q'u, (Px)'x) for u = (x, y, W z) of a KKT solve and P times the current x."""
     linear, curved = 0.0, 0.0
     for j in range(n):
-        linear += c[j] * u[j]
         curved += Px[j] * u[j]
-    for i in range(g.size):
-        linear += g[i] * u[n + i]
+    for i in range(u.size):
+        linear += q[i] * u[i]
     out[0] = linear
     out[1] = curved
 
 
 @kernel
-def combine(n, p, l, ptr, w, eta, lam, u1, u2, dtau, shift, du, dz_scaled, ds_scaled):
-    """du := u1 + dtau u2, the scaled directions W dz and W^-1 ds = shift - W dz, and the longest step in K."""
+def combine(l, ptr, lam, u1, u2, dtau, shift, du, ds_scaled):
+    """du := u1 + dtau u2, W^-1 ds := shift - W dz; returns the longest step in K."""
     for i in range(du.size):
         du[i] = u1[i] + dtau * u2[i]
-    scaling.apply(l, ptr, w, eta, du[n + p :], dz_scaled)
+    dz_scaled = du[du.size - shift.size :]
     for i in range(shift.size):
         ds_scaled[i] = shift[i] - dz_scaled[i]
     return min(cones.max_step(l, ptr, lam, dz_scaled), cones.max_step(l, ptr, lam, ds_scaled))
@@ -118,9 +128,13 @@ def combine(n, p, l, ptr, w, eta, lam, u1, u2, dtau, shift, du, dz_scaled, ds_sc
 
 @kernel
 def take_step(l, ptr, w, eta, alpha, du, ds_scaled, u, s, work):
-    """u += alpha du, s += alpha W (W^-1 ds)."""
-    for i in range(u.size):
+    """(x, y) += alpha (dx, dy), z += alpha W^-1 (W dz), s += alpha W (W^-1 ds)."""
+    first = u.size - s.size
+    for i in range(first):
         u[i] += alpha * du[i]
+    scaling.apply_inverse(l, ptr, w, eta, du[first:], work)
+    for i in range(s.size):
+        u[first + i] += alpha * work[i]
     scaling.apply(l, ptr, w, eta, ds_scaled, work)
     for i in range(s.size):
         s[i] += alpha * work[i]
@@ -150,10 +164,12 @@ class Newton:
         self.degree = form.l + form.ptr.size - 1
         self.r, self.Px, self.Mtv = np.zeros(n + p + m), np.zeros(n), np.zeros(n)
         self.scalars, self.products = np.zeros(SCALARS), np.zeros(2)
+        self.difference, self.product = np.zeros(n), np.zeros(n)
         self.w, self.eta, self.lam = np.ones(m), np.ones(form.ptr.size - 1), np.zeros(m)
         self.rhs, self.shift = np.zeros(n + p + m), np.zeros(m)
+        self.q, self.r_scaled = np.zeros(n + p + m), np.zeros(n + p + m)
         self.u1, self.u2, self.du = np.zeros(n + p + m), np.zeros(n + p + m), np.zeros(n + p + m)
-        self.dz_scaled, self.ds_scaled = np.zeros(m), np.zeros(m)
+        self.dz_scaled, self.ds_scaled = self.du[n + p :], np.zeros(m)
         self.replaced_pivots = 0
 
     def residuals(self, point: Point) -> None:
@@ -172,15 +188,17 @@ class Newton:
         form = self.form
         if scaling.nesterov_todd(form.l, form.ptr, point.s, point.z, self.w, self.eta, self.lam) != 0:
             return False
-        self.replaced_pivots = self.kkt.factor(self.w, self.eta)
+        scale_data(form.n, form.p, form.l, form.ptr, self.w, self.eta, form.c, form.g, self.r, self.q, self.r_scaled)
+        self.rhs[:] = self.q
+        np.negative(form.c, out=self.rhs[: form.n])
+        self.replaced_pivots = self.kkt.factor(self.w, self.eta, self.rhs, self.u2)
         if self.replaced_pivots < 0:
             return False
-        np.negative(form.c, out=self.rhs[: form.n])
-        self.rhs[form.n :] = form.g
-        self.kkt.solve(self.rhs, self.u2)
-        tau_products(form.n, form.c, form.g, self.Px, self.u2, self.products)
-        xPx = self.scalars[XPX] / point.tau**2
-        self.curvature = point.kappa / point.tau + xPx - 2.0 * self.products[1] / point.tau - self.products[0]
+        np.divide(point.u[: form.n], point.tau, out=self.difference)
+        self.difference -= self.u2[: form.n]
+        form.P.product(self.difference, self.product)
+        self.curvature = point.kappa / point.tau + float(self.difference @ self.product)
+        self.curvature += float(self.u2[form.n + form.p :] @ self.u2[form.n + form.p :])
         return math.isfinite(self.curvature)
 
     def predictor(self, point: Point) -> float:
@@ -202,19 +220,16 @@ class Newton:
     def _direction(self, point: Point, sigma: float, kappa_rhs: float, second_order: bool) -> float:
         form = self.form
         direction_rhs(
-            form.n, form.p, form.l, form.ptr, self.w, self.eta, self.lam, self.r, sigma, self.mu, self.dz_scaled,
-            self.ds_scaled, second_order, self.shift, self.rhs,
+            form.l, form.ptr, self.lam, self.r_scaled, sigma, self.mu, self.dz_scaled, self.ds_scaled, second_order,
+            self.shift, self.rhs,
         )  # fmt: skip
         self.kkt.solve(self.rhs, self.u1)
-        tau_products(form.n, form.c, form.g, self.Px, self.u1, self.products)
+        tau_products(form.n, self.q, self.Px, self.u1, self.products)
         numerator = (1.0 - sigma) * self.rtau + kappa_rhs / point.tau
         numerator += self.products[0] + 2.0 * self.products[1] / point.tau
         self.dtau = numerator / self.curvature
         self.dkappa = (kappa_rhs - point.kappa * self.dtau) / point.tau
-        alpha = combine(
-            form.n, form.p, form.l, form.ptr, self.w, self.eta, self.lam, self.u1, self.u2, self.dtau, self.shift,
-            self.du, self.dz_scaled, self.ds_scaled,
-        )  # fmt: skip
+        alpha = combine(form.l, form.ptr, self.lam, self.u1, self.u2, self.dtau, self.shift, self.du, self.ds_scaled)
         if self.dtau < 0.0:
             alpha = min(alpha, -point.tau / self.dtau)
         if self.dkappa < 0.0:

@@ -34,15 +34,15 @@ class Settings:
     """Ruiz equilibration of the data."""
     step_fraction: float = 0.99
     """The share of the way to the boundary of the cone that a step may go."""
-    regularization: float = 1e-14
-    """Static regularization of the KKT matrix, whose equilibrated entries are near one."""
+    regularization: float | None = None
+    """Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None."""
     refinement_steps: int = 10
     """At most so many steps of iterative refinement a solve."""
 
     def __post_init__(self) -> None:
-        for name in ("tol", "step_fraction", "regularization"):
+        for name in ("tol", "step_fraction"):
             _check_number(name, getattr(self, name))
-        for name in ("tol_abs", "tol_infeasible", "time_limit"):
+        for name in ("tol_abs", "tol_infeasible", "time_limit", "regularization"):
             if getattr(self, name) is not None:
                 _check_number(name, getattr(self, name))
         if self.step_fraction >= 1.0:

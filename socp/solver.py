@@ -146,7 +146,7 @@ class Solver:
         self.form.refresh(program)
         if program.P is not old.P:
             check_semidefinite(self.form.P)
-        if not self.kkt.groups.still_hold(self.form.rows_of_M(), self.form.raw_M):
+        if not self.kkt.matrix.groups.still_hold(self.form.rows_of_M(), self.form.raw_M):
             return self._set_up()
         self.kkt.refresh()
 
@@ -214,7 +214,7 @@ class _Run:
                 return
             yield iterate
 
-            if not self._linearize():
+            if not newton.linearize(point):
                 return self._give_up("the Newton system can no longer be factored")
             alpha_affine = min(1.0, newton.predictor(point))
             sigma = (1.0 - alpha_affine) ** 3
@@ -232,15 +232,6 @@ class _Run:
         last = self.solver._last
         self.warm = self.warm_start and last is not None and start.warm(self.newton, self.point, last)
         return self.warm or start.cold(self.form, self.solver.kkt, self.point)
-
-    def _linearize(self) -> bool:
-        """Scale and factor; when the factorization fails, once more with a stronger regularization."""
-        kkt, usual = self.solver.kkt, self.settings.regularization
-        for strength in (1.0, 1e2, 1e4):
-            kkt.static = usual * strength
-            if self.newton.linearize(self.point):
-                return True
-        return False
 
     def _record(self, step: tuple[float, float, float]) -> Iterate:
         """Append this iterate's record to the trace and keep the iterate when it is the best so far."""

@@ -24,20 +24,21 @@ def cold(form: StandardForm, kkt: SparseKKT, point: Point) -> bool:
     """
     w, eta = np.zeros(form.m), np.ones(form.ptr.size - 1)
     cones.add_identity(form.l, form.ptr, 1.0, w)
-    if kkt.factor(w, eta) < 0:
-        return False
     rhs = np.concatenate([-form.c, form.g])
-    if form.P.is_zero:
-        rhs[: form.n] = 0.0
+    if not form.P.is_zero:
+        factored = kkt.factor(w, eta, rhs, point.u) >= 0
+        np.negative(point.z, out=point.s)
+    else:
         primal = np.zeros(rhs.size)
-        kkt.solve(rhs, primal)
+        rhs[: form.n] = 0.0
+        factored = kkt.factor(w, eta, rhs, primal) >= 0
         rhs[: form.n], rhs[form.n :] = -form.c, 0.0
-        kkt.solve(rhs, point.u)
+        if factored:
+            kkt.solve(rhs, point.u)
         point.u[: form.n] = primal[: form.n]
         np.negative(primal[form.n + form.p :], out=point.s)
-    else:
-        kkt.solve(rhs, point.u)
-        np.negative(point.z, out=point.s)
+    if not factored:
+        return False
     _shift(form, point.s)
     _shift(form, point.z)
     point.tau = point.kappa = 1.0

@@ -141,9 +141,10 @@ def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
         kinds.kTimeLimit: Status.TIME_LIMIT,
     }.get(solver.getModelStatus(), Status.NUMERICAL_ERROR)
     info = solver.getInfo()
-    iterations = info.qp_iteration_count + info.simplex_iteration_count + info.ipm_iteration_count
+    counts = (info.qp_iteration_count, info.simplex_iteration_count, info.ipm_iteration_count)
+    iterations = sum(max(count, 0) for count in counts)  # -1 is what did not run
     x, y, z = _highs_point(solver, status, form, rows, split)
-    return Answer("highspy", status, x, y, z, int(iterations), ready - start, end - ready)
+    return Answer("highspy", status, x, y, z, iterations, ready - start, end - ready)
 
 
 def _highs_point(solver: Any, status: Status, form: TwoSided, rows: sp.csc_matrix, split: Any) -> Any:

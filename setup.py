@@ -1,0 +1,33 @@
+"""Build and installation: pure Python, run-time packages numpy, scipy, numba and nltk."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+# Where a solver publishes no wheel for a newer Python it is left out: installing must never need a compiler.
+ECOS = 'ecos; python_version < "3.13"'
+QOCO = 'qoco; python_version < "3.14"'
+QTQP = 'qtqp; python_version >= "3.11"'
+
+setup(
+    name="centralpath",
+    version="0.1.0",
+    description="Primal-dual interior points for second-order cone and quadratic programs, and learning models on top",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    author="the centralpath developers",
+    license="MIT",
+    license_files=["LICENSE"],
+    python_requires=">=3.10",
+    packages=find_packages(include=["socp", "socp.*", "qp", "qp.*", "models", "models.*", "bench", "bench.*"]),
+    package_data={"socp": ["py.typed"], "qp": ["py.typed"], "models": ["py.typed"], "bench": ["py.typed"]},
+    install_requires=["numpy>=1.26", "scipy>=1.12", "numba>=0.60", "nltk"],
+    extras_require={
+        "bench": [
+            *("clarabel", ECOS, "cvxopt", "highspy", "osqp", "piqp", "proxsuite", QOCO, QTQP, "scs"),
+            *("joblib", "matplotlib", "pandas", "scikit-learn", "tqdm"),
+        ],
+        "test": ["pytest", "hypothesis", "clarabel", ECOS, "scikit-learn", "mypy", "ruff", "setuptools", "wheel"],
+        "docs": ["matplotlib", "sphinx"],
+    },
+)

@@ -1,0 +1,108 @@
+"""Solving K u = rhs with factors of a nearby matrix.
+
+Iterative refinement, u += M^-1 (rhs - K u), contracts when the factored M is close to K.  Where a few pivots had to
+be replaced, M is far from K in as many directions, and refinement stands still in these only; GMRES with M as
+its preconditioner (Saad and Schultz 1986) takes them out in about one step each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+ENOUGH = 1e-13  # relative residual at which refinement ends
+KRYLOV_ABOVE = 1e-10  # relative residual above which a stalled refinement is handed to GMRES
+KRYLOV_STEPS = 12
+SLOW = 0.3  # a residual that falls by less than this factor has stalled
+
+
+def solve_refined(
+    residual_of: Callable[[np.ndarray], float],
+    residual: np.ndarray,
+    add_solution: Callable[[np.ndarray, np.ndarray], None],
+    multiply: Callable[[np.ndarray, np.ndarray], None],
+    rhs: np.ndarray,
+    out: np.ndarray,
+    steps: int,
+) -> tuple[float, int]:
+    """K out = rhs.
+
+    Parameters
+    ----------
+    residual_of : callable
+        ``residual_of(u)`` fills `residual` with rhs - K u and returns its infinity norm.
+    add_solution : callable
+        ``add_solution(r, u)`` does u += M^-1 r.
+    multiply : callable
+        ``multiply(u, v)`` does v := K u.
+    steps : int
+        At most so many steps of refinement.
+
+    Returns
+    -------
+    norm, count
+        The infinity norm of the residual that is left, and the number of further solves with M.
+    """
+    size = float(np.abs(rhs).max(initial=0.0))
+    out[:] = 0.0
+    add_solution(rhs, out)
+    norm = residual_of(out)
+    count = 0
+    while norm > ENOUGH * size and count < steps:
+        before, previous = out.copy(), norm
+        add_solution(residual, out)
+        norm = residual_of(out)
+        count += 1
+        if norm >= previous:
+            out[:] = before
+            norm = residual_of(out)
+        if not norm < SLOW * previous:
+            break
+    if KRYLOV_ABOVE * size < norm < np.inf and steps > 0:
+        before, previous = out.copy(), norm
+        count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, ENOUGH * size)
+        norm = residual_of(out)
+        if not norm < previous:
+            out[:] = before
+            norm = residual_of(out)
+    return norm, count
+
+
+def gmres(
+    add_solution: Callable[[np.ndarray, np.ndarray], None],
+    multiply: Callable[[np.ndarray, np.ndarray], None],
+    residual: np.ndarray,
+    out: np.ndarray,
+    steps: int,
+    tol: float,
+) -> int:
+    """out += d with K d = residual, by at most `steps` steps of right-preconditioned GMRES; returns their number."""
+    beta = float(np.linalg.norm(residual))
+    basis, images = [residual / beta], []
+    H = np.zeros((steps + 1, steps))
+    y = np.zeros(0)
+    for k in range(steps):
+        z = np.zeros_like(residual)
+        add_solution(basis[k], z)
+        w = np.empty_like(residual)
+        multiply(z, w)
+        if not np.isfinite(w).all():
+            break
+        images.append(z)
+        for _ in range(2):  # twice is enough
+            for i, v in enumerate(basis):
+                projection = float(v @ w)
+                H[i, k] += projection
+                w -= projection * v
+        H[k + 1, k] = np.linalg.norm(w)
+        target = np.zeros(k + 2)
+        target[0] = beta
+        y, *_ = np.linalg.lstsq(H[: k + 2, : k + 1], target, rcond=None)
+        left = np.linalg.norm(H[: k + 2, : k + 1] @ y - target)
+        if left <= tol or H[k + 1, k] <= 1e-14 * beta:
+            break
+        basis.append(w / H[k + 1, k])
+    for weight, z in zip(y, images):
+        out += weight * z
+    return len(images)
