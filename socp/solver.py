@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import printing, start, stopping
+from .backends import choose
 from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
 from .form import StandardForm
 from .hessian import check_semidefinite
-from .kkt import SparseKKT
 from .lowrank import LowRank
 from .newton import CX, DUAL, GV, NORM_MTV, NORM_MX, NORM_MXS, NORM_PX, PRIMAL, XPX, Newton, Point
 from .program import ConeProgram
@@ -104,8 +104,8 @@ class Solver:
     def _set_up(self) -> None:
         form = StandardForm(self.program, self.settings.equilibrate)
         check_semidefinite(form.P)
-        self.form = form
-        self.kkt = SparseKKT(self.form, self.settings.regularization, self.settings.refinement_steps)
+        kkt = choose(form, self.settings)
+        self.form, self.kkt = form, kkt
         self.newton = Newton(self.form, self.kkt)
         self._last: Point | None = None
 
@@ -159,12 +159,12 @@ class Solver:
             self.form.refresh(program)
             if program.P is not old.P:
                 check_semidefinite(self.form.P)
+            if not self.kkt.still_fits():
+                return self._set_up()
         except ProgramError:
             self.program = old
             self.form.refresh(old)
             raise
-        if not self.kkt.matrix.groups.still_hold(self.form.rows_of_M(), self.form.raw_M):
-            return self._set_up()
         self.kkt.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
