@@ -96,7 +96,10 @@ class Solver:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
         solution = self._lift(self.cone_solver.solve(warm_start))
         if solution.status is Status.OPTIMAL and not self._meets(solution, self.settings.tol):
-            return self._tighter(solution)
+            solution = self._tighter(solution)
+        tol = max(self.settings.tol, INACCURATE_TOL)
+        if solution.status is Status.INACCURATE and not self._residuals(solution).meets(tol):
+            solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
         return solution
 
     def _tighter(self, first: Solution) -> Solution:
@@ -123,9 +126,7 @@ class Solver:
         if self._meets(solution, settings.tol):
             solution.status, solution.message = Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}"
         elif solution.status is Status.OPTIMAL:
-            accurate = self._residuals(solution).meets(max(settings.tol, INACCURATE_TOL))
-            solution.status = Status.INACCURATE if accurate else Status.NUMERICAL_ERROR
-            solution.message = "the test in the program's own form does not hold"
+            solution.status, solution.message = Status.INACCURATE, "the test in the program's own form does not hold"
         return solution
 
     def _residuals(self, solution: Solution) -> Residuals:
