@@ -247,6 +247,7 @@ class _Run:
             step = (sigma, alpha_affine, alpha)
 
     def _start(self) -> bool:
+        self.solver.kkt.static = self.solver.kkt.choices[0]  # the last run's choice would change the bits of this one
         last = self.solver._last
         self.warm = self.warm_start and last is not None and start.warm(self.newton, self.point, last)
         return self.warm or start.cold(self.form, self.solver.kkt, self.point)
