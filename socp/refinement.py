@@ -79,9 +79,10 @@ def gmres(
 ) -> int:
     """out += d with K d = residual, by at most `steps` steps of right-preconditioned GMRES; returns their number."""
     beta = float(np.linalg.norm(residual))
-    basis, images = [residual / beta], []
+    basis: list[np.ndarray] = [residual / beta]
+    images: list[np.ndarray] = []
     H = np.zeros((steps + 1, steps))
-    y = np.zeros(0)
+    y: np.ndarray = np.zeros(0)
     for k in range(steps):
         z = np.zeros_like(residual)
         add_solution(basis[k], z)
