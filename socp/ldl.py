@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .jit import kernel
 from .ordering import amd
-from .panels import BLOCK
+from .panels import scaled_size
 from .supernodal import supernodal_factor, supernodal_solve
 from .supernodes import assembly_tree
 from .symbolic import Analysis, IntArray, analyze, inverse_permutation
@@ -124,7 +124,7 @@ class LDL:
         tree = assembly_tree(self.n, indptr, indices, analysis)
         panels, below = np.zeros(tree.panel_start[-1]), np.zeros(tree.largest_update)
         stack, front = np.zeros(tree.stack_size), np.zeros(tree.largest_update**2)
-        scaled = np.zeros(BLOCK * tree.largest_front)
+        scaled = np.zeros(scaled_size(tree.largest_front))
         self.perm = tree.perm
         self._factor, self._solve = supernodal_factor, supernodal_solve
         self._factor_pattern = (

@@ -168,9 +168,8 @@ def _amalgamate(parent, counts, owner):
         width[k] += 1
         begin[k] = j
     size = width.copy()
-    # parts[k]: the fundamental supernodes in k as a list from head[k] over following to tail[k] = k
     head, following = np.arange(count), np.full(count, -1, np.int64)
-    into = np.arange(count)
+    into = np.arange(count)  # head and following: lists of the fundamental supernodes which are in k, k itself last
     child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     for k in range(count):  # children before parents: the children of k are complete
         c = child[k]
@@ -190,18 +189,46 @@ def _amalgamate(parent, counts, owner):
 
 @kernel
 def _number_supernodes(n, begin, width, size, height, above, into, head, following):
-    """Postorder of the merged tree and its columns, the child with the largest need of stack first."""
+    """Numbers of the merged supernodes in postorder of their tree, and the new order of the columns."""
+    visited, tree = _merged_tree(height, above, into)
+    label = np.full(len(into), -1, np.int64)
+    for node in range(len(visited)):
+        label[visited[node]] = node
+    order = np.empty(n, np.int64)
+    first, parent = np.zeros(len(visited) + 1, np.int64), np.full(len(visited), -1, np.int64)
+    new_height = np.empty(len(visited), np.int64)
+    for node in range(len(visited)):
+        k = visited[node]
+        first[node + 1] = first[node] + size[k]
+        new_height[node] = height[k]
+        if tree[k] != -1:
+            parent[node] = label[tree[k]]
+        place = first[node]
+        part = head[k]
+        while part != -1:
+            for j in range(begin[part], begin[part] + width[part]):
+                order[place] = j
+                place += 1
+            part = following[part]
+    return order, first, parent, new_height
+
+
+@kernel
+def _merged_tree(height, above, into):
+    """The supernodes that are left, in postorder, the child with the largest need of stack first; and their parents."""
     count = len(into)
     for k in range(count - 1, -1, -1):
         if into[k] != k:
             into[k] = into[into[k]]
     child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    tree, peak = np.full(count, -1, np.int64), np.zeros(count, np.int64)
-    held = np.zeros(count, np.int64)  # update matrices of the children
+    tree = np.full(count, -1, np.int64)
+    peak, held = np.zeros(count, np.int64), np.zeros(count, np.int64)  # stack below k, update matrices of its children
+    left = 0
     for k in range(count):
         if into[k] != k:
-            tree[k] = count  # not a node
+            tree[k] = k  # not a root
             continue
+        left += 1
         peak[k] = max(peak[k], held[k])
         if above[k] == -1:
             continue
@@ -215,41 +242,7 @@ def _number_supernodes(n, begin, width, size, height, above, into, head, followi
             sibling[k] = sibling[child[p]]
             sibling[child[p]] = k
         peak[p] = max(peak[p], peak[k])
-    nodes = 0
-    label = np.full(count, -1, np.int64)
-    visited = depth_first(tree, child, sibling)
-    for k in visited[: _nodes(into)]:
-        label[k] = nodes
-        nodes += 1
-    order = np.empty(n, np.int64)
-    first, parent = np.zeros(nodes + 1, np.int64), np.full(nodes, -1, np.int64)
-    new_height = np.empty(nodes, np.int64)
-    for k in visited[:nodes]:
-        node = label[k]
-        first[node + 1] = first[node] + size[k]
-        new_height[node] = height[k]
-        if tree[k] != -1:
-            parent[node] = label[tree[k]]
-        place = first[node]
-        part = head[k]
-        while True:
-            for j in range(begin[part], begin[part] + width[part]):
-                order[place] = j
-                place += 1
-            if part == k:
-                break
-            part = following[part]
-    return order, first, parent, new_height
-
-
-@kernel
-def _nodes(into):
-    """How many supernodes are left."""
-    count = 0
-    for k in range(len(into)):
-        if into[k] == k:
-            count += 1
-    return count
+    return depth_first(tree, child, sibling)[:left], tree
 
 
 @kernel
