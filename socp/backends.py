@@ -22,6 +22,8 @@ MOST_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded b
 def choose(form: StandardForm, settings: Settings) -> KKT:
     """The KKT solver that `settings.kkt` names, or for "auto" the one with the least work."""
     arguments = (form, settings.regularization, settings.refinement_steps)
+    if form.n == 0:  # BLAS refuses empty arrays
+        return SparseKKT(*arguments)
     if settings.kkt in ("auto", "lowrank"):
         factors = _low_rank(form, forced=settings.kkt == "lowrank")
         if factors is not None:

@@ -73,7 +73,7 @@ class Run:
         self.form, self.kkt = newton.form, newton.kkt
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
-        self.best_measure, self.best_iteration = np.inf, 0
+        self.best_worst, self.best_ray, self.last_progress = np.inf, np.inf, 0
         self.records: list[tuple[Any, ...]] = []
         self.status: Status | None = None
         self.message = ""
@@ -131,10 +131,12 @@ class Run:
         # slopes of the two rays, as in `stopping`
         self.primal_ray = q[NORM_MTV] / (-q[GV] / f) if q[GV] < 0.0 else np.inf
         self.dual_ray = max(q[NORM_PX], q[NORM_MXS]) / (-q[CX] / f) if q[CX] < 0.0 else np.inf
-        measure = min(self.worst, self.primal_ray, self.dual_ray)
-        if measure < self.best_measure:
-            self.best_measure, self.best_iteration = measure, len(self.records)
+        if self.worst < self.best_worst:
+            self.best_worst, self.last_progress = self.worst, len(self.records)
             self.best.copy_from(point)
+        ray = min(self.primal_ray, self.dual_ray)
+        if ray < self.best_ray:  # progress, but towards a certificate: no better solution
+            self.best_ray, self.last_progress = ray, len(self.records)
 
         kkt, offset = self.kkt, self.program.offset
         sigma, alpha_affine, alpha = step
@@ -172,7 +174,7 @@ class Run:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
         if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
             return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
-        if not np.isfinite(self.newton.mu) or iteration - self.best_iteration > PATIENCE:
+        if not np.isfinite(self.newton.mu) or iteration - self.last_progress > PATIENCE:
             return self._give_up("no further progress")
         return False
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from . import printing
 from .backends import choose
-from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric
+from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
 from .form import StandardForm
 from .hessian import check_semidefinite
 from .lowrank import LowRank
@@ -55,9 +56,10 @@ class Solver:
         self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
-        self.form = StandardForm(self.program, self.settings.equilibrate)
-        check_semidefinite(self.form.P)
-        self.kkt = choose(self.form, self.settings)
+        form = StandardForm(self.program, self.settings.equilibrate)
+        check_semidefinite(form.P)
+        kkt = choose(form, self.settings)
+        self.form, self.kkt = form, kkt
         self.newton = Newton(self.form, self.kkt)
         self._last: Point | None = None
 
@@ -100,13 +102,23 @@ class Solver:
         self.setup_time = time.perf_counter() - started
 
     def replace(self, program: ConeProgram) -> None:
-        """Take another program of the same pattern: same cones, same places of entries in P, A and G."""
+        """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
+
+        A program that is refused leaves the solver as it was.
+        """
         old, self.program = self.program, program
-        self.form.refresh(program)
-        if program.P is not old.P:
-            check_semidefinite(self.form.P)
-        if not self.kkt.still_fits():
-            return self._set_up()
+        try:
+            if not _same_pattern(old, program):
+                return self._set_up()
+            self.form.refresh(program)
+            if program.P is not old.P:
+                check_semidefinite(self.form.P)
+            if not self.kkt.still_fits():
+                return self._set_up()
+        except ProgramError:
+            self.program = old
+            self.form.refresh(old)
+            raise
         self.kkt.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
@@ -119,7 +131,8 @@ class Solver:
         run = self._run(warm_start)
         try:
             for iterate in run.iterates():
-                if self.settings.callback is not None and self.settings.callback(iterate) is True:
+                answer = None if self.settings.callback is None else self.settings.callback(iterate)
+                if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
                     run.finish(Status.INTERRUPTED, "the callback asked to stop")
                     break
         except KeyboardInterrupt:
@@ -218,11 +231,29 @@ def with_data(name: str, matrix: Any, data: Any) -> Any:
     if isinstance(matrix, np.ndarray):
         dense = as_dense("P_data", data, matrix.shape)
         check_symmetric("P_data", dense)
-        return dense
+        return symmetric_part(dense)
     values = as_vector(f"{name}_data", data, matrix.data.size, f" (the entries of {name})")
     check_finite(f"{name}_data", values)
     new = matrix.copy()
     new.data = values
     if name == "P":
         check_symmetric("P", new)
+        return symmetric_part(new)
     return new
+
+
+def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
+    """Whether two programs have the same cones, always-true rows, and places of entries in P, A and G."""
+    if old.cones != new.cones or not np.array_equal(np.isfinite(old.h), np.isfinite(new.h)):
+        return False
+    pairs: list[tuple[Any, Any]] = [(old.P, new.P), (old.A, new.A), (old.G, new.G)]
+    for one, other in pairs:
+        if one is other:
+            continue
+        if type(one) is not type(other) or one.shape != other.shape:
+            return False
+        if sp.issparse(one) and not (
+            np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+        ):
+            return False
+    return True
