@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .jit import kernel
+from .jit import inner_kernel, kernel
 from .symbolic import Analysis, IntArray, depth_first, permute_upper
 
 # The time of a panel in nanoseconds, from measurements on matrices of different kinds
@@ -78,7 +78,7 @@ class AssemblyTree:
     def flops(self) -> float:
         """Floating-point operations of one factorization, those on explicit zeros included."""
         w, m = np.diff(self.first).astype(np.float64), np.diff(self.row_start).astype(np.float64)
-        return float(np.sum(_operations(w, m)))
+        return float(sum(map(_operations, w, m)))
 
     @property
     def largest_update(self) -> int:
@@ -138,7 +138,7 @@ def fundamental_supernodes(parent, counts):
     return owner
 
 
-@kernel
+@inner_kernel
 def _operations(w, m):
     """Sum of c (c + 2) for c = m, ..., m + w - 1."""
     a, b = m + w - 1.0, m - 1.0
@@ -146,7 +146,7 @@ def _operations(w, m):
     return squares + a * (a + 1.0) - b * (b + 1.0)
 
 
-@kernel
+@inner_kernel
 def _time(w, m):
     """The model of the time of a panel with w columns and m rows below."""
     w, m = float(w), float(m)
