@@ -7,16 +7,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .jit import kernel
+
 
 class ProgramError(ValueError):
     """A program or a setting that cannot be accepted; the message names it."""
 
 
-def as_vector(name: str, value: Any, size: int | None = None, why: str = "") -> np.ndarray:
-    """`value` as a new contiguous float64 vector, of length `size` when that is given."""
+def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spread: bool = False) -> np.ndarray:
+    """`value` as a new contiguous float64 vector, of length `size` when that is given.
+
+    With `spread` a number stands for a vector of equal entries.
+    """
     if sp.issparse(value):
         value = value.toarray()
     vector = _as_float(name, value)
+    if vector.ndim == 0 and spread and size is not None:
+        vector = np.full(size, vector)
     if (vector.ndim == 2 and 1 in vector.shape) or (vector.ndim == 0 and size == 1):
         vector = vector.ravel()
     if vector.ndim != 1:
@@ -41,8 +48,11 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     if sp.issparse(value):
         if value.dtype.kind not in "fiub":
             raise ProgramError(f"{name} must be real, but its entries are of type {value.dtype}")
-        # a copy always: what the caller does to his matrix later must not reach us
-        matrix = sp.csc_array(value, dtype=np.float64, copy=True)
+        if value.ndim == 1:
+            value = value.reshape((1, -1))
+        # a copy always: what the caller does to his matrix later must not reach us; in float64 before duplicates
+        # are summed, for bool and small integers would overflow
+        matrix = sp.csc_array(value.astype(np.float64, copy=True))
         matrix.sum_duplicates()
     else:
         dense = _as_float(name, value)
@@ -61,6 +71,14 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     return matrix
 
 
+def as_number(name: str, value: Any) -> float:
+    """`value` as a finite float."""
+    number = _as_float(name, value)
+    if number.ndim != 0 or not np.isfinite(number):
+        raise ProgramError(f"{name} must be a finite number, but {value!r} came")
+    return float(number)
+
+
 def check_finite(name: str, array: np.ndarray) -> None:
     """Refuse NaN and infinity, naming the first entry."""
     bad = ~np.isfinite(array)
@@ -77,6 +95,21 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
         raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")
 
 
+@kernel
+def asymmetry(P, found):
+    """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache."""
+    n = P.shape[0]
+    block = 64
+    for first in range(0, n, block):
+        for second in range(first, n, block):
+            for i in range(first, min(first + block, n)):
+                for j in range(second, min(second + block, n)):
+                    difference = abs(P[i, j] - P[j, i])
+                    if difference > found[2]:
+                        found[0], found[1], found[2] = i, j, difference
+                    found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
+
+
 def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
     """Refuse a matrix whose asymmetry is above `tol` relative to its largest entry."""
     if P.shape[0] == 0:
@@ -91,9 +124,9 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         coo = difference.tocoo()
         i, j = (int(coo.row[where]), int(coo.col[where])) if worst else (0, 0)
     else:
-        dense = np.abs(P - P.T)
-        i, j = (int(k) for k in np.unravel_index(int(dense.argmax()), dense.shape))
-        worst, size = float(dense[i, j]), float(np.abs(P).max())
+        found = np.zeros(4)
+        asymmetry(P, found)
+        (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst > tol * size:
         hint = ""
         if _is_triangular(P):
@@ -104,6 +137,18 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         )
 
 
+def symmetric_part(P: Any) -> Any:
+    """1/2 (P + P'), which has the same x'Px, with no stored entry lost; P itself when it is symmetric to the bit."""
+    if not sp.issparse(P):
+        return P if np.array_equal(P, P.T) else 0.5 * (P + P.T)
+    if (P != P.T).nnz == 0:
+        return P
+    coo = P.tocoo()
+    rows, columns = np.concatenate([coo.row, coo.col]), np.concatenate([coo.col, coo.row])
+    both = sp.coo_array((np.concatenate([0.5 * coo.data, 0.5 * coo.data]), (rows, columns)), shape=P.shape)
+    return as_csc("P", both)
+
+
 def _is_triangular(P: Any) -> bool:
     if sp.issparse(P):
         coo = P.tocoo()
@@ -112,13 +157,23 @@ def _is_triangular(P: Any) -> bool:
 
 
 def _as_float(name: str, value: Any) -> np.ndarray:
-    array = np.asarray(value)
-    if array.dtype.kind == "c":
-        raise ProgramError(f"{name} must be real, but its entries are complex")
+    if np.ma.is_masked(value):
+        raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
     try:
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise ProgramError(f"{name} must be real, but its entries are complex")
+        if array.dtype.kind not in "fiubO":
+            raise TypeError
         return np.array(array, dtype=np.float64, order="C", copy=True)
-    except (TypeError, ValueError):
-        raise ProgramError(f"{name} must be an array of numbers, but {type(value).__name__} came") from None
+    except ProgramError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise ProgramError(f"{name} must be an array of numbers, but {_describe(value)} came") from None
+
+
+def _describe(value: Any) -> str:
+    return repr(value) if isinstance(value, (str, bytes)) else f"a {type(value).__name__} of something else"
 
 
 def _check_shape(name: str, came: tuple[int, ...], expected: tuple[int | None, int | None], why: str) -> None:

@@ -15,6 +15,8 @@ from .ldl import LDL
 from .lowrank import LowRank
 from .sparse import multiply_symmetric, scale, scaled_norms
 
+LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
+
 
 class SparseHessian:
     """P as the full symmetric CSC matrix (no entries when the objective is linear)."""
@@ -57,6 +59,7 @@ class DenseHessian:
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
+        self.low_rank: np.ndarray | None = None
         self.entries = array.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
@@ -64,12 +67,36 @@ class DenseHessian:
         np.dot(self.array, x, out=out)
 
     def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j := max(norms_j, the infinity norm of column j of D P D)."""
-        np.maximum(norms, D * (np.abs(self.array) * D).max(axis=1), out=norms)
+        """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
+        np.maximum(norms, D * D * self.array.diagonal(), out=norms)
 
     def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
         """factor D P D."""
-        return DenseHessian(self.array * (factor * D)[:, None] * D)
+        array = self.array * D
+        array *= (factor * D)[:, None]
+        return DenseHessian(array)
+
+    def is_semidefinite(self, tol: float) -> bool:
+        """Whether P + tol max(P_ii) I is positive definite, by the pivoted Cholesky P = F F' that `low_rank` keeps.
+
+        LAPACK's dpstrf stops at the rank r where no pivot is above its own tol; what is left of a semidefinite
+        matrix is then below that, entry by entry.
+        """
+        n = self.array.shape[0]
+        size = float(self.array.diagonal().max(initial=0.0))
+        # the lower triangle of the array in Fortran order is the upper one of the same memory
+        factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
+        if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
+            return False
+        order = pivots - 1
+        F = np.zeros((n, rank))
+        F[order] = np.tril(factor[:, :rank])
+        self.low_rank = F
+        if rank == n:
+            return True
+        rest = order[rank:]
+        left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
+        return bool(np.abs(left).max(initial=0.0) <= tol * size)
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC."""
@@ -123,17 +150,15 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
 
 
 def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
-    """Refuse an equilibrated P (entries near one) that is not positive semidefinite: P + tol I has no LDL' with D > 0.
+    """Refuse a P that is not positive semidefinite: P + tol max|P_ij| I has no LDL' with D > 0.
 
     A `LowRankHessian` is semidefinite by construction.
     """
     if isinstance(P, DenseHessian):
-        n = P.array.shape[0]
-        _, info = lapack.dpotrf(P.array + tol * np.eye(n), lower=1, overwrite_a=1)
-        column = info - 1
+        column = -1 if P.is_semidefinite(tol) else int(P.array.diagonal().argmin())
     elif isinstance(P, SparseHessian) and not P.is_zero:
         n = P.indptr.size - 1
-        column = _first_bad_pivot(n, *P.upper(), tol)
+        column = _first_bad_pivot(n, *P.upper(), tol * np.abs(P.data).max())
     else:
         return
     if column >= 0:
@@ -142,17 +167,18 @@ def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
         )
 
 
-def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, tol: float) -> int:
-    """The variable at which the LDL' of P + tol I meets a pivot that is not positive, or -1."""
-    if (np.diff(indptr) <= 1).all():
+def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shift: float) -> int:
+    """The variable at which the LDL' of P + shift I meets a pivot that is not positive, or -1."""
+    columns = np.repeat(np.arange(n), np.diff(indptr))
+    if (np.diff(indptr) <= 1).all() or shift == 0.0:
         # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
-        columns = np.repeat(np.arange(n), np.diff(indptr))
-        bad = (indices != columns) | (data < -tol)
+        bad = ((indices != columns) & (data != 0.0)) | (data < -shift)
         return int(columns[bad][0]) if bad.any() else -1
-    upper = sp.csc_array((data, indices, indptr), shape=(n, n)) + sp.diags_array(np.full(n, tol), format="csc")
-    upper.sort_indices()
+    # P + shift I with every diagonal entry, also where the sum is zero
+    rows, columns = (np.concatenate([part, np.arange(n)]) for part in (indices, columns))
+    upper = sp.csc_array((np.concatenate([data, np.full(n, shift)]), (rows, columns)), shape=(n, n))
     ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
-    if ldl.factor(upper.data, 0.0, 1.0) == 0:
+    if ldl.factor(upper.data, 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
-    bad = np.flatnonzero(ldl.d == 1.0)
+    bad = np.flatnonzero(ldl.d < 0.0)
     return int(ldl.perm[bad[0]]) if bad.size else 0

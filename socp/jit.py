@@ -44,7 +44,7 @@ def inner_kernel(py_func: Callable[..., Any]) -> Any:
     return _compile(py_func, {"nogil": True, "_nrt": False})
 
 
-def _compile(py_func: Callable[..., Any], options: dict[str, bool]) -> Any:
+def _compile(py_func: Callable[..., Any], options: dict[str, Any]) -> Any:
     want_cache = os.environ.get("CENTRALPATH_NO_CACHE", "0") in ("", "0")
     try:
         compiled = numba.njit(cache=want_cache, **options)(py_func)
