@@ -189,6 +189,14 @@ def test_bad_arguments_are_named():
         ldl.solve(np.ones(3), np.ones(2))
 
 
+def test_method_is_chosen_from_the_counts():
+    def chosen(K):
+        return LDL(K.shape[0], *upper(K)[:2], np.ones(K.shape[0])).method
+
+    assert chosen(grid_laplacian(1, 3000)) == chosen(arrow(500, 2)) == chosen(CASES["diagonal"][0]) == "scalar"
+    assert chosen(grid_laplacian(60, 60)) == chosen(random_spd(150, 1.0, 0)) == "supernodal"
+
+
 def test_each_kernel_is_compiled_once():
     for method in METHODS:
         K, signs = CASES["kkt, large"]
