@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, gemm, gemv, trsv
+from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsv
 from .jit import inner_kernel
 
 BLOCK = 64  # columns that are factorized before the rest of the front is updated,
@@ -232,7 +232,7 @@ def solve_lower(panels, begin, width, height, x, column, rows, first_row, below)
             for i in range(np.uint64(height)):
                 x[rows[place + i]] -= panels[origin + i] * x_k
     else:
-        gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, 0)
+        gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, ZERO)
         for i in range(np.uint64(height)):
             x[rows[place + i]] -= below[i]
 
@@ -252,7 +252,7 @@ def solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
     else:
         for i in range(np.uint64(height)):
             below[i] = x[rows[place + i]]
-        gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, 0, 1.0, x, column)
+        gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, ZERO, 1.0, x, column)
     if width <= LOOP_SOLVE:
         for k in range(width - 1, -1, -1):
             diagonal = np.uint64(begin + k * length + k)
