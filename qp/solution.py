@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from socp.solution import Solution as ConeSolution
+from socp.solution import summary
 from socp.status import Status
 
 
-@dataclass
+@dataclass(repr=False)
 class Solution:
     """The answer to a quadratic program, with everything that is needed to check it.
 
@@ -62,3 +63,6 @@ class Solution:
     def timings(self) -> dict[str, float]:
         """Seconds by part."""
         return self.cone_solution.timings
+
+    def __repr__(self) -> str:
+        return summary(self)

@@ -158,7 +158,7 @@ def solve(
     offset: float = 0.0,
     **settings: Any,
 ) -> Solution:
-    """Solve a quadratic program: ``solve(program, **settings)`` or ``solve(P, q, A=A, l=l, u=u, lb=lb, ub=ub, **settings)``.
+    """Solve a quadratic program: ``solve(program, **settings)`` or ``solve(P, q, A=A, l=l, ..., **settings)``.
 
     Parameters
     ----------

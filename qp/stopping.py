@@ -1,6 +1,6 @@
 """The stopping test and the certificates of a quadratic program, in its own units.
 
-    primal   how far l <= Ax <= u and lb <= x <= ub are violated   <= tol (1 + max(|Ax|, |x|, finite |l|, |u|, |lb|, |ub|))
+    primal   violation of l <= Ax <= u, lb <= x <= ub               <= tol (1 + max(|Ax|, |x|, finite |sides|))
     dual     |Px + q + A'y + z|, and multipliers of infinite sides <= tol (1 + max(|Px|, |q|))
     gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
 

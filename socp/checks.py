@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .jit import kernel
+
 
 class ProgramError(ValueError):
     """A program or a setting that cannot be accepted; the message names it."""
@@ -77,6 +79,21 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
         raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")
 
 
+@kernel
+def asymmetry(P, found):
+    """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache."""
+    n = P.shape[0]
+    block = 64
+    for first in range(0, n, block):
+        for second in range(first, n, block):
+            for i in range(first, min(first + block, n)):
+                for j in range(second, min(second + block, n)):
+                    difference = abs(P[i, j] - P[j, i])
+                    if difference > found[2]:
+                        found[0], found[1], found[2] = i, j, difference
+                    found[3] = max(found[3], abs(P[i, j]), abs(P[j, i]))
+
+
 def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
     """Refuse a matrix whose asymmetry is above `tol` relative to its largest entry."""
     if P.shape[0] == 0:
@@ -91,9 +108,9 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         coo = difference.tocoo()
         i, j = (int(coo.row[where]), int(coo.col[where])) if worst else (0, 0)
     else:
-        dense = np.abs(P - P.T)
-        i, j = (int(k) for k in np.unravel_index(int(dense.argmax()), dense.shape))
-        worst, size = float(dense[i, j]), float(np.abs(P).max())
+        found = np.zeros(4)
+        asymmetry(P, found)
+        (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst > tol * size:
         hint = ""
         if _is_triangular(P):

@@ -15,6 +15,8 @@ from .ldl import LDL
 from .lowrank import LowRank
 from .sparse import multiply_symmetric, scale, scaled_norms
 
+LOW_RANK_TOL = 1e-14  # pivots of an equilibrated P below this count as zero
+
 
 class SparseHessian:
     """P as the full symmetric CSC matrix (no entries when the objective is linear)."""
@@ -57,6 +59,7 @@ class DenseHessian:
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
+        self.low_rank: np.ndarray | None = None
         self.entries = array.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
@@ -64,12 +67,35 @@ class DenseHessian:
         np.dot(self.array, x, out=out)
 
     def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j := max(norms_j, the infinity norm of column j of D P D)."""
-        np.maximum(norms, D * (np.abs(self.array) * D).max(axis=1), out=norms)
+        """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
+        np.maximum(norms, D * D * self.array.diagonal(), out=norms)
 
     def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
         """factor D P D."""
-        return DenseHessian(self.array * (factor * D)[:, None] * D)
+        array = self.array * D
+        array *= (factor * D)[:, None]
+        return DenseHessian(array)
+
+    def is_semidefinite(self, tol: float) -> bool:
+        """Whether P + tol I is positive definite, by the pivoted Cholesky P = F F' that `low_rank` keeps.
+
+        LAPACK's dpstrf stops at the rank r where no pivot is above tol / 10; what is left of a semidefinite matrix
+        is then below that, entry by entry.
+        """
+        n = self.array.shape[0]
+        # the lower triangle of the array in Fortran order is the upper one of the same memory
+        factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL, lower=1)
+        if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
+            return False
+        order = pivots - 1
+        F = np.zeros((n, rank))
+        F[order] = np.tril(factor[:, :rank])
+        self.low_rank = F
+        if rank == n:
+            return True
+        rest = order[rank:]
+        left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
+        return bool(np.abs(left).max(initial=0.0) <= tol * max(1.0, float(self.array.diagonal().max())))
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC."""
@@ -128,9 +154,7 @@ def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
     A `LowRankHessian` is semidefinite by construction.
     """
     if isinstance(P, DenseHessian):
-        n = P.array.shape[0]
-        _, info = lapack.dpotrf(P.array + tol * np.eye(n), lower=1, overwrite_a=1)
-        column = info - 1
+        column = -1 if P.is_semidefinite(tol) else int(P.array.diagonal().argmin())
     elif isinstance(P, SparseHessian) and not P.is_zero:
         n = P.indptr.size - 1
         column = _first_bad_pivot(n, *P.upper(), tol)

@@ -33,13 +33,25 @@ _kernels: list[Any] = []
 
 def kernel(py_func: Callable[..., Any]) -> Any:
     """Compile `py_func` at its first call: no GIL, cached on disk, no fast-math."""
+    return _compile(py_func, {"nogil": True})
+
+
+def inner_kernel(py_func: Callable[..., Any]) -> Any:
+    """As `kernel`, for a function that allocates nothing and makes no views, and is called from kernels very often.
+
+    numba then counts no references: otherwise each call costs two atomic operations for each array among the arguments.
+    """
+    return _compile(py_func, {"nogil": True, "_nrt": False})
+
+
+def _compile(py_func: Callable[..., Any], options: dict[str, bool]) -> Any:
     want_cache = os.environ.get("CENTRALPATH_NO_CACHE", "0") in ("", "0")
     try:
-        compiled = numba.njit(nogil=True, cache=want_cache)(py_func)
+        compiled = numba.njit(cache=want_cache, **options)(py_func)
     except RuntimeError as error:  # numba: "cannot cache function ...: no locator available"
         _say_once(f"no folder for compiled kernels can be written, they are compiled anew in each process ({error})")
         want_cache = False
-        compiled = numba.njit(nogil=True)(py_func)
+        compiled = numba.njit(**options)(py_func)
     stamp = _stamp(py_func)
     _stamps[id(compiled)] = stamp
     _kernels.append(compiled)
@@ -58,6 +70,7 @@ def kernels() -> list[Any]:
 def _stamp(py_func: Callable[..., Any]) -> str:
     imported = {_stamps[id(g)] for g in py_func.__globals__.values() if id(g) in _stamps}
     digest = hashlib.sha256(_file_text(py_func.__code__.co_filename))
+    digest.update(str(py_func.__globals__.get("STAMP", "")).encode())
     for stamp in sorted(imported):
         digest.update(stamp.encode())
     return digest.hexdigest()

@@ -128,38 +128,49 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
     return norm if trap == 0.0 else np.inf
 
 
-class SparseKKT:
-    """Factors and solves the KKT systems of one program."""
+class KKT:
+    """What all ways of solving the KKT systems of one program share: the residual, refinement, the choice of delta.
+
+    A way of solving gives `_factor`, `_add_solution`, `refresh`, `still_fits` and `description`.
+    """
+
+    choices: tuple[float, ...] = STATIC
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         self.form, self.refinement_steps = form, refinement_steps
-        self.choices = STATIC if regularization is None else (regularization,)
+        if regularization is not None:
+            self.choices = (regularization,)
         self.static = self.choices[0]
-        self.matrix = KKTMatrix(form)
-        self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
         self._refinements = 0
         n, p, m = form.n, form.p, form.m
-        self.t = np.zeros(self.matrix.groups.count)
-        self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
-        self.Px, self.Mtv, self.v, self.work = np.zeros(n), np.zeros(n), np.zeros(p + m), np.zeros(m)
+        self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
 
     @property
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        matrix = self.matrix
-        return (
-            f"sparse LDL' ({self.ldl.method}), order {matrix.size}, {matrix.indices.size} entries, {self.ldl.nnz} in L"
-        )
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Take the values of P and M from the form anew."""
+        raise NotImplementedError
+
+    def still_fits(self) -> bool:
+        """Whether what set-up found in the values of the form still holds for its new values."""
+        return True
+
+    def _factor(self, static: float) -> int:
+        """Factor at the present scaling; the number of replaced pivots, -1 on failure."""
+        raise NotImplementedError
+
+    def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
+        """out += the solution with the factors, not refined."""
+        raise NotImplementedError
 
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""
         count, self._refinements = self._refinements, 0
         return count
-
-    def refresh(self) -> None:
-        """Take the values of P and M from the form anew."""
-        self.matrix.refresh()
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
         """Factor at the scaling (w, eta) and solve K out = rhs, with the delta that does it best.
@@ -183,11 +194,6 @@ class SparseKKT:
             self.solve(rhs, out)
         return replaced
 
-    def _factor(self, static: float) -> int:
-        self.static = static
-        self.matrix.fill(self.w, self.eta, static)
-        return self.ldl.factor(self.matrix.data, PIVOT_EPS, PIVOT_DELTA)
-
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
         """K out = rhs with refinement; returns the infinity norm of the residual that is left."""
         norm, count = solve_refined(
@@ -207,6 +213,47 @@ class SparseKKT:
         )  # fmt: skip
         np.negative(out, out=out)
 
+    def _residual(self, rhs: np.ndarray, out: np.ndarray) -> float:
+        form = self.form
+        form.P.product(out[: form.n], self.Px)
+        return kkt_residual(
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.Px,
+            out, rhs, self.v, self.Mtv, self.residual,
+        )  # fmt: skip
+
+
+class SparseKKT(KKT):
+    """Sparse LDL' of the matrix of `assembly`."""
+
+    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
+        super().__init__(form, regularization, refinement_steps)
+        self.matrix = KKTMatrix(form)
+        self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
+        self.t = np.zeros(self.matrix.groups.count)
+        self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
+        self.work = np.zeros(form.m)
+
+    @property
+    def description(self) -> str:
+        """The method, its order and its entries, in words."""
+        matrix = self.matrix
+        return (
+            f"sparse LDL' ({self.ldl.method}), order {matrix.size}, {matrix.indices.size} entries, {self.ldl.nnz} in L"
+        )
+
+    def refresh(self) -> None:
+        """Take the values of P and M from the form anew."""
+        self.matrix.refresh()
+
+    def still_fits(self) -> bool:
+        """Whether the merged rows are still parallel."""
+        return self.matrix.groups.still_hold(self.matrix.rows, self.form.raw_M)
+
+    def _factor(self, static: float) -> int:
+        self.static = static
+        self.matrix.fill(self.w, self.eta, static)
+        return self.ldl.factor(self.matrix.data, PIVOT_EPS, PIVOT_DELTA)
+
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
         form, matrix, groups = self.form, self.matrix, self.matrix.groups
         reduce_rhs(
@@ -217,12 +264,4 @@ class SparseKKT:
         recover(
             form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, groups.variable, groups.group, matrix.coefficient,
             matrix.theta, self.t, matrix.heaviest, SMALL_CONE, self.reduced, self.work, out,
-        )  # fmt: skip
-
-    def _residual(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        form = self.form
-        form.P.product(out[: form.n], self.Px)
-        return kkt_residual(
-            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.Px,
-            out, rhs, self.v, self.Mtv, self.residual,
         )  # fmt: skip

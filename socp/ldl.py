@@ -4,24 +4,29 @@ L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a f
 permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
 beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
 
-The scalar kernels find row k of L from the rows above it, the textbook's up-looking method:
-
-    L(1:k, 1:k) D(1:k) L(k, 1:k)' = K(1:k, k)     a sparse triangular solve,
-    D(k) = K(k, k) - L(k, 1:k) D(1:k) L(k, 1:k)'.
+Two methods give the same L and D up to rounding: row by row with scalar operations (`socp.uplooking`), and by dense
+panels (`socp.supernodal`), which pays when the columns of L have many entries.
 """
 
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .jit import kernel
 from .ordering import amd
-from .symbolic import IntArray, analyze
+from .panels import BLOCK
+from .supernodal import supernodal_factor, supernodal_solve
+from .supernodes import assembly_tree
+from .symbolic import Analysis, IntArray, analyze, inverse_permutation
+from .uplooking import scalar_factor, scalar_pattern, scalar_solve
 
 FloatArray = NDArray[np.float64]
+
+SUPERNODAL_FROM = 40.0  # operations per entry of L from which panels are quicker, measured on matrices of many kinds
 
 
 class LDL:
@@ -38,21 +43,21 @@ class LDL:
     ordering : {"amd", "natural"} or (n,) int array
         How the order of elimination is chosen; an array gives it. It is postordered in any case, which changes neither
         fill nor work.
-    method : {"auto", "scalar"}
-        The kernels.
+    method : {"auto", "scalar", "supernodal"}
+        The kernels; "auto" chooses by the number of operations per entry of L.
 
     Attributes
     ----------
     perm : (n,) array
         Row k of ``P K P'`` is row ``perm[k]`` of K.
     nnz : int
-        Entries of L below the diagonal.
+        Entries of L below the diagonal, without the zeros that panels may hold.
     flops : float
-        Floating-point operations of one factorization.
+        Floating-point operations of one factorization, likewise.
     d : (n,) array
         The diagonal of D after `factor`, in the order of elimination.
     method : str
-        The kernels in use.
+        The kernels in use, "scalar" or "supernodal".
     ordering_time, symbolic_time : float
         Seconds.
 
@@ -90,18 +95,45 @@ class LDL:
         self.ordering_time = perf_counter() - start
         start = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
-        self.n = n
-        self.perm, self.nnz, self.flops = analysis.perm, analysis.nnz, analysis.flops
-        self.method = "scalar"
+        self.n, self.nnz, self.flops = n, analysis.nnz, analysis.flops
+        if method == "auto":
+            method = "supernodal" if self.flops >= SUPERNODAL_FROM * self.nnz > 0 else "scalar"
+        self.method = method
         self.d = np.ones(n)
         self._nnz_data = int(indptr[-1])
-        self._signs = np.asarray(signs, np.float64)[analysis.perm]
-        source = np.argsort(analysis.position, kind="stable")
-        self._pattern = (analysis.indptr, analysis.indices, source, *scalar_pattern(
-            n, analysis.indptr, analysis.indices, analysis.parent, analysis.counts
-        ))  # fmt: skip
-        self._values, self._work, self._next = np.zeros(self.nnz), np.zeros(n), np.empty(n, np.int64)
+        self._signs = np.asarray(signs, np.float64)
+        if method == "scalar":
+            self._prepare_scalar(analysis)
+        else:
+            self._prepare_supernodal(indptr, indices, analysis)
         self.symbolic_time = perf_counter() - start
+
+    def _prepare_scalar(self, analysis: Analysis) -> None:
+        n, indptr, indices = self.n, analysis.indptr, analysis.indices
+        start, rows, row_start, columns = scalar_pattern(n, indptr, indices, analysis.parent, analysis.counts)
+        source = inverse_permutation(analysis.position)
+        signs, values, work, end = self._signs[analysis.perm], np.zeros(self.nnz), np.zeros(n), np.empty(n, np.int64)
+        self.perm = analysis.perm
+        self._factor, self._solve = scalar_factor, scalar_solve
+        self._factor_pattern: tuple[Any, ...] = (indptr, indices, source, start, rows, row_start, columns, signs)
+        self._factor_storage: tuple[Any, ...] = (values, self.d, work, end)
+        self._solve_factors: tuple[Any, ...] = (self.perm, start, rows, values, self.d)
+        self._solve_work: tuple[Any, ...] = (work,)
+
+    def _prepare_supernodal(self, indptr: IntArray, indices: IntArray, analysis: Analysis) -> None:
+        tree = assembly_tree(self.n, indptr, indices, analysis)
+        panels, below = np.zeros(tree.panel_start[-1]), np.zeros(tree.largest_update)
+        stack, front = np.zeros(tree.stack_size), np.zeros(tree.largest_update**2)
+        scaled = np.zeros(BLOCK * tree.largest_front)
+        self.perm = tree.perm
+        self._factor, self._solve = supernodal_factor, supernodal_solve
+        self._factor_pattern = (
+            tree.first, tree.row_start, tree.relative, tree.panel_start, tree.stack_start, tree.child, tree.sibling,
+            tree.entry_start, tree.source, tree.target, self._signs[tree.perm],
+        )  # fmt: skip
+        self._factor_storage = (panels, self.d, stack, front, scaled)
+        self._solve_factors = (tree.perm, tree.first, tree.row_start, tree.rows, tree.panel_start, panels, self.d)
+        self._solve_work = (np.zeros(self.n), below)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
         """Factorize.
@@ -120,15 +152,13 @@ class LDL:
         """
         if len(data) != self._nnz_data:
             raise ValueError(f"data must have {self._nnz_data} entries, but {len(data)} came")
-        return scalar_factor(
-            *self._pattern, self._signs, data, eps, delta, self._values, self.d, self._work, self._next
-        )
+        return self._factor(*self._factor_pattern, data, eps, delta, *self._factor_storage)
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
         """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself."""
         if len(rhs) != self.n or len(out) != self.n:
             raise ValueError(f"rhs and out must have {self.n} entries, but {len(rhs)} and {len(out)} came")
-        scalar_solve(self.perm, self._pattern[3], self._pattern[4], self._values, self.d, rhs, out, self._work)
+        self._solve(*self._solve_factors, rhs, out, *self._solve_work)
 
 
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray[np.integer], method: str) -> None:
@@ -138,8 +168,8 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
     if len(signs) != n or not np.isin(signs, (-1, 1)).all():
         raise ValueError("signs must be n numbers +1 or -1")
-    if method not in ("auto", "scalar"):
-        raise ValueError(f'method must be "auto" or "scalar", but {method!r} came')
+    if method not in ("auto", "scalar", "supernodal"):
+        raise ValueError(f'method must be "auto", "scalar" or "supernodal", but {method!r} came')
 
 
 def _order(n: int, indptr: IntArray, indices: IntArray, ordering: str | NDArray[np.integer]) -> IntArray:
@@ -165,92 +195,3 @@ def is_upper_triangle(n, indptr, indices):
             if indices[p] <= indices[p - 1]:
                 return False
     return True
-
-
-@kernel
-def scalar_pattern(n, indptr, indices, parent, counts):
-    """The pattern of L by columns (start, rows) and, for the order of the work, by rows (row_start, columns).
-
-    Row k is the part of the elimination tree between the entries of K(1:k, k) and k.
-    """
-    start = np.zeros(n + 1, np.int64)
-    for j in range(n):
-        start[j + 1] = start[j] + counts[j]
-    rows = np.empty(start[n], np.int64)
-    fill = start[:n].copy()
-    seen = np.full(n, -1, np.int64)
-    row_start = np.zeros(n + 1, np.int64)
-    for k in range(n):
-        seen[k] = k
-        row_start[k + 1] = row_start[k]
-        for p in range(indptr[k], indptr[k + 1]):
-            j = indices[p]
-            while seen[j] != k:
-                seen[j] = k
-                rows[fill[j]] = k
-                fill[j] += 1
-                row_start[k + 1] += 1
-                j = parent[j]
-    columns = np.empty(start[n], np.int64)
-    next_in_row = row_start[:n].copy()
-    for j in range(n):
-        for p in range(start[j], start[j + 1]):
-            columns[next_in_row[rows[p]]] = j
-            next_in_row[rows[p]] += 1
-    return start, rows, row_start, columns
-
-
-@kernel
-def scalar_factor(
-    indptr, indices, source, start, rows, row_start, columns, signs, data, eps, delta, values, d, work, end
-):  # fmt: skip
-    """L(:, j) in values[start[j]:start[j+1]] and D in d; see `LDL.factor`.
-
-    `work` (n) must come as zeros and leaves as zeros unless -1 is returned; `end` (n) is anything.
-    """
-    n = len(d)
-    replaced = 0
-    for k in range(n):
-        end[k] = start[k]
-        for p in range(indptr[k], indptr[k + 1]):
-            work[indices[p]] = data[source[p]]
-        pivot = work[k]
-        work[k] = 0.0
-        for q in range(row_start[k], row_start[k + 1]):
-            j = columns[q]
-            y = work[j]  # D(j) L(k, j)
-            work[j] = 0.0
-            for p in range(start[j], end[j]):
-                work[rows[p]] -= values[p] * y
-            l_kj = y / d[j]
-            pivot -= l_kj * y
-            values[end[j]] = l_kj
-            end[j] += 1
-        if not np.isfinite(pivot):
-            work[:] = 0.0
-            return -1
-        if signs[k] * pivot <= eps:
-            pivot = signs[k] * delta
-            replaced += 1
-        d[k] = pivot
-    return replaced
-
-
-@kernel
-def scalar_solve(perm, start, rows, values, d, rhs, out, work):
-    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); `work` (n) leaves as zeros."""
-    n = len(d)
-    for k in range(n):
-        work[k] = rhs[perm[k]]
-    for j in range(n):
-        x = work[j]
-        for p in range(start[j], start[j + 1]):
-            work[rows[p]] -= values[p] * x
-    for j in range(n - 1, -1, -1):
-        x = work[j] / d[j]
-        for p in range(start[j], start[j + 1]):
-            x -= values[p] * work[rows[p]]
-        work[j] = x
-    for k in range(n):
-        out[perm[k]] = work[k]
-        work[k] = 0.0

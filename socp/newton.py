@@ -33,7 +33,7 @@ import numpy as np
 from . import cones, scaling
 from .form import StandardForm
 from .jit import kernel
-from .kkt import SparseKKT
+from .kkt import KKT
 from .sparse import multiply_both
 
 # places in the vector of scalars that `embedding_residuals` fills
@@ -158,7 +158,7 @@ class Point:
 class Newton:
     """The linearized embedding at a point: residuals, scaling, KKT factors and directions."""
 
-    def __init__(self, form: StandardForm, kkt: SparseKKT) -> None:
+    def __init__(self, form: StandardForm, kkt: KKT) -> None:
         self.form, self.kkt = form, kkt
         n, p, m = form.n, form.p, form.m
         self.degree = form.l + form.ptr.size - 1

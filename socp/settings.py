@@ -29,7 +29,7 @@ class Settings:
     callback: Callable[[Any], Any] | None = None
     """Called with each `Iterate`; when it returns True the solve stops as "interrupted"."""
     kkt: str = "auto"
-    """How the Newton systems are solved: "auto" or "ldl"."""
+    """How the Newton systems are solved: "auto" (by the count of the work), "ldl", "dense" or "lowrank"."""
     equilibrate: bool = True
     """Ruiz equilibration of the data."""
     step_fraction: float = 0.99
@@ -53,8 +53,8 @@ class Settings:
                 raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
         if self.callback is not None and not callable(self.callback):
             raise ProgramError(f"callback must be callable, but {self.callback!r} came")
-        if self.kkt not in ("auto", "ldl"):
-            raise ProgramError(f'kkt must be "auto" or "ldl", but {self.kkt!r} came')
+        if self.kkt not in ("auto", "ldl", "dense", "lowrank"):
+            raise ProgramError(f'kkt must be "auto", "ldl", "dense" or "lowrank", but {self.kkt!r} came')
 
     @classmethod
     def checked(cls, settings: dict[str, Any]) -> Settings:

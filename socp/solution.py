@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ TRACE = np.dtype(
 refinements and pivots are those of the step that led to the iterate (NaN or 0 in the first record)."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Solution:
     """The answer to a cone program, with everything that is needed to check it.
 
@@ -78,8 +79,13 @@ class Solution:
     timings: dict[str, float] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        return (
-            f"Solution(status={self.status.value!r}, objective={self.objective:.10g}, iterations={self.iterations}, "
-            f"residuals={self.primal_residual:.1e}/{self.dual_residual:.1e}/{self.gap:.1e}, "
-            f"seconds={self.setup_time + self.solve_time:.3g})"
-        )
+        return summary(self)
+
+
+def summary(solution: Any) -> str:
+    """A solution in one line."""
+    return (
+        f"Solution(status={solution.status.value!r}, objective={solution.objective:.10g}, "
+        f"iterations={solution.iterations}, residuals={solution.primal_residual:.1e}/{solution.dual_residual:.1e}/"
+        f"{solution.gap:.1e}, seconds={solution.setup_time + solution.solve_time:.3g})"
+    )

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from . import printing, start, stopping
+from .backends import choose
 from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric
 from .form import StandardForm
 from .hessian import check_semidefinite
-from .kkt import SparseKKT
 from .lowrank import LowRank
 from .newton import CX, DUAL, GV, NORM_MTV, NORM_MX, NORM_MXS, NORM_PX, PRIMAL, XPX, Newton, Point
 from .program import ConeProgram
@@ -98,7 +98,7 @@ class Solver:
     def _set_up(self) -> None:
         self.form = StandardForm(self.program, self.settings.equilibrate)
         check_semidefinite(self.form.P)
-        self.kkt = SparseKKT(self.form, self.settings.regularization, self.settings.refinement_steps)
+        self.kkt = choose(self.form, self.settings)
         self.newton = Newton(self.form, self.kkt)
         self._last: Point | None = None
 
@@ -146,7 +146,7 @@ class Solver:
         self.form.refresh(program)
         if program.P is not old.P:
             check_semidefinite(self.form.P)
-        if not self.kkt.matrix.groups.still_hold(self.form.rows_of_M(), self.form.raw_M):
+        if not self.kkt.still_fits():
             return self._set_up()
         self.kkt.refresh()
 

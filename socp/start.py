@@ -6,14 +6,14 @@ import numpy as np
 
 from . import cones
 from .form import StandardForm
-from .kkt import SparseKKT
+from .kkt import KKT
 from .newton import Newton, Point
 
 WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
 WARM_LIMIT = 0.3  # and is not tried when it would have to be moved further than this
 
 
-def cold(form: StandardForm, kkt: SparseKKT, point: Point) -> bool:
+def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
     """The solution of the program with the cone constraint penalized by 1/2 ||s||^2, shifted into the cone.
 
         [ P  A'  G' ] [x]   [-c]                     [ 0  A'  G' ] [x]   [0]   [ 0  A'  G' ] [.]   [-c]

@@ -164,6 +164,13 @@ def postorder(parent):
         if parent[j] != -1:
             sibling[j] = child[parent[j]]
             child[parent[j]] = j
+    return depth_first(parent, child, sibling)
+
+
+@kernel
+def depth_first(parent, child, sibling):
+    """Postorder of a forest whose children are linked lists, -1 at the end; `child` is used up."""
+    n = len(parent)
     order = np.empty(n, np.int64)
     stack = np.empty(n, np.int64)
     count = 0

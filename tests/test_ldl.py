@@ -9,7 +9,7 @@ from sparse_matrices import arrow, grid_laplacian, kkt, random_spd, upper
 
 from socp.ldl import LDL
 
-METHODS = ["scalar"]
+METHODS = ["scalar", "supernodal"]
 EPS, DELTA = 1e-13, 1e-7
 
 

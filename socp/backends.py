@@ -1,0 +1,78 @@
+"""Which way to solve the KKT systems: by the count of the work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .checks import ProgramError
+from .dense import DenseKKT, LowRankKKT
+from .form import StandardForm
+from .hessian import DenseHessian, LowRankHessian, SparseHessian
+from .kkt import KKT, SparseKKT
+from .settings import Settings
+
+LOW_RANK_SHARE = 0.25  # a dense P is taken as low rank up to this share of its order
+SMALL_DENSE = 150  # below this order a search for low rank does not pay
+DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
+MOST_DENSE = 3000  # variables of a sparse program that may be worked on as dense
+MOST_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
+
+
+def choose(form: StandardForm, settings: Settings) -> KKT:
+    """The KKT solver that `settings.kkt` names, or for "auto" the one with the least work."""
+    arguments = (form, settings.regularization, settings.refinement_steps)
+    if settings.kkt in ("auto", "lowrank"):
+        factors = _low_rank(form, forced=settings.kkt == "lowrank")
+        if factors is not None:
+            return LowRankKKT(*arguments, *factors)
+    if settings.kkt == "dense" or (settings.kkt == "auto" and _dense_pays(form)):
+        return DenseKKT(*arguments)
+    return SparseKKT(*arguments)
+
+
+def _counts(form: StandardForm) -> tuple[int, int, np.ndarray]:
+    """(rows of M but the bounds, their entries, the variables that have a bound)."""
+    sizes = np.bincount(form.M_indices, minlength=form.p + form.m)
+    bound = np.zeros(form.p + form.m, dtype=bool)
+    bound[form.p : form.p + form.l] = sizes[form.p : form.p + form.l] == 1
+    columns = np.repeat(np.arange(form.n), np.diff(form.M_indptr))
+    has_bound = np.zeros(form.n, dtype=bool)
+    has_bound[columns[bound[form.M_indices]]] = True
+    return int((~bound).sum()), int(sizes[~bound].sum()), has_bound
+
+
+def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """(F, d) with P = F F' + diag(d), when P is that, D will be positive and the Schur complement is small."""
+    P, n = form.P, form.n
+    if isinstance(P, SparseHessian):
+        if forced:
+            raise ProgramError('kkt="lowrank" needs a dense or LowRank P')
+        return None
+    rows, _, has_bound = _counts(form)
+    most = n if forced else int(LOW_RANK_SHARE * n) - rows
+    if isinstance(P, LowRankHessian):
+        F, d = P.F, P.d
+        if F.shape[1] > most:
+            return None
+    else:
+        if P.low_rank is None or P.low_rank.shape[1] > most or (n < SMALL_DENSE and not forced):
+            return None
+        F, d = P.low_rank, np.zeros(n)
+    if not (has_bound | (d > 0.0)).all():
+        if forced:
+            raise ProgramError(
+                'kkt="lowrank" needs every variable to have a bound or a positive entry in the diagonal of P'
+            )
+        return None
+    return F, d
+
+
+def _dense_pays(form: StandardForm) -> bool:
+    """Whether the data are dense enough, and of an order, for dense Cholesky."""
+    rows, entries, _ = _counts(form)
+    n, p = form.n, form.p
+    if n * (n + rows) > MOST_ENTRIES:
+        return False
+    if isinstance(form.P, DenseHessian) or isinstance(form.P, LowRankHessian):
+        return rows <= 4 * n or entries > DENSE_SHARE * rows * n
+    return n <= MOST_DENSE and rows > 0 and p <= n and entries > DENSE_SHARE * rows * n

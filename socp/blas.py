@@ -1,0 +1,179 @@
+"""BLAS and LAPACK of SciPy for compiled kernels.
+
+All matrices are stored by columns in flat float64 arrays: entry (i, j) of the matrix that begins at
+`a[a0]` with leading dimension `lda` is `a[a0 + i + j * lda]`.  Letters are given as the constants below.
+
+    gemm   C := alpha op(A) op(B) + beta C              syrk   C := alpha op(A) op(A)' + beta C, one triangle
+    trsm   B := alpha op(A)^-1 B  or  alpha B op(A)^-1   trsv   x := op(A)^-1 x
+    gemv   y := alpha op(A) x + beta y                  potrf  A = L L' or U'U, one triangle, returns LAPACK's info
+
+A kernel that calls them keeps its place in numba's cache: the machine code holds the name of the routine,
+which is bound here to its address in this process.  The routines run on as many threads as the caller lets
+BLAS have (OPENBLAS_NUM_THREADS); the bits of a result may depend on that number.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import llvmlite.binding
+import scipy
+from numba.core import cgutils, config, types
+from numba.extending import get_cython_function_address, intrinsic
+from scipy.linalg import cython_blas, cython_lapack
+
+from .jit import inner_kernel
+
+NO_TRANSPOSE, TRANSPOSE = ord("N"), ord("T")
+LEFT, RIGHT = ord("L"), ord("R")
+LOWER, UPPER = ord("L"), ord("U")
+UNIT, NOT_UNIT = ord("U"), ord("N")
+
+
+def integer_bits() -> int:
+    """Width of the integers that SciPy's BLAS takes: 32, or 64 when SciPy was built so (ILP64).
+
+    Raises
+    ------
+    ImportError
+        SciPy's configuration and the signature of its dgemm contradict each other; a call would corrupt memory.
+    """
+    wide = bool(scipy.__config__.CONFIG["Build Dependencies"]["blas"].get("cython blas ilp64", False))
+    signature = _signature(cython_blas, "dgemm")
+    if (", int *," in signature) == wide:
+        raise ImportError(
+            f"SciPy {scipy.__version__} says that its Cython BLAS takes {'64' if wide else '32'}-bit integers, "
+            f"but dgemm is {signature!r}: reinstall SciPy"
+        )
+    return 64 if wide else 32
+
+
+def _signature(module: Any, name: str) -> str:
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return get_name(module.__pyx_capi__[name]).decode()
+
+
+STAMP = f"int{integer_bits()}"  # part of the cache key of all kernels that import those of this file
+
+_INTEGER = types.int64 if integer_bits() == 64 else types.int32
+_letters, _integers, _reals = types.CPointer(types.uint8), types.CPointer(_INTEGER), types.CPointer(types.float64)
+
+
+def _external(module: Any, routine: str, arguments: str) -> Any:
+    """The routine as numba calls it; `arguments` has a letter for each: c(har), i(nteger), d(ouble)."""
+    symbol = f"centralpath_{STAMP}_{routine}"
+    llvmlite.binding.add_symbol(symbol, get_cython_function_address(module.__name__, routine))
+    pointer = {"c": _letters, "i": _integers, "d": _reals}
+    return types.ExternalFunction(symbol, types.void(*(pointer[a] for a in arguments)))
+
+
+def _reference_to(blas_type: Any) -> Any:
+    """The intrinsic that puts a number on the stack and returns its address, as Fortran wants it."""
+
+    @intrinsic
+    def reference(typing_context, value):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            cast = context.cast(builder, arguments[0], signature.args[0], blas_type)
+            return cgutils.alloca_once_value(builder, cast)
+
+        return types.CPointer(blas_type)(value), generate
+
+    return reference
+
+
+_letter, _integer, _real = _reference_to(types.uint8), _reference_to(_INTEGER), _reference_to(types.float64)
+
+
+@intrinsic
+def _at(typing_context, array, index):  # type: ignore[no-untyped-def]
+    """The address of array[index]."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        offset = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        return builder.gep(data, [offset])
+
+    return _reals(array, index), generate
+
+
+@intrinsic
+def _value(typing_context, pointer):  # type: ignore[no-untyped-def]
+    """The integer at an address."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return context.cast(builder, builder.load(arguments[0]), _INTEGER, types.int64)
+
+    return types.int64(pointer), generate
+
+
+_dgemm = _external(cython_blas, "dgemm", "cciiiddididdi")
+_dsyrk = _external(cython_blas, "dsyrk", "cciiddiddi")
+_dtrsm = _external(cython_blas, "dtrsm", "cccciiddidi")
+_dgemv = _external(cython_blas, "dgemv", "ciiddididdi")
+_dtrsv = _external(cython_blas, "dtrsv", "cccididi")
+_dpotrf = _external(cython_lapack, "dpotrf", "cidii")
+
+
+@inner_kernel
+def gemm(trans_a, trans_b, m, n, k, alpha, a, a0, lda, b, b0, ldb, beta, c, c0, ldc):
+    """C := alpha op(A) op(B) + beta C;  op(A) is m by k, op(B) k by n."""
+    _dgemm(
+        _letter(trans_a), _letter(trans_b), _integer(m), _integer(n), _integer(k), _real(alpha), _at(a, a0),
+        _integer(lda), _at(b, b0), _integer(ldb), _real(beta), _at(c, c0), _integer(ldc),
+    )  # fmt: skip
+
+
+@inner_kernel
+def syrk(triangle, trans, n, k, alpha, a, a0, lda, beta, c, c0, ldc):
+    """C := alpha op(A) op(A)' + beta C, the given triangle of the n by n matrix C;  op(A) is n by k."""
+    _dsyrk(
+        _letter(triangle), _letter(trans), _integer(n), _integer(k), _real(alpha), _at(a, a0), _integer(lda),
+        _real(beta), _at(c, c0), _integer(ldc),
+    )  # fmt: skip
+
+
+@inner_kernel
+def trsm(side, triangle, trans, diagonal, m, n, alpha, a, a0, lda, b, b0, ldb):
+    """B := alpha op(A)^-1 B (side LEFT) or alpha B op(A)^-1 (RIGHT);  B is m by n, A triangular."""
+    _dtrsm(
+        _letter(side), _letter(triangle), _letter(trans), _letter(diagonal), _integer(m), _integer(n), _real(alpha),
+        _at(a, a0), _integer(lda), _at(b, b0), _integer(ldb),
+    )  # fmt: skip
+
+
+@inner_kernel
+def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):
+    """y := alpha op(A) x + beta y;  A is m by n, x and y contiguous."""
+    _dgemv(
+        _letter(trans), _integer(m), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1),
+        _real(beta), _at(y, y0), _integer(1),
+    )  # fmt: skip
+
+
+@inner_kernel
+def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):
+    """x := op(A)^-1 x;  A is n by n triangular, x contiguous."""
+    _dtrsv(
+        _letter(triangle), _letter(trans), _letter(diagonal), _integer(n), _at(a, a0), _integer(lda), _at(x, x0),
+        _integer(1),
+    )  # fmt: skip
+
+
+@inner_kernel
+def potrf(triangle, n, a, a0, lda):
+    """Cholesky factor of A over its triangle, A = L L' (LOWER) or U'U (UPPER).
+
+    Returns 0, or k > 0 when the leading minor of order k is not positive.
+    """
+    info = _integer(0)
+    _dpotrf(_letter(triangle), _integer(n), _at(a, a0), _integer(lda), info)
+    return _value(info)
+
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    from . import blas_interpreted as interpreted
+
+    gemm, syrk, trsm = interpreted.gemm, interpreted.syrk, interpreted.trsm
+    gemv, trsv, potrf = interpreted.gemv, interpreted.trsv, interpreted.potrf
