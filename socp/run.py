@@ -121,6 +121,7 @@ class Run:
             step = (sigma, alpha_affine, alpha)
 
     def _start(self) -> bool:
+        self.kkt.static = self.kkt.choices[0]  # what the last run ended with would change the bits of this one
         self.warm = self.last is not None and start.warm(self.newton, self.point, self.last)
         return self.warm or start.cold(self.form, self.kkt, self.point)
 
@@ -169,14 +170,10 @@ class Run:
             if passed and (self.accepts is None or self.accepts(x, y, z)):
                 return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
         tol = settings.tol_infeasible or settings.tol
-        if self.primal_ray <= tol:
-            _, y, z, _ = self.unscale(self.point)
-            if stopping.primal_infeasibility(self.program, y, z) <= tol:
-                return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
-        if self.dual_ray <= tol:
-            x = self.unscale(self.point)[0]
-            if stopping.dual_infeasibility(self.program, x) <= tol:
-                return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
+        if self.primal_ray <= tol and self._certified(tol, self._primal_infeasibility):
+            return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
+        if self.dual_ray <= tol and self._certified(tol, self._dual_infeasibility):
+            return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
         iteration = len(self.records) - 1
         if iteration >= settings.max_iter:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
@@ -185,6 +182,26 @@ class Run:
         if not np.isfinite(self.newton.mu) or iteration - self.last_progress > PATIENCE:
             return self._give_up("no further progress")
         return False
+
+    def _certified(self, tol: float, test: Callable[[Point], float]) -> bool:
+        """Whether the point, as it is or without its small entries, is a certificate; the better one is kept.
+
+        A multiplier that tends to zero never vanishes beside terms that are none: x >= 0 and 0 x <= -1 have the
+        multipliers (tau, 1).
+        """
+        rays = [self.point, self.point.without_small_entries(self.form, tol)]
+        errors = [test(ray) for ray in rays]
+        if min(errors) > tol:
+            return False
+        self.point.copy_from(rays[errors.index(min(errors))])
+        return True
+
+    def _primal_infeasibility(self, ray: Point) -> float:
+        _, y, z, _ = self.unscale(ray)
+        return stopping.primal_infeasibility(self.program, y, z)
+
+    def _dual_infeasibility(self, ray: Point) -> float:
+        return stopping.dual_infeasibility(self.program, self.unscale(ray)[0])
 
     def _give_up(self, reason: str) -> bool:
         """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
