@@ -169,6 +169,10 @@ class KKT:
         """out += the solution with the factors, not refined."""
         raise NotImplementedError
 
+    def restart(self) -> None:
+        """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
+        self.static, self._rest = self.choices[0], 0
+
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""
         count, self._refinements = self._refinements, 0

@@ -121,7 +121,7 @@ class Run:
             step = (sigma, alpha_affine, alpha)
 
     def _start(self) -> bool:
-        self.kkt.static = self.kkt.choices[0]  # what the last run ended with would change the bits of this one
+        self.kkt.restart()
         self.warm = self.last is not None and start.warm(self.newton, self.point, self.last)
         return self.warm or start.cold(self.form, self.kkt, self.point)
 
