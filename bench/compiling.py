@@ -24,14 +24,20 @@ class _Said(event.Listener):
         pass
 
 
+LARGER = {"lasso": 60, "svm_dual_rbf": 80, "svm_dual_linear": 300, "group_lasso": 60, "robust_least_squares": 80}
+"""Sizes at which the kernels for dense fronts, dense and low-rank Hessians and large cones are in use."""
+
+
 def warm_up() -> None:
-    """Load every kernel by solving the smallest program of each generated class; says so when that compiles."""
+    """Load every kernel by solving small programs of each generated class; says so when that compiles."""
     listener = _Said()
     start = time.perf_counter()
     event.register("numba:compile", listener)
     try:
-        for generated in generate.CLASSES.values():
+        for name, generated in generate.CLASSES.items():
             answer.solve(generated(2, 0), tol=1e-8)
+            if name in LARGER:
+                answer.solve(generated(LARGER[name], 0), tol=1e-8)
     finally:
         event.unregister("numba:compile", listener)
         if listener.said:

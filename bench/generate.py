@@ -65,7 +65,7 @@ def portfolio(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 def svm_primal(size: int, seed: int = 0) -> qp.QuadraticProgram:
     """min 1/2 ||w||^2 + C 1'xi with y_i (w'x_i + b) >= 1 - xi_i, xi >= 0: `size` points in size / 10 dimensions."""
-    points, labels = _two_classes(np.random.default_rng(seed), size)
+    points, labels = two_classes(np.random.default_rng(seed), size)
     samples, features = points.shape
     signed = points * labels[:, None]
     #  x = (w, b, xi)
@@ -81,17 +81,17 @@ def svm_primal(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 def svm_dual_rbf(size: int, seed: int = 0) -> qp.QuadraticProgram:
     """min 1/2 a'Q a - 1'a with y'a = 0, 0 <= a <= C, Q_ij = y_i y_j exp(-||x_i - x_j||^2 / d): P dense."""
-    points, labels = _two_classes(np.random.default_rng(seed), size)
+    points, labels = two_classes(np.random.default_rng(seed), size)
     squares = (points**2).sum(axis=1)
     distances = np.maximum(squares[:, None] + squares[None, :] - 2.0 * points @ points.T, 0.0)
     kernel = np.exp(-distances / points.shape[1])
-    return _svm_dual(0.5 * (kernel + kernel.T) * np.outer(labels, labels), labels)
+    return svm_dual(0.5 * (kernel + kernel.T) * np.outer(labels, labels), labels)
 
 
 def svm_dual_linear(size: int, seed: int = 0) -> qp.QuadraticProgram:
     """min 1/2 a'Q a - 1'a with y'a = 0, 0 <= a <= C, Q = (diag(y) X)(diag(y) X)': P low-rank."""
-    points, labels = _two_classes(np.random.default_rng(seed), size)
-    return _svm_dual(qp.LowRank(points * labels[:, None]), labels)
+    points, labels = two_classes(np.random.default_rng(seed), size)
+    return svm_dual(qp.LowRank(points * labels[:, None]), labels)
 
 
 def group_lasso(size: int, seed: int = 0) -> socp.ConeProgram:
@@ -264,14 +264,15 @@ def _regression(rng: np.random.Generator, samples: int, features: int) -> tuple[
     return sp.csc_array(entries), entries @ weights + 0.1 * rng.normal(size=samples)
 
 
-def _two_classes(rng: np.random.Generator, samples: int) -> tuple[np.ndarray, np.ndarray]:
+def two_classes(rng: np.random.Generator, samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Two overlapping normal classes in samples / 10 (2 to 50) dimensions, labels -1 and 1, both there."""
     features = min(50, max(2, samples // 10))
     labels = np.where(np.arange(samples) % 2 == 0, 1.0, -1.0)
     return rng.normal(size=(samples, features)) + labels[:, None] / np.sqrt(features), labels
 
 
-def _svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray) -> qp.QuadraticProgram:
+def svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray) -> qp.QuadraticProgram:
+    """min 1/2 a'P a - 1'a with labels'a = 0, 0 <= a <= 1."""
     return qp.QuadraticProgram(P, -np.ones(labels.size), labels[None, :], 0.0, 0.0, 0.0, 1.0)
 
 

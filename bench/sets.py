@@ -86,7 +86,7 @@ def files(name: str, data: str | os.PathLike[str] | None = None, only: str | Non
         raise DataError(
             f"the set {name} is not there: no file {problem_set.ending} in {folder}. {_advice(problem_set)}"
         )
-    chosen = [path for path in found if only is None or _matches(stem(path), only)]
+    chosen = [path for path in found if only is None or matches(stem(path), only)]
     if not chosen:
         raise DataError(f"no name of the set {name} matches {only!r}; there are {', '.join(map(stem, found))}")
     return chosen
@@ -119,7 +119,8 @@ def stem(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-def _matches(name: str, only: str) -> bool:
+def matches(name: str, only: str) -> bool:
+    """Whether a shell pattern fits a name, or a text without its signs is a part of it; upper and lower case are one."""
     name, only = name.lower(), only.lower()
     return fnmatchcase(name, only) if any(sign in only for sign in "*?[") else only in name
 

@@ -83,7 +83,12 @@ class DenseHessian:
         matrix is then below that, entry by entry.
         """
         n = self.array.shape[0]
-        size = float(self.array.diagonal().max(initial=0.0))
+        diagonal = self.array.diagonal()
+        size = float(diagonal.max(initial=0.0))
+        # |P_ij| <= sqrt(P_ii P_jj): no row is large whose diagonal entry is none
+        empty = self.array[diagonal <= LOW_RANK_TOL * size]
+        if np.abs(empty).max(initial=0.0) > 10.0 * np.sqrt(LOW_RANK_TOL) * size:
+            return False
         # the lower triangle of the array in Fortran order is the upper one of the same memory
         factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
         if info < 0 or not np.isfinite(factor[:rank, :rank]).all():

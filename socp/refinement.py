@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 ENOUGH = 1e-13  # relative residual at which refinement ends
-KRYLOV_ABOVE = 1e-10  # relative residual above which a stalled refinement is handed to GMRES,
+KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES,
 KRYLOV_BELOW = 0.1  # and below which: K may be singular, and a certificate is M^-1 rhs, not the least residual
-KRYLOV_STEPS = 12
-SLOW = 0.3  # a residual that falls by less than this factor has stalled
+KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
+SLOW = 0.5  # a residual that falls by less than this factor has stalled
 
 
 def solve_refined(
@@ -62,7 +62,7 @@ def solve_refined(
             break
     if KRYLOV_ABOVE * size < norm < KRYLOV_BELOW * size and steps > 0:
         before, previous = out.copy(), norm
-        count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, ENOUGH * size)
+        count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
         norm = residual_of(out)
         if not norm < previous:
             out[:] = before

@@ -85,9 +85,10 @@ def residuals(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray,
     h, zf = np.where(finite, program.h, 0.0), np.where(finite, z, 0.0)
     Ax, Gx, Px = program.A @ x, program.G @ x, hessian_product(program, x)
     distance = max(cone_violation(program, s), cone_violation(program, np.where(finite, h - Gx, np.inf)))
-    primal = max(norm(Ax - program.b), norm((Gx + s - h)[finite]), distance)
+    # the norm of the three: Python's max would lose a NaN
+    primal = norm(np.array([norm(Ax - program.b), norm((Gx + s - h)[finite]), distance]))
     dual_vector = Px + program.c + program.A.T @ y + program.G.T @ z
-    dual = max(norm(dual_vector), cone_violation(program, z), norm(z[~finite]))
+    dual = norm(np.array([norm(dual_vector), cone_violation(program, z), norm(z[~finite])]))
     xPx, cx, gv = x @ Px, program.c @ x, program.b @ y + h @ zf
     p_objective, d_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
     return Residuals(

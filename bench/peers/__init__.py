@@ -13,7 +13,7 @@ import socp
 
 from ..answer import Answer
 from ..verify import Program
-from . import cone, quadratic
+from . import cone, quadratic, svm
 from .settings import peer_settings
 
 _ON_CONE_PROGRAMS: dict[str, Callable[[Any, dict[str, Any]], Answer]] = {
@@ -32,7 +32,13 @@ _ON_QUADRATIC_PROGRAMS: dict[str, Callable[[Any, dict[str, Any]], Answer]] = {
     "proxsuite": quadratic.proxsuite,
     "cvxopt": cone.cvxopt,
     "qoco": cone.qoco,
+    "ecos": cone.ecos,
+    "scs": cone.scs,
 }
+_ON_SVM_DUALS = {**_ON_QUADRATIC_PROGRAMS, "libsvm": svm.libsvm}
+
+PACKAGES = {"libsvm": ("sklearn", "scikit-learn")}
+"""The import and the distribution of a solver, where they do not have its name."""
 
 
 def peers_for(program: Program) -> list[str]:
@@ -40,13 +46,20 @@ def peers_for(program: Program) -> list[str]:
     return list(_adapters(program))
 
 
+def names() -> list[str]:
+    """The names of all solvers, installed or not."""
+    return list(dict.fromkeys([*_ON_SVM_DUALS, *_ON_CONE_PROGRAMS]))
+
+
 def is_installed(solver: str) -> bool:
-    """Whether the solver's package, which has the same name, can be imported."""
-    return find_spec(solver) is not None
+    """Whether the solver's package can be imported."""
+    return find_spec(PACKAGES.get(solver, (solver,))[0]) is not None
 
 
-def solve(solver: str, program: Program, tol: float = 1e-8, time_limit: float | None = None) -> Answer:
-    """Solve a program with one of the reference solvers, on one thread.
+def solve(
+    solver: str, program: Program, tol: float = 1e-8, time_limit: float | None = None, threads: int = 1
+) -> Answer:
+    """Solve a program with one of the reference solvers.
 
     Parameters
     ----------
@@ -58,6 +71,8 @@ def solve(solver: str, program: Program, tol: float = 1e-8, time_limit: float | 
         The tolerance, given to every solver for each of its own relative and absolute tests.
     time_limit : float, optional
         Seconds; kept by those solvers that know a time limit.
+    threads : int
+        For those solvers that are told; the others obey the environment (OMP_NUM_THREADS and the like).
 
     Returns
     -------
@@ -66,7 +81,7 @@ def solve(solver: str, program: Program, tol: float = 1e-8, time_limit: float | 
     """
     adapter = _adapters(program)[solver]
     try:
-        return adapter(program, peer_settings(solver, tol, time_limit))
+        return adapter(program, peer_settings(solver, tol, time_limit, threads))
     except Exception as error:  # a solver that raises has failed on this program, and the comparison goes on
         return Answer(
             solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, f"{type(error).__name__}: {error}"
@@ -74,4 +89,6 @@ def solve(solver: str, program: Program, tol: float = 1e-8, time_limit: float | 
 
 
 def _adapters(program: Program) -> dict[str, Callable[[Any, dict[str, Any]], Answer]]:
-    return _ON_CONE_PROGRAMS if isinstance(program, socp.ConeProgram) else _ON_QUADRATIC_PROGRAMS
+    if isinstance(program, socp.ConeProgram):
+        return _ON_CONE_PROGRAMS
+    return _ON_SVM_DUALS if svm.is_svm_dual(program) else _ON_QUADRATIC_PROGRAMS

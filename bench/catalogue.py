@@ -1,0 +1,165 @@
+"""The programs of a comparison by name: what a process needs to load or generate one, and nothing of its data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import qp
+import socp
+
+from . import generate, learning, peers, sets, tiny
+from .verify import Program
+
+SIZES: dict[str, dict[str, tuple[int, ...]]] = {
+    "generated": {
+        "lasso": (20, 50, 200, 500, 1000),
+        "huber": (20, 50, 100, 300, 500),
+        "portfolio": (20, 100, 500, 2000, 5000),
+        "svm_primal": (20, 100, 500, 2000, 5000),
+        "svm_dual_rbf": (20, 50, 100, 500, 2000),
+        "svm_dual_linear": (20, 50, 100, 500, 2000),
+        "group_lasso": (20, 50, 200, 500, 1000),
+        "robust_kalman": (20, 50, 200, 1000, 5000),
+        "robust_least_squares": (20, 50, 200, 500, 1000),
+        "enclosing_ball": (20, 100, 1000, 5000, 20000),
+        "mpc": (10, 30, 100, 300, 1000),
+        "infeasible": (20, 50, 100, 200, 400),
+        "unbounded": (20, 50, 100, 200, 400),
+    },
+    "learning": {
+        "svm_dual_rbf": (10, 50, 200, 1000, 2000, 5000, 10000),
+        "svm_dual_linear": (10, 50, 200, 1000, 2000, 5000, 10000),
+        "ea_svm_cubic": (10, 50, 200, 400, 800, 2000),
+        "ea_svm_linear": (10, 50, 200, 800, 2000, 5000),
+        "med_dual": (10, 50, 200, 1000, 2000, 5000, 10000),
+        "svm_primal": (10, 50, 200, 1000, 2000, 5000, 10000),
+        "svm_primal_documents": (10, 30, 100, 300, 1000, 3000),
+        "bilevel": (10, 30, 100, 300, 1000, 3000),
+    },
+    "tiny": {name: (10,) for name in tiny.CLASSES},
+}
+"""All sizes of every class; `STEPS` says how many of them are "small" and "medium", "large" is all."""
+STEPS = {"small": {"generated": 2, "learning": 3, "tiny": 1}, "medium": {"generated": 4, "learning": 5, "tiny": 1}}
+
+FACTORED, PRODUCT = "factored", "product"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program of a comparison.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its set: the file's stem, or class and size.
+    source : str
+        "file", "generated", "learning" or "tiny".
+    group : str
+        The class of a generated program; empty for a file.
+    size, seed : int
+        Of a generated program.
+    path : str
+        Of a file.
+    peers : tuple of str
+        The solvers that take such a program, installed or not.
+    forms : tuple of str
+        The forms in which a peer gets the program, the better of which counts: a low-rank P as its factor
+        and as the product; else the one form "".
+    """
+
+    name: str
+    source: str
+    group: str = ""
+    size: int = 0
+    seed: int = 0
+    path: str = ""
+    peers: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ("",)
+
+
+def names() -> list[str]:
+    """The names of all sets."""
+    return [*sets.SETS, *SIZES]
+
+
+def cases(
+    name: str, sizes: str = "medium", data: str | os.PathLike[str] | None = None, only: str | None = None
+) -> list[Case]:
+    """The programs of a set, classes by class and in each by size.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    sizes : str
+        "small", "medium" or "large", or sizes as "10,500"; nothing for files.
+    data : path, optional
+        The folder of the files, as in `sets.files`.
+    only : str, optional
+        A shell pattern of names, or a part of a name.
+
+    Raises
+    ------
+    DataError
+        The set or its files are not there, the sizes cannot be read, or `only` matches nothing.
+    """
+    if name in sets.SETS:
+        return [_file_case(path) for path in sets.files(name, data, only)]
+    if name not in SIZES:
+        raise sets.DataError(f"there is no set {name!r}; the sets are {', '.join(names())}")
+    found = []
+    for group, all_sizes in SIZES[name].items():
+        sample = _classes(name)[group](2, 0)
+        low_rank = isinstance(sample.P, socp.LowRank)
+        for size in _chosen_sizes(name, all_sizes, sizes):
+            found.append(
+                Case(
+                    f"{group}_{size}",
+                    name,
+                    group,
+                    size,
+                    peers=tuple(peers.peers_for(sample)) if name != "tiny" else tiny.peers_for(group),
+                    forms=(FACTORED, PRODUCT) if low_rank else ("",),
+                )
+            )
+    chosen = [case for case in found if only is None or sets.matches(case.name, only)]
+    if not chosen:
+        raise sets.DataError(f"no name of the set {name} matches {only!r}; there are {', '.join(c.name for c in found)}")
+    return chosen
+
+
+def load(case: Case, form: str = "") -> Program:
+    """Read or generate the program; in the form "product" a low-rank P is multiplied out."""
+    program = sets.read(case.path) if case.source == "file" else _classes(case.source)[case.group](case.size, case.seed)
+    if form == PRODUCT and isinstance(program, qp.QuadraticProgram) and isinstance(program.P, socp.LowRank):
+        return qp.QuadraticProgram(
+            program.P.toarray(), program.q, program.A, program.l, program.u, program.lb, program.ub, program.offset
+        )
+    return program
+
+
+def _classes(source: str) -> dict[str, Callable[[int, int], Program]]:
+    return {"generated": generate.CLASSES, "learning": learning.CLASSES, "tiny": tiny.CLASSES}[source]
+
+
+def _file_case(path: os.PathLike[str]) -> Case:
+    cone = str(path).lower().endswith(sets.CONE_ENDINGS)
+    sample = generate.enclosing_ball(2) if cone else generate.mpc(2)
+    return Case(sets.stem(Path(path)), "file", path=str(path), peers=tuple(peers.peers_for(sample)))
+
+
+def _chosen_sizes(name: str, all_sizes: tuple[int, ...], wanted: str) -> tuple[int, ...]:
+    if wanted == "large":
+        return all_sizes
+    if wanted in STEPS:
+        return all_sizes[: STEPS[wanted][name]]
+    try:
+        sizes = tuple(sorted({int(size) for size in wanted.split(",")}))
+    except ValueError:
+        sizes = ()
+    if not sizes or sizes[0] < 2:
+        raise sets.DataError(f"--sizes must be small, medium, large or sizes from 2 on as in 10,500, but {wanted!r} came")
+    return all_sizes if name == "tiny" else sizes
