@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,6 @@ from . import stopping
 from .conic import ConicForm
 from .program import QuadraticProgram
 from .solution import Solution
-
-# when the engine's answer misses the test in the program's own form, it is solved to a share of tol between these
-TIGHTEST, TIGHTER = 1e-4, 0.1
 
 
 class Solver:
@@ -55,6 +51,7 @@ class Solver:
     def _set_up(self) -> None:
         self.conic = ConicForm(self.program)
         self.cone_solver = ConeSolver(self.conic.program(self.program), **vars(self.settings))
+        self.cone_solver.accepts = self._accepts
 
     def update(
         self,
@@ -95,45 +92,20 @@ class Solver:
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
         solution = self._lift(self.cone_solver.solve(warm_start))
-        if solution.status is Status.OPTIMAL and not self._meets(solution, self.settings.tol):
-            solution = self._tighter(solution)
         tol = max(self.settings.tol, INACCURATE_TOL)
         if solution.status is Status.INACCURATE and not self._residuals(solution).meets(tol):
             solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
         return solution
 
-    def _tighter(self, first: Solution) -> Solution:
-        """Solve anew to a smaller tol: a row's two multipliers added, or substituted variables, changed the scales."""
-        settings, found = self.settings, self._residuals(first)
-        shortfall = max(found.worst / settings.tol, 1.0)
-        if settings.tol_abs is not None:
-            shortfall = max(shortfall, max(found.primal, found.dual, found.gap) / settings.tol_abs)
-        limit = settings.time_limit
-        self.cone_solver.settings = replace(
-            settings,
-            tol=settings.tol * min(max(0.5 / shortfall, TIGHTEST), TIGHTER),
-            tol_infeasible=settings.tol_infeasible or settings.tol,
-            time_limit=None if limit is None else max(limit - first.solve_time, 0.0),
-        )
-        try:
-            solution = self._lift(self.cone_solver.solve())
-        finally:
-            self.cone_solver.settings = settings
-        solution.iterations += first.iterations
-        solution.solve_time += first.solve_time
-        if solution.status.is_infeasible:
-            return solution
-        if self._meets(solution, settings.tol):
-            solution.status, solution.message = Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}"
-        elif solution.status is Status.OPTIMAL:
-            solution.status, solution.message = Status.INACCURATE, "the test in the program's own form does not hold"
-        return solution
+    def _accepts(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
+        """Whether a point of the cone program passes the stopping test in this program's own form, which adds a row's
+        two multipliers and knows the substituted variables; until it does, the engine goes on."""
+        x = self.conic.primal(self.program, x)
+        y, z = self.conic.dual(self.program, x, y, z)
+        return stopping.residuals(self.program, x, y, z).meets(self.settings.tol, self.settings.tol_abs)
 
     def _residuals(self, solution: Solution) -> Residuals:
         return stopping.residuals(self.program, solution.x, solution.y, solution.z_bounds)
-
-    def _meets(self, solution: Solution, tol: float) -> bool:
-        return self._residuals(solution).meets(tol, self.settings.tol_abs)
 
     def _lift(self, cone: ConeSolution) -> Solution:
         """The answer in the program's own form, with its residuals there."""

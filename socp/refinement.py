@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-ENOUGH = 1e-13  # relative residual at which refinement ends
+ENOUGH = 1e-12  # relative residual at which refinement ends
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES,
 KRYLOV_BELOW = 0.1  # and below which: K may be singular, and a certificate is M^-1 rhs, not the least residual
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10

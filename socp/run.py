@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,15 @@ class Iterate:
 class Run:
     """One solve: the loop, the best iterate so far, the trace, and why it ended."""
 
-    def __init__(self, program: ConeProgram, newton: Newton, settings: Settings, last: Point | None) -> None:
-        self.program, self.newton, self.settings, self.last = program, newton, settings, last
+    def __init__(
+        self,
+        program: ConeProgram,
+        newton: Newton,
+        settings: Settings,
+        last: Point | None,
+        accepts: Callable[..., bool] | None,
+    ) -> None:
+        self.program, self.newton, self.settings, self.last, self.accepts = program, newton, settings, last, accepts
         self.form, self.kkt = newton.form, newton.kkt
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
@@ -158,7 +165,8 @@ class Run:
         tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         if self.worst <= settings.tol and max(self.absolute) <= tol_abs:
             x, y, z, s = self.unscale(self.point)
-            if stopping.residuals(self.program, x, y, z, s).meets(settings.tol, settings.tol_abs):
+            passed = stopping.residuals(self.program, x, y, z, s).meets(settings.tol, settings.tol_abs)
+            if passed and (self.accepts is None or self.accepts(x, y, z)):
                 return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
         tol = settings.tol_infeasible or settings.tol
         if self.primal_ray <= tol:
