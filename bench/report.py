@@ -155,7 +155,8 @@ def _draw_profile(axes: Any, results: Results) -> None:
     axes.set_xlabel("time within this factor of the fastest")
     axes.set_ylabel("share of the programs solved")
     axes.grid(alpha=0.3)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
+    if steps:
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
 
 
 def _draw_scatter(axes: Any, results: Results) -> None:
