@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from socp.checks import ProgramError, as_csc, as_vector, check_finite, check_no_nan
+from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.program import as_hessian
 
 
@@ -68,9 +68,7 @@ class QuadraticProgram:
         self.ub = _side("ub", ub, n, np.inf, f" ({n} variables in q)")
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
-        self.offset = float(offset)
-        if not np.isfinite(self.offset):
-            raise ProgramError(f"offset must be finite, but {self.offset} came")
+        self.offset = as_number("offset", offset)
 
     @property
     def n(self) -> int:
@@ -89,9 +87,7 @@ class QuadraticProgram:
 def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarray:
     if value is None:
         return np.full(size, absent)
-    if np.ndim(value) == 0:
-        value = np.full(size, float(value))
-    side = as_vector(name, value, size, why)
+    side = as_vector(name, value, size, why, spread=True)
     check_no_nan(name, side)
     bad = side == -absent
     if bad.any():

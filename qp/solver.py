@@ -14,13 +14,15 @@ from socp.solution import Solution as ConeSolution
 from socp.solver import Solver as ConeSolver
 from socp.solver import with_data
 from socp.status import Status
+from socp.stopping import INACCURATE_TOL, Residuals
 
 from . import stopping
 from .conic import ConicForm
 from .program import QuadraticProgram
 from .solution import Solution
 
-TIGHTER = 0.1  # when the engine's answer misses the test in the program's own form, it is solved to this share of tol
+# when the engine's answer misses the test in the program's own form, it is solved to a share of tol between these
+TIGHTEST, TIGHTER = 1e-4, 0.1
 
 
 class Solver:
@@ -70,45 +72,68 @@ class Solver:
         (CSC; for a dense P the full array).
         """
         started = time.perf_counter()
-        old = self.program
+        old, old_conic = self.program, self.conic
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         new = {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}
         values = {name: getattr(old, name) if value is None else value for name, value in new.items()}
         self.program = QuadraticProgram(P, A=A, offset=old.offset, **values)
-        if not self.conic.fits(self.program):
-            self._set_up()
-        elif P_data is None and A_data is None:
-            c, b, h, offset = self.conic.vectors(self.program)
-            self.cone_solver.update(c=c, b=b, h=h)
-            self.cone_solver.program.offset = offset
-        else:
-            self.cone_solver.replace(self.conic.program(self.program))
+        try:
+            if not self.conic.fits(self.program):
+                self._set_up()
+            elif P_data is None and A_data is None:
+                c, b, h, offset = self.conic.vectors(self.program)
+                self.cone_solver.update(c=c, b=b, h=h)
+                self.cone_solver.program.offset = offset
+            else:
+                self.cone_solver.replace(self.conic.program(self.program))
+        except ProgramError:  # refused: the solver stays as it was
+            self.program, self.conic = old, old_conic
+            raise
         self.setup_time = time.perf_counter() - started
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
         solution = self._lift(self.cone_solver.solve(warm_start))
         if solution.status is Status.OPTIMAL and not self._meets(solution, self.settings.tol):
-            # the sum of a row's two multipliers, or substituted variables, changed the scales
-            tight = replace(self.settings, tol=self.settings.tol * TIGHTER)
-            self.cone_solver.settings, usual = tight, self.cone_solver.settings
-            solution = self._lift(self.cone_solver.solve())
-            self.cone_solver.settings = usual
-            if not self._meets(solution, self.settings.tol):
-                solution.status, solution.message = (
-                    Status.INACCURATE,
-                    "the test in the program's own form does not hold",
-                )
-            elif not solution.status.is_infeasible:
-                solution.status = Status.OPTIMAL
+            solution = self._tighter(solution)
+        tol = max(self.settings.tol, INACCURATE_TOL)
+        if solution.status is Status.INACCURATE and not self._residuals(solution).meets(tol):
+            solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
         return solution
 
-    def _meets(self, solution: Solution, tol: float) -> bool:
+    def _tighter(self, first: Solution) -> Solution:
+        """Solve anew to a smaller tol: a row's two multipliers added, or substituted variables, changed the scales."""
+        settings, found = self.settings, self._residuals(first)
+        shortfall = max(found.worst / settings.tol, 1.0)
+        if settings.tol_abs is not None:
+            shortfall = max(shortfall, max(found.primal, found.dual, found.gap) / settings.tol_abs)
+        limit = settings.time_limit
+        self.cone_solver.settings = replace(
+            settings,
+            tol=settings.tol * min(max(0.5 / shortfall, TIGHTEST), TIGHTER),
+            tol_infeasible=settings.tol_infeasible or settings.tol,
+            time_limit=None if limit is None else max(limit - first.solve_time, 0.0),
+        )
+        try:
+            solution = self._lift(self.cone_solver.solve())
+        finally:
+            self.cone_solver.settings = settings
+        solution.iterations += first.iterations
+        solution.solve_time += first.solve_time
         if solution.status.is_infeasible:
-            return True
-        found = stopping.residuals(self.program, solution.x, solution.y, solution.z_bounds)
-        return found.meets(tol, self.settings.tol_abs)
+            return solution
+        if self._meets(solution, settings.tol):
+            solution.status, solution.message = Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}"
+        elif solution.status is Status.OPTIMAL:
+            solution.status, solution.message = Status.INACCURATE, "the test in the program's own form does not hold"
+        return solution
+
+    def _residuals(self, solution: Solution) -> Residuals:
+        return stopping.residuals(self.program, solution.x, solution.y, solution.z_bounds)
+
+    def _meets(self, solution: Solution, tol: float) -> bool:
+        return self._residuals(solution).meets(tol, self.settings.tol_abs)
 
     def _lift(self, cone: ConeSolution) -> Solution:
         """The answer in the program's own form, with its residuals there."""

@@ -1,6 +1,6 @@
 """The stopping test and the certificates of a quadratic program, in its own units.
 
-    primal   violation of l <= Ax <= u, lb <= x <= ub               <= tol (1 + max(|Ax|, |x|, finite |sides|))
+    primal   violation of l <= Ax <= u, lb <= x <= ub              <= tol (1 + max(|Ax|, |x|, |sides|)), where sided
     dual     |Px + q + A'y + z|, and multipliers of infinite sides <= tol (1 + max(|Px|, |q|))
     gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
 
@@ -34,6 +34,11 @@ def violation(l: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
     return float(np.maximum(l - v, v - u).max(initial=0.0))
 
 
+def sided(l: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Which rows or variables have a side."""
+    return np.isfinite(l) | np.isfinite(u)
+
+
 def finite_norm(*sides: np.ndarray) -> float:
     """The largest finite entry, absolute."""
     return max(norm(side[np.isfinite(side)]) for side in sides)
@@ -46,6 +51,7 @@ def residuals(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.nda
     row_support, row_stray = support(program.l, program.u, y)
     bound_support, bound_stray = support(program.lb, program.ub, z)
     dual = max(norm(Px + program.q + program.A.T @ y + z), row_stray, bound_stray)
+    sides = finite_norm(program.l, program.u, program.lb, program.ub)
     half = 0.5 * float(x @ Px)
     p_objective = half + float(program.q @ x)
     d_objective = -half - row_support - bound_support
@@ -53,7 +59,7 @@ def residuals(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.nda
         primal if np.isfinite(x).all() else np.inf,
         dual,
         abs(p_objective - d_objective),
-        1.0 + max(norm(Ax), norm(x), finite_norm(program.l, program.u, program.lb, program.ub)),
+        1.0 + max(norm(Ax[sided(program.l, program.u)]), norm(x[sided(program.lb, program.ub)]), sides),
         1.0 + max(norm(Px), norm(program.q)),
         1.0 + max(abs(p_objective), abs(d_objective)),
     )

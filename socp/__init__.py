@@ -3,9 +3,10 @@
 from .checks import ProgramError
 from .lowrank import LowRank
 from .program import ConeProgram, NonNeg, SecondOrder
+from .run import Iterate
 from .settings import Settings
 from .solution import Solution
-from .solver import Iterate, Solver, iterates, solve
+from .solver import Solver, iterates, solve
 from .status import Status
 
 __all__ = [

@@ -14,6 +14,7 @@ from .settings import Settings
 LOW_RANK_SHARE = 0.25  # a dense P is taken as low rank up to this share of its order
 SMALL_DENSE = 150  # below this order a search for low rank does not pay
 DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
+LEAST_DENSE = 40  # variables below which sparse LDL' is always the quicker one
 MOST_DENSE = 3000  # variables of a sparse program that may be worked on as dense
 MOST_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
 
@@ -21,6 +22,8 @@ MOST_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded b
 def choose(form: StandardForm, settings: Settings) -> KKT:
     """The KKT solver that `settings.kkt` names, or for "auto" the one with the least work."""
     arguments = (form, settings.regularization, settings.refinement_steps)
+    if form.n == 0:  # BLAS refuses empty arrays
+        return SparseKKT(*arguments)
     if settings.kkt in ("auto", "lowrank"):
         factors = _low_rank(form, forced=settings.kkt == "lowrank")
         if factors is not None:
@@ -71,7 +74,7 @@ def _dense_pays(form: StandardForm) -> bool:
     """Whether the data are dense enough, and of an order, for dense Cholesky."""
     rows, entries, _ = _counts(form)
     n, p = form.n, form.p
-    if n * (n + rows) > MOST_ENTRIES:
+    if n * (n + rows) > MOST_ENTRIES or n < LEAST_DENSE:
         return False
     if isinstance(form.P, DenseHessian) or isinstance(form.P, LowRankHessian):
         return rows <= 4 * n or entries > DENSE_SHARE * rows * n

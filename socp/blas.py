@@ -18,6 +18,7 @@ import ctypes
 from typing import Any
 
 import llvmlite.binding
+import numpy as np
 import scipy
 from numba.core import cgutils, config, types
 from numba.extending import get_cython_function_address, intrinsic
@@ -25,10 +26,12 @@ from scipy.linalg import cython_blas, cython_lapack
 
 from .jit import inner_kernel
 
-NO_TRANSPOSE, TRANSPOSE = ord("N"), ord("T")
-LEFT, RIGHT = ord("L"), ord("R")
-LOWER, UPPER = ord("L"), ord("U")
-UNIT, NOT_UNIT = ord("U"), ord("N")
+# int64, as numba would compile a routine once more for each Python integer that is known when it compiles
+NO_TRANSPOSE, TRANSPOSE = np.int64(ord("N")), np.int64(ord("T"))
+LEFT, RIGHT = np.int64(ord("L")), np.int64(ord("R"))
+LOWER, UPPER = np.int64(ord("L")), np.int64(ord("U"))
+UNIT, NOT_UNIT = np.int64(ord("U")), np.int64(ord("N"))
+ZERO = np.int64(0)
 
 
 def integer_bits() -> int:

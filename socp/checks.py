@@ -14,11 +14,16 @@ class ProgramError(ValueError):
     """A program or a setting that cannot be accepted; the message names it."""
 
 
-def as_vector(name: str, value: Any, size: int | None = None, why: str = "") -> np.ndarray:
-    """`value` as a new contiguous float64 vector, of length `size` when that is given."""
+def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spread: bool = False) -> np.ndarray:
+    """`value` as a new contiguous float64 vector, of length `size` when that is given.
+
+    With `spread` a number stands for a vector of equal entries.
+    """
     if sp.issparse(value):
         value = value.toarray()
     vector = _as_float(name, value)
+    if vector.ndim == 0 and spread and size is not None:
+        vector = np.full(size, vector)
     if (vector.ndim == 2 and 1 in vector.shape) or (vector.ndim == 0 and size == 1):
         vector = vector.ravel()
     if vector.ndim != 1:
@@ -43,8 +48,11 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     if sp.issparse(value):
         if value.dtype.kind not in "fiub":
             raise ProgramError(f"{name} must be real, but its entries are of type {value.dtype}")
-        # a copy always: what the caller does to his matrix later must not reach us
-        matrix = sp.csc_array(value, dtype=np.float64, copy=True)
+        if value.ndim == 1:
+            value = value.reshape((1, -1))
+        # a copy always: what the caller does to his matrix later must not reach us; in float64 before duplicates
+        # are summed, for bool and small integers would overflow
+        matrix = sp.csc_array(value.astype(np.float64, copy=True))
         matrix.sum_duplicates()
     else:
         dense = _as_float(name, value)
@@ -61,6 +69,14 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     matrix.indices = matrix.indices.astype(np.int64)
     matrix.indptr = matrix.indptr.astype(np.int64)
     return matrix
+
+
+def as_number(name: str, value: Any) -> float:
+    """`value` as a finite float."""
+    number = _as_float(name, value)
+    if number.ndim != 0 or not np.isfinite(number):
+        raise ProgramError(f"{name} must be a finite number, but {value!r} came")
+    return float(number)
 
 
 def check_finite(name: str, array: np.ndarray) -> None:
@@ -121,6 +137,18 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         )
 
 
+def symmetric_part(P: Any) -> Any:
+    """1/2 (P + P'), which has the same x'Px, with no stored entry lost; P itself when it is symmetric to the bit."""
+    if not sp.issparse(P):
+        return P if np.array_equal(P, P.T) else 0.5 * (P + P.T)
+    if (P != P.T).nnz == 0:
+        return P
+    coo = P.tocoo()
+    rows, columns = np.concatenate([coo.row, coo.col]), np.concatenate([coo.col, coo.row])
+    both = sp.coo_array((np.concatenate([0.5 * coo.data, 0.5 * coo.data]), (rows, columns)), shape=P.shape)
+    return as_csc("P", both)
+
+
 def _is_triangular(P: Any) -> bool:
     if sp.issparse(P):
         coo = P.tocoo()
@@ -129,13 +157,23 @@ def _is_triangular(P: Any) -> bool:
 
 
 def _as_float(name: str, value: Any) -> np.ndarray:
-    array = np.asarray(value)
-    if array.dtype.kind == "c":
-        raise ProgramError(f"{name} must be real, but its entries are complex")
+    if np.ma.is_masked(value):
+        raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
     try:
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise ProgramError(f"{name} must be real, but its entries are complex")
+        if array.dtype.kind not in "fiubO":
+            raise TypeError
         return np.array(array, dtype=np.float64, order="C", copy=True)
-    except (TypeError, ValueError):
-        raise ProgramError(f"{name} must be an array of numbers, but {type(value).__name__} came") from None
+    except ProgramError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise ProgramError(f"{name} must be an array of numbers, but {_describe(value)} came") from None
+
+
+def _describe(value: Any) -> str:
+    return repr(value) if isinstance(value, (str, bytes)) else f"a {type(value).__name__} of something else"
 
 
 def _check_shape(name: str, came: tuple[int, ...], expected: tuple[int | None, int | None], why: str) -> None:

@@ -97,9 +97,9 @@ class Rows:
 class DenseKKT(KKT):
     """Dense Cholesky of H = P + G'W^-2 G."""
 
-    choices = (1e-14, 1e-9, 1e-6)
-
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
+        # without a dense P, H may be singular, and delta^2 must stay above the rounding errors of A H^-1 A'
+        self.choices = (1e-13, 1e-8, 1e-6) if isinstance(form.P, DenseHessian) else (1e-7,)
         super().__init__(form, regularization, refinement_steps)
         self.rows = Rows(form)
         n = form.n

@@ -94,7 +94,7 @@ class StandardForm:
             self.D = np.clip(self.D / np.sqrt(column_norms), 1.0 / limit, limit)
             self.E = np.clip(self.E / np.sqrt(row_norms), 1.0 / limit, limit)
         cost = np.abs(self.D * self.raw_c).max(initial=0.0)
-        if not self.raw_P.is_zero:
+        if self.n and not self.raw_P.is_zero:
             norms = np.zeros(self.n)
             self.raw_P.raise_norms(self.D, norms)
             cost = max(cost, norms.mean())

@@ -15,7 +15,7 @@ from .ldl import LDL
 from .lowrank import LowRank
 from .sparse import multiply_symmetric, scale, scaled_norms
 
-LOW_RANK_TOL = 1e-14  # pivots of an equilibrated P below this count as zero
+LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 
 
 class SparseHessian:
@@ -77,14 +77,20 @@ class DenseHessian:
         return DenseHessian(array)
 
     def is_semidefinite(self, tol: float) -> bool:
-        """Whether P + tol I is positive definite, by the pivoted Cholesky P = F F' that `low_rank` keeps.
+        """Whether P + tol max(P_ii) I is positive definite, by the pivoted Cholesky P = F F' that `low_rank` keeps.
 
-        LAPACK's dpstrf stops at the rank r where no pivot is above tol / 10; what is left of a semidefinite matrix
-        is then below that, entry by entry.
+        LAPACK's dpstrf stops at the rank r where no pivot is above its own tol; what is left of a semidefinite
+        matrix is then below that, entry by entry.
         """
         n = self.array.shape[0]
+        diagonal = self.array.diagonal()
+        size = float(diagonal.max(initial=0.0))
+        # |P_ij| <= sqrt(P_ii P_jj): no row is large whose diagonal entry is none
+        empty = self.array[diagonal <= LOW_RANK_TOL * size]
+        if np.abs(empty).max(initial=0.0) > 10.0 * np.sqrt(LOW_RANK_TOL) * size:
+            return False
         # the lower triangle of the array in Fortran order is the upper one of the same memory
-        factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL, lower=1)
+        factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
         if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
             return False
         order = pivots - 1
@@ -95,7 +101,7 @@ class DenseHessian:
             return True
         rest = order[rank:]
         left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
-        return bool(np.abs(left).max(initial=0.0) <= tol * max(1.0, float(self.array.diagonal().max())))
+        return bool(np.abs(left).max(initial=0.0) <= tol * size)
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC."""
@@ -149,7 +155,7 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
 
 
 def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
-    """Refuse an equilibrated P (entries near one) that is not positive semidefinite: P + tol I has no LDL' with D > 0.
+    """Refuse a P that is not positive semidefinite: P + tol max|P_ij| I has no LDL' with D > 0.
 
     A `LowRankHessian` is semidefinite by construction.
     """
@@ -157,7 +163,7 @@ def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
         column = -1 if P.is_semidefinite(tol) else int(P.array.diagonal().argmin())
     elif isinstance(P, SparseHessian) and not P.is_zero:
         n = P.indptr.size - 1
-        column = _first_bad_pivot(n, *P.upper(), tol)
+        column = _first_bad_pivot(n, *P.upper(), tol * np.abs(P.data).max())
     else:
         return
     if column >= 0:
@@ -166,17 +172,18 @@ def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
         )
 
 
-def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, tol: float) -> int:
-    """The variable at which the LDL' of P + tol I meets a pivot that is not positive, or -1."""
-    if (np.diff(indptr) <= 1).all():
+def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shift: float) -> int:
+    """The variable at which the LDL' of P + shift I meets a pivot that is not positive, or -1."""
+    columns = np.repeat(np.arange(n), np.diff(indptr))
+    if (np.diff(indptr) <= 1).all() or shift == 0.0:
         # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
-        columns = np.repeat(np.arange(n), np.diff(indptr))
-        bad = (indices != columns) | (data < -tol)
+        bad = ((indices != columns) & (data != 0.0)) | (data < -shift)
         return int(columns[bad][0]) if bad.any() else -1
-    upper = sp.csc_array((data, indices, indptr), shape=(n, n)) + sp.diags_array(np.full(n, tol), format="csc")
-    upper.sort_indices()
+    # P + shift I with every diagonal entry, also where the sum is zero
+    rows, columns = (np.concatenate([part, np.arange(n)]) for part in (indices, columns))
+    upper = sp.csc_array((np.concatenate([data, np.full(n, shift)]), (rows, columns)), shape=(n, n))
     ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
-    if ldl.factor(upper.data, 0.0, 1.0) == 0:
+    if ldl.factor(upper.data, 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
-    bad = np.flatnonzero(ldl.d == 1.0)
+    bad = np.flatnonzero(ldl.d < 0.0)
     return int(ldl.perm[bad[0]]) if bad.size else 0

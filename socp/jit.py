@@ -33,7 +33,7 @@ _kernels: list[Any] = []
 
 def kernel(py_func: Callable[..., Any]) -> Any:
     """Compile `py_func` at its first call: no GIL, cached on disk, no fast-math."""
-    return _compile(py_func, {"nogil": True})
+    return _compile(py_func, {})
 
 
 def inner_kernel(py_func: Callable[..., Any]) -> Any:
@@ -41,10 +41,12 @@ def inner_kernel(py_func: Callable[..., Any]) -> Any:
 
     numba then counts no references: otherwise each call costs two atomic operations for each array among the arguments.
     """
-    return _compile(py_func, {"nogil": True, "_nrt": False})
+    return _compile(py_func, {"_nrt": False})
 
 
-def _compile(py_func: Callable[..., Any], options: dict[str, bool]) -> Any:
+def _compile(py_func: Callable[..., Any], options: dict[str, Any]) -> Any:
+    # x / 0 is inf or NaN as in NumPy, which the callers look for, not a ZeroDivisionError in the middle of a solve
+    options = {"nogil": True, "error_model": "numpy", **options}
     want_cache = os.environ.get("CENTRALPATH_NO_CACHE", "0") in ("", "0")
     try:
         compiled = numba.njit(cache=want_cache, **options)(py_func)
@@ -70,6 +72,7 @@ def kernels() -> list[Any]:
 def _stamp(py_func: Callable[..., Any]) -> str:
     imported = {_stamps[id(g)] for g in py_func.__globals__.values() if id(g) in _stamps}
     digest = hashlib.sha256(_file_text(py_func.__code__.co_filename))
+    digest.update(_file_text(__file__))
     digest.update(str(py_func.__globals__.get("STAMP", "")).encode())
     for stamp in sorted(imported):
         digest.update(stamp.encode())

@@ -29,6 +29,8 @@ from .sparse import multiply_both
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-6)  # the choices of delta
 GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
+FEW_SOLVES = 8  # and the number of further solves up to which it is not too slow
+REST = 6  # factorizations before the choices of delta are compared again
 
 
 @kernel
@@ -141,7 +143,7 @@ class KKT:
         if regularization is not None:
             self.choices = (regularization,)
         self.static = self.choices[0]
-        self._refinements = 0
+        self._refinements = self._rest = 0
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
@@ -179,18 +181,23 @@ class KKT:
         """
         self.w, self.eta = w, eta
         size = np.abs(rhs).max(initial=1e-300)
-        best, best_residual = self.static, np.inf
+        self._rest -= 1
+        tried: list[tuple[bool, int, float, float]] = []  # (not good, solves, residual, delta)
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
+            before = self._refinements
             replaced = self._factor(static)
             residual = self.solve(rhs, out) / size if replaced >= 0 else np.inf
-            if residual < best_residual:
-                best, best_residual = static, residual
-            if residual <= GOOD_RESIDUAL:
+            good, solves = residual <= GOOD_RESIDUAL, self._refinements - before
+            tried.append((not good, solves if good else 0, residual, static))
+            if good and (solves <= FEW_SOLVES or self._rest > 0):
                 break
-        if not np.isfinite(best_residual):
+        else:
+            self._rest = REST
+        best = min(tried)
+        if not np.isfinite(best[2]):
             return -1
-        if best != self.static:
-            replaced = self._factor(best)
+        if best[3] != self.static:
+            replaced = self._factor(best[3])
             self.solve(rhs, out)
         return replaced
 

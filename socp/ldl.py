@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from .jit import kernel
 from .ordering import amd
-from .panels import BLOCK
+from .panels import scaled_size
 from .supernodal import supernodal_factor, supernodal_solve
-from .supernodes import assembly_tree
+from .supernodes import AssemblyTree, assembly_tree
 from .symbolic import Analysis, IntArray, analyze, inverse_permutation
-from .uplooking import scalar_factor, scalar_pattern, scalar_solve
+from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_time
 
 FloatArray = NDArray[np.float64]
 
-SUPERNODAL_FROM = 40.0  # operations per entry of L from which panels are quicker, measured on matrices of many kinds
+SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
 
 
 class LDL:
@@ -44,7 +44,7 @@ class LDL:
         How the order of elimination is chosen; an array gives it. It is postordered in any case, which changes neither
         fill nor work.
     method : {"auto", "scalar", "supernodal"}
-        The kernels; "auto" chooses by the number of operations per entry of L.
+        The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
 
     Attributes
     ----------
@@ -96,16 +96,17 @@ class LDL:
         start = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
         self.n, self.nnz, self.flops = n, analysis.nnz, analysis.flops
-        if method == "auto":
-            method = "supernodal" if self.flops >= SUPERNODAL_FROM * self.nnz > 0 else "scalar"
-        self.method = method
         self.d = np.ones(n)
         self._nnz_data = int(indptr[-1])
         self._signs = np.asarray(signs, np.float64)
-        if method == "scalar":
+        if method == "scalar" or (method == "auto" and self.flops <= SPARSE * self.nnz):
             self._prepare_scalar(analysis)
         else:
-            self._prepare_supernodal(indptr, indices, analysis)
+            tree = assembly_tree(n, indptr, indices, analysis)
+            if method == "auto" and scalar_time(analysis) <= tree.time:
+                self._prepare_scalar(analysis)
+            else:
+                self._prepare_supernodal(tree)
         self.symbolic_time = perf_counter() - start
 
     def _prepare_scalar(self, analysis: Analysis) -> None:
@@ -113,19 +114,18 @@ class LDL:
         start, rows, row_start, columns = scalar_pattern(n, indptr, indices, analysis.parent, analysis.counts)
         source = inverse_permutation(analysis.position)
         signs, values, work, end = self._signs[analysis.perm], np.zeros(self.nnz), np.zeros(n), np.empty(n, np.int64)
-        self.perm = analysis.perm
+        self.method, self.perm = "scalar", analysis.perm
         self._factor, self._solve = scalar_factor, scalar_solve
         self._factor_pattern: tuple[Any, ...] = (indptr, indices, source, start, rows, row_start, columns, signs)
         self._factor_storage: tuple[Any, ...] = (values, self.d, work, end)
         self._solve_factors: tuple[Any, ...] = (self.perm, start, rows, values, self.d)
         self._solve_work: tuple[Any, ...] = (work,)
 
-    def _prepare_supernodal(self, indptr: IntArray, indices: IntArray, analysis: Analysis) -> None:
-        tree = assembly_tree(self.n, indptr, indices, analysis)
+    def _prepare_supernodal(self, tree: AssemblyTree) -> None:
         panels, below = np.zeros(tree.panel_start[-1]), np.zeros(tree.largest_update)
         stack, front = np.zeros(tree.stack_size), np.zeros(tree.largest_update**2)
-        scaled = np.zeros(BLOCK * tree.largest_front)
-        self.perm = tree.perm
+        scaled = np.zeros(scaled_size(tree.largest_front))
+        self.method, self.perm = "supernodal", tree.perm
         self._factor, self._solve = supernodal_factor, supernodal_solve
         self._factor_pattern = (
             tree.first, tree.row_start, tree.relative, tree.panel_start, tree.stack_start, tree.child, tree.sibling,

@@ -31,7 +31,7 @@ class LowRank:
     def __init__(self, F: Any, d: Any = 0.0) -> None:
         self.F = as_dense("F", F)
         n = self.F.shape[0]
-        self.d = np.full(n, float(d)) if np.ndim(d) == 0 else as_vector("d", d, n)
+        self.d = as_vector("d", d, n, " (the rows of F)", spread=True)
         check_finite("d", self.d)
         if n and self.d.min() < 0:
             raise ProgramError(f"d must be nonnegative, but d[{int(self.d.argmin())}] = {self.d.min():g}")

@@ -21,7 +21,8 @@ and du = u1 + dtau u2 with q = (c, b, W^-1 h) and, for xi = x / tau,
            / [kappa / tau + (xi - x2)'P (xi - x2) + ||W z2||^2].
 
 (Elimination gives kappa / tau + xi'P xi - 2 xi'P x2 - q'u2 as the denominator; the equations of u2 turn it into the
-sum above, which does not cancel.)
+sum above.  The first form holds even when K is singular and u2 only solves a regularized system, the second does not
+cancel; the larger one is taken.)
 """
 
 from __future__ import annotations
@@ -197,8 +198,10 @@ class Newton:
         np.divide(point.u[: form.n], point.tau, out=self.difference)
         self.difference -= self.u2[: form.n]
         form.P.product(self.difference, self.product)
-        self.curvature = point.kappa / point.tau + float(self.difference @ self.product)
-        self.curvature += float(self.u2[form.n + form.p :] @ self.u2[form.n + form.p :])
+        Wz2 = self.u2[form.n + form.p :]
+        tau_products(form.n, self.q, self.Px, self.u2, self.products)
+        direct = self.scalars[XPX] / point.tau**2 - 2.0 * self.products[1] / point.tau - self.products[0]
+        self.curvature = point.kappa / point.tau + max(direct, float(self.difference @ self.product + Wz2 @ Wz2))
         return math.isfinite(self.curvature)
 
     def predictor(self, point: Point) -> float:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import kernel
+from .jit import inner_kernel, kernel
 from .symbolic import postorder
 
 IntArray = NDArray[np.int64]
@@ -139,7 +139,7 @@ def _adjacency(graph, n, indptr, indices):
     return lists
 
 
-@kernel
+@inner_kernel
 def _start_degree_lists(graph, lists, n, dense):
     """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
     done = 0
@@ -168,7 +168,7 @@ def _start_degree_lists(graph, lists, n, dense):
     return done
 
 
-@kernel
+@inner_kernel
 def _link(graph, i):
     """Put variable i at the head of the list of its degree."""
     first = graph[HEAD, graph[DEGREE, i]]
@@ -179,7 +179,7 @@ def _link(graph, i):
     graph[HEAD, graph[DEGREE, i]] = i
 
 
-@kernel
+@inner_kernel
 def _unlink(graph, i):
     """Take variable i out of the list of its degree."""
     before, after = graph[BEFORE, i], graph[AFTER, i]
@@ -191,7 +191,7 @@ def _unlink(graph, i):
         graph[HEAD, graph[DEGREE, i]] = after
 
 
-@kernel
+@inner_kernel
 def _form_element(graph, lists, pivot, left):
     """L(p) = A(p) + union of L(e), e in E(p), without p; its variables leave the degree lists, sizes negative."""
     count = graph[ELEMENTS, pivot]
@@ -227,7 +227,7 @@ def _form_element(graph, lists, pivot, left):
     graph[ELEMENTS, pivot] = -1
 
 
-@kernel
+@inner_kernel
 def _compress(graph, lists):
     """Move all lists that are alive to the front of the space."""
     n = graph.shape[1]
@@ -252,7 +252,7 @@ def _compress(graph, lists):
     graph[FREE, 0] = write
 
 
-@kernel
+@inner_kernel
 def _measure_elements(graph, lists, pivot, flag):
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
     for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
@@ -265,7 +265,7 @@ def _measure_elements(graph, lists, pivot, flag):
                 graph[MARK, e] = graph[DEGREE, e] + flag + graph[SIZE, i]
 
 
-@kernel
+@inner_kernel
 def _update_variables(graph, lists, pivot, flag, n):
     """E(i), A(i), d(i) and the hash value for each i in L(p); returns how many variables went with the pivot."""
     with_pivot = 0
@@ -311,7 +311,7 @@ def _update_variables(graph, lists, pivot, flag, n):
     return with_pivot
 
 
-@kernel
+@inner_kernel
 def _merge_indistinguishable(graph, lists, pivot, flag):
     """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
     for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
@@ -338,7 +338,7 @@ def _merge_indistinguishable(graph, lists, pivot, flag):
     return flag
 
 
-@kernel
+@inner_kernel
 def _same_lists(graph, lists, i, j, flag):
     """Whether j has the lists of i, whose entries carry the flag."""
     if graph[LENGTH, i] != graph[LENGTH, j] or graph[ELEMENTS, i] != graph[ELEMENTS, j]:
@@ -349,7 +349,7 @@ def _same_lists(graph, lists, i, j, flag):
     return True
 
 
-@kernel
+@inner_kernel
 def _close_element(graph, lists, pivot, left):
     """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
     begin, end = graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]

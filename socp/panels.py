@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, gemm, gemv, trsv
+from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsv
 from .jit import inner_kernel
 
-BLOCK = 64  # columns that are factorized before the rest of the front is updated
-COLUMNS = 64  # columns of one call of gemm, so that it stays near the lower triangle
+BLOCK = 64  # columns that are factorized before the rest of the front is updated,
+WIDE_BLOCK = 128  # in a long front
+COLUMNS = 64  # columns of one call of gemm, so that it stays near the lower triangle,
+WIDE_COLUMNS = 192  # in a long front
+LONG = 800  # rows of a long front
 STRIP = 8  # columns that are factorized by loops
 LOOP_UPDATE = 32  # a product of width times height up to this is quicker by loops than by gemm,
 LOOP_MULTIPLY = 64  # or by gemv,
@@ -48,6 +51,11 @@ def scale(x, destination, y, source, count, factor):
         x[to + i] = y[origin + i] * factor
 
 
+def scaled_size(length: int) -> int:
+    """The size of the work array of `factor_front` for fronts of up to `length` columns and rows."""
+    return length * (BLOCK if length < LONG else WIDE_BLOCK)
+
+
 @inner_kernel
 def factor_front(panels, begin, width, height, signs, column, eps, delta, d, update, scaled):
     """The partial factorization of a front, whose columns are `column`, column + 1, ... of the matrix:
@@ -55,12 +63,13 @@ def factor_front(panels, begin, width, height, signs, column, eps, delta, d, upd
         F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,   F22 := F22 - L21 D1 L21',
 
     L11 and L21 over F11 and F21.  A pivot d with signs[.] d <= eps becomes signs[.] delta.  Returns how many were
-    replaced, or -1 when one is not finite.  `scaled` is a work array of BLOCK (width + height).
+    replaced, or -1 when one is not finite.  `scaled` is a work array of scaled_size(width + height).
     """
     length = width + height
+    block = BLOCK if length < LONG else WIDE_BLOCK
     replaced = 0
-    for a in range(0, width, BLOCK):
-        b = min(a + BLOCK, width)
+    for a in range(0, width, block):
+        b = min(a + block, width)
         for s in range(a, b, STRIP):
             t = min(s + STRIP, b)
             wrong = _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d)
@@ -123,9 +132,10 @@ def _scale_columns(panels, begin, length, s, t, top, column, d, scaled):
 @inner_kernel
 def _update_panel(panels, begin, length, s, t, end, scaled):
     """F(t:, t:end) -= L(t:, s:t) D(s:t) L(t:end, s:t)', the lower triangle by blocks of columns."""
-    for j in range(t, end, COLUMNS):
+    columns = COLUMNS if length - t < LONG else WIDE_COLUMNS
+    for j in range(t, end, columns):
         gemm(
-            NO_TRANSPOSE, TRANSPOSE, length - j, min(COLUMNS, end - j), t - s, -1.0,
+            NO_TRANSPOSE, TRANSPOSE, length - j, min(columns, end - j), t - s, -1.0,
             panels, begin + s * length + j, length, scaled, j - t, length - t,
             1.0, panels, begin + j * length + j, length,
         )  # fmt: skip
@@ -135,9 +145,10 @@ def _update_panel(panels, begin, length, s, t, end, scaled):
 def _update_rest(panels, begin, length, s, t, width, scaled, update):
     """F22 -= L(width:, s:t) D(s:t) L(width:, s:t)', the lower triangle by blocks of columns."""
     height = length - width
-    for j in range(0, height, COLUMNS):
+    columns = COLUMNS if height < LONG else WIDE_COLUMNS
+    for j in range(0, height, columns):
         gemm(
-            NO_TRANSPOSE, TRANSPOSE, height - j, min(COLUMNS, height - j), t - s, -1.0,
+            NO_TRANSPOSE, TRANSPOSE, height - j, min(columns, height - j), t - s, -1.0,
             panels, begin + s * length + width + j, length, scaled, width + j - t, length - t,
             1.0, update, j * height + j, height,
         )  # fmt: skip
@@ -221,7 +232,7 @@ def solve_lower(panels, begin, width, height, x, column, rows, first_row, below)
             for i in range(np.uint64(height)):
                 x[rows[place + i]] -= panels[origin + i] * x_k
     else:
-        gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, 0)
+        gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, ZERO)
         for i in range(np.uint64(height)):
             x[rows[place + i]] -= below[i]
 
@@ -241,7 +252,7 @@ def solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
     else:
         for i in range(np.uint64(height)):
             below[i] = x[rows[place + i]]
-        gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, 0, 1.0, x, column)
+        gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, ZERO, 1.0, x, column)
     if width <= LOOP_SOLVE:
         for k in range(width - 1, -1, -1):
             diagonal = np.uint64(begin + k * length + k)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .checks import ProgramError, as_csc, as_dense, as_vector, check_finite, check_no_nan, check_symmetric
+from .checks import (
+    ProgramError,
+    as_csc,
+    as_dense,
+    as_number,
+    as_vector,
+    check_finite,
+    check_no_nan,
+    check_symmetric,
+    symmetric_part,
+)
 from .lowrank import LowRank
 
 
@@ -108,9 +118,7 @@ class ConeProgram:
         check_finite("b", self.b)
 
         self.P = as_hessian("P", P, n, "c")
-        self.offset = float(offset)
-        if not np.isfinite(self.offset):
-            raise ProgramError(f"offset must be finite, but {self.offset} came")
+        self.offset = as_number("offset", offset)
 
     @property
     def n(self) -> int:
@@ -146,11 +154,11 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
         dense = as_dense(name, P, (n, n), why)
         if np.count_nonzero(dense) > 0.5 * n * n:
             check_symmetric(name, dense)
-            return dense
+            return symmetric_part(dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
     check_symmetric(name, matrix)
-    return matrix
+    return symmetric_part(matrix)
 
 
 def _check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) -> None:
@@ -164,6 +172,8 @@ def _check_cones(cones: Sequence[Cone] | None, m: int) -> tuple[Cone, ...]:
         cones = []
     if isinstance(cones, (NonNeg, SecondOrder)):
         cones = [cones]
+    if not isinstance(cones, Iterable):
+        raise ProgramError(f"cones must be a sequence of NonNeg and SecondOrder, but {cones!r} came")
     cones = tuple(cones)
     for k, cone in enumerate(cones):
         if not isinstance(cone, (NonNeg, SecondOrder)):

@@ -12,9 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 ENOUGH = 1e-13  # relative residual at which refinement ends
-KRYLOV_ABOVE = 1e-10  # relative residual above which a stalled refinement is handed to GMRES
-KRYLOV_STEPS = 12
-SLOW = 0.3  # a residual that falls by less than this factor has stalled
+KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES,
+KRYLOV_BELOW = 0.1  # and below which: K may be singular, and a certificate is M^-1 rhs, not the least residual
+KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
+SLOW = 0.5  # a residual that falls by less than this factor has stalled
 
 
 def solve_refined(
@@ -59,9 +60,9 @@ def solve_refined(
             norm = residual_of(out)
         if not norm < SLOW * previous:
             break
-    if KRYLOV_ABOVE * size < norm < np.inf and steps > 0:
+    if KRYLOV_ABOVE * size < norm < KRYLOV_BELOW * size and steps > 0:
         before, previous = out.copy(), norm
-        count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, ENOUGH * size)
+        count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
         norm = residual_of(out)
         if not norm < previous:
             out[:] = before
@@ -79,9 +80,10 @@ def gmres(
 ) -> int:
     """out += d with K d = residual, by at most `steps` steps of right-preconditioned GMRES; returns their number."""
     beta = float(np.linalg.norm(residual))
-    basis, images = [residual / beta], []
+    basis: list[np.ndarray] = [residual / beta]
+    images: list[np.ndarray] = []
     H = np.zeros((steps + 1, steps))
-    y = np.zeros(0)
+    y: np.ndarray = np.zeros(0)
     for k in range(steps):
         z = np.zeros_like(residual)
         add_solution(basis[k], z)

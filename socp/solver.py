@@ -7,60 +7,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from . import printing, start, stopping
+from . import printing
 from .backends import choose
-from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric
+from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
 from .form import StandardForm
 from .hessian import check_semidefinite
 from .lowrank import LowRank
-from .newton import CX, DUAL, GV, NORM_MTV, NORM_MX, NORM_MXS, NORM_PX, PRIMAL, XPX, Newton, Point
+from .newton import Newton, Point
 from .program import ConeProgram
+from .run import Iterate, Run
 from .settings import Settings
-from .solution import TRACE, Solution
+from .solution import Solution
 from .status import Status
-
-PATIENCE = 25  # iterations without a better iterate before a solve gives up
-SMALL_STEP = 1e-8  # a step below this is none
-SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
-
-
-class Iterate:
-    """One iterate of a solve, in the caller's units; valid until the next one is computed.
-
-    Attributes
-    ----------
-    record : numpy.void
-        The trace's record of this iterate (see `socp.solution.TRACE`); its fields are also attributes.
-    point, newton, form : Point, Newton, StandardForm
-        The engine's own state, in equilibrated units, open to a student: residuals, scaling point,
-        directions, the KKT matrix.
-    """
-
-    def __init__(self, solver: Solver, point: Point, record: np.void) -> None:
-        self._solver, self.point, self.record = solver, point, record
-        self.newton, self.form = solver.newton, solver.form
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "record" and name in (TRACE.names or ()):
-            return self.record[name]
-        raise AttributeError(name)
-
-    @property
-    def x(self) -> np.ndarray:
-        return self._solver._unscale(self.point)[0]
-
-    @property
-    def y(self) -> np.ndarray:
-        return self._solver._unscale(self.point)[1]
-
-    @property
-    def z(self) -> np.ndarray:
-        return self._solver._unscale(self.point)[2]
-
-    @property
-    def s(self) -> np.ndarray:
-        return self._solver._unscale(self.point)[3]
 
 
 class Solver:
@@ -96,9 +56,10 @@ class Solver:
         self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
-        self.form = StandardForm(self.program, self.settings.equilibrate)
-        check_semidefinite(self.form.P)
-        self.kkt = choose(self.form, self.settings)
+        form = StandardForm(self.program, self.settings.equilibrate)
+        check_semidefinite(form.P)
+        kkt = choose(form, self.settings)
+        self.form, self.kkt = form, kkt
         self.newton = Newton(self.form, self.kkt)
         self._last: Point | None = None
 
@@ -141,13 +102,23 @@ class Solver:
         self.setup_time = time.perf_counter() - started
 
     def replace(self, program: ConeProgram) -> None:
-        """Take another program of the same pattern: same cones, same places of entries in P, A and G."""
+        """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
+
+        A program that is refused leaves the solver as it was.
+        """
         old, self.program = self.program, program
-        self.form.refresh(program)
-        if program.P is not old.P:
-            check_semidefinite(self.form.P)
-        if not self.kkt.still_fits():
-            return self._set_up()
+        try:
+            if not _same_pattern(old, program):
+                return self._set_up()
+            self.form.refresh(program)
+            if program.P is not old.P:
+                check_semidefinite(self.form.P)
+            if not self.kkt.still_fits():
+                return self._set_up()
+        except ProgramError:
+            self.program = old
+            self.form.refresh(old)
+            raise
         self.kkt.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
@@ -157,192 +128,29 @@ class Solver:
         -------
         Solution
         """
-        run = _Run(self, warm_start)
+        run = self._run(warm_start)
         try:
             for iterate in run.iterates():
-                if self.settings.callback is not None and self.settings.callback(iterate) is True:
+                answer = None if self.settings.callback is None else self.settings.callback(iterate)
+                if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
                     run.finish(Status.INTERRUPTED, "the callback asked to stop")
                     break
         except KeyboardInterrupt:
             run.finish(Status.INTERRUPTED, "interrupted from the keyboard")
-        return run.solution()
+        solution = run.solution()
+        solution.setup_time = self.setup_time
+        if solution.status is Status.OPTIMAL:
+            self._last = run.point
+        if self.settings.verbose:
+            printing.footer(solution)
+        return solution
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of `solve`, one `Iterate` at a time."""
-        return _Run(self, False).iterates()
+        return self._run(False).iterates()
 
-    def _unscale(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(x, y, z, s) of a point in the caller's units and row order, divided by tau."""
-        form, program = self.form, self.program
-        x = form.D * point.u[: form.n] / point.tau
-        v = form.E * point.u[form.n :] / (form.factor * point.tau)
-        z, s = np.zeros(program.m), np.full(program.m, np.inf)
-        z[form.rows] = v[form.p :]
-        s[form.rows] = point.s / (form.E[form.p :] * point.tau)
-        return x, v[: form.p], z, s
-
-
-class _Run:
-    """One solve: the loop, the best iterate so far, the trace, and why it ended."""
-
-    def __init__(self, solver: Solver, warm_start: bool) -> None:
-        self.solver, self.settings = solver, solver.settings
-        self.form, self.newton = solver.form, solver.newton
-        self.warm_start = warm_start
-        self.point, self.best = Point(self.form), Point(self.form)
-        self.best_measure, self.best_iteration = np.inf, 0
-        self.records: list[tuple[Any, ...]] = []
-        self.status: Status | None = None
-        self.message = ""
-        self.started = time.perf_counter()
-        program = solver.program
-        self.norm_g = max(stopping.norm(program.b), stopping.norm(program.h[solver.form.rows]))
-        self.norm_c = stopping.norm(program.c)
-
-    def iterates(self) -> Iterator[Iterate]:
-        """The interior-point method, one iterate at a time."""
-        newton, point, settings = self.newton, self.point, self.settings
-        if settings.verbose:
-            printing.header(self.form, self.solver.kkt.description, settings.tol)
-        if not self._start():
-            return self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
-        step = (np.nan, np.nan, np.nan)
-        while True:
-            newton.residuals(point)
-            iterate = self._record(step)
-            if self._decide():
-                return
-            yield iterate
-
-            if not newton.linearize(point):
-                return self._give_up("the Newton system can no longer be factored")
-            alpha_affine = min(1.0, newton.predictor(point))
-            sigma = (1.0 - alpha_affine) ** 3
-            alpha = min(1.0, settings.step_fraction * newton.corrector(point, sigma))
-            if self.warm and alpha < SHORT_WARM_STEP:
-                self.warm = False
-                start.cold(self.form, self.solver.kkt, point)
-                continue
-            if not alpha > SMALL_STEP:
-                return self._give_up("steps became too short")
-            newton.step(point, alpha)
-            step = (sigma, alpha_affine, alpha)
-
-    def _start(self) -> bool:
-        last = self.solver._last
-        self.warm = self.warm_start and last is not None and start.warm(self.newton, self.point, last)
-        return self.warm or start.cold(self.form, self.solver.kkt, self.point)
-
-    def _record(self, step: tuple[float, float, float]) -> Iterate:
-        """Append this iterate's record to the trace and keep the iterate when it is the best so far."""
-        point, q, f = self.point, self.newton.scalars, self.form.factor
-        tau = point.tau
-        xPx, cx, gv = q[XPX] / tau**2 / f, q[CX] / tau / f, q[GV] / tau / f
-        primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
-        self.absolute = (q[PRIMAL] / tau, q[DUAL] / tau, abs(primal_objective - dual_objective))
-        primal = self.absolute[0] / (1.0 + max(self.norm_g, q[NORM_MX] / tau))
-        dual = self.absolute[1] / (1.0 + max(self.norm_c, q[NORM_PX] / tau))
-        gap = self.absolute[2] / (1.0 + max(abs(primal_objective), abs(dual_objective)))
-        self.worst = max(primal, dual, gap) if primal == primal and dual == dual and gap == gap else np.inf
-        # slopes of the two rays, as in `stopping`
-        self.primal_ray = q[NORM_MTV] / (-q[GV] / f) if q[GV] < 0.0 else np.inf
-        self.dual_ray = max(q[NORM_PX], q[NORM_MXS]) / (-q[CX] / f) if q[CX] < 0.0 else np.inf
-        measure = min(self.worst, self.primal_ray, self.dual_ray)
-        if measure < self.best_measure:
-            self.best_measure, self.best_iteration = measure, len(self.records)
-            self.best.copy_from(point)
-
-        kkt, offset = self.solver.kkt, self.solver.program.offset
-        sigma, alpha_affine, alpha = step
-        self.records.append(
-            (
-                len(self.records), primal_objective + offset, dual_objective + offset, primal, dual, gap,
-                self.newton.mu, sigma, alpha_affine, alpha, tau, point.kappa, kkt.take_refinements(),
-                self.newton.replaced_pivots, kkt.static, time.perf_counter() - self.started,
-            )
-        )  # fmt: skip
-        record = _structured(self.records[-1:])[0] if self.settings.verbose or self.settings.callback else None
-        if self.settings.verbose:
-            printing.line(record)
-        return Iterate(self.solver, point, record)
-
-    def _decide(self) -> bool:
-        """Whether to stop here: solved, certified, or at a limit.  Claims are tested on the caller's own data."""
-        settings, solver = self.settings, self.solver
-        tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
-        if self.worst <= settings.tol and max(self.absolute) <= tol_abs:
-            x, y, z, s = solver._unscale(self.point)
-            if stopping.residuals(solver.program, x, y, z, s).meets(settings.tol, settings.tol_abs):
-                return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
-        tol = settings.tol_infeasible or settings.tol
-        if self.primal_ray <= tol:
-            _, y, z, _ = solver._unscale(self.point)
-            if stopping.primal_infeasibility(solver.program, y, z) <= tol:
-                return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
-        if self.dual_ray <= tol:
-            x = solver._unscale(self.point)[0]
-            if stopping.dual_infeasibility(solver.program, x) <= tol:
-                return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
-        iteration = len(self.records) - 1
-        if iteration >= settings.max_iter:
-            return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
-        if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
-            return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
-        if not np.isfinite(self.newton.mu) or iteration - self.best_iteration > PATIENCE:
-            return self._give_up("no further progress")
-        return False
-
-    def _give_up(self, reason: str) -> bool:
-        """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
-        tol = max(self.settings.tol, stopping.INACCURATE_TOL)
-        found = stopping.residuals(self.solver.program, *self.solver._unscale(self.best))
-        if found.meets(tol):
-            return self.finish(Status.INACCURATE, f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}")
-        return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}")
-
-    def finish(self, status: Status, message: str) -> bool:
-        """Note how the run ends (the first reason counts)."""
-        if self.status is None:
-            self.status, self.message = status, message
-        return True
-
-    def solution(self) -> Solution:
-        """The answer, from the last iterate when a claim was tested on it, else from the best one."""
-        solver, program = self.solver, self.solver.program
-        status = self.status if self.status is not None else Status.NUMERICAL_ERROR
-        claimed = status is Status.OPTIMAL or status.is_infeasible
-        point = self.point if claimed else self.best
-        x, y, z, s = solver._unscale(point)
-        objective = dual_objective = np.nan
-        primal = dual = gap = np.nan
-        if status is Status.PRIMAL_INFEASIBLE:
-            finite = np.isfinite(program.h)
-            slope = -(program.b @ y + program.h[finite] @ z[finite])
-            x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
-            primal = stopping.primal_infeasibility(program, y, z)
-        elif status is Status.DUAL_INFEASIBLE:
-            x = x / -(program.c @ x)
-            y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
-            dual = stopping.dual_infeasibility(program, x)
-        else:
-            found = stopping.residuals(program, x, y, z, s)
-            primal, dual = found.primal / found.primal_scale, found.dual / found.dual_scale
-            gap = found.gap / found.gap_scale
-            half = 0.5 * float(x @ stopping.hessian_product(program, x))
-            finite = np.isfinite(program.h)
-            objective = half + float(program.c @ x) + program.offset
-            dual_objective = -half - float(program.b @ y + program.h[finite] @ z[finite]) + program.offset
-        if status is Status.OPTIMAL:
-            solver._last = self.point
-        result = Solution(
-            status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
-            primal_residual=primal, dual_residual=dual, gap=gap, iterations=max(len(self.records) - 1, 0),
-            setup_time=solver.setup_time, solve_time=time.perf_counter() - self.started, message=self.message,
-            trace=_structured(self.records), timings={},
-        )  # fmt: skip
-        if self.settings.verbose:
-            printing.footer(result)
-        return result
+    def _run(self, warm_start: bool) -> Run:
+        return Run(self.program, self.newton, self.settings, self._last if warm_start else None)
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:
@@ -423,15 +231,29 @@ def with_data(name: str, matrix: Any, data: Any) -> Any:
     if isinstance(matrix, np.ndarray):
         dense = as_dense("P_data", data, matrix.shape)
         check_symmetric("P_data", dense)
-        return dense
+        return symmetric_part(dense)
     values = as_vector(f"{name}_data", data, matrix.data.size, f" (the entries of {name})")
     check_finite(f"{name}_data", values)
     new = matrix.copy()
     new.data = values
     if name == "P":
         check_symmetric("P", new)
+        return symmetric_part(new)
     return new
 
 
-def _structured(records: list[tuple[Any, ...]]) -> np.ndarray:
-    return np.array(records, dtype=TRACE)
+def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
+    """Whether two programs have the same cones, always-true rows, and places of entries in P, A and G."""
+    if old.cones != new.cones or not np.array_equal(np.isfinite(old.h), np.isfinite(new.h)):
+        return False
+    pairs: list[tuple[Any, Any]] = [(old.P, new.P), (old.A, new.A), (old.G, new.G)]
+    for one, other in pairs:
+        if one is other:
+            continue
+        if type(one) is not type(other) or one.shape != other.shape:
+            return False
+        if sp.issparse(one) and not (
+            np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+        ):
+            return False
+    return True

@@ -14,11 +14,13 @@ for a program within a relative tol of the given one.  Likewise for x, scaled to
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from .cones import norm_tail
+from .jit import kernel
 from .program import ConeProgram, NonNeg
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
@@ -47,16 +49,34 @@ class Residuals:
 
 
 def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
-    """How far v is outside K, at most: -v_i on the orthant, ||v_1|| - v_0 on a second-order cone."""
+    """The distance of v from K in the infinity norm."""
     worst, start = 0.0, 0
     for cone in program.cones:
         stop = start + cone.dim
         if isinstance(cone, NonNeg):
             worst = max(worst, -float(v[start:stop].min(initial=0.0)))
         elif cone.dim:
-            worst = max(worst, norm_tail(v, start, stop) - float(v[start]))
+            worst = max(worst, cone_distance(v, start, stop))
         start = stop
     return worst
+
+
+@kernel
+def cone_distance(v, start, stop):
+    """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone, by bisection; 0 inside."""
+    if not norm_tail(v, start, stop) > v[start]:
+        return 0.0 if v[start] == v[start] else np.inf
+    low, high = 0.0, norm_tail(v, start, stop) - v[start]
+    for _ in range(60):
+        d = 0.5 * (low + high)
+        total = 0.0
+        for i in range(start + 1, stop):
+            total += max(abs(v[i]) - d, 0.0) ** 2
+        if math.sqrt(total) <= v[start] + d:
+            high = d
+        else:
+            low = d
+    return high
 
 
 def residuals(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
@@ -65,9 +85,10 @@ def residuals(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray,
     h, zf = np.where(finite, program.h, 0.0), np.where(finite, z, 0.0)
     Ax, Gx, Px = program.A @ x, program.G @ x, hessian_product(program, x)
     distance = max(cone_violation(program, s), cone_violation(program, np.where(finite, h - Gx, np.inf)))
-    primal = max(norm(Ax - program.b), norm((Gx + s - h)[finite]), distance)
+    # the norm of the three: Python's max would lose a NaN
+    primal = norm(np.array([norm(Ax - program.b), norm((Gx + s - h)[finite]), distance]))
     dual_vector = Px + program.c + program.A.T @ y + program.G.T @ z
-    dual = max(norm(dual_vector), cone_violation(program, z), norm(z[~finite]))
+    dual = norm(np.array([norm(dual_vector), cone_violation(program, z), norm(z[~finite])]))
     xPx, cx, gv = x @ Px, program.c @ x, program.b @ y + h @ zf
     p_objective, d_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
     return Residuals(

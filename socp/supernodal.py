@@ -20,8 +20,8 @@ def supernodal_factor(
 ):  # fmt: skip
     """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree.
 
-    Work arrays: `stack` (tree.stack_size), `front` (tree.largest_update squared), `scaled` (BLOCK tree.largest_front);
-    they may hold anything.
+    Work arrays: `stack` (tree.stack_size), `front` (tree.largest_update squared) and `scaled`
+    (scaled_size(tree.largest_front)); they may hold anything.
     """
     places = relative.view(np.uint64)
     replaced = 0

@@ -5,7 +5,7 @@ m rows below them, so that L has a w by w triangle and an m by w rectangle there
 supernode have the same pattern by themselves; others are merged with their parent in the tree, at the price of
 explicit zeros, when the model of the time says that the larger panel is quicker:
 
-    time(w, m) = FRONT + ENTRY (entries of the panel) + UPDATE m (m + 1) / 2 + FLOP (operations).
+    time(w, m) = FRONT + ENTRY (w w / 2 + w m) + UPDATE m (m + 1) / 2 + FLOP (operations).
 
 Each supernode with m > 0 leaves an m by m update matrix, which its parent in the assembly tree adds to its own
 panel and update matrix.  They live on a stack, the lower triangle packed by columns.
@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .jit import kernel
+from .jit import inner_kernel, kernel
 from .symbolic import Analysis, IntArray, depth_first, permute_upper
 
-# The time of a panel in nanoseconds, from measurements on matrices of different kinds
-FRONT = 80.0  # calls and loops
-ENTRY = 8.0  # an entry of L: assembled, factorized, and read by some solves
+# The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
+FRONT = 280.0  # calls and loops
+ENTRY = 18.0  # an entry of L
 UPDATE = 3.0  # an entry of the update matrix: cleared, moved, added to the parent's
-FLOP = 0.05
+FLOP = 0.02
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,12 @@ class AssemblyTree:
     @property
     def flops(self) -> float:
         """Floating-point operations of one factorization, those on explicit zeros included."""
-        w, m = np.diff(self.first).astype(np.float64), np.diff(self.row_start).astype(np.float64)
-        return float(np.sum(_operations(w, m)))
+        return total_operations(self.first, self.row_start)
+
+    @property
+    def time(self) -> float:
+        """What one factorization and three solves are expected to take, in nanoseconds."""
+        return total_time(self.first, self.row_start)
 
     @property
     def largest_update(self) -> int:
@@ -138,19 +142,37 @@ def fundamental_supernodes(parent, counts):
     return owner
 
 
-@kernel
-def _operations(w, m):
-    """Sum of c (c + 2) for c = m, ..., m + w - 1."""
-    a, b = m + w - 1.0, m - 1.0
+@inner_kernel
+def _operations(width, height):
+    """Floating-point operations of a panel: the sum of c (c + 2) for c = height ... height + width - 1."""
+    a, b = width + height - 1.0, height - 1.0
     squares = (a * (a + 1.0) * (2.0 * a + 1.0) - b * (b + 1.0) * (2.0 * b + 1.0)) / 6.0
     return squares + a * (a + 1.0) - b * (b + 1.0)
 
 
+@inner_kernel
+def _time(width, height):
+    """The model of the time of a panel."""
+    entries, update = width * (0.5 * width + height), 0.5 * height * (height + 1.0)
+    return FRONT + ENTRY * entries + UPDATE * update + FLOP * _operations(width, height)
+
+
 @kernel
-def _time(w, m):
-    """The model of the time of a panel with w columns and m rows below."""
-    w, m = float(w), float(m)
-    return FRONT + ENTRY * w * (0.5 * w + m) + 0.5 * UPDATE * m * (m + 1.0) + FLOP * _operations(w, m)
+def total_operations(first, row_start):
+    """Floating-point operations of all panels."""
+    total = 0.0
+    for k in range(len(first) - 1):
+        total += _operations(first[k + 1] - first[k], row_start[k + 1] - row_start[k])
+    return total
+
+
+@kernel
+def total_time(first, row_start):
+    """The model of the time of all panels."""
+    total = 0.0
+    for k in range(len(first) - 1):
+        total += _time(first[k + 1] - first[k], row_start[k + 1] - row_start[k])
+    return total
 
 
 @kernel
@@ -168,9 +190,8 @@ def _amalgamate(parent, counts, owner):
         width[k] += 1
         begin[k] = j
     size = width.copy()
-    # parts[k]: the fundamental supernodes in k as a list from head[k] over following to tail[k] = k
     head, following = np.arange(count), np.full(count, -1, np.int64)
-    into = np.arange(count)
+    into = np.arange(count)  # head and following: lists of the fundamental supernodes which are in k, k itself last
     child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     for k in range(count):  # children before parents: the children of k are complete
         c = child[k]
@@ -190,18 +211,46 @@ def _amalgamate(parent, counts, owner):
 
 @kernel
 def _number_supernodes(n, begin, width, size, height, above, into, head, following):
-    """Postorder of the merged tree and its columns, the child with the largest need of stack first."""
+    """Numbers of the merged supernodes in postorder of their tree, and the new order of the columns."""
+    visited, tree = _merged_tree(height, above, into)
+    label = np.full(len(into), -1, np.int64)
+    for node in range(len(visited)):
+        label[visited[node]] = node
+    order = np.empty(n, np.int64)
+    first, parent = np.zeros(len(visited) + 1, np.int64), np.full(len(visited), -1, np.int64)
+    new_height = np.empty(len(visited), np.int64)
+    for node in range(len(visited)):
+        k = visited[node]
+        first[node + 1] = first[node] + size[k]
+        new_height[node] = height[k]
+        if tree[k] != -1:
+            parent[node] = label[tree[k]]
+        place = first[node]
+        part = head[k]
+        while part != -1:
+            for j in range(begin[part], begin[part] + width[part]):
+                order[place] = j
+                place += 1
+            part = following[part]
+    return order, first, parent, new_height
+
+
+@kernel
+def _merged_tree(height, above, into):
+    """The supernodes that are left, in postorder, the child with the largest need of stack first; and their parents."""
     count = len(into)
     for k in range(count - 1, -1, -1):
         if into[k] != k:
             into[k] = into[into[k]]
     child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    tree, peak = np.full(count, -1, np.int64), np.zeros(count, np.int64)
-    held = np.zeros(count, np.int64)  # update matrices of the children
+    tree = np.full(count, -1, np.int64)
+    peak, held = np.zeros(count, np.int64), np.zeros(count, np.int64)  # stack below k, update matrices of its children
+    left = 0
     for k in range(count):
         if into[k] != k:
-            tree[k] = count  # not a node
+            tree[k] = k  # not a root
             continue
+        left += 1
         peak[k] = max(peak[k], held[k])
         if above[k] == -1:
             continue
@@ -215,41 +264,7 @@ def _number_supernodes(n, begin, width, size, height, above, into, head, followi
             sibling[k] = sibling[child[p]]
             sibling[child[p]] = k
         peak[p] = max(peak[p], peak[k])
-    nodes = 0
-    label = np.full(count, -1, np.int64)
-    visited = depth_first(tree, child, sibling)
-    for k in visited[: _nodes(into)]:
-        label[k] = nodes
-        nodes += 1
-    order = np.empty(n, np.int64)
-    first, parent = np.zeros(nodes + 1, np.int64), np.full(nodes, -1, np.int64)
-    new_height = np.empty(nodes, np.int64)
-    for k in visited[:nodes]:
-        node = label[k]
-        first[node + 1] = first[node] + size[k]
-        new_height[node] = height[k]
-        if tree[k] != -1:
-            parent[node] = label[tree[k]]
-        place = first[node]
-        part = head[k]
-        while True:
-            for j in range(begin[part], begin[part] + width[part]):
-                order[place] = j
-                place += 1
-            if part == k:
-                break
-            part = following[part]
-    return order, first, parent, new_height
-
-
-@kernel
-def _nodes(into):
-    """How many supernodes are left."""
-    count = 0
-    for k in range(len(into)):
-        if into[k] == k:
-            count += 1
-    return count
+    return depth_first(tree, child, sibling)[:left], tree
 
 
 @kernel

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import kernel
+from .jit import inner_kernel, kernel
 
 IntArray = NDArray[np.int64]
 
@@ -245,7 +245,7 @@ def column_counts(n, indptr, indices, parent):
     return weight - 1
 
 
-@kernel
+@inner_kernel
 def _root(ancestor, j):
     """The root of the set of j, with path compression."""
     root = j

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sparse_matrices import arrow, grid_laplacian, kkt, random_spd, upper
 
+from socp import jit
 from socp.ldl import LDL
 
 METHODS = ["scalar", "supernodal"]
@@ -186,3 +187,23 @@ def test_bad_arguments_are_named():
         ldl.factor(np.ones(2), EPS, DELTA)
     with pytest.raises(ValueError, match="rhs"):
         ldl.solve(np.ones(3), np.ones(2))
+
+
+def test_method_is_chosen_from_the_counts():
+    def chosen(K):
+        return LDL(K.shape[0], *upper(K)[:2], np.ones(K.shape[0])).method
+
+    assert chosen(grid_laplacian(1, 3000)) == chosen(arrow(500, 2)) == chosen(CASES["diagonal"][0]) == "scalar"
+    assert chosen(grid_laplacian(60, 60)) == chosen(random_spd(150, 1.0, 0)) == "supernodal"
+
+
+def test_each_kernel_is_compiled_once():
+    for method in METHODS:
+        K, signs = CASES["kkt, large"]
+        ldl = LDL(K.shape[0], *upper(K)[:2], signs, method=method)
+        ldl.factor(upper(K)[2], EPS, DELTA)
+        ldl.solve(np.ones(K.shape[0]), np.empty(K.shape[0]))
+    modules = ("blas", "ldl", "ordering", "panels", "supernodal", "supernodes", "symbolic", "uplooking")
+    for kernel in jit.kernels():
+        if kernel.py_func.__module__ in [f"socp.{module}" for module in modules]:
+            assert len(kernel.signatures) <= 1, kernel.signatures

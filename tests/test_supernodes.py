@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
-from socp.panels import BLOCK, factor_front
+from socp.panels import BLOCK, LONG, factor_front, scaled_size
 from socp.supernodes import assembly_tree
 from socp.symbolic import analyze
 
@@ -120,8 +120,10 @@ def test_alike_columns_are_one_supernode():
     assert len(tree.parent) == 1 and tree.first.tolist() == [0, 12]
 
 
-@pytest.mark.parametrize("width", [1, 2, 5, 8, 9, 30, BLOCK, BLOCK + 1, 150])
-@pytest.mark.parametrize("height", [0, 1, 3, 20, 70, 135])
+SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, BLOCK, BLOCK + 1, 150] for height in [0, 1, 3, 20, 70, 135]]
+
+
+@pytest.mark.parametrize("width, height", [*SIZES, (200, LONG), (LONG, 300)])
 def test_front(width, height):
     """[F11 .; F21 F22] = [L11; L21] D [L11; L21]' + [0 .; . U], with one pivot that has to be replaced."""
     rng = np.random.default_rng(width + 1000 * height)
@@ -140,7 +142,7 @@ def test_front(width, height):
     margin = 3
     panels = np.concatenate([np.full(margin, 7.0), panel, np.full(margin, 7.0)])
     all_signs = np.concatenate([np.zeros(2), signs])
-    found, scaled = np.zeros(width + 2), np.empty(BLOCK * length)
+    found, scaled = np.zeros(width + 2), np.empty(scaled_size(length))
     delta = abs(d[wrong])
     assert factor_front(panels, margin, width, height, all_signs, 2, 1e-13, delta, found, update, scaled) == 1
     np.testing.assert_allclose(found[2:], d, rtol=1e-10)

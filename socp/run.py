@@ -1,0 +1,241 @@
+"""One run of the primal-dual interior-point method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import printing, start, stopping
+from .newton import CX, DUAL, GV, NORM_MTV, NORM_MX, NORM_MXS, NORM_PX, PRIMAL, XPX, Newton, Point
+from .program import ConeProgram
+from .settings import Settings
+from .solution import TRACE, Solution
+from .status import Status
+
+PATIENCE = 25  # iterations without a better iterate before a solve gives up
+SMALL_STEP = 1e-8  # a step below this is none
+SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
+
+
+class Iterate:
+    """One iterate of a solve, in the caller's units; valid until the next one is computed.
+
+    Attributes
+    ----------
+    x, y, z, s : arrays
+        The point, divided by tau.
+    record : numpy.void
+        The trace's record of this iterate (see `socp.solution.TRACE`); its fields are also attributes.
+    point, newton, form : Point, Newton, StandardForm
+        The engine's own state, in equilibrated units, open to a student: residuals, scaling point,
+        directions, the KKT matrix.
+    """
+
+    def __init__(self, run: Run, record: tuple[Any, ...]) -> None:
+        self._run, self._record = run, record
+        self.point, self.newton, self.form = run.point, run.newton, run.form
+
+    @property
+    def record(self) -> np.void:
+        return structured([self._record])[0]
+
+    def __getattr__(self, name: str) -> Any:
+        names = TRACE.names or ()
+        if name in names:
+            return self._record[names.index(name)]
+        raise AttributeError(f"an iterate has no {name!r}")
+
+    @property
+    def x(self) -> np.ndarray:
+        return self._run.unscale(self.point)[0]
+
+    @property
+    def y(self) -> np.ndarray:
+        return self._run.unscale(self.point)[1]
+
+    @property
+    def z(self) -> np.ndarray:
+        return self._run.unscale(self.point)[2]
+
+    @property
+    def s(self) -> np.ndarray:
+        return self._run.unscale(self.point)[3]
+
+
+class Run:
+    """One solve: the loop, the best iterate so far, the trace, and why it ended."""
+
+    def __init__(self, program: ConeProgram, newton: Newton, settings: Settings, last: Point | None) -> None:
+        self.program, self.newton, self.settings, self.last = program, newton, settings, last
+        self.form, self.kkt = newton.form, newton.kkt
+        self.warm = False
+        self.point, self.best = Point(self.form), Point(self.form)
+        self.best_worst, self.best_ray, self.last_progress = np.inf, np.inf, 0
+        self.records: list[tuple[Any, ...]] = []
+        self.status: Status | None = None
+        self.message = ""
+        self.started = time.perf_counter()
+        self.norm_g = max(stopping.norm(program.b), stopping.norm(program.h[self.form.rows]))
+        self.norm_c = stopping.norm(program.c)
+
+    def iterates(self) -> Iterator[Iterate]:
+        """The interior-point method, one iterate at a time."""
+        newton, point, settings = self.newton, self.point, self.settings
+        if settings.verbose:
+            printing.header(self.form, self.kkt.description, settings.tol)
+        if not self._start():
+            self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
+            return
+        step = (np.nan, np.nan, np.nan)
+        while True:
+            newton.residuals(point)
+            iterate = self._record(step)
+            if self._decide():
+                return
+            yield iterate
+
+            if not newton.linearize(point):
+                self._give_up("the Newton system can no longer be factored")
+                return
+            alpha_affine = min(1.0, newton.predictor(point))
+            sigma = (1.0 - alpha_affine) ** 3
+            alpha = min(1.0, settings.step_fraction * newton.corrector(point, sigma))
+            if self.warm and alpha < SHORT_WARM_STEP:
+                self.warm = False
+                start.cold(self.form, self.kkt, point)
+                continue
+            if not alpha > SMALL_STEP:
+                self._give_up("steps became too short")
+                return
+            newton.step(point, alpha)
+            step = (sigma, alpha_affine, alpha)
+
+    def _start(self) -> bool:
+        self.warm = self.last is not None and start.warm(self.newton, self.point, self.last)
+        return self.warm or start.cold(self.form, self.kkt, self.point)
+
+    def _record(self, step: tuple[float, float, float]) -> Iterate:
+        """Append this iterate's record to the trace and keep the iterate when it is the best so far."""
+        point, q, f = self.point, self.newton.scalars, self.form.factor
+        tau = point.tau
+        xPx, cx, gv = q[XPX] / tau**2 / f, q[CX] / tau / f, q[GV] / tau / f
+        primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
+        self.absolute = (q[PRIMAL] / tau, q[DUAL] / tau, abs(primal_objective - dual_objective))
+        primal = self.absolute[0] / (1.0 + max(self.norm_g, q[NORM_MX] / tau))
+        dual = self.absolute[1] / (1.0 + max(self.norm_c, q[NORM_PX] / tau))
+        gap = self.absolute[2] / (1.0 + max(abs(primal_objective), abs(dual_objective)))
+        self.worst = max(primal, dual, gap) if primal == primal and dual == dual and gap == gap else np.inf
+        # slopes of the two rays, as in `stopping`
+        self.primal_ray = q[NORM_MTV] / (-q[GV] / f) if q[GV] < 0.0 else np.inf
+        self.dual_ray = max(q[NORM_PX], q[NORM_MXS]) / (-q[CX] / f) if q[CX] < 0.0 else np.inf
+        if self.worst < self.best_worst:
+            self.best_worst, self.last_progress = self.worst, len(self.records)
+            self.best.copy_from(point)
+        ray = min(self.primal_ray, self.dual_ray)
+        if ray < self.best_ray:  # progress, but towards a certificate: no better solution
+            self.best_ray, self.last_progress = ray, len(self.records)
+
+        kkt, offset = self.kkt, self.program.offset
+        sigma, alpha_affine, alpha = step
+        self.records.append(
+            (
+                len(self.records), primal_objective + offset, dual_objective + offset, primal, dual, gap,
+                self.newton.mu, sigma, alpha_affine, alpha, tau, point.kappa, kkt.take_refinements(),
+                self.newton.replaced_pivots, kkt.static, time.perf_counter() - self.started,
+            )
+        )  # fmt: skip
+        iterate = Iterate(self, self.records[-1])
+        if self.settings.verbose:
+            printing.line(iterate.record)
+        return iterate
+
+    def _decide(self) -> bool:
+        """Whether to stop here: solved, certified, or at a limit.  Claims are tested on the caller's own data."""
+        settings = self.settings
+        tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+        if self.worst <= settings.tol and max(self.absolute) <= tol_abs:
+            x, y, z, s = self.unscale(self.point)
+            if stopping.residuals(self.program, x, y, z, s).meets(settings.tol, settings.tol_abs):
+                return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
+        tol = settings.tol_infeasible or settings.tol
+        if self.primal_ray <= tol:
+            _, y, z, _ = self.unscale(self.point)
+            if stopping.primal_infeasibility(self.program, y, z) <= tol:
+                return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
+        if self.dual_ray <= tol:
+            x = self.unscale(self.point)[0]
+            if stopping.dual_infeasibility(self.program, x) <= tol:
+                return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
+        iteration = len(self.records) - 1
+        if iteration >= settings.max_iter:
+            return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
+        if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
+            return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
+        if not np.isfinite(self.newton.mu) or iteration - self.last_progress > PATIENCE:
+            return self._give_up("no further progress")
+        return False
+
+    def _give_up(self, reason: str) -> bool:
+        """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
+        tol = max(self.settings.tol, stopping.INACCURATE_TOL)
+        found = stopping.residuals(self.program, *self.unscale(self.best))
+        if found.meets(tol):
+            return self.finish(Status.INACCURATE, f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}")
+        return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}")
+
+    def finish(self, status: Status, message: str) -> bool:
+        """Note how the run ends (the first reason counts)."""
+        if self.status is None:
+            self.status, self.message = status, message
+        return True
+
+    def solution(self) -> Solution:
+        """The answer, from the last iterate when a claim was tested on it, else from the best one."""
+        program = self.program
+        status = self.status if self.status is not None else Status.NUMERICAL_ERROR
+        claimed = status is Status.OPTIMAL or status.is_infeasible
+        point = self.point if claimed else self.best
+        x, y, z, s = self.unscale(point)
+        objective = dual_objective = np.nan
+        primal = dual = gap = np.nan
+        if status is Status.PRIMAL_INFEASIBLE:
+            finite = np.isfinite(program.h)
+            slope = -(program.b @ y + program.h[finite] @ z[finite])
+            x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
+            primal = stopping.primal_infeasibility(program, y, z)
+        elif status is Status.DUAL_INFEASIBLE:
+            x = x / -(program.c @ x)
+            y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
+            dual = stopping.dual_infeasibility(program, x)
+        else:
+            found = stopping.residuals(program, x, y, z, s)
+            primal, dual = found.primal / found.primal_scale, found.dual / found.dual_scale
+            gap = found.gap / found.gap_scale
+            half = 0.5 * float(x @ stopping.hessian_product(program, x))
+            finite = np.isfinite(program.h)
+            objective = half + float(program.c @ x) + program.offset
+            dual_objective = -half - float(program.b @ y + program.h[finite] @ z[finite]) + program.offset
+        return Solution(
+            status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
+            primal_residual=primal, dual_residual=dual, gap=gap, iterations=max(len(self.records) - 1, 0),
+            setup_time=0.0, solve_time=time.perf_counter() - self.started, message=self.message,
+            trace=structured(self.records), timings={},
+        )  # fmt: skip
+
+    def unscale(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(x, y, z, s) of a point in the caller's units and row order, divided by tau."""
+        form, program = self.form, self.program
+        x = form.D * point.u[: form.n] / point.tau
+        v = form.E * point.u[form.n :] / (form.factor * point.tau)
+        z, s = np.zeros(program.m), np.full(program.m, np.inf)
+        z[form.rows] = v[form.p :]
+        s[form.rows] = point.s / (form.E[form.p :] * point.tau)
+        return x, v[: form.p], z, s
+
+
+def structured(records: list[tuple[Any, ...]]) -> np.ndarray:
+    """Records as the structured array `TRACE`."""
+    return np.array(records, dtype=TRACE)

@@ -1,0 +1,143 @@
+"""The assembled matrix: eliminating what was expanded, rotated and merged gives back the KKT system."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from test_cones import inside
+from test_form import dense_M, operator_matrix
+from test_scaling import matrices, scaled
+
+from socp import ConeProgram, NonNeg, SecondOrder
+from socp.assembly import SMALL_CONE, KKTMatrix, reflect, rotate, rotate_back
+from socp.cones import norm_tail
+from socp.form import StandardForm
+
+
+def mixture(seed, dims, equilibrate=True, p=2, n=6):
+    """A program of bounds, parallel rows, copies, a zero row and cones of the given dimensions; P sparse."""
+    rng = np.random.default_rng(seed)
+    row, other = rng.normal(size=(2, n))
+    bounds = np.zeros((3, n))
+    bounds[[0, 1, 2], [0, 0, n - 1]] = [2.0, -1.0, -5.0]
+    orthant = np.vstack([row, bounds[0], -row, other, bounds[1], row, bounds[2], np.zeros(n), -other])
+    G = np.vstack([orthant[:5], *(sparse_rows(rng, d, n) for d in dims), orthant[5:]])
+    F = sparse_rows(rng, n, n)
+    A = sparse_rows(rng, p, n)
+    cones = [NonNeg(5), *(SecondOrder(d) for d in dims), NonNeg(4)]
+    P = sp.csc_array(F @ F.T) if seed % 2 else None
+    m = G.shape[0]
+    return StandardForm(ConeProgram(rng.normal(size=n), G, rng.normal(size=m), cones, A, rng.normal(size=p), P),
+                        equilibrate)  # fmt: skip
+
+
+def sparse_rows(rng, rows, columns):
+    return rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.6)
+
+
+def scaling_point(form, seed=0, distance=None):
+    rng = np.random.default_rng(seed)
+    s, z = inside(form.l, form.ptr, rng, distance), inside(form.l, form.ptr, rng)
+    w, eta, _ = scaled(form.l, form.ptr, s, z)
+    return w, eta
+
+
+def dense_kkt(form, w, eta):
+    """[P A' G'W^-1; A 0 0; W^-1 G 0 -I], written out."""
+    n, p, m = form.n, form.p, form.m
+    M, W_inverse = dense_M(form), matrices(form.l, form.ptr, w, eta)[1]
+    K = np.zeros((n + p + m, n + p + m))
+    K[:n, :n] = operator_matrix(form.P, n)
+    K[n : n + p, :n], K[n + p :, :n] = M[:p], W_inverse @ M[p:]
+    K[:n, n:] = K[n:, :n].T
+    K[n + p :, n + p :] = -np.eye(m)
+    return K
+
+
+def assembled(form, w, eta, static=0.0):
+    matrix = KKTMatrix(form)
+    matrix.fill(w, eta, static)
+    upper = sp.csc_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.size, matrix.size))
+    assert upper.has_sorted_indices and (sp.tril(upper, -1).nnz == 0)
+    np.testing.assert_array_equal(upper.indices[upper.indptr[1:] - 1], np.arange(matrix.size))
+    upper = upper.toarray()
+    return matrix, upper + np.triu(upper, 1).T
+
+
+DIMENSIONS = [[], [2], [3, 4], [5, 6], [7], [2, 7, 3, 30, 6]]
+
+
+@pytest.mark.parametrize("equilibrate", [True, False])
+@pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_schur_complement_onto_the_variables_and_equalities(seed, dims, equilibrate):
+    form = mixture(seed, dims, equilibrate)
+    w, eta = scaling_point(form, seed)
+    K, (matrix, assembled_K) = dense_kkt(form, w, eta), assembled(form, w, eta)
+    kept = form.n + form.p
+    schur = [S[:kept, :kept] - S[:kept, kept:] @ np.linalg.solve(S[kept:, kept:], S[kept:, :kept])
+             for S in (K, assembled_K)]  # fmt: skip
+    np.testing.assert_allclose(schur[1], schur[0], rtol=1e-9, atol=1e-11 * np.abs(schur[0]).max())
+    # bounds have no row, parallel rows one
+    large = sum(d > SMALL_CONE for d in dims)
+    assert matrix.size == kept + 3 + sum(dims) + 2 * large
+    assert matrix.groups.count == 3
+
+
+@pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
+def test_static_regularization_follows_the_signs(dims):
+    form = mixture(1, dims)
+    w, eta = scaling_point(form)
+    (matrix, K), (_, regularized) = assembled(form, w, eta), assembled(form, w, eta, static=1e-3)
+    np.testing.assert_allclose(regularized - K, 1e-3 * np.diag(matrix.signs), atol=1e-12)
+
+
+@pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
+def test_quasi_definite_with_the_stated_signs(dims):
+    form = mixture(1, dims)
+    w, eta = scaling_point(form)
+    matrix, K = assembled(form, w, eta, static=1e-6)
+    positive = matrix.signs > 0
+    assert np.linalg.eigvalsh(K[np.ix_(positive, positive)]).min() > 0
+    assert np.linalg.eigvalsh(K[np.ix_(~positive, ~positive)]).max() < 0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_filled_again_is_filled_anew(seed):
+    form = mixture(seed, [3, 7])
+    matrix, _ = assembled(form, *scaling_point(form, 5, 1e-6), static=1e-4)
+    w, eta = scaling_point(form, 6)
+    matrix.fill(w, eta, 0.0)
+    _, expected = assembled(form, w, eta)
+    upper = sp.csc_array((matrix.data, matrix.indices, matrix.indptr)).toarray()
+    np.testing.assert_array_equal(upper, np.triu(expected))
+
+
+@pytest.mark.parametrize("dim", [2, 3, 6])
+@pytest.mark.parametrize("first", [1.0, -1.0, 0.0])
+def test_rotation_is_orthogonal_and_diagonalizes(dim, first):
+    rng = np.random.default_rng(dim)
+    w = rng.normal(size=dim)
+    w[1] = first * abs(w[1]) if dim > 2 or first else 0.5
+    w[0] = np.sqrt(1.0 + w[1:] @ w[1:])
+    tail = norm_tail(w, 0, dim)
+    Qt, back = np.eye(dim), np.eye(dim)
+    for j in range(dim):
+        rotate(w, 0, dim, tail, Qt.reshape(-1), j, dim)
+        rotate_back(w, 0, dim, tail, back.reshape(-1), j, dim)
+    np.testing.assert_allclose(Qt @ back, np.eye(dim), atol=1e-14)
+    np.testing.assert_allclose(Qt.T, back, atol=1e-14)
+    W_square = 2 * np.outer(w, w) - np.diag(np.r_[1.0, -np.ones(dim - 1)])
+    rho = w[0] + tail
+    np.testing.assert_allclose(Qt @ W_square @ Qt.T, np.diag(np.r_[rho**2, rho**-2, np.ones(dim - 2)]), atol=1e-12)
+
+
+def test_reflection_of_the_identity_scaling():
+    v = np.arange(4.0)
+    reflect(np.array([1.0, 0.0, 0.0, 0.0]), 0, 4, 0.0, v, 0, 1)
+    np.testing.assert_array_equal(v, np.arange(4.0))
+    # w_1 along and against its first axis
+    for sign in (1.0, -1.0):
+        v = np.array([9.0, 1.0, 2.0, 3.0])
+        reflect(np.array([2.0, sign * np.sqrt(3.0), 0.0, 0.0]), 0, 4, np.sqrt(3.0), v, 0, 1)
+        assert np.linalg.norm(v[1:]) == pytest.approx(np.sqrt(14.0))
+        assert v[1] == pytest.approx(sign * 1.0)

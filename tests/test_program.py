@@ -1,0 +1,199 @@
+"""Cone programs: what is taken, what is kept, and every wrong argument refused by name."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import socp
+from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder
+
+GOOD = {
+    "c": [1.0, 2.0, 3.0],
+    "G": np.arange(12.0).reshape(4, 3),
+    "h": [1.0, 2.0, 3.0, 4.0],
+    "cones": [NonNeg(1), SecondOrder(3)],
+    "A": [[1.0, 0.0, 1.0]],
+    "b": [2.0],
+    "P": np.diag([1.0, 0.0, 2.0]),
+    "offset": 5.0,
+}
+
+
+def test_good():
+    program = ConeProgram(**GOOD)
+    assert (program.n, program.p, program.m, program.offset) == (3, 1, 4, 5.0)
+    assert program.cones == (NonNeg(1), SecondOrder(3))
+    np.testing.assert_array_equal(program.G.toarray(), GOOD["G"])
+    np.testing.assert_array_equal(program.P.toarray(), GOOD["P"])
+    assert repr(program) == "ConeProgram(n=3, p=1, m=4, cones: 1 NonNeg, 1 SecondOrder)"
+    assert repr(ConeProgram([1.0])) == "ConeProgram(n=1, p=0, m=0, cones: none)"
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"c": [[1, 2], [3, 4]]}, "c must be a vector, but an array of shape (2, 2) came"),
+    ({"c": [1, np.nan, 3]}, "c must be finite, but c[1] is nan"),
+    ({"c": [1, 2, -np.inf]}, "c must be finite, but c[2] is -inf"),
+    ({"c": None}, "c must be"),
+    ({"c": "abc"}, "c must be an array of numbers, but 'abc' came"),
+    ({"G": np.ones((4, 2))}, "G must have shape (any, 3) (3 variables in c), but (4, 2) came"),
+    ({"G": np.full((4, 3), np.nan)}, "G must be finite, but G[0, 0] is nan"),
+    ({"G": None}, "G and h go together, but only h came: G is missing"),
+    ({"h": None}, "G and h go together, but only G came: h is missing"),
+    ({"h": [1, 2, 3]}, "h must have 4 entries (the rows of G), but 3 came"),
+    ({"h": [1, 2, np.nan, 4]}, "h must not be NaN, but h[2] is"),
+    ({"h": [-np.inf, 2, 3, 4]}, "h[0] is -inf: that row of the nonnegative orthant can never hold"),
+    ({"h": [1, 2, np.inf, 4]}, "h must be finite in a second-order cone, but h[2] (cones[1]) is inf"),
+    ({"cones": None}, "cones must add up to the 4 rows of G, but their dimensions sum to 0"),
+    ({"cones": [NonNeg(5)]}, "cones must add up to the 4 rows of G, but their dimensions sum to 5"),
+    ({"cones": 4}, "cones must be a sequence of NonNeg and SecondOrder, but 4 came"),
+    ({"cones": {"l": 4}}, "cones[0] must be NonNeg or SecondOrder, but 'l' came"),
+    ({"cones": [NonNeg(1), ("q", 3)]}, "cones[1] must be NonNeg or SecondOrder, but ('q', 3) came"),
+    ({"cones": [NonNeg]}, "cones[0] must be NonNeg or SecondOrder, but "),
+    ({"A": [[1, 2]]}, "A must have shape (any, 3) (3 variables in c), but (1, 2) came"),
+    ({"A": None}, "A and b go together, but only b came: A is missing"),
+    ({"b": None}, "A and b go together, but only A came: b is missing"),
+    ({"b": [1, 2]}, "b must have 1 entries (the rows of A), but 2 came"),
+    ({"b": [np.inf]}, "b must be finite, but b[0] is inf"),
+    ({"P": np.eye(2)}, "P must have shape (3, 3) (3 variables in c), but (2, 2) came"),
+    ({"P": sp.eye_array(4)}, "P must have shape (3, 3) (3 variables in c), but (4, 4) came"),
+    ({"P": LowRank(np.ones((4, 1)))}, "P must have shape (3, 3) (3 variables in c), but (4, 4) came"),
+    ({"P": np.ones(3)}, "P must be a matrix, but an array of shape (3,) came"),
+    ({"P": [[1, 2, 0], [1, 1, 0], [0, 0, 1]]}, "P must be symmetric, but P[0, 1] and P[1, 0] differ by 1 (largest"),
+    ({"P": np.arange(9.0).reshape(3, 3)}, "P must be symmetric, but P[0, 2] and P[2, 0] differ by 4 (largest entry 8)"),
+    ({"P": np.diag([1, np.inf, 1])}, "P must be finite, but P[1, 1] is inf"),
+    ({"offset": np.nan}, "offset must be a finite number, but nan came"),
+    ({"offset": None}, "offset must be a finite number, but None came"),
+    ({"offset": "5"}, "offset must be an array of numbers, but '5' came"),
+])  # fmt: skip
+def test_one_wrong_argument(change, message):
+    with pytest.raises(ProgramError, match="^" + re.escape(message)):
+        ConeProgram(**(GOOD | change))
+    # and the same through solve, before any work
+    with pytest.raises(ProgramError, match="^" + re.escape(message)):
+        socp.solve(**(GOOD | change))
+
+
+@pytest.mark.parametrize("kind", [NonNeg, SecondOrder])
+@pytest.mark.parametrize("dim", [-1, 1.0, "3", None, True])
+def test_wrong_dimensions(kind, dim):
+    message = f"the dimension of {kind.__name__} must be a nonnegative integer, but {dim!r} came"
+    with pytest.raises(ProgramError, match="^" + re.escape(message)):
+        kind(dim)
+
+
+def test_cones_are_values():
+    assert NonNeg(np.int32(3)) == NonNeg(3) != SecondOrder(3)
+    assert len({NonNeg(3), NonNeg(np.int64(3)), SecondOrder(3)}) == 2
+    assert ConeProgram([1.0], [[1.0]], [1.0], NonNeg(1)).cones == (NonNeg(1),)
+    assert ConeProgram([1.0], [[1.0]], [1.0], iter([NonNeg(1)])).cones == (NonNeg(1),)
+
+
+def test_what_the_caller_does_later_does_not_matter():
+    data = {name: np.array(value, dtype=float) for name, value in GOOD.items() if name not in ("cones", "offset")}
+    program = ConeProgram(**data, cones=GOOD["cones"])
+    for array in data.values():
+        array[:] = np.nan
+    for name in ("c", "h", "b"):
+        np.testing.assert_array_equal(getattr(program, name), GOOD[name])
+    for name in ("G", "A", "P"):
+        np.testing.assert_array_equal(getattr(program, name).toarray(), GOOD[name])
+
+
+def test_read_only_arrays_are_taken():
+    data = {name: np.array(value, dtype=float) for name, value in GOOD.items() if name not in ("cones", "offset")}
+    for array in data.values():
+        array.flags.writeable = False
+    assert ConeProgram(**data, cones=GOOD["cones"]).m == 4
+
+
+def test_the_form_of_the_hessian():
+    full, dense = np.diag(np.ones(4)), np.ones((4, 4))
+    assert ConeProgram(np.ones(4)).P is None
+    assert isinstance(ConeProgram(np.ones(4), P=full).P, sp.csc_array)
+    assert isinstance(ConeProgram(np.ones(4), P=dense).P, np.ndarray)
+    assert isinstance(ConeProgram(np.ones(4), P=sp.csr_array(dense)).P, sp.csc_array)
+    low_rank = LowRank(np.ones((4, 1)))
+    assert ConeProgram(np.ones(4), P=low_rank).P is low_rank
+
+
+def test_nearly_symmetric_is_made_symmetric():
+    # 50 is below the tolerance beside 1e12: x'Px is the same with the symmetric part
+    for P in ([[1e12, 50.0], [0.0, 1.0]], sp.csc_array([[1e12, 50.0], [0.0, 1.0]])):
+        program = ConeProgram([1.0, 1.0], P=P)
+        kept = program.P if isinstance(program.P, np.ndarray) else program.P.toarray()
+        np.testing.assert_array_equal(kept, [[1e12, 25.0], [25.0, 1.0]])
+
+
+def test_pickling():
+    for P in (None, np.ones((3, 3)), np.eye(3), LowRank(np.ones((3, 1)), 1.0)):
+        program = ConeProgram(**(GOOD | {"P": P}))
+        copy = pickle.loads(pickle.dumps(program))
+        assert copy.cones == program.cones and copy.offset == program.offset
+        np.testing.assert_array_equal(copy.G.toarray(), program.G.toarray())
+        assert type(copy.P) is type(program.P)
+
+
+def test_low_rank():
+    rng = np.random.default_rng(0)
+    F, d, x, X = rng.normal(size=(5, 2)), rng.uniform(size=5), rng.normal(size=5), rng.normal(size=(5, 3))
+    P = LowRank(F, d)
+    full = F @ F.T + np.diag(d)
+    assert P.shape == (5, 5) and repr(P) == "LowRank(n=5, rank=2)"
+    np.testing.assert_allclose(P.toarray(), full)
+    np.testing.assert_allclose(P.diagonal(), full.diagonal())
+    np.testing.assert_allclose(P @ x, full @ x)
+    np.testing.assert_allclose(P @ X, full @ X)
+    np.testing.assert_array_equal(LowRank(F).d, np.zeros(5))
+
+
+def test_solve_takes_a_program_or_its_data_and_not_both():
+    program = ConeProgram(**GOOD)
+    with pytest.raises(ProgramError, match="a program came, and c, P beside it: give one or the other"):
+        socp.solve(program, c=[1], P=None)
+    with pytest.raises(ProgramError, match="program must be a ConeProgram, but list came"):
+        socp.solve([1.0, 2.0])
+    with pytest.raises(ProgramError, match="c, the linear objective, is missing"):
+        socp.solve(G=[[1.0]], h=[1.0])
+    with pytest.raises(ProgramError, match="unknown setting 'q'"):
+        socp.solve(c=[1.0], q=[1.0])
+    with pytest.raises(ProgramError, match="unknown setting 'tolerance'"):
+        socp.iterates(program, tolerance=1.0)
+    with pytest.raises(ProgramError, match="tol must be a positive number, but -1 came"):
+        socp.Solver(program, tol=-1)
+
+
+@pytest.mark.parametrize("equilibrate", [True, False])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("P", [
+    np.diag([1.0, -1.0]), [[0.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [2.0, 1.0]], sp.csc_array([[1.0, 2.0], [2.0, 1.0]]),
+    sp.csc_array([[0.0, 1.0], [1.0, 0.0]]), [[0.0, 1.0], [1.0, 5.0]], [[-1.0]], sp.csc_array([[5.0, 1.0], [1.0, 0.0]]),
+    [[1.0, 1.0 + 1e-5], [1.0 + 1e-5, 1.0]], np.diag([1.0] * 9 + [-1e-3]),
+], ids=str)  # fmt: skip
+def test_not_semidefinite(P, scale, equilibrate):
+    P = scale * np.asarray(P) if not sp.issparse(P) else scale * P
+    for size in (1.0, 1e6):  # of c, on which the scaling of P depends
+        with pytest.raises(ProgramError, match=r"P must be positive semidefinite, but .* variable \d+ "):
+            socp.Solver(ConeProgram(np.full(P.shape[0], size), P=P), equilibrate=equilibrate)
+
+
+@pytest.mark.parametrize("equilibrate", [True, False])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e12])
+def test_semidefinite_to_rounding(scale, equilibrate):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(30, 7))
+    F[rng.random(F.shape) < 0.7] = 0.0
+    c = scale * F @ F.T @ np.ones(30)
+    for P in (F @ F.T, sp.csc_array(F @ F.T), F[:, :1] @ F[:, :1].T):
+        socp.Solver(ConeProgram(c, P=scale * P), equilibrate=equilibrate)
+
+
+def test_stored_zeros_are_no_indefinite_matrix():
+    stored = sp.csc_array((np.zeros(2), np.array([1, 0]), np.array([0, 1, 2])), shape=(2, 2))
+    assert socp.solve(c=[0.0, 0.0], P=stored).status == "optimal"
+    mixed = sp.csc_array((np.array([1.0, 0.0, 0.0, 1.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    assert socp.solve(c=[1.0, 1.0], P=mixed).objective == pytest.approx(-1.0)
+    everywhere = sp.csc_array((np.zeros(4), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    assert socp.solve(c=[1.0, 0.0], P=everywhere).status == "dual_infeasible"

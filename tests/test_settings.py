@@ -1,0 +1,75 @@
+"""Settings: defaults, and every wrong one refused by name."""
+
+import dataclasses
+import math
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from socp import ProgramError, Settings
+
+
+def test_defaults_are_what_the_design_says():
+    settings = Settings()
+    assert (settings.tol, settings.tol_abs, settings.max_iter) == (1e-8, None, 200)
+    assert (settings.time_limit, settings.verbose, settings.callback, settings.kkt) == (None, False, None, "auto")
+    assert Settings.checked({}) == settings
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+@pytest.mark.parametrize("name", ["tol", "tol_abs", "tol_infeasible", "regularization"])
+@pytest.mark.parametrize("value", [0, -1e-8, math.nan, math.inf, "1e-8", True, [1e-8], 1j])
+def test_not_a_positive_number(name, value):
+    with pytest.raises(ProgramError, match=f"^{name} must be a positive number, but {re.escape(repr(value))} came"):
+        Settings(**{name: value})
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, "1", None.__class__])
+def test_wrong_time_limits(value):
+    with pytest.raises(ProgramError, match=r"^time_limit must be a positive number, but "):
+        Settings(time_limit=value)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 1, 2.5, math.inf, None, np.float32(1)])
+def test_time_limits(value):
+    assert Settings(time_limit=value).time_limit == value
+
+
+@pytest.mark.parametrize("value", [1.0, 1.5, 0.0, -0.5, None, "most"])
+def test_wrong_step_fractions(value):
+    with pytest.raises(ProgramError, match=r"^step_fraction must be "):
+        Settings(step_fraction=value)
+
+
+@pytest.mark.parametrize("name", ["max_iter", "refinement_steps"])
+@pytest.mark.parametrize("value", [-1, 1.5, 10.0, "10", None, True])
+def test_not_a_count(name, value):
+    with pytest.raises(ProgramError, match=f"^{name} must be a nonnegative integer, but {re.escape(repr(value))} came"):
+        Settings(**{name: value})
+
+
+@pytest.mark.parametrize("value", [0, 7, np.int32(7), np.uint8(7)])
+def test_counts(value):
+    assert Settings(max_iter=value, refinement_steps=value).max_iter == value
+
+
+def test_callback_and_kkt():
+    with pytest.raises(ProgramError, match=r"^callback must be callable, but 3 came"):
+        Settings(callback=3)
+    with pytest.raises(ProgramError, match=r'^kkt must be "auto", .*"ldl".*, but \'qr\' came'):
+        Settings(kkt="qr")
+    assert Settings(kkt="ldl", callback=print).callback is print
+
+
+def test_unknown_settings_are_named_and_the_known_ones_listed():
+    with pytest.raises(ProgramError, match=r"^unknown setting 'tolerance'; the settings are ") as error:
+        Settings.checked({"tol": 1e-6, "tolerance": 1e-6})
+    for field in dataclasses.fields(Settings):
+        assert field.name in str(error.value)
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Settings().tol = 1.0
