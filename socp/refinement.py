@@ -15,6 +15,7 @@ ENOUGH = 1e-13  # relative residual at which refinement ends
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES,
 KRYLOV_BELOW = 0.1  # and below which: K may be singular, and a certificate is M^-1 rhs, not the least residual
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
+USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
 SLOW = 0.5  # a residual that falls by less than this factor has stalled
 
 
@@ -55,7 +56,7 @@ def solve_refined(
         add_solution(residual, out)
         norm = residual_of(out)
         count += 1
-        if norm >= previous:
+        if not norm < USEFUL * previous:
             out[:] = before
             norm = residual_of(out)
         if not norm < SLOW * previous:
