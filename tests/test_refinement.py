@@ -70,9 +70,8 @@ def test_a_step_that_makes_it_worse_is_taken_back():
     out = np.zeros(5)
     norm, count = solve_refined(residual_of(rhs), residual, add_solution, multiply, rhs, out, 0)
     assert (norm, count) == (pytest.approx(2.0 * np.abs(rhs).max()), 0)
-    out_again, same, count = solve(K, K / 3.0, rhs)
-    assert same == norm and count == 1
-    np.testing.assert_array_equal(out_again, out)
+    _, better, _ = solve(K, K / 3.0, rhs)
+    assert better <= 1e-12  # GMRES does not mind the scale
 
 
 def test_what_a_singular_matrix_does_not_see_is_not_added_twice():
