@@ -155,6 +155,18 @@ class Point:
         self.s[:] = other.s
         self.tau, self.kappa = other.tau, other.kappa
 
+    def without_small_entries(self, form: StandardForm, share: float) -> Point:
+        """A copy with zeros in place of all that is below a share of the largest entry of x, or of (y, z)."""
+        other = Point(form)
+        other.copy_from(self)
+        x, v = other.u[: form.n], other.u[form.n :]
+        x[np.abs(x) <= share * np.abs(x).max(initial=0.0)] = 0.0
+        size = np.abs(v)
+        # a second-order cone, of which t is the largest entry, as a whole
+        size[form.p + form.l :] = np.repeat(size[form.p + form.ptr[:-1]], np.diff(form.ptr))
+        v[size <= share * size.max(initial=0.0)] = 0.0
+        return other
+
 
 class Newton:
     """The linearized embedding at a point: residuals, scaling, KKT factors and directions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -65,17 +65,27 @@ class Iterate:
         return self._run.unscale(self.point)[3]
 
 
+Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], stopping.Residuals]
+
+
 class Run:
     """One solve: the loop, the best iterate so far, the trace, and why it ended."""
 
-    def __init__(self, program: ConeProgram, newton: Newton, settings: Settings, last: Point | None) -> None:
-        self.program, self.newton, self.settings, self.last = program, newton, settings, last
+    def __init__(
+        self,
+        program: ConeProgram,
+        newton: Newton,
+        settings: Settings,
+        last: Point | None,
+        accepts: Callable[..., bool] | None,
+    ) -> None:
+        self.program, self.newton, self.settings, self.last, self.accepts = program, newton, settings, last, accepts
         self.form, self.kkt = newton.form, newton.kkt
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
         self.best_worst, self.best_ray, self.last_progress = np.inf, np.inf, 0
         self.records: list[tuple[Any, ...]] = []
-        self._verified: tuple[Point, int, tuple[np.ndarray, ...], stopping.Residuals] | None = None
+        self._verified: tuple[Point, int, Verified] | None = None  # with the number of records it was found at
         self.status: Status | None = None
         self.message = ""
         self.started = time.perf_counter()
@@ -115,6 +125,7 @@ class Run:
             step = (sigma, alpha_affine, alpha)
 
     def _start(self) -> bool:
+        self.kkt.restart()
         self.warm = self.last is not None and start.warm(self.newton, self.point, self.last)
         return self.warm or start.cold(self.form, self.kkt, self.point)
 
@@ -158,17 +169,14 @@ class Run:
         settings = self.settings
         tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         if self.worst <= settings.tol and max(self.absolute) <= tol_abs:
-            if self._verify(self.point).meets(settings.tol, settings.tol_abs):
+            (x, y, z, _), found = self._verify(self.point)
+            if found.meets(settings.tol, settings.tol_abs) and (self.accepts is None or self.accepts(x, y, z)):
                 return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
         tol = settings.tol_infeasible or settings.tol
-        if self.primal_ray <= tol:
-            _, y, z, _ = self.unscale(self.point)
-            if stopping.primal_infeasibility(self.program, y, z) <= tol:
-                return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
-        if self.dual_ray <= tol:
-            x = self.unscale(self.point)[0]
-            if stopping.dual_infeasibility(self.program, x) <= tol:
-                return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
+        if self.primal_ray <= tol and self._certified(tol, self._primal_infeasibility):
+            return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
+        if self.dual_ray <= tol and self._certified(tol, self._dual_infeasibility):
+            return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
         iteration = len(self.records) - 1
         if iteration >= settings.max_iter:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
@@ -178,17 +186,37 @@ class Run:
             return self._give_up("no further progress")
         return False
 
-    def _verify(self, point: Point) -> stopping.Residuals:
-        """The residuals of a point on the caller's own data; what was found last is kept for `solution`."""
-        if self._verified is None or self._verified[0] is not point or self._verified[1] != len(self.records):
+    def _verify(self, point: Point) -> Verified:
+        """The point in the caller's units and its residuals on the caller's own data, computed once an iteration."""
+        if self._verified is None or self._verified[:2] != (point, len(self.records)):
             answer = self.unscale(point)
-            self._verified = (point, len(self.records), answer, stopping.residuals(self.program, *answer))
-        return self._verified[3]
+            self._verified = (point, len(self.records), (answer, stopping.residuals(self.program, *answer)))
+        return self._verified[2]
+
+    def _certified(self, tol: float, test: Callable[[Point], float]) -> bool:
+        """Whether the point, as it is or without its small entries, is a certificate; the better one is kept.
+
+        A multiplier that tends to zero never vanishes beside terms that are none: x >= 0 and 0 x <= -1 have the
+        multipliers (tau, 1).
+        """
+        rays = [self.point, self.point.without_small_entries(self.form, tol)]
+        errors = [test(ray) for ray in rays]
+        if min(errors) > tol:
+            return False
+        self.point.copy_from(rays[errors.index(min(errors))])
+        return True
+
+    def _primal_infeasibility(self, ray: Point) -> float:
+        _, y, z, _ = self.unscale(ray)
+        return stopping.primal_infeasibility(self.program, y, z)
+
+    def _dual_infeasibility(self, ray: Point) -> float:
+        return stopping.dual_infeasibility(self.program, self.unscale(ray)[0])
 
     def _give_up(self, reason: str) -> bool:
         """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
         tol = max(self.settings.tol, stopping.INACCURATE_TOL)
-        found = self._verify(self.best)
+        _, found = self._verify(self.best)
         if found.meets(tol):
             return self.finish(Status.INACCURATE, f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}")
         return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}")
@@ -219,8 +247,7 @@ class Run:
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
             dual = stopping.dual_infeasibility(program, x)
         else:
-            found = self._verify(point)
-            x, y, z, s = self._verified[2]
+            (x, y, z, s), found = self._verify(point)
             primal, dual, gap = found.relative
             objective = found.primal_objective + program.offset
             dual_objective = found.dual_objective + program.offset

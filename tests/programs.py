@@ -65,7 +65,7 @@ PRIMAL_INFEASIBLE = {
     "no variables": ConeProgram([], np.zeros((1, 0)), [-1.0], [NonNeg(1)]),
     "no variables, an equality": ConeProgram([], A=np.zeros((1, 0)), b=[1.0]),
     "interval": ConeProgram([0.0], [[1], [-1]], [-1, -1], [NonNeg(2)]),
-    "contradictory equalities": ConeProgram([1.0, 0.0], A=[[1, 1], [1, 1]], b=[1, 2]),
+    "contradictory equalities": ConeProgram([1.0, 1.0], A=[[1, 1], [1, 1]], b=[1, 2]),
     "a zero equality": ConeProgram([1.0], A=[[0.0]], b=[1.0]),
     "a zero row": ConeProgram([1.0], [[-1], [0]], [0, -1], [NonNeg(2)]),
     "two disks": ConeProgram([0.0, 0.0], np.vstack([DISK["G"]] * 2), [1, 0, 0, 1, 3, 0], [SecondOrder(3)] * 2),

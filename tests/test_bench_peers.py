@@ -12,7 +12,7 @@ from bench.peers.settings import peer_settings
 from bench.verify import verify
 
 CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco")
-QUADRATIC_PEERS = ("clarabel", "piqp", "qtqp", "osqp", "highspy", "proxsuite", "cvxopt", "qoco")
+QUADRATIC_PEERS = ("clarabel", "piqp", "qtqp", "osqp", "highspy", "proxsuite", "cvxopt", "qoco", "ecos", "scs")
 CERTIFYING_CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs")
 CERTIFYING_LINEAR_PEERS = ("clarabel", "qtqp", "osqp", "highspy", "cvxopt")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from socp.refinement import gmres, solve_refined
+from socp.refinement import ENOUGH, KRYLOV_TOL, gmres, solve_refined
 
 
 def system(K, M):
@@ -46,7 +46,7 @@ def test_refinement_removes_a_small_perturbation():
     rng = np.random.default_rng(1)
     K, rhs = rng.normal(size=(8, 8)) + 8 * np.eye(8), rng.normal(size=8)
     _, norm, count = solve(K, K + 1e-3 * np.eye(8), rhs)
-    assert norm <= 1e-13 * np.abs(rhs).max() and 1 <= count <= 5
+    assert norm <= ENOUGH * np.abs(rhs).max() and 1 <= count <= 5
 
 
 @pytest.mark.parametrize("large", [1e3, 1e6])
@@ -57,7 +57,7 @@ def test_gmres_takes_out_a_few_replaced_pivots(large):
     M = K.copy()
     M[[3, 9, 20], [3, 9, 20]] += large
     out, norm, count = solve(K, M, rhs)
-    assert norm <= 1e-11 * np.abs(rhs).max()
+    assert norm <= KRYLOV_TOL * np.sqrt(30) * np.abs(rhs).max()  # GMRES measures in the 2-norm
     assert count <= 8
     np.testing.assert_allclose(out, np.linalg.solve(K, rhs), rtol=1e-8)
 
