@@ -1,14 +1,15 @@
-"""`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files."""
+"""`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import socp
 
-from . import answer, sets, suite
+from . import answer, catalogue, compare, measurement, report, sets, suite
 from .compiling import warm_up
 from .tour import tour
 from .verify import verify
@@ -18,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
     options = _parser().parse_args(arguments)
     try:
-        return {"solve": _solve, "suite": _suite, None: _tour}[options.command](options)
+        return {"solve": _solve, "suite": _suite, "compare": _compare, None: _tour}[options.command](options)
     except (sets.DataError, socp.ProgramError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
@@ -65,6 +66,37 @@ def _suite(options: argparse.Namespace) -> int:
     return 1 if any(row.verdict == "WRONG" for row in rows) else 0
 
 
+def _compare(options: argparse.Namespace) -> int:
+    """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
+    cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
+    solvers, missing = compare.choose(options.solvers.split(",") if options.solvers else None)
+    limits = compare.Limits(options.tol, options.limit, options.threads)
+    sizes = options.sizes if options.name in catalogue.SIZES else "all"
+    settings = {"set": options.name, "sizes": sizes, "tol": limits.tol, "limit": limits.seconds}
+    settings |= {"threads": limits.threads}
+    new = measurement.Record(settings, measurement.versions(solvers), measurement.machine(), missing)
+    folder = Path(options.out or f"compare-{options.name}")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "measurements.json"
+    record = measurement.resume(path, new, options.fresh)
+    if missing:
+        print(f"not installed, skipped: {', '.join(missing)}")
+    warm_up()
+    interrupted = False
+    try:
+        with compare.progress(len(compare.tasks(cases, solvers))) as show:
+            compare.run(cases, solvers, limits, record, lambda: record.save(path), show)
+    except KeyboardInterrupt:
+        interrupted = True
+    record.save(path)
+    print(report.terminal(record))
+    print("\nwritten:", *[path, *report.write(record, folder)])
+    if interrupted:
+        print("interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description="With no command: a short tour on generated programs."
@@ -85,6 +117,20 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--limit", type=float, default=60.0, help="seconds a program (default %(default)g)")
     many.add_argument("--json", help="write all measurements to this file")
     many.add_argument("--only", help="a shell pattern of names, or a part of a name")
+
+    every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
+    every.add_argument("name", choices=catalogue.names(), help="the set")
+    every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
+    every.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
+    every.add_argument("--limit", type=float, default=60.0, help="seconds a run (default %(default)g)")
+    every.add_argument("--threads", type=int, default=1, help="threads of every solver (default %(default)d)")
+    every.add_argument("--data", help=f"the folder of the sets of files (default: ${sets.DATA_VARIABLE})")
+    every.add_argument(
+        "--sizes", default="medium", help="small, medium, large or sizes as 10,500 (default %(default)s)"
+    )
+    every.add_argument("--only", help="a shell pattern of names, or a part of a name")
+    every.add_argument("--out", help="the folder of the report (default: compare-SET)")
+    every.add_argument("--fresh", action="store_true", help="do not go on with the measurements that are there")
     return parser
 
 

@@ -62,7 +62,9 @@ def solve(program: Program, **settings: Any) -> Answer:
         Those of `socp.solve`: tol, max_iter, time_limit, verbose, ...
     """
     start = time.perf_counter()
-    solution: Any = socp.solve(program, **settings) if isinstance(program, socp.ConeProgram) else qp.solve(program, **settings)
+    solution: Any = (
+        socp.solve(program, **settings) if isinstance(program, socp.ConeProgram) else qp.solve(program, **settings)
+    )
     return from_solution(solution, time.perf_counter() - start)
 
 

@@ -127,7 +127,9 @@ def cases(
             )
     chosen = [case for case in found if only is None or sets.matches(case.name, only)]
     if not chosen:
-        raise sets.DataError(f"no name of the set {name} matches {only!r}; there are {', '.join(c.name for c in found)}")
+        raise sets.DataError(
+            f"no name of the set {name} matches {only!r}; there are {', '.join(c.name for c in found)}"
+        )
     return chosen
 
 
@@ -161,5 +163,7 @@ def _chosen_sizes(name: str, all_sizes: tuple[int, ...], wanted: str) -> tuple[i
     except ValueError:
         sizes = ()
     if not sizes or sizes[0] < 2:
-        raise sets.DataError(f"--sizes must be small, medium, large or sizes from 2 on as in 10,500, but {wanted!r} came")
+        raise sets.DataError(
+            f"--sizes must be small, medium, large or sizes from 2 on as in 10,500, but {wanted!r} came"
+        )
     return all_sizes if name == "tiny" else sizes

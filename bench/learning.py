@@ -110,7 +110,7 @@ def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 def svm_primal_documents(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """min 1/2 ||w||^2 + C 1'xi with y_i (w'x_i + b) >= 1 - xi_i, xi >= 0 on the documents of `bilevel`: few, and long."""
+    """min 1/2 ||w||^2 + C 1'xi with y_i (w'x_i + b) >= 1 - xi_i, xi >= 0 on the documents of `bilevel`."""
     documents, labels, _ = _documents(np.random.default_rng(seed), size)
     words = documents.shape[1]
     #  x = (w, b, xi)

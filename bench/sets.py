@@ -120,7 +120,7 @@ def stem(path: Path) -> str:
 
 
 def matches(name: str, only: str) -> bool:
-    """Whether a shell pattern fits a name, or a text without its signs is a part of it; upper and lower case are one."""
+    """Whether a shell pattern fits a name, or a text without its signs is a part of it; case does not matter."""
     name, only = name.lower(), only.lower()
     return fnmatchcase(name, only) if any(sign in only for sign in "*?[") else only in name
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from .conic import ConicForm
 from .program import QuadraticProgram
 from .solution import Solution
 
-# when the engine's answer misses the test in the program's own form, it is solved to a share of tol between these
-TIGHTEST, TIGHTER = 1e-4, 0.1
+NOTHING_FOUND = Residuals(*[np.nan] * 8)
+Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Residuals]
 
 
 class Solver:
@@ -54,7 +53,9 @@ class Solver:
 
     def _set_up(self) -> None:
         self.conic = ConicForm(self.program)
+        self._verified: tuple[np.ndarray, Verified] | None = None
         self.cone_solver = ConeSolver(self.conic.program(self.program), **vars(self.settings))
+        self.cone_solver.accepts = self._accepts
 
     def update(
         self,
@@ -94,52 +95,32 @@ class Solver:
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
-        solution = self._lift(self.cone_solver.solve(warm_start))
-        if solution.status is Status.OPTIMAL and not self._meets(solution, self.settings.tol):
-            solution = self._tighter(solution)
+        solution, found = self._lift(self.cone_solver.solve(warm_start))
         tol = max(self.settings.tol, INACCURATE_TOL)
-        if solution.status is Status.INACCURATE and not self._residuals(solution).meets(tol):
+        if solution.status is Status.INACCURATE and not found.meets(tol):
             solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
         return solution
 
-    def _tighter(self, first: Solution) -> Solution:
-        """Solve anew to a smaller tol: a row's two multipliers added, or substituted variables, changed the scales."""
-        settings, found = self.settings, self._residuals(first)
-        shortfall = max(found.worst / settings.tol, 1.0)
-        if settings.tol_abs is not None:
-            shortfall = max(shortfall, max(found.primal, found.dual, found.gap) / settings.tol_abs)
-        limit = settings.time_limit
-        self.cone_solver.settings = replace(
-            settings,
-            tol=settings.tol * min(max(0.5 / shortfall, TIGHTEST), TIGHTER),
-            tol_infeasible=settings.tol_infeasible or settings.tol,
-            time_limit=None if limit is None else max(limit - first.solve_time, 0.0),
-        )
-        try:
-            solution = self._lift(self.cone_solver.solve())
-        finally:
-            self.cone_solver.settings = settings
-        solution.iterations += first.iterations
-        solution.solve_time += first.solve_time
-        if solution.status.is_infeasible:
-            return solution
-        if self._meets(solution, settings.tol):
-            solution.status, solution.message = Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}"
-        elif solution.status is Status.OPTIMAL:
-            solution.status, solution.message = Status.INACCURATE, "the test in the program's own form does not hold"
-        return solution
+    def _accepts(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
+        """Whether a point of the cone program passes the stopping test in this program's own form, which adds a row's
+        two multipliers and knows the substituted variables; until it does, the engine goes on."""
+        return self._verify(x, y, z)[1].meets(self.settings.tol, self.settings.tol_abs)
 
-    def _residuals(self, solution: Solution) -> Residuals:
-        return stopping.residuals(self.program, solution.x, solution.y, solution.z_bounds)
+    def _verify(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Verified:
+        """A point of the cone program in this program's own form, and its residuals there; the last one is kept."""
+        if self._verified is None or self._verified[0] is not x:
+            own_x = self.conic.primal(self.program, x)
+            own_y, own_z = self.conic.dual(self.program, own_x, y, z)
+            found = stopping.residuals(self.program, own_x, own_y, own_z)
+            self._verified = (x, ((own_x, own_y, own_z), found))
+        return self._verified[1]
 
-    def _meets(self, solution: Solution, tol: float) -> bool:
-        return self._residuals(solution).meets(tol, self.settings.tol_abs)
-
-    def _lift(self, cone: ConeSolution) -> Solution:
-        """The answer in the program's own form, with its residuals there."""
+    def _lift(self, cone: ConeSolution) -> tuple[Solution, Residuals]:
+        """The answer in the program's own form, and its residuals there (NaN for a certificate)."""
         program, conic = self.program, self.conic
         x = y = z = None
         primal = dual = gap = objective = dual_objective = np.nan
+        found = NOTHING_FOUND
         if cone.status is Status.PRIMAL_INFEASIBLE:
             y, z = conic.dual(program, None, cone.y, cone.z)
             slope = -(stopping.support(program.l, program.u, y)[0] + stopping.support(program.lb, program.ub, z)[0])
@@ -150,17 +131,12 @@ class Solver:
             x = x / -float(program.q @ x)
             dual = stopping.dual_infeasibility(program, x)
         else:
-            x = conic.primal(program, cone.x)
-            y, z = conic.dual(program, x, cone.y, cone.z)
-            found = stopping.residuals(program, x, y, z)
-            primal, dual = found.primal / found.primal_scale, found.dual / found.dual_scale
-            gap = found.gap / found.gap_scale
-            half = 0.5 * float(x @ stopping.hessian_product(program, x))
-            objective = half + float(program.q @ x) + program.offset
-            row_support, _ = stopping.support(program.l, program.u, y)
-            bound_support, _ = stopping.support(program.lb, program.ub, z)
-            dual_objective = -half - row_support - bound_support + program.offset
-        return Solution(
+            (x, y, z), found = self._verify(cone.x, cone.y, cone.z)
+            self._verified = None
+            primal, dual, gap = found.relative
+            objective = found.primal_objective + program.offset
+            dual_objective = found.dual_objective + program.offset
+        solution = Solution(
             status=cone.status,
             x=np.full(program.n, np.nan) if x is None else x,
             y=np.full(program.m, np.nan) if y is None else y,
@@ -170,6 +146,7 @@ class Solver:
             iterations=cone.iterations, setup_time=self.setup_time, solve_time=cone.solve_time,
             message=cone.message, cone_solution=cone,
         )  # fmt: skip
+        return solution, found
 
 
 def solve(

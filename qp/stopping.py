@@ -9,16 +9,20 @@ with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from socp.stopping import Residuals, largest, norm, relative
+from socp.jit import kernel
+from socp.sparse import multiply_both
+from socp.stopping import Residuals, largest, norm, product, relative
 
 from .program import QuadraticProgram
 
 
 def hessian_product(program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
     """P x, zero when P is absent."""
-    return np.zeros(program.n) if program.P is None else program.P @ x
+    return product(program.P, x)
 
 
 def support(l: np.ndarray, u: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -34,35 +38,58 @@ def violation(l: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
     return float(np.maximum(l - v, v - u).max(initial=0.0))
 
 
-def sided(l: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Which rows or variables have a side."""
-    return np.isfinite(l) | np.isfinite(u)
-
-
-def finite_norm(*sides: np.ndarray) -> float:
-    """The largest finite entry, absolute."""
-    return max(norm(side[np.isfinite(side)]) for side in sides)
-
-
 def residuals(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Residuals:
     """The residuals of (x, y, z_bounds) on the program's own data."""
-    Ax, Px = program.A @ x, hessian_product(program, x)
-    primal = max(violation(program.l, program.u, Ax), violation(program.lb, program.ub, x))
-    row_support, row_stray = support(program.l, program.u, y)
-    bound_support, bound_stray = support(program.lb, program.ub, z)
-    dual = max(norm(Px + program.q + program.A.T @ y + z), row_stray, bound_stray)
-    sides = finite_norm(program.l, program.u, program.lb, program.ub)
-    half = 0.5 * float(x @ Px)
-    p_objective = half + float(program.q @ x)
-    d_objective = -half - row_support - bound_support
-    return Residuals(
-        primal if np.isfinite(x).all() else np.inf,
-        dual,
-        abs(p_objective - d_objective),
-        1.0 + max(norm(Ax[sided(program.l, program.u)]), norm(x[sided(program.lb, program.ub)]), sides),
-        1.0 + max(norm(Px), norm(program.q)),
-        1.0 + max(abs(p_objective), abs(d_objective)),
-    )
+    A, found = program.A, np.zeros(8)
+    measure(
+        A.indptr, A.indices, A.data, hessian_product(program, x), program.q, program.l, program.u, program.lb,
+        program.ub, x, y, z, found,
+    )  # fmt: skip
+    return Residuals(*found.tolist())
+
+
+@kernel
+def measure(A_indptr, A_indices, A_data, Px, q, l, u, lb, ub, x, y, z, found):
+    """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf."""
+    n = q.size
+    Ax, Aty = np.empty(l.size), np.empty(n)
+    multiply_both(A_indptr, A_indices, A_data, x, y, Ax, Aty)
+    rows, bounds = np.zeros(4), np.zeros(4)
+    measure_sides(l, u, Ax, y, rows)
+    measure_sides(lb, ub, x, z, bounds)
+    xPx, qx, trap = 0.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
+    dual, dual_size = max(rows[2], bounds[2]), 0.0
+    for j in range(n):
+        residual = Px[j] + q[j] + Aty[j] + z[j]
+        dual, dual_size = max(dual, abs(residual)), max(dual_size, abs(Px[j]), abs(q[j]))
+        trap += 0.0 * residual + 0.0 * x[j]
+        xPx += x[j] * Px[j]
+        qx += q[j] * x[j]
+    primal_objective, dual_objective = 0.5 * xPx + qx, -0.5 * xPx - rows[1] - bounds[1]
+    found[0], found[1] = max(rows[0], bounds[0]) + trap, dual + trap
+    found[2] = abs(primal_objective - dual_objective)
+    found[3], found[4] = 1.0 + max(rows[3], bounds[3]), 1.0 + dual_size
+    found[5] = 1.0 + max(abs(primal_objective), abs(dual_objective))
+    found[6], found[7] = primal_objective, dual_objective
+
+
+@kernel
+def measure_sides(l, u, v, y, found):
+    """l <= v <= u with the multipliers y: the violation, u'y+ - l'y-, the stray multipliers and the scale.
+
+    Stray are the multipliers of infinite sides; the scale is the largest finite side, or v where there is a side.
+    """
+    for i in range(v.size):
+        found[0] = max(found[0], l[i] - v[i], v[i] - u[i])
+        side = u[i] if y[i] > 0.0 else l[i]
+        if math.isfinite(side):
+            found[1] += side * y[i]
+        else:
+            found[2] = max(found[2], abs(y[i]))
+        if math.isfinite(l[i]):
+            found[3] = max(found[3], abs(l[i]), abs(v[i]))
+        if math.isfinite(u[i]):
+            found[3] = max(found[3], abs(u[i]), abs(v[i]))
 
 
 def primal_infeasibility(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> float:

@@ -27,9 +27,9 @@ from .scaling import apply_cone, apply_inverse
 from .sparse import multiply_both
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
-STATIC = (1e-14, 1e-8, 1e-6)  # the choices of delta
+STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
 GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
-FEW_SOLVES = 8  # and the number of further solves up to which it is not too slow
+FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
 REST = 6  # factorizations before the choices of delta are compared again
 
 
@@ -168,6 +168,10 @@ class KKT:
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
         """out += the solution with the factors, not refined."""
         raise NotImplementedError
+
+    def restart(self) -> None:
+        """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
+        self.static, self._rest = self.choices[0], 0
 
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,13 @@ class ConeProgram:
     def m(self) -> int:
         """The number of cone rows."""
         return self.h.size
+
+    @cached_property
+    def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
+        """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
+        start = np.zeros(len(self.cones) + 1, dtype=np.int64)
+        np.cumsum([cone.dim for cone in self.cones], out=start[1:])
+        return start, np.array([isinstance(cone, SecondOrder) for cone in self.cones], dtype=np.bool_)
 
     def __repr__(self) -> str:
         kinds = [type(cone).__name__ for cone in self.cones]

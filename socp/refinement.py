@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-ENOUGH = 1e-13  # relative residual at which refinement ends
-KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES,
-KRYLOV_BELOW = 0.1  # and below which: K may be singular, and a certificate is M^-1 rhs, not the least residual
+ENOUGH = 1e-12  # relative residual at which refinement ends
+KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES
+SOLVABLE = 1e-3  # K may be singular: where GMRES does not get below this, M^-1 rhs is the certificate that is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
+LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
 SLOW = 0.5  # a residual that falls by less than this factor has stalled
 
@@ -61,11 +62,11 @@ def solve_refined(
             norm = residual_of(out)
         if not norm < SLOW * previous:
             break
-    if KRYLOV_ABOVE * size < norm < KRYLOV_BELOW * size and steps > 0:
+    if KRYLOV_ABOVE * size < norm < LARGEST and steps > 0:
         before, previous = out.copy(), norm
         count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
         norm = residual_of(out)
-        if not norm < previous:
+        if not norm < min(previous, SOLVABLE * size):
             out[:] = before
             norm = residual_of(out)
     return norm, count
@@ -90,7 +91,7 @@ def gmres(
         add_solution(basis[k], z)
         w = np.empty_like(residual)
         multiply(z, w)
-        if not np.isfinite(w).all():
+        if not np.abs(w).max() < LARGEST:
             break
         images.append(z)
         for _ in range(2):  # twice is enough

@@ -65,16 +65,27 @@ class Iterate:
         return self._run.unscale(self.point)[3]
 
 
+Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], stopping.Residuals]
+
+
 class Run:
     """One solve: the loop, the best iterate so far, the trace, and why it ended."""
 
-    def __init__(self, program: ConeProgram, newton: Newton, settings: Settings, last: Point | None) -> None:
-        self.program, self.newton, self.settings, self.last = program, newton, settings, last
+    def __init__(
+        self,
+        program: ConeProgram,
+        newton: Newton,
+        settings: Settings,
+        last: Point | None,
+        accepts: Callable[..., bool] | None,
+    ) -> None:
+        self.program, self.newton, self.settings, self.last, self.accepts = program, newton, settings, last, accepts
         self.form, self.kkt = newton.form, newton.kkt
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
         self.best_worst, self.best_ray, self.last_progress = np.inf, np.inf, 0
         self.records: list[tuple[Any, ...]] = []
+        self._verified: tuple[Point, int, Verified] | None = None  # with the number of records it was found at
         self.status: Status | None = None
         self.message = ""
         self.started = time.perf_counter()
@@ -114,7 +125,7 @@ class Run:
             step = (sigma, alpha_affine, alpha)
 
     def _start(self) -> bool:
-        self.kkt.static = self.kkt.choices[0]  # what the last run ended with would change the bits of this one
+        self.kkt.restart()
         self.warm = self.last is not None and start.warm(self.newton, self.point, self.last)
         return self.warm or start.cold(self.form, self.kkt, self.point)
 
@@ -158,8 +169,8 @@ class Run:
         settings = self.settings
         tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         if self.worst <= settings.tol and max(self.absolute) <= tol_abs:
-            x, y, z, s = self.unscale(self.point)
-            if stopping.residuals(self.program, x, y, z, s).meets(settings.tol, settings.tol_abs):
+            (x, y, z, _), found = self._verify(self.point)
+            if found.meets(settings.tol, settings.tol_abs) and (self.accepts is None or self.accepts(x, y, z)):
                 return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
         tol = settings.tol_infeasible or settings.tol
         if self.primal_ray <= tol and self._certified(tol, self._primal_infeasibility):
@@ -174,6 +185,13 @@ class Run:
         if not np.isfinite(self.newton.mu) or iteration - self.last_progress > PATIENCE:
             return self._give_up("no further progress")
         return False
+
+    def _verify(self, point: Point) -> Verified:
+        """The point in the caller's units and its residuals on the caller's own data, computed once an iteration."""
+        if self._verified is None or self._verified[:2] != (point, len(self.records)):
+            answer = self.unscale(point)
+            self._verified = (point, len(self.records), (answer, stopping.residuals(self.program, *answer)))
+        return self._verified[2]
 
     def _certified(self, tol: float, test: Callable[[Point], float]) -> bool:
         """Whether the point, as it is or without its small entries, is a certificate; the better one is kept.
@@ -198,7 +216,7 @@ class Run:
     def _give_up(self, reason: str) -> bool:
         """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
         tol = max(self.settings.tol, stopping.INACCURATE_TOL)
-        found = stopping.residuals(self.program, *self.unscale(self.best))
+        _, found = self._verify(self.best)
         if found.meets(tol):
             return self.finish(Status.INACCURATE, f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}")
         return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}")
@@ -215,26 +233,24 @@ class Run:
         status = self.status if self.status is not None else Status.NUMERICAL_ERROR
         claimed = status is Status.OPTIMAL or status.is_infeasible
         point = self.point if claimed else self.best
-        x, y, z, s = self.unscale(point)
         objective = dual_objective = np.nan
         primal = dual = gap = np.nan
         if status is Status.PRIMAL_INFEASIBLE:
+            x, y, z, s = self.unscale(point)
             finite = np.isfinite(program.h)
             slope = -(program.b @ y + program.h[finite] @ z[finite])
             x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
             primal = stopping.primal_infeasibility(program, y, z)
         elif status is Status.DUAL_INFEASIBLE:
+            x, y, z, s = self.unscale(point)
             x = x / -(program.c @ x)
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
             dual = stopping.dual_infeasibility(program, x)
         else:
-            found = stopping.residuals(program, x, y, z, s)
-            primal, dual = found.primal / found.primal_scale, found.dual / found.dual_scale
-            gap = found.gap / found.gap_scale
-            half = 0.5 * float(x @ stopping.hessian_product(program, x))
-            finite = np.isfinite(program.h)
-            objective = half + float(program.c @ x) + program.offset
-            dual_objective = -half - float(program.b @ y + program.h[finite] @ z[finite]) + program.offset
+            (x, y, z, s), found = self._verify(point)
+            primal, dual, gap = found.relative
+            objective = found.primal_objective + program.offset
+            dual_objective = found.dual_objective + program.offset
         return Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
             primal_residual=primal, dual_residual=dual, gap=gap, iterations=max(len(self.records) - 1, 0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Solver:
         started = time.perf_counter()
         self.settings = Settings.checked(settings)
         self.program = program
+        self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
         self._set_up()
         self.setup_time = time.perf_counter() - started
 
@@ -150,7 +151,7 @@ class Solver:
         return self._run(False).iterates()
 
     def _run(self, warm_start: bool) -> Run:
-        return Run(self.program, self.newton, self.settings, self._last if warm_start else None)
+        return Run(self.program, self.newton, self.settings, self._last if warm_start else None, self.accepts)
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:

@@ -18,17 +18,22 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from .cones import norm_tail
 from .jit import kernel
-from .program import ConeProgram, NonNeg
+from .program import ConeProgram
+from .sparse import multiply_both, multiply_symmetric
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Absolute residuals of a point, and the scales that the stopping test divides them by."""
+    """Absolute residuals of a point, the scales that the stopping test divides them by, and the objectives.
+
+    The objectives are without the program's offset.
+    """
 
     primal: float
     dual: float
@@ -36,11 +41,18 @@ class Residuals:
     primal_scale: float
     dual_scale: float
     gap_scale: float
+    primal_objective: float
+    dual_objective: float
+
+    @property
+    def relative(self) -> tuple[float, float, float]:
+        """The primal residual, the dual residual and the gap, each relative to its scale."""
+        return self.primal / self.primal_scale, self.dual / self.dual_scale, self.gap / self.gap_scale
 
     @property
     def worst(self) -> float:
         """The largest relative residual: the smallest tol at which the test holds (inf for NaN)."""
-        ratios = (self.primal / self.primal_scale, self.dual / self.dual_scale, self.gap / self.gap_scale)
+        ratios = self.relative
         return max(ratios) if all(ratio == ratio for ratio in ratios) else np.inf
 
     def meets(self, tol: float, tol_abs: float | None = None) -> bool:
@@ -50,14 +62,21 @@ class Residuals:
 
 def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
     """The distance of v from K in the infinity norm."""
-    worst, start = 0.0, 0
-    for cone in program.cones:
-        stop = start + cone.dim
-        if isinstance(cone, NonNeg):
-            worst = max(worst, -float(v[start:stop].min(initial=0.0)))
-        elif cone.dim:
-            worst = max(worst, cone_distance(v, start, stop))
-        start = stop
+    return distance_from_cones(*program.cone_layout, v)
+
+
+@kernel
+def distance_from_cones(start, second_order, v):
+    """The distance of v from the product of the cones in v[start[k]:start[k + 1]], in the infinity norm."""
+    worst = 0.0
+    for k in range(second_order.size):
+        if second_order[k]:
+            if start[k + 1] > start[k]:
+                worst = max(worst, cone_distance(v, start[k], start[k + 1]))
+        else:
+            for i in range(start[k], start[k + 1]):
+                if -v[i] > worst:
+                    worst = -v[i]
     return worst
 
 
@@ -81,24 +100,53 @@ def cone_distance(v, start, stop):
 
 def residuals(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
     """The residuals of a point on the program's own data."""
-    finite = np.isfinite(program.h)
-    h, zf = np.where(finite, program.h, 0.0), np.where(finite, z, 0.0)
-    Ax, Gx, Px = program.A @ x, program.G @ x, hessian_product(program, x)
-    distance = max(cone_violation(program, s), cone_violation(program, np.where(finite, h - Gx, np.inf)))
-    # the norm of the three: Python's max would lose a NaN
-    primal = norm(np.array([norm(Ax - program.b), norm((Gx + s - h)[finite]), distance]))
-    dual_vector = Px + program.c + program.A.T @ y + program.G.T @ z
-    dual = norm(np.array([norm(dual_vector), cone_violation(program, z), norm(z[~finite])]))
-    xPx, cx, gv = x @ Px, program.c @ x, program.b @ y + h @ zf
-    p_objective, d_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
-    return Residuals(
-        primal,
-        dual,
-        abs(p_objective - d_objective),
-        1.0 + max(norm(program.b), norm(h), norm(Ax), norm(Gx[finite])),
-        1.0 + max(norm(Px), norm(program.c)),
-        1.0 + max(abs(p_objective), abs(d_objective)),
-    )
+    A, G = program.A, program.G
+    found = np.zeros(8)
+    measure(
+        A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, *program.cone_layout, hessian_product(program, x),
+        program.c, program.b, program.h, x, y, z, s, found,
+    )  # fmt: skip
+    return Residuals(*found.tolist())
+
+
+@kernel
+def measure(
+    A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, start, second_order, Px, c, b, h, x, y, z, s, found
+):  # fmt: skip
+    """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf."""
+    n, p, m = c.size, b.size, h.size
+    Ax, Aty, Gx, Gtz, inside = np.empty(p), np.empty(n), np.empty(m), np.empty(n), np.empty(m)
+    multiply_both(A_indptr, A_indices, A_data, x, y, Ax, Aty)
+    multiply_both(G_indptr, G_indices, G_data, x, z, Gx, Gtz)
+    xPx, cx, gv, trap = 0.0, 0.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
+    dual, dual_size = distance_from_cones(start, second_order, z), 0.0
+    for j in range(n):
+        residual = Px[j] + c[j] + Aty[j] + Gtz[j]
+        dual, dual_size = max(dual, abs(residual)), max(dual_size, abs(Px[j]), abs(c[j]))
+        trap += 0.0 * residual
+        xPx += x[j] * Px[j]
+        cx += c[j] * x[j]
+    primal, primal_size = 0.0, 0.0
+    for i in range(p):
+        primal, primal_size = max(primal, abs(Ax[i] - b[i])), max(primal_size, abs(Ax[i]), abs(b[i]))
+        trap += 0.0 * Ax[i]
+        gv += b[i] * y[i]
+    for i in range(m):
+        if math.isfinite(h[i]):
+            residual = Gx[i] + s[i] - h[i]
+            primal, primal_size = max(primal, abs(residual)), max(primal_size, abs(Gx[i]), abs(h[i]))
+            trap += 0.0 * residual
+            gv += h[i] * z[i]
+            inside[i] = h[i] - Gx[i]
+        else:
+            dual = max(dual, abs(z[i]))
+            inside[i] = np.inf
+    primal = max(primal, distance_from_cones(start, second_order, s), distance_from_cones(start, second_order, inside))
+    primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
+    found[0], found[1], found[2] = primal + trap, dual + trap, abs(primal_objective - dual_objective)
+    found[3], found[4] = 1.0 + primal_size, 1.0 + dual_size
+    found[5] = 1.0 + max(abs(primal_objective), abs(dual_objective))
+    found[6], found[7] = primal_objective, dual_objective
 
 
 def primal_infeasibility(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> float:
@@ -131,7 +179,18 @@ def dual_infeasibility(program: ConeProgram, x: np.ndarray) -> float:
 
 def hessian_product(program: ConeProgram, x: np.ndarray) -> np.ndarray:
     """P x, zero when P is absent."""
-    return np.zeros(program.n) if program.P is None else program.P @ x
+    return product(program.P, x)
+
+
+def product(P, x: np.ndarray) -> np.ndarray:
+    """P x for P as a program holds it: zero when it is None."""
+    if P is None:
+        return np.zeros(x.size)
+    if sp.issparse(P):
+        out = np.empty(x.size)
+        multiply_symmetric(P.indptr, P.indices, P.data, x, out)
+        return out
+    return P @ x
 
 
 def largest(matrix) -> float:

@@ -30,7 +30,7 @@ class Analysis:
     counts : (n,) array
         Entries of each column of L below the diagonal.
     indptr, indices : arrays
-        Upper triangle of P K P' by columns, rows ascending (the diagonal entry is the last one).
+        Upper triangle of P K P' by columns, in no particular order of the rows.
     position : (nnz,) array
         Entry k of K is entry ``position[k]`` of the permuted upper triangle.
     """
@@ -100,7 +100,7 @@ def inverse_permutation(perm: IntArray) -> IntArray:
 
 
 def permute_upper(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Upper triangle of ``P K P'`` from the upper triangle of K: ``(indptr, indices, position)``, rows ascending."""
+    """Upper triangle of ``P K P'`` from the upper triangle of K: ``(indptr, indices, position)``."""
     out_ptr = np.zeros(n + 1, np.int64)
     out_ind = np.empty(len(indices), np.int64)
     position = np.empty(len(indices), np.int64)
@@ -110,31 +110,20 @@ def permute_upper(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -
 
 @kernel
 def _permute_upper(n, indptr, indices, inverse, out_ptr, out_ind, position):
-    nnz = indptr[n]
-    row = np.empty(nnz, np.int64)
-    column = np.empty(nnz, np.int64)
-    row_start = np.zeros(n + 1, np.int64)
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
-            row[p] = min(inverse[indices[p]], inverse[j])
-            column[p] = max(inverse[indices[p]], inverse[j])
-            row_start[row[p] + 1] += 1
-            out_ptr[column[p] + 1] += 1
+            out_ptr[max(inverse[indices[p]], inverse[j]) + 1] += 1
     for j in range(n):
-        row_start[j + 1] += row_start[j]
         out_ptr[j + 1] += out_ptr[j]
-    # two bucket sorts: by rows, then, stable, by columns
-    by_row = np.empty(nnz, np.int64)
-    for p in range(nnz):
-        by_row[row_start[row[p]]] = p
-        row_start[row[p]] += 1
     fill = out_ptr[:n].copy()
-    for k in range(nnz):
-        p = by_row[k]
-        q = fill[column[p]]
-        fill[column[p]] = q + 1
-        out_ind[q] = row[p]
-        position[p] = q
+    for j in range(n):
+        for p in range(indptr[j], indptr[j + 1]):
+            i, k = inverse[indices[p]], inverse[j]
+            column = max(i, k)
+            q = fill[column]
+            fill[column] = q + 1
+            out_ind[q] = min(i, k)
+            position[p] = q
 
 
 @kernel

@@ -203,7 +203,7 @@ def test_each_kernel_is_compiled_once():
         ldl = LDL(K.shape[0], *upper(K)[:2], signs, method=method)
         ldl.factor(upper(K)[2], EPS, DELTA)
         ldl.solve(np.ones(K.shape[0]), np.empty(K.shape[0]))
-    modules = ("blas", "ldl", "ordering", "panels", "supernodal", "supernodes", "symbolic", "uplooking")
+    modules = ("amalgamation", "blas", "ldl", "ordering", "panels", "supernodal", "supernodes", "symbolic", "uplooking")
     for kernel in jit.kernels():
         if kernel.py_func.__module__ in [f"socp.{module}" for module in modules]:
             assert len(kernel.signatures) <= 1, kernel.signatures

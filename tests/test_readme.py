@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PACKAGES = ("socp", "qp", "bench", "models")
@@ -62,13 +64,14 @@ def test_ci_takes_its_test_command_from_the_readme():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-def test_the_command_line_in_the_readme_is_the_one_there_is():
+@pytest.mark.parametrize("command", ["suite", "compare"])
+def test_the_command_line_in_the_readme_is_the_one_there_is(command):
     result = subprocess.run(
-        [sys.executable, "-m", "bench", "suite", "--help"],
+        [sys.executable, "-m", "bench", command, "--help"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=300,
     )
-    options = set(re.findall(r"--[a-z-]+", re.search(r"python -m bench suite .*", README).group()))
+    options = set(re.findall(r"--[a-z-]+", re.search(rf"python -m bench {command} .*", README).group()))
     assert options == set(re.findall(r"--[a-z-]+", result.stdout)) - {"--help"}

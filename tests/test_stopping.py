@@ -33,7 +33,8 @@ def test_what_is_outside_of_the_cone_counts():
     assert residuals(LINE, array(2), array(), array(2), array(1)).primal == 2.0
     assert residuals(LINE, array(3), array(), array(-1), array(0)).dual == 3.0
     cone = ConeProgram(np.zeros(3), -np.eye(3), np.zeros(3), [SecondOrder(3)])
-    assert cone_violation(cone, array(4, 3, 4)) == pytest.approx(1.0)
+    # the smallest d with ||(3 - d, 4 - d)|| = 4 + d, that is d^2 - 22 d + 9 = 0
+    assert cone_violation(cone, array(4, 3, 4)) == pytest.approx(11 - np.sqrt(112))
     assert cone_violation(cone, array(6, 3, 4)) == 0.0
     assert cone_violation(ConeProgram([1.0], np.zeros((1, 1)), [0.0], [SecondOrder(1)]), array(-2)) == 2.0
 

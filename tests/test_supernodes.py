@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
+from socp.amalgamation import total_time
 from socp.panels import BLOCK, LONG, factor_front, scaled_size
-from socp.supernodes import assembly_tree
+from socp.supernodes import assembly_tree, fundamental_supernodes
 from socp.symbolic import analyze
 
 PATTERNS = {
@@ -150,3 +151,16 @@ def test_front(width, height):
     np.testing.assert_allclose(np.tril(ours), L, atol=1e-10)
     np.testing.assert_allclose(np.tril(update.reshape(height, height).T), np.tril(U), atol=1e-9)
     assert (panels[:margin] == 7.0).all() and (panels[-margin:] == 7.0).all()
+
+
+def test_columns_beside_a_dense_block_are_grouped():
+    """[I A'; A -I] with dense A: the columns of I are leaves with the same rows, and go together."""
+    m, n = 20, 300
+    A = np.ones((m, n))
+    K = sp.csc_array(np.block([[np.eye(n), A.T], [A, -np.eye(m)]]))
+    analysis, tree = tree_of(K, None)
+    assert analysis.nnz == n * m + m * (m - 1) // 2
+    assert len(tree.parent) < n / 5
+    assert tree.nnz < 1.5 * analysis.nnz
+    first, _, height = fundamental_supernodes(analysis.parent, analysis.counts)
+    assert tree.time < total_time(first, np.concatenate([[0], np.cumsum(height)]))

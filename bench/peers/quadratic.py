@@ -104,11 +104,17 @@ def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
 
 
 def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
-    """HiGHS: two-sided rows and bounds as they are; its row and column duals have the opposite sign."""
+    """HiGHS: two-sided rows and bounds as they are; its row and column duals have the opposite sign.
+
+    Version 1.15 calls x = 0 optimal for some programs without rows whose P is singular, and solves the same
+    with a row that holds nothing back: a program without rows gets 1'x free.
+    """
     import highspy as package
 
     form = two_sided(program)
     rows, lower, upper, split = _stacked(form, bounds=False)
+    if not lower.size and form.P.nnz:
+        rows, lower, upper = csc32(np.ones((1, form.q.size))), np.array([-np.inf]), np.array([np.inf])
     model = package.HighsModel()
     lp = model.lp_
     lp.num_col_, lp.num_row_ = form.q.size, lower.size
@@ -164,6 +170,7 @@ def _highs_point(solver: Any, status: Status, form: TwoSided, rows: sp.csc_matri
         bounds = -(rows.T @ multipliers)
     if multipliers.size != rows.shape[0]:  # HiGHS stopped without a solution
         return form.recover(x, None, None, None)
+    multipliers = multipliers[: form.b.size + form.l.size]  # without the row that holds nothing back
     y, z, _ = split(np.concatenate([multipliers, np.zeros(_bounded(form).size)]))
     return form.recover(x, y, z, bounds)
 

@@ -82,6 +82,7 @@ def peer_settings(solver: str, tol: float, time_limit: float | None = None, thre
             "primal_feasibility_tolerance": max(tol, 1e-10),
             "dual_feasibility_tolerance": max(tol, 1e-10),
             "ipm_optimality_tolerance": max(tol, 1e-12),
+            "qp_regularization_value": 1e-10,  # the default, 1e-7, bounds the accuracy of its answers
             "time_limit": limit,
             "threads": threads,
             "output_flag": False,

@@ -74,7 +74,7 @@ def libsvm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     return Answer("libsvm", status, x, y, z, iterations, 0.0, end - start)
 
 
-def _point(program: qp.QuadraticProgram, machine: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _point(program: Any, machine: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """a from the signed coefficients, y the offset b, and the multipliers of the bounds z = 1 - Qa - b y."""
     x = np.zeros(program.n)
     x[machine.support_] = np.abs(machine.dual_coef_.ravel())

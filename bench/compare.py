@@ -1,0 +1,310 @@
+"""Every solver on every program of a set, each solver in a process of its own that can be killed.
+
+A solver's process is kept from program to program, so that nothing is loaded or compiled while the clock runs, and is
+started anew after it crashed, was killed, or grew beyond a gigabyte.  The order is program by program, so that what
+is compared is measured within the same seconds.  Every measurement is saved at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from . import peers
+from .catalogue import Case
+from .measurement import OURS, Measurement, Record, without_paths
+from .sets import DataError
+
+START_SECONDS = 600.0
+"""A process may take so long to start (our kernels may have to be compiled)."""
+LOAD_SECONDS = 300.0
+"""Reading or generating a program may take so long."""
+LARGE_MEGABYTES = 1024.0
+
+THREAD_VARIABLES = tuple(
+    f"{name}_NUM_THREADS" for name in ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMBA", "RAYON", "VECLIB_MAXIMUM")
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What every solver gets: its tolerance, and the seconds after which a run is a failure.
+
+    A solver that knows no time limit, or does not keep it, is killed some `grace` after it, which is also for
+    translating the program: that is in nobody's time.
+    """
+
+    tol: float = 1e-8
+    seconds: float = 60.0
+    threads: int = 1
+
+    @property
+    def grace(self) -> float:
+        """Seconds after the limit until a process is killed."""
+        return 2.0 + 0.2 * self.seconds
+
+
+class WorkerDied(Exception):
+    """The solver's process ended by itself; the message says how."""
+
+
+class WorkerKilled(Exception):
+    """The solver's process did not answer in time and was killed."""
+
+
+class Worker:
+    """The process of one solver."""
+
+    def __init__(self, solver: str, threads: int) -> None:
+        self.solver = solver
+        environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
+        root = str(Path(__file__).resolve().parents[1])  # so that a checkout works from any folder
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+        self.words = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bench.worker", solver, str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.words,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the comparison, not for its children
+        )
+        self.replies: queue.Queue[bytes | None] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            self.first_answer_seconds = float(self._reply(START_SECONDS)["first_answer_seconds"])
+        except BaseException:
+            self.close()
+            raise
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.replies.put(line)
+        self.replies.put(None)
+
+    def _reply(self, seconds: float) -> dict[str, Any]:
+        try:
+            line = self.replies.get(timeout=seconds)
+        except queue.Empty:
+            self.close()
+            raise WorkerKilled from None
+        if line is None:
+            code = self.process.wait()
+            raise WorkerDied(f"{_how_it_ended(code)} {self._last_words()}".strip())
+        return json.loads(line)  # type: ignore[no-any-return]
+
+    def _last_words(self) -> str:
+        self.words.seek(0)
+        lines = self.words.read().decode(errors="replace").strip().splitlines()
+        return without_paths(lines[-1]) if lines else ""
+
+    def measure(self, case: Case, form: str, limits: Limits) -> Measurement:
+        """Ask for one measurement.
+
+        Raises
+        ------
+        WorkerDied, WorkerKilled
+            There is no measurement, and no process any more.
+        """
+        request = {"case": asdict(case), "form": form, "tol": limits.tol, "limit": limits.seconds}
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+        patience = LOAD_SECONDS
+        while (reply := self._reply(patience))["event"] == "run":
+            patience = limits.seconds + limits.grace
+        return Measurement(**reply["measurement"])
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.words):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """The solvers to compare, ours first, and those that are not installed.
+
+    Parameters
+    ----------
+    wanted : list of str or None
+        Names, or module:function; None is every known one.  Ours is always among them.
+
+    Raises
+    ------
+    DataError
+        A name is unknown.
+    """
+    known = [OURS, *peers.names()]
+    names = list(dict.fromkeys([OURS, *(known if wanted is None else wanted)]))
+    for name in names:
+        if name not in known and ":" not in name:
+            raise DataError(f"there is no solver {name!r}; there are {', '.join(known)}, and module:function")
+    missing = [name for name in names if name in peers.names() and not peers.is_installed(name)]
+    return [name for name in names if name not in missing], missing
+
+
+def tasks(cases: Sequence[Case], solvers: Sequence[str]) -> list[tuple[Case, str, str]]:
+    """Who is asked for what in which form, in the order of the run."""
+    return [
+        (case, solver, form)
+        for case in cases
+        for solver in solvers
+        if solver in case.peers or solver not in peers.names()
+        for form in (case.forms if solver in peers.names() else case.forms[:1])
+    ]
+
+
+def run(
+    cases: Sequence[Case],
+    solvers: Sequence[str],
+    limits: Limits,
+    record: Record,
+    save: Callable[[], None],
+    show: Callable[[str], None],
+) -> None:
+    """Measure all that the record does not have yet; what is done is saved even when this is interrupted.
+
+    Parameters
+    ----------
+    cases, solvers
+        The programs, and who solves them.
+    limits : Limits
+        For each run.
+    record : Record
+        What is there already stays, what is measured is added.
+    save : callable
+        Called after each measurement.
+    show : callable
+        Called with a line of text before each measurement, done already or not.
+    """
+    workers: dict[str, Worker] = {}
+    try:
+        for case, solver, form in tasks(cases, solvers):
+            show(f"{case.name} {solver} {form}".strip())
+            if (case.name, solver, form) in record.measurements:
+                continue
+            record.add(_one(workers, case, solver, form, limits, record))
+            if solver in workers:
+                record.cold_starts.setdefault(solver, workers[solver].first_answer_seconds)
+            save()
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def _one(workers: dict[str, Worker], case: Case, solver: str, form: str, limits: Limits, record: Record) -> Measurement:
+    gave_up = _gave_up(record, case, solver, form, limits)
+    if gave_up is not None:
+        return _failure(case, solver, form, "not tried", limits.seconds, f"took the limit at size {gave_up}")
+    limit = _limit_of_second_form(record, case, solver, form, limits)
+    if solver in workers and workers[solver].process.poll() is not None:
+        workers.pop(solver).close()
+    start = time.perf_counter()
+    try:
+        if solver not in workers:
+            workers[solver] = Worker(solver, limits.threads)
+        start = time.perf_counter()
+        measurement = workers[solver].measure(case, form, limit)
+    except WorkerDied as died:
+        _drop(workers, solver)
+        return _failure(case, solver, form, "crashed", time.perf_counter() - start, str(died))
+    except WorkerKilled:
+        _drop(workers, solver)
+        return _failure(case, solver, form, "killed", limit.seconds, "no answer within the limit")
+    if measurement.peak_megabytes > LARGE_MEGABYTES:
+        _drop(workers, solver)
+    return measurement
+
+
+def _drop(workers: dict[str, Worker], solver: str) -> None:
+    if solver in workers:
+        workers.pop(solver).close()
+
+
+def _gave_up(record: Record, case: Case, solver: str, form: str, limits: Limits) -> int | None:
+    """The size of a smaller program of the same class at which this solver failed after half the limit or more."""
+    sizes = [
+        m.size
+        for m in record.measurements.values()
+        if (m.group, m.solver, m.form) == (case.group, solver, form)
+        and case.group
+        and m.size < case.size
+        and not m.good
+        and m.status not in ("not tried", "crashed")
+        and m.seconds >= 0.5 * limits.seconds
+    ]
+    return min(sizes, default=None)
+
+
+def _limit_of_second_form(record: Record, case: Case, solver: str, form: str, limits: Limits) -> Limits:
+    """The better form counts: once one is solved, the other need not take longer than twice as long."""
+    others = [record.measurements.get((case.name, solver, other)) for other in case.forms if other != form]
+    solved = [m.seconds for m in others if m is not None and m.good]
+    if not solved:
+        return limits
+    return replace(limits, seconds=min(limits.seconds, max(1.0, 2.0 * min(solved))))
+
+
+def _failure(case: Case, solver: str, form: str, status: str, seconds: float, note: str) -> Measurement:
+    return Measurement(case.name, case.group, case.size, solver, form, status, "failed", seconds, note=note)
+
+
+def _how_it_ended(code: int) -> str:
+    if code >= 0:
+        return f"the process ended with code {code}"
+    try:
+        return f"the process ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"the process ended by signal {-code}"
+
+
+@contextlib.contextmanager
+def progress(total: int) -> Iterator[Callable[[str], None]]:
+    """A progress bar on stderr; a line now and then where tqdm is not installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield _plain_progress(total)
+        return
+    with tqdm(total=total, file=sys.stderr, dynamic_ncols=True, smoothing=0.0) as bar:
+        started = False
+
+        def show(text: str) -> None:
+            nonlocal started
+            bar.update(1 if started else 0)
+            bar.set_description_str(text)
+            started = True
+
+        yield show
+        bar.update(1 if started else 0)
+        bar.set_description_str("done")
+
+
+def _plain_progress(total: int) -> Callable[[str], None]:
+    done = 0
+
+    def show(text: str) -> None:
+        nonlocal done
+        done += 1
+        if done % 10 == 1 or done == total:
+            print(f"{done}/{total} {text}", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,222 @@
+"""What a comparison measures, and its record on disk: settings, versions, the machine, and every measurement."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from . import peers
+from .sets import DataError
+
+OURS = "centralpath"
+NAN = math.nan
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One solver on one program in one form.
+
+    Attributes
+    ----------
+    program, group, size, solver, form
+        What was asked of whom; see `bench.catalogue.Case`.
+    status : str
+        What the solver says, or "crashed", "killed" (by us, at the limit), "not tried" (a smaller one of its
+        class took the limit), "refused" or "error".
+    verdict : str
+        "solved", "certified", "failed" or "WRONG": `bench.suite.verdict` at 1e-6 for every solver.
+    seconds : float
+        Set-up and solve, the best of `runs`; for a failure, how long it took to fail.
+    peak_megabytes : float
+        The process at its largest between loading the program and the answer.
+    """
+
+    program: str
+    group: str
+    size: int
+    solver: str
+    form: str
+    status: str
+    verdict: str
+    seconds: float
+    setup_seconds: float = NAN
+    solve_seconds: float = NAN
+    runs: int = 0
+    iterations: int = 0
+    n: int = 0
+    m: int = 0
+    nnz: int = 0
+    objective: float = NAN
+    primal: float = NAN
+    dual: float = NAN
+    gap: float = NAN
+    certificate: float = NAN
+    peak_megabytes: float = NAN
+    note: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether the answer verified."""
+        return self.verdict in ("solved", "certified")
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Program, solver and form."""
+        return self.program, self.solver, self.form
+
+
+@dataclass
+class Record:
+    """All that one comparison knows; `save` after every measurement, `resume` where a file is already.
+
+    Attributes
+    ----------
+    settings : dict
+        Set, sizes, tol, limit, threads, ...: a record is resumed only with the same.
+    versions : dict
+        Of every solver and of numpy, scipy, numba; our own has a digest of the sources.
+    machine : dict
+        Processor, cores, memory, system.
+    cold_starts : dict
+        Seconds from importing a solver to its first answer, to a program of two variables.
+    sessions : int
+        How often the comparison was started; 1 when it ran through.
+    """
+
+    settings: dict[str, Any]
+    versions: dict[str, str | None]
+    machine: dict[str, Any]
+    missing: list[str] = field(default_factory=list)
+    cold_starts: dict[str, float] = field(default_factory=dict)
+    sessions: int = 1
+    measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
+
+    def add(self, measurement: Measurement) -> None:
+        """Keep a measurement, in place of an older one of the same."""
+        self.measurements[measurement.key] = measurement
+
+    def save(self, path: Path) -> None:
+        """Write the record as JSON, whole or not at all; what is not finite is null."""
+        document = {name: getattr(self, name) for name in _DOCUMENT}
+        document["measurements"] = [
+            {name: _to_json(value) for name, value in asdict(m).items()} for m in self.measurements.values()
+        ]
+        beside = path.with_suffix(".part")
+        beside.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+        os.replace(beside, path)
+
+
+_DOCUMENT = ("settings", "versions", "machine", "missing", "cold_starts", "sessions")
+
+
+def read(path: Path) -> Record:
+    """Read a record.
+
+    Raises
+    ------
+    DataError
+        The file is not a record.
+    """
+    numbers = {f.name for f in fields(Measurement) if f.type == "float"}
+    try:
+        document = json.loads(path.read_text())
+        record = Record(**{name: document[name] for name in _DOCUMENT})
+        for entry in document["measurements"]:
+            values: dict[str, Any] = {k: NAN if v is None and k in numbers else v for k, v in entry.items()}
+            record.add(Measurement(**values))
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is not the record of a comparison ({type(error).__name__}: {error})") from error
+    return record
+
+
+def resume(path: Path, new: Record, fresh: bool = False) -> Record:
+    """The record to go on with: what is at `path` with the same settings and machine, or `new`.
+
+    Measurements of a solver whose version has changed since are dropped.
+
+    Raises
+    ------
+    DataError
+        There is a record of other settings or of another machine.
+    """
+    if fresh or not path.exists():
+        return new
+    old = read(path)
+    for name, before, now in (("settings", old.settings, new.settings), ("machine", old.machine, new.machine)):
+        changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+        if changed:
+            raise DataError(
+                f"{path} has other {name} ({', '.join(changed)}): give another --out, or --fresh to begin anew"
+            )
+    kept = [m for m in old.measurements.values() if new.versions.get(m.solver) == old.versions.get(m.solver)]
+    new.sessions, new.cold_starts = old.sessions + 1, old.cold_starts
+    for measurement in kept:
+        new.add(measurement)
+    return new
+
+
+def versions(solvers: Iterable[str]) -> dict[str, str | None]:
+    """The version of each solver and of the packages that ours stands on."""
+    distributions = {solver: peers.PACKAGES.get(solver, (solver, solver))[1] for solver in solvers}
+    found = {solver: _version(name) for solver, name in distributions.items()}
+    found[OURS] = f"{_version(OURS) or 'source'} ({_digest_of_sources()})"
+    return {**found, **{name: _version(name) for name in ("numpy", "scipy", "numba")}}
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, memory and system: what times depend on, and nothing that names the machine."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (AttributeError, ValueError, OSError):
+        memory = 0.0
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gigabytes": round(memory),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def without_paths(note: str) -> str:
+    """A message in one line, without the folders of this machine."""
+    return re.sub(r"(?:[A-Za-z]:)?(?:[\\/][^\s\\/'\":,]+)+[\\/]", "", " ".join(note.split()))[:300]
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _digest_of_sources() -> str:
+    """Tells one state of the engine from another: twelve digits over its source text."""
+    root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    for package in ("socp", "qp"):
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _to_json(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,196 @@
+"""What many measurements say: solved counts, shifted geometric means, ratios to the best, performance profiles.
+
+shifted geometric mean      exp(mean(log(t_i + s))) - s,  a failure counts as the limit
+performance profile         rho(f) = the share of the programs that a solver solves within f times the fastest
+                            (Dolan and More 2002)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .measurement import OURS, Measurement
+
+SHIFT = 0.01
+TINY_SHIFT = 1e-5
+"""Shifts in seconds; the second is for programs that take microseconds."""
+
+
+def shifted_geometric_mean(seconds: Iterable[float], shift: float = SHIFT) -> float:
+    """exp(mean(log(t + shift))) - shift; NaN of nothing.
+
+    Examples
+    --------
+    >>> round(shifted_geometric_mean([0.0, 0.03], shift=0.01), 12)
+    0.01
+    """
+    times = np.asarray(list(seconds), dtype=float)
+    return float(np.exp(np.mean(np.log(times + shift))) - shift) if times.size else float("nan")
+
+
+class Results:
+    """Measurements by program and solver, the better form of each; `limit` is what a failure counts.
+
+    Parameters
+    ----------
+    measurements : iterable of Measurement
+        All forms of all solvers on all programs.
+    limit : float
+        Seconds.  An answer that took longer is a failure too, whether or not the solver was stopped.
+    shift : float
+        Of the means.
+    """
+
+    def __init__(self, measurements: Iterable[Measurement], limit: float, shift: float = SHIFT) -> None:
+        forms: dict[tuple[str, str], list[Measurement]] = defaultdict(list)
+        for measurement in measurements:
+            forms[measurement.program, measurement.solver].append(measurement)
+        self.limit, self.shift = limit, shift
+        self.best = {key: self._better(found) for key, found in forms.items()}
+        self.programs = list(dict.fromkeys(program for program, _ in self.best))
+        names = dict.fromkeys(solver for _, solver in self.best)
+        self.solvers = sorted(names, key=lambda solver: solver != OURS)  # ours first, the others as they came
+
+    def _better(self, forms: Sequence[Measurement]) -> Measurement:
+        """The faster of the solved; where none is solved a wrong one, so that it is counted."""
+        return min(forms, key=lambda m: (not self.solved(m), m.verdict != "WRONG", m.seconds))
+
+    def solved(self, measurement: Measurement | None) -> bool:
+        """Verified, within the limit."""
+        return measurement is not None and measurement.good and measurement.seconds <= self.limit
+
+    def seconds(self, program: str, solver: str) -> float:
+        """The time that counts: the limit for a failure."""
+        measurement = self.best[program, solver]
+        return measurement.seconds if self.solved(measurement) else self.limit
+
+    def taken(self, solver: str) -> list[str]:
+        """The programs that this solver was asked."""
+        return [program for program in self.programs if (program, solver) in self.best]
+
+    def mean(self, solver: str, programs: Iterable[str]) -> float:
+        """The shifted geometric mean of the times that count."""
+        return shifted_geometric_mean((self.seconds(program, solver) for program in programs), self.shift)
+
+    def best_peer(self, program: str) -> Measurement | None:
+        """The fastest solved answer that is not ours."""
+        others = [self.best.get((program, solver)) for solver in self.solvers if solver != OURS]
+        solved = [m for m in others if m is not None and self.solved(m)]
+        return min(solved, key=lambda m: m.seconds, default=None)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One solver's line: counts and means over the programs that it takes, and ours over the same.
+
+    Attributes
+    ----------
+    taken, solved, wrong, failed : int
+        Programs; wrong are answers that claim what does not verify.
+    mean, our_mean : float
+        Shifted geometric means over the programs taken.
+    iterations, our_iterations : float
+        Means over the programs that both solved.
+    peak_megabytes : float
+        The largest.
+    """
+
+    solver: str
+    taken: int
+    solved: int
+    wrong: int
+    failed: int
+    mean: float
+    our_mean: float
+    iterations: float
+    our_iterations: float
+    peak_megabytes: float
+
+    @property
+    def ratio(self) -> float:
+        """Our mean over theirs."""
+        return self.our_mean / self.mean if self.mean > 0.0 else float("nan")
+
+
+def summaries(results: Results, programs: Iterable[str] | None = None) -> list[Summary]:
+    """A line for every solver that takes one of the programs at least."""
+    wanted = set(results.programs if programs is None else programs)
+    lines = []
+    for solver in results.solvers:
+        taken = [program for program in results.taken(solver) if program in wanted]
+        if not taken:
+            continue
+        mine = [results.best[program, solver] for program in taken]
+        ours = {program: results.best.get((program, OURS)) for program in taken}
+        both = [
+            (m.iterations, our.iterations)
+            for m in mine
+            if (our := ours[m.program]) is not None and results.solved(our) and results.solved(m)
+        ]
+        iterations = np.mean(both, axis=0) if both else (float("nan"),) * 2
+        peaks = [m.peak_megabytes for m in mine if np.isfinite(m.peak_megabytes)]
+        shared = [program for program in taken if ours[program] is not None]
+        wrong = sum(m.verdict == "WRONG" for m in mine)
+        solved = sum(map(results.solved, mine))
+        lines.append(
+            Summary(
+                solver,
+                taken=len(taken),
+                solved=solved,
+                wrong=wrong,
+                failed=len(taken) - solved - wrong,
+                mean=results.mean(solver, taken),
+                our_mean=results.mean(OURS, shared) if len(shared) == len(taken) else float("nan"),
+                iterations=float(iterations[0]),
+                our_iterations=float(iterations[1]),
+                peak_megabytes=max(peaks, default=float("nan")),
+            )
+        )
+    return lines
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One program: ours and the fastest peer, None where there is none that solved it."""
+
+    program: str
+    ours: Measurement
+    best: Measurement | None
+    ratio: float
+
+
+def comparisons(results: Results) -> list[Comparison]:
+    """Our time over the fastest peer's for each program that we were asked; a failure of ours counts the limit."""
+    lines = []
+    for program in results.taken(OURS):
+        best = results.best_peer(program)
+        ratio = results.seconds(program, OURS) / best.seconds if best and best.seconds > 0.0 else float("nan")
+        lines.append(Comparison(program, results.best[program, OURS], best, ratio))
+    return lines
+
+
+def profile(results: Results, solvers: Sequence[str] | None = None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The performance profile of each solver as the corners (factor, share) of its steps.
+
+    The shares are of all programs that anyone was asked: a solver that does not take a program
+    does not solve it.
+    """
+    names = results.solvers if solvers is None else list(solvers)
+    fastest = {}
+    for program in results.programs:
+        solved = [results.best.get((program, solver)) for solver in names]
+        fastest[program] = min((m.seconds for m in solved if m is not None and results.solved(m)), default=np.inf)
+    steps = {}
+    for solver in names:
+        factors = sorted(
+            results.best[program, solver].seconds / fastest[program] if fastest[program] > 0.0 else 1.0
+            for program in results.taken(solver)
+            if results.solved(results.best[program, solver])
+        )
+        shares = np.arange(1, len(factors) + 1) / max(1, len(results.programs))
+        steps[solver] = (np.array(factors), shares)
+    return steps

@@ -1,0 +1,183 @@
+"""The tables of a comparison, as rows of text: for the terminal and for the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .measurement import OURS, Measurement, Record
+from .statistics import Results, Summary, comparisons, summaries
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, column heads, rows of text, and a sentence that says how to read it.
+
+    The first column is text and stands left; so do those named in `left`.
+    """
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    left: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Aligned columns."""
+        if not self.rows:
+            return f"{self.title}: none"
+        widths = [max(len(row[k]) for row in [self.heads, *self.rows]) for k in range(len(self.heads))]
+        lines = []
+        for row in [self.heads, *self.rows]:
+            cells = [
+                cell.ljust(width) if k == 0 or self.heads[k] in self.left else cell.rjust(width)
+                for k, (cell, width) in enumerate(zip(row, widths))
+            ]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join([self.title, *lines, *([self.note] if self.note else [])])
+
+
+def tables(record: Record, results: Results) -> list[Table]:
+    """All tables in the order of the report."""
+    return [_solvers(record, results), _classes(results), _programs(results), _slower(results), _troubles(results)]
+
+
+def seconds(value: float) -> str:
+    """A time with its unit: 24 us, 3.1 ms, 12 s."""
+    if not math.isfinite(value):
+        return "-"
+    for unit, scale in (("us", 1e-6), ("ms", 1e-3), ("s", 1.0)):
+        if value < 999.5 * scale or unit == "s":
+            return f"{value / scale:.3g} {unit}" if value < 999.5 * scale else f"{value:.0f} s"
+    raise AssertionError
+
+
+def ratio(value: float) -> str:
+    """Two digits."""
+    return f"{value:.2g}" if math.isfinite(value) else "-"
+
+
+def _solvers(record: Record, results: Results) -> Table:
+    heads = ["solver", "version", "programs", "solved", "wrong", "failed", "mean", "ours", "ours/its", "iterations"]
+    heads += ["ours ", "memory", "cold start"]
+    rows = [_solver_row(record, line) for line in summaries(results)]
+    shift = seconds(results.shift)
+    return Table(
+        "All programs",
+        heads,
+        rows,
+        f"mean: shifted geometric mean (shift {shift}) over the programs that the solver takes, a failure counts "
+        f"{seconds(results.limit)};\nours: our mean over the same programs; wrong: claimed, but the answer does not "
+        "verify; iterations: means over what both solved;\ncold start: from importing the solver to its first answer.",
+        left=("version",),
+    )
+
+
+def _solver_row(record: Record, line: Summary) -> list[str]:
+    memory = f"{line.peak_megabytes:.0f} MB" if math.isfinite(line.peak_megabytes) else "-"
+    iterations = [f"{value:.1f}" if math.isfinite(value) else "-" for value in (line.iterations, line.our_iterations)]
+    ours = line.solver == OURS
+    return [
+        line.solver,
+        record.versions.get(line.solver) or "-",
+        *(str(count) for count in (line.taken, line.solved, line.wrong, line.failed)),
+        seconds(line.mean),
+        "" if ours else seconds(line.our_mean),
+        "" if ours else ratio(line.ratio),
+        iterations[0],
+        "" if ours else iterations[1],
+        memory,
+        seconds(record.cold_starts.get(line.solver, math.nan)),
+    ]
+
+
+def _classes(results: Results) -> Table:
+    """By class: our mean, and that of the peer with the lowest mean among those that take the whole class."""
+    groups: dict[str, list[str]] = {}
+    for (program, _), measurement in results.best.items():
+        names = groups.setdefault(measurement.group, [])
+        if program not in names:
+            names.append(program)
+    rows = []
+    for group, programs in groups.items():
+        lines = summaries(results, programs)
+        ours = next((line for line in lines if line.solver == OURS), None)
+        others = [line for line in lines if line.solver != OURS and line.taken == len(programs)]
+        best = min(others, key=lambda line: line.mean, default=None)
+        if not group or ours is None:
+            continue
+        rows.append(
+            [
+                group,
+                str(len(programs)),
+                f"{ours.solved}/{ours.wrong}",
+                seconds(ours.mean),
+                "-" if best is None else best.solver,
+                "-" if best is None else f"{best.solved}/{best.wrong}",
+                "-" if best is None else seconds(best.mean),
+                "-" if best is None else ratio(ours.mean / best.mean),
+            ]
+        )
+    heads = ["class", "programs", "solved/wrong", "ours", "best peer", "solved/wrong ", "its mean", "ours/its"]
+    return Table("By class", heads, rows, left=("best peer",))
+
+
+def _programs(results: Results) -> Table:
+    heads = ["program", "n", "m", "nonzeros", "ours", "iter", "best peer", "its time", "its iter", "ours/its"]
+    rows = []
+    for line in comparisons(results):
+        m, best = line.ours, line.best
+        shape = next((other for other in (m, best) if other is not None and other.n), m)
+        rows.append(
+            [
+                line.program,
+                *(str(count) if shape.n else "-" for count in (shape.n, shape.m, shape.nnz)),
+                outcome(m, results),
+                str(m.iterations),
+                "-" if best is None else f"{best.solver} {best.form}".strip(),
+                "-" if best is None else seconds(best.seconds),
+                "-" if best is None else str(best.iterations),
+                ratio(line.ratio),
+            ]
+        )
+    return Table("Every program", heads, rows, left=("best peer",))
+
+
+def _slower(results: Results) -> Table:
+    lines = [line for line in comparisons(results) if line.ratio > 1.0]
+    rows = [
+        [line.program, ratio(line.ratio), "" if line.best is None else line.best.solver]
+        for line in sorted(lines, key=lambda line: -line.ratio)
+    ]
+    return Table("Slower than the fastest peer", ["program", "ours/its", "peer"], rows, left=("peer",))
+
+
+def _troubles(results: Results) -> Table:
+    """What is wrong, refused or crashed, and what of ours is not solved."""
+    rows = [
+        [m.program, m.solver, m.status, m.verdict, f"{_worst(m):.1e}" if m.n else "-", m.note[:100]]
+        for m in results.best.values()
+        if m.verdict == "WRONG"
+        or m.status in ("crashed", "refused", "error")
+        or (m.solver == OURS and not results.solved(m))
+    ]
+    heads = ["program", "solver", "status", "verdict", "residual", "note"]
+    return Table(
+        "Wrong, crashed, refused, and what we do not solve", heads, rows, left=("solver", "status", "verdict", "note")
+    )
+
+
+def _worst(m: Measurement) -> float:
+    if m.status in ("primal_infeasible", "dual_infeasible"):
+        return m.certificate
+    return max((value for value in (m.primal, m.dual, m.gap) if not math.isnan(value)), default=math.inf)
+
+
+def outcome(measurement: Measurement | None, results: Results) -> str:
+    """The time of what is solved, else what happened."""
+    if measurement is None:
+        return ""
+    if results.solved(measurement):
+        return seconds(measurement.seconds)
+    return "WRONG" if measurement.verdict == "WRONG" else measurement.status

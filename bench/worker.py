@@ -1,0 +1,196 @@
+"""A process of its own for one solver: requests come as JSON lines on stdin, replies go out on stdout.
+
+``python -m bench.worker SOLVER THREADS``.  SOLVER is "centralpath", one of `bench.peers.names()`, or module:function
+of a function (program, tol, time_limit) that returns a `bench.answer.Answer`.  A request is {"case", "form", "tol",
+"limit"}; the replies to it are {"event": "run"} when a run begins, and {"event": "measured", "measurement"}.
+What solvers print goes nowhere.  Whoever asks keeps the time and may kill this process.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg  # noqa: F401  loaded here so that nobody's cold start has it
+
+SHORT, RUNS = 1.0, 3
+"""Runs shorter than so many seconds are repeated so often, and the best counts."""
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    solver, threads = sys.argv[1], int(sys.argv[2])
+    replies = os.fdopen(os.dup(1), "w")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+
+    def reply(event: str, **content: Any) -> None:
+        replies.write(json.dumps({"event": event, **content}) + "\n")
+        replies.flush()
+
+    _stay_within_memory()
+    seconds = _first_answer(solver, threads)
+    _warm_up(solver, threads)
+    reply("ready", first_answer_seconds=seconds)
+    for line in sys.stdin:
+        request = json.loads(line)
+        measurement = measure(solver, threads, request, lambda: reply("run"))
+        reply("measured", measurement=measurement)
+
+
+def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable[[], None]) -> dict[str, Any]:
+    """Load the program, solve it, verify the answer; what goes wrong is a measurement too."""
+    import socp
+
+    from .catalogue import Case, load
+    from .measurement import Measurement, without_paths
+
+    content: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in request["case"].items()}
+    case = Case(**content)
+    form = request["form"]
+    about = {"program": case.name, "group": case.group, "size": case.size, "solver": solver, "form": form}
+    program = None
+    try:
+        program = load(case, form)
+        reset_peak()
+        found = _measured(solver, threads, case, program, request["tol"], request["limit"], on_run)
+    except socp.ProgramError as error:
+        found = {"status": "refused", "verdict": "failed", "seconds": 0.0, "note": without_paths(str(error))}
+    except Exception as error:  # MemoryError and whatever an adapter of somebody's own raises
+        note = without_paths(f"{type(error).__name__}: {error}")
+        found = {"status": "error", "verdict": "failed", "seconds": 0.0, "note": note}
+    found["peak_megabytes"] = peak_megabytes()
+    del program
+    gc.collect()
+    return asdict(Measurement(**about, **found))
+
+
+def _measured(
+    solver: str, threads: int, case: Any, program: Any, tol: float, limit: float, on_run: Callable[[], None]
+) -> dict[str, Any]:
+    from . import tiny
+    from .measurement import without_paths
+    from .suite import VERIFIED_TOL, nonzeros, rows, verdict
+    from .verify import verify
+
+    asked = program
+    if case.source == "tiny":
+        on_run()
+        result, asked, runs = tiny.measure(solver, case.group, program, tol)
+    else:
+        call = solver_function(solver, threads)
+        on_run()
+        result, runs = call(program, tol, limit), 1
+        while runs < RUNS and result.x is not None and result.seconds < SHORT:
+            on_run()
+            again = call(program, tol, limit)
+            result, runs = min(result, again, key=lambda a: a.seconds), runs + 1
+    found = verify(asked, result.x, result.y, result.z)
+    return {
+        "status": str(result.status),
+        "verdict": verdict(result.status, found, VERIFIED_TOL),
+        "seconds": float(result.seconds),
+        "setup_seconds": float(result.setup_seconds),
+        "solve_seconds": float(result.solve_seconds),
+        "runs": runs,
+        "iterations": int(result.iterations),
+        "n": asked.n,
+        "m": rows(asked),
+        "nnz": nonzeros(asked),
+        "objective": found.objective,
+        "primal": max(found.primal, found.primal_cone),
+        "dual": max(found.dual, found.dual_cone),
+        "gap": found.gap,
+        "certificate": found.certificate,
+        "note": without_paths(result.note),
+    }
+
+
+def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], Any]:
+    """The function (program, tol, time_limit) that asks this solver."""
+    from . import answer, peers
+    from .measurement import OURS
+
+    if solver == OURS:
+        return lambda program, tol, limit: answer.solve(program, tol=tol, time_limit=limit)
+    if ":" in solver:
+        module, _, name = solver.partition(":")
+        return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+    return lambda program, tol, limit: peers.solve(solver, program, tol, limit, threads)
+
+
+def _first_answer(solver: str, threads: int) -> float:
+    """Seconds from importing the solver to its first answer, two variables; numpy and scipy are there already."""
+    if solver != "centralpath":
+        from . import peers
+    start = time.perf_counter()
+    import qp
+
+    if solver == "centralpath":
+        qp.solve(np.eye(2), [-1.0, -1.0], lb=0.0, ub=0.5)
+    elif ":" not in solver:
+        program = qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], lb=0.0, ub=0.5)
+        peers.solve(solver, program, threads=threads)  # all but LIBSVM take it, which says so
+    return time.perf_counter() - start
+
+
+def _warm_up(solver: str, threads: int) -> None:
+    """What is loaded at the first use is loaded before the clock starts."""
+    from . import compiling, generate, peers
+
+    if solver == "centralpath":
+        compiling.warm_up()
+    elif ":" not in solver:
+        for program in (generate.svm_dual_rbf(5), generate.lasso(5), generate.enclosing_ball(5)):
+            if solver in peers.peers_for(program):
+                peers.solve(solver, program, time_limit=1.0, threads=threads)
+
+
+def _stay_within_memory() -> None:
+    """Ask for no more address space than the machine has memory: MemoryError here rather than trouble for everyone."""
+    try:
+        import resource
+
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        resource.setrlimit(resource.RLIMIT_AS, (total, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    except (ImportError, AttributeError, ValueError, OSError):
+        pass
+
+
+def reset_peak() -> None:
+    """Linux forgets the peak so far; elsewhere it is that of the whole process."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        pass
+
+
+def peak_megabytes() -> float:
+    """The largest resident size since `reset_peak`, from the kernel."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) / 1024
+    except OSError:
+        pass
+    try:
+        import resource
+
+        peak = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        return peak / 2**20 if sys.platform == "darwin" else peak / 1024
+    except ImportError:
+        return float("nan")
+
+
+if __name__ == "__main__":
+    main()
