@@ -24,20 +24,26 @@ class _Said(event.Listener):
         pass
 
 
-LARGER = {"lasso": 60, "svm_dual_rbf": 80, "svm_dual_linear": 300, "group_lasso": 60, "robust_least_squares": 80}
-"""Sizes at which the kernels for dense fronts, dense and low-rank Hessians and large cones are in use."""
+EVERY_WAY = (
+    (generate.robust_least_squares, 80, "ldl"),  # large enough for supernodes
+    (generate.group_lasso, 60, "ldl"),
+    (generate.svm_dual_rbf, 80, "dense"),
+    (generate.robust_least_squares, 80, "dense"),
+    (generate.svm_dual_linear, 80, "lowrank"),
+)
+"""What solves the KKT systems in every way that there is; small programs would all take the same."""
 
 
 def warm_up() -> None:
-    """Load every kernel by solving small programs of each generated class; says so when that compiles."""
+    """Load every kernel by solving small programs of every class and in every way; says so when that compiles."""
     listener = _Said()
     start = time.perf_counter()
     event.register("numba:compile", listener)
     try:
-        for name, generated in generate.CLASSES.items():
+        for generated in generate.CLASSES.values():
             answer.solve(generated(2, 0), tol=1e-8)
-            if name in LARGER:
-                answer.solve(generated(LARGER[name], 0), tol=1e-8)
+        for generated, size, way in EVERY_WAY:
+            answer.solve(generated(size, 0), tol=1e-8, kkt=way)
     finally:
         event.unregister("numba:compile", listener)
         if listener.said:

@@ -13,9 +13,10 @@ import numpy as np
 
 ENOUGH = 1e-12  # relative residual at which refinement ends
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES
-SOLVABLE = 1e-3  # K may be singular: where GMRES does not get below this, M^-1 rhs is the certificate that is sought
+SOLVABLE = 1e-8  # K may be singular: where GMRES does not get below this, M^-1 rhs is the certificate that is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
 LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
+USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
 SLOW = 0.5  # a residual that falls by less than this factor has stalled
 
 
@@ -56,7 +57,7 @@ def solve_refined(
         add_solution(residual, out)
         norm = residual_of(out)
         count += 1
-        if norm >= previous:
+        if not norm < USEFUL * previous:
             out[:] = before
             norm = residual_of(out)
         if not norm < SLOW * previous:

@@ -1,6 +1,7 @@
 """The comparison: good solvers, and such that lie, hang or crash, each counted for what it did."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -258,6 +259,26 @@ def test_a_wrong_answer_of_ours_makes_exit_code_one(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(compare, "run", interrupted)
     assert command.main(arguments) == 130
     assert "goes on from here" in capsys.readouterr().err
+
+
+def test_nothing_is_left_to_load_after_the_warm_up():
+    """In a process of its own, since the tests before have loaded kernels here."""
+    code = """
+from bench import answer, catalogue, compiling
+from socp.jit import kernels
+compiling.warm_up()
+before = {id(k) for k in kernels() if k.signatures}
+for case in catalogue.cases("generated", "20") + catalogue.cases("learning", "20,200"):
+    answer.solve(catalogue.load(case))
+print("late:", sorted(k.py_func.__name__ for k in kernels() if k.signatures and id(k) not in before))
+"""
+    root = str(Path(compare.__file__).parents[1])
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "late: []"
 
 
 def test_progress_without_tqdm(monkeypatch, capsys):
