@@ -62,6 +62,21 @@ def solve_refined(
             norm = residual_of(out)
         if not norm < SLOW * previous:
             break
+    return finish_with_gmres(residual_of, residual, add_solution, multiply, size, norm, count, out, steps)
+
+
+def finish_with_gmres(
+    residual_of: Callable[[np.ndarray], float],
+    residual: np.ndarray,
+    add_solution: Callable[[np.ndarray, np.ndarray], None],
+    multiply: Callable[[np.ndarray, np.ndarray], None],
+    size: float,
+    norm: float,
+    count: int,
+    out: np.ndarray,
+    steps: int,
+) -> tuple[float, int]:
+    """What `solve_refined` returns, after GMRES where refinement of `out` stalled at the residual `norm`."""
     if KRYLOV_ABOVE * size < norm < LARGEST and steps > 0:
         before, previous = out.copy(), norm
         count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
