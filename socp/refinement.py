@@ -81,7 +81,7 @@ def finish_with_gmres(
         before, previous = out.copy(), norm
         count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
         norm = residual_of(out)
-        if not norm < SOLVABLE * min(previous, size):
+        if not norm < SOLVABLE * min(previous, 0.01 * size):
             out[:] = before
             norm = residual_of(out)
     return norm, count
