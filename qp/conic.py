@@ -16,8 +16,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from socp.checks import as_csc
+from socp.jit import kernel
 from socp.lowrank import LowRank
 from socp.program import ConeProgram, NonNeg
+from socp.sparse import csc
 
 from .program import QuadraticProgram
 
@@ -60,19 +63,19 @@ class ConicForm:
     def program(self, program: QuadraticProgram) -> ConeProgram:
         """The cone program."""
         c, b, h, offset = self.vectors(program)
-        A, P = program.A, program.P
-        if self.fixed.size:
-            A = A[:, self.free]
-            P = _submatrix(P, self.free)
-        rows = A.tocsr() if self.equal.size < program.m or self.upper.size or self.lower.size else A
-        identity = sp.eye_array(self.free.size, format="csr")
-        blocks = [rows[self.upper], -rows[self.lower], identity[self.above], -identity[self.below]]
-        G = sp.vstack([block for block in blocks if block.shape[0]], format="csc") if h.size else None
-        equalities = (rows[self.equal], b) if b.size else (None, None)
-        return ConeProgram(
-            c=c, G=G, h=h if h.size else None, cones=[NonNeg(h.size)] if h.size else None,
-            A=equalities[0], b=equalities[1], P=P, offset=offset,
-        )  # fmt: skip
+        P = _submatrix(program.P, self.free) if self.fixed.size else program.P
+        cones = (NonNeg(h.size),) if h.size else ()
+        return ConeProgram.of_checked(c, self._rows(program), h, cones, self._equalities(program), b, P, offset)
+
+    def _equalities(self, program: QuadraticProgram) -> sp.csc_array:
+        """The rows of A with equal sides, in the free variables."""
+        n, none = self.free.size, np.zeros(0, dtype=np.int64)
+        return _rows_by_column(program.A, self.free, (self.equal, none, none, none), (self.equal.size, n))
+
+    def _rows(self, program: QuadraticProgram) -> sp.csc_array:
+        """G in the free variables."""
+        parts = (self.upper, self.lower, self.above, self.below)
+        return _rows_by_column(program.A, self.free, parts, (sum(self.sizes), self.free.size))
 
     def primal(self, program: QuadraticProgram, x: np.ndarray, direction: bool = False) -> np.ndarray:
         """x of the quadratic program from that of the cone program (of a direction: fixed variables stay)."""
@@ -117,6 +120,51 @@ def _masks(program: QuadraticProgram) -> tuple[np.ndarray, ...]:
     )
 
 
+def _rows_by_column(A: sp.csc_array, free: np.ndarray, parts: tuple[np.ndarray, ...], shape: tuple[int, int]):
+    """[ A_upper; -A_lower; I_above; -I_below ] in the free columns, for the four parts (upper, lower, above, below)."""
+    upper, lower, above, below = parts
+    indptr = np.zeros(shape[1] + 1, dtype=np.int64)
+    place = np.zeros((2, A.shape[0] + shape[1]), dtype=np.int64)
+    count_rows(A.indptr, A.indices, A.shape[0], free, upper, lower, above, below, place, indptr)
+    indices, data = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
+    stack_rows(A.indptr, A.indices, A.data, free, place, indptr, indices, data)
+    return csc(data, indices, indptr, shape)
+
+
+@kernel
+def count_rows(A_indptr, A_indices, m, free, upper, lower, above, below, place, indptr):
+    """place[0], place[1] := 1 + the row of the stacked matrix that row i of A, then variable j, is; 0 is none."""
+    base = 1
+    for part, side, first in ((upper, 0, 0), (lower, 1, 0), (above, 0, m), (below, 1, m)):
+        for k in range(part.size):
+            place[side, first + part[k]] = base + k
+        base += part.size
+    for j in range(free.size):
+        count = (place[0, m + j] > 0) + (place[1, m + j] > 0)
+        for k in range(A_indptr[free[j]], A_indptr[free[j] + 1]):
+            count += (place[0, A_indices[k]] > 0) + (place[1, A_indices[k]] > 0)
+        indptr[j + 1] = indptr[j] + count
+
+
+@kernel
+def stack_rows(A_indptr, A_indices, A_data, free, place, indptr, indices, data):
+    """The entries of the stacked matrix, whose rows ascend in each column: all upper sides, then all lower ones."""
+    m = place.shape[1] - free.size
+    for j in range(free.size):
+        at = indptr[j]
+        for side in range(2):
+            for k in range(A_indptr[free[j]], A_indptr[free[j] + 1]):
+                if place[side, A_indices[k]] > 0:
+                    indices[at] = place[side, A_indices[k]] - 1
+                    data[at] = A_data[k] if side == 0 else -A_data[k]
+                    at += 1
+        for side in range(2):
+            if place[side, m + j] > 0:
+                indices[at] = place[side, m + j] - 1
+                data[at] = 1.0 if side == 0 else -1.0
+                at += 1
+
+
 def _submatrix(P, keep: np.ndarray):
     if P is None:
         return None
@@ -124,4 +172,4 @@ def _submatrix(P, keep: np.ndarray):
         return LowRank(P.F[keep], P.d[keep])
     if isinstance(P, np.ndarray):
         return P[np.ix_(keep, keep)]
-    return P[keep][:, keep]
+    return as_csc("P", P[keep][:, keep])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
-from socp.program import as_hessian
+from socp.program import as_hessian, no_rows
 
 
 class QuadraticProgram:
@@ -60,7 +60,7 @@ class QuadraticProgram:
         self.P = as_hessian("P", P, n, "q")
         if A is None and (l is not None or u is not None):
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
-        self.A = as_csc("A", np.zeros((0, n)) if A is None else A, (None, n), f" ({n} variables in q)")
+        self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
         m = self.A.shape[0]
         self.l = _side("l", l, m, -np.inf, " (the rows of A)")
         self.u = _side("u", u, m, np.inf, " (the rows of A)")

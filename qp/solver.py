@@ -20,7 +20,7 @@ from .conic import ConicForm
 from .program import QuadraticProgram
 from .solution import Solution
 
-NOTHING_FOUND = Residuals(*[np.nan] * 8)
+NOTHING_FOUND = Residuals(*[np.nan] * 6)
 Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Residuals]
 
 

@@ -89,13 +89,14 @@ def count_pattern(n, p, l, lead, ptr, P_indptr, P_indices, M_indptr, union_ptr, 
 
 
 @kernel
-def fill_pattern(n, p, l, lead, ptr, P, M, union_ptr, union, small, indptr, indices, place_P, place_M, diagonal):
+def fill_pattern(
+    n, p, l, lead, ptr, P_indptr, P_indices, M_indptr, M_indices, M_source, union_ptr, union, small, indptr, indices,
+    place_P, place_M, diagonal,
+):  # fmt: skip
     """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
 
-    P is (indptr, indices) of the upper triangle of P, M (indptr, indices, source) of the rows of M.
+    P is the upper triangle of P, M the rows of M.
     """
-    P_indptr, P_indices = P
-    M_indptr, M_indices, M_source = M
     for j in range(n):
         at = indptr[j]
         for k in range(P_indptr[j], P_indptr[j + 1]):
@@ -310,7 +311,7 @@ class KKTMatrix:
         self.place_P = np.empty(P_indices.size, dtype=np.int64)
         self.place_M = np.full(form.M_indices.size, -1, dtype=np.int64)
         fill_pattern(
-            n, p, l, lead, ptr, (P_indptr, P_indices), rows, self.union_ptr, union[:found], SMALL_CONE, self.indptr,
+            n, p, l, lead, ptr, P_indptr, P_indices, *rows, self.union_ptr, union[:found], SMALL_CONE, self.indptr,
             self.indices, self.place_P, self.place_M, self.diagonal,
         )  # fmt: skip
         self.in_M = np.flatnonzero(self.place_M >= 0)

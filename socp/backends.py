@@ -51,6 +51,8 @@ def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray]
         if forced:
             raise ProgramError('kkt="lowrank" needs a dense or LowRank P')
         return None
+    if isinstance(P, DenseHessian) and (P.low_rank is None or (n < SMALL_DENSE and not forced)):
+        return None
     rows, _, has_bound = _counts(form)
     most = n if forced else int(LOW_RANK_SHARE * n) - rows
     if isinstance(P, LowRankHessian):
@@ -58,7 +60,7 @@ def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray]
         if F.shape[1] > most:
             return None
     else:
-        if P.low_rank is None or P.low_rank.shape[1] > most or (n < SMALL_DENSE and not forced):
+        if P.low_rank is None or P.low_rank.shape[1] > most:
             return None
         F, d = P.low_rank, np.zeros(n)
     if not (has_bound | (d > 0.0)).all():
@@ -72,9 +74,11 @@ def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray]
 
 def _dense_pays(form: StandardForm) -> bool:
     """Whether the data are dense enough, and of an order, for dense Cholesky."""
-    rows, entries, _ = _counts(form)
     n, p = form.n, form.p
-    if n * (n + rows) > MOST_ENTRIES or n < LEAST_DENSE:
+    if n < LEAST_DENSE:
+        return False
+    rows, entries, _ = _counts(form)
+    if n * (n + rows) > MOST_ENTRIES:
         return False
     if isinstance(form.P, DenseHessian) or isinstance(form.P, LowRankHessian):
         return rows <= 4 * n or entries > DENSE_SHARE * rows * n

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .jit import kernel
+from .sparse import csc_of_dense
 
 
 class ProgramError(ValueError):
@@ -60,14 +61,14 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
             dense = dense.reshape(1, -1)
         if dense.ndim != 2:
             raise ProgramError(f"{name} must be a matrix, but an array of shape {dense.shape} came")
-        matrix = sp.csc_array(dense)
+        matrix = csc_of_dense(dense)
     _check_shape(name, matrix.shape, shape, why)
     if matrix.data.size and not np.isfinite(matrix.data).all():
         k = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
         j = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
         raise ProgramError(f"{name} must be finite, but {name}[{matrix.indices[k]}, {j}] is {matrix.data[k]}")
-    matrix.indices = matrix.indices.astype(np.int64)
-    matrix.indptr = matrix.indptr.astype(np.int64)
+    matrix.indices = matrix.indices.astype(np.int64, copy=False)
+    matrix.indptr = matrix.indptr.astype(np.int64, copy=False)
     return matrix
 
 

@@ -11,9 +11,12 @@ each second-order cone, so that E s stays in the cone.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .hessian import as_operator
+from .jit import kernel
 from .program import ConeProgram, SecondOrder
 from .sparse import scale, scaled_norms, transposed
 
@@ -60,19 +63,17 @@ class StandardForm:
         """The pattern of M = [A; G] with sorted indices, and for each entry its place in (A.data, G.data)."""
         place = np.full(program.m, -1, dtype=np.int64)
         place[self.rows] = np.arange(self.m)
-        columns = np.concatenate([_columns(program.A), _columns(program.G)])
-        row = np.concatenate(
-            [program.A.indices, np.where(place[program.G.indices] < 0, -1, place[program.G.indices] + self.p)]
-        )
-        source = np.flatnonzero(row >= 0)
-        row, columns = row[source], columns[source]
-        # stable bucket sort by row, then by column
-        order = np.argsort(row, kind="stable")
-        order = order[np.argsort(columns[order], kind="stable")]
-        self.M_indices = np.ascontiguousarray(row[order])
-        self.M_source = np.ascontiguousarray(source[order])
+        A, G = program.A, program.G
+        size = A.data.size + G.data.size
         self.M_indptr = np.zeros(self.n + 1, dtype=np.int64)
-        np.cumsum(np.bincount(columns, minlength=self.n), out=self.M_indptr[1:])
+        self.M_indices, self.M_source = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        stack(
+            self.n, self.p, self.m, place, A.indptr, A.indices, G.indptr, G.indices, self.M_indptr, self.M_indices,
+            self.M_source,
+        )  # fmt: skip
+        if self.M_indptr[-1] < size:
+            self.M_indices = self.M_indices[: self.M_indptr[-1]].copy()
+            self.M_source = self.M_source[: self.M_indptr[-1]].copy()
 
     def _read(self, program: ConeProgram) -> None:
         self.raw_P = as_operator(program.P, self.n)
@@ -82,17 +83,10 @@ class StandardForm:
 
     def _ruiz(self, passes: int = 10, limit: float = 1e4) -> None:
         """Bring the infinity norms of the rows and columns of [P M'; M 0] near one (Ruiz 2001)."""
-        for _ in range(passes):
-            column_norms, row_norms = np.zeros(self.n), np.zeros(self.p + self.m)
-            self.raw_P.raise_norms(self.D, column_norms)
-            scaled_norms(self.M_indptr, self.M_indices, self.raw_M, self.E, self.D, row_norms, column_norms)
-            self._average_cones(row_norms)
-            column_norms[column_norms == 0.0] = 1.0
-            row_norms[row_norms == 0.0] = 1.0
-            if max(np.abs(column_norms - 1.0).max(initial=0.0), np.abs(row_norms - 1.0).max(initial=0.0)) < 0.05:
-                break
-            self.D = np.clip(self.D / np.sqrt(column_norms), 1.0 / limit, limit)
-            self.E = np.clip(self.E / np.sqrt(row_norms), 1.0 / limit, limit)
+        ruiz(
+            self.p, self.l, self.ptr, self.M_indptr, self.M_indices, self.raw_M, *self.raw_P.largest_entries(), passes,
+            limit, self.D, self.E,
+        )  # fmt: skip
         cost = np.abs(self.D * self.raw_c).max(initial=0.0)
         if self.n and not self.raw_P.is_zero:
             norms = np.zeros(self.n)
@@ -100,14 +94,6 @@ class StandardForm:
             cost = max(cost, norms.mean())
         if cost > 0.0:
             self.factor = min(max(1.0 / cost, 1.0 / limit), limit)
-
-    def _average_cones(self, row_norms: np.ndarray) -> None:
-        """One norm a second-order cone: the mean over its rows."""
-        if self.ptr.size > 1:
-            start = self.p + self.l
-            sizes = np.diff(self.ptr)
-            sums = np.add.reduceat(row_norms[start:], self.ptr[:-1] - self.l)
-            row_norms[start:] = np.repeat(sums / sizes, sizes)
 
     def _scale(self) -> None:
         self.P = self.raw_P.scaled(self.D, self.factor)
@@ -124,8 +110,84 @@ class StandardForm:
         return transposed(self.p + self.m, self.M_indptr, self.M_indices)
 
 
-def _columns(matrix) -> np.ndarray:
-    return np.repeat(np.arange(matrix.shape[1], dtype=np.int64), np.diff(matrix.indptr))
+@kernel
+def stack(n, p, m, place, A_indptr, A_indices, G_indptr, G_indices, indptr, indices, source):
+    """The pattern of M by columns, rows ascending, and for each entry its place in (A.data, G.data).
+
+    Row i of G is row p + place[i] of M, or none for a negative place.
+    """
+    row_start = np.zeros(p + m + 1, np.int64)
+    for j in range(n):
+        indptr[j + 1] = A_indptr[j + 1] - A_indptr[j]
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            row_start[A_indices[k] + 1] += 1
+        for k in range(G_indptr[j], G_indptr[j + 1]):
+            if place[G_indices[k]] >= 0:
+                row_start[p + place[G_indices[k]] + 1] += 1
+                indptr[j + 1] += 1
+    for j in range(n):
+        indptr[j + 1] += indptr[j]
+    for i in range(p + m):
+        row_start[i + 1] += row_start[i]
+    # two bucket sorts: by rows, then, stable, by columns
+    column, entry = np.empty(indptr[n], np.int64), np.empty(indptr[n], np.int64)
+    fill = row_start.copy()
+    for j in range(n):
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            at = fill[A_indices[k]]
+            column[at], entry[at] = j, k
+            fill[A_indices[k]] += 1
+        for k in range(G_indptr[j], G_indptr[j + 1]):
+            i = place[G_indices[k]]
+            if i >= 0:
+                at = fill[p + i]
+                column[at], entry[at] = j, A_indptr[n] + k
+                fill[p + i] += 1
+    fill = indptr.copy()
+    for i in range(p + m):
+        for q in range(row_start[i], row_start[i + 1]):
+            at = fill[column[q]]
+            indices[at], source[at] = i, entry[q]
+            fill[column[q]] += 1
+
+
+@kernel
+def ruiz(p, l, ptr, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, passes, limit, D, E):
+    """Bring the infinity norms of the rows and columns of [D P D, D M'E; E M D, 0] near one.
+
+    A second-order cone has one norm, the mean over its rows.
+    """
+    columns, rows = np.empty(D.size), np.empty(E.size)
+    for _ in range(passes):
+        columns[:] = 0.0
+        rows[:] = 0.0
+        scaled_norms(P_indptr, P_indices, P_data, D, D, columns, columns)
+        scaled_norms(M_indptr, M_indices, M_data, E, D, rows, columns)
+        for k in range(ptr.size - 1):
+            cone = rows[p + ptr[k] : p + ptr[k + 1]]
+            cone[:] = cone.sum() / cone.size
+        if max(farthest_from_one(columns), farthest_from_one(rows)) < 0.05:
+            break
+        divide_by_root(columns, limit, D)
+        divide_by_root(rows, limit, E)
+
+
+@kernel
+def farthest_from_one(norms):
+    """max |norm - 1|; a norm of zero becomes one."""
+    worst = 0.0
+    for i in range(norms.size):
+        if norms[i] == 0.0:
+            norms[i] = 1.0
+        worst = max(worst, abs(norms[i] - 1.0))
+    return worst
+
+
+@kernel
+def divide_by_root(norms, limit, scales):
+    """scales := scales / sqrt(norms), between 1 / limit and limit."""
+    for i in range(scales.size):
+        scales[i] = min(max(scales[i] / math.sqrt(norms[i]), 1.0 / limit), limit)
 
 
 def _sort_rows(program: ConeProgram) -> tuple[np.ndarray, int, np.ndarray]:

@@ -107,11 +107,11 @@ class RowGroups:
         self.bound_source = source[starts[bound]] if indices.size else np.zeros(0, dtype=np.int64)
         self.variable = np.full(l, -1, dtype=np.int64)
         self.variable[bound] = indices[starts[bound]]
-        self.representative, self.group = np.unique(lead[~bound], return_inverse=True)
-        group = np.full(l, -1, dtype=np.int64)
-        group[~bound] = self.group
-        self.group, self.lead, self.bound = group, lead, bound
-        self.count = self.representative.size
+        leads = (lead == np.arange(l)) & ~bound
+        self.representative = np.flatnonzero(leads)
+        self.group = (np.cumsum(leads) - 1)[lead]
+        self.group[bound] = -1
+        self.lead, self.bound, self.count = lead, bound, self.representative.size
 
     def still_hold(self, rows: tuple[np.ndarray, np.ndarray, np.ndarray], raw: np.ndarray) -> bool:
         """Whether new values of M keep every merged row parallel to its representative."""

@@ -11,10 +11,12 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from .checks import ProgramError
+from .jit import kernel
 from .ldl import LDL
 from .lowrank import LowRank
 from .sparse import multiply_symmetric, scale, scaled_norms
 
+SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 
 
@@ -32,6 +34,10 @@ class SparseHessian:
         """out := P x."""
         multiply_symmetric(self.indptr, self.indices, self.data, x, out)
 
+    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A part of P in CSC that has P's largest entries in each column under any diagonal scaling D P D."""
+        return self.indptr, self.indices, self.data
+
     def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
         """norms_j := max(norms_j, the infinity norm of column j of D P D)."""
         scaled_norms(self.indptr, self.indices, self.data, D, D, norms, norms)
@@ -41,6 +47,10 @@ class SparseHessian:
         data = np.empty_like(self.data)
         scale(self.indptr, self.indices, self.data, D, D, factor, data)
         return SparseHessian(self.indptr, self.indices, data)
+
+    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """P in CSC."""
+        return self.indptr, self.indices, self.data
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC; the diagonal only where P has it."""
@@ -66,6 +76,10 @@ class DenseHessian:
         """out := P x."""
         np.dot(self.array, x, out=out)
 
+    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The diagonal in CSC: |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not."""
+        return diagonal_csc(self.array.diagonal())
+
     def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
         """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
         np.maximum(norms, D * D * self.array.diagonal(), out=norms)
@@ -75,6 +89,14 @@ class DenseHessian:
         array = self.array * D
         array *= (factor * D)[:, None]
         return DenseHessian(array)
+
+    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """P in CSC when it is small, else None: the dense product is then the quicker one."""
+        n = self.array.shape[0]
+        if n > SMALL:
+            return None
+        indices = np.arange(n * n, dtype=np.int64) % max(n, 1)
+        return np.arange(0, n * n + 1, n, dtype=np.int64), indices, np.ascontiguousarray(self.array).ravel()
 
     def is_semidefinite(self, tol: float) -> bool:
         """Whether P + tol max(P_ii) I is positive definite, by the pivoted Cholesky P = F F' that `low_rank` keeps.
@@ -107,8 +129,25 @@ class DenseHessian:
         """The upper triangle in CSC."""
         n = self.array.shape[0]
         counts = np.arange(n + 1, dtype=np.int64)
-        rows, columns = np.tril_indices(n)
-        return np.cumsum(counts), columns.astype(np.int64), np.ascontiguousarray(self.array[rows, columns])
+        indices, data = np.empty(n * (n + 1) // 2, dtype=np.int64), np.empty(n * (n + 1) // 2)
+        pack_upper(self.array, indices, data)
+        return np.cumsum(counts), indices, data
+
+
+@kernel
+def pack_upper(array, indices, data):
+    """The upper triangle of a symmetric array, by columns."""
+    at = 0
+    for j in range(array.shape[0]):
+        for i in range(j + 1):
+            indices[at], data[at] = i, array[j, i]
+            at += 1
+
+
+def diagonal_csc(diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A diagonal matrix in CSC."""
+    count = np.arange(diagonal.size + 1, dtype=np.int64)
+    return count, count[:-1], np.ascontiguousarray(diagonal)
 
 
 class LowRankHessian:
@@ -126,6 +165,10 @@ class LowRankHessian:
         np.dot(self.F, x @ self.F, out=out)
         out += self.d * x
 
+    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The diagonal in CSC."""
+        return diagonal_csc(np.einsum("ij,ij->i", self.F, self.F) + self.d)
+
     def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
         """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
         diagonal = np.einsum("ij,ij->i", self.F, self.F) + self.d
@@ -134,6 +177,11 @@ class LowRankHessian:
     def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
         """factor D P D."""
         return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
+
+    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """P in CSC when it is small, else None."""
+        n = self.d.size
+        return DenseHessian(self.F @ self.F.T + np.diag(self.d)).entries_by_column() if n <= SMALL else None
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle of the product, in CSC."""

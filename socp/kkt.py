@@ -15,6 +15,8 @@ when refinement does not get the residual down, the other ones are tried and the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .assembly import SMALL_CONE, KKTMatrix, rotate, rotate_back
@@ -22,9 +24,10 @@ from .cones import norm_tail
 from .form import StandardForm
 from .jit import kernel
 from .ldl import LDL
-from .refinement import solve_refined
+from .refinement import ENOUGH, KRYLOV_ABOVE, SLOW, finish_with_gmres, solve_refined
 from .scaling import apply_cone, apply_inverse
-from .sparse import multiply_both
+from .sparse import multiply_both, multiply_symmetric
+from .uplooking import scalar_solve
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
@@ -128,6 +131,42 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
         norm = max(norm, abs(residual[i]))
         trap += 0.0 * residual[i]
     return norm if trap == 0.0 else np.inf
+
+
+@kernel
+def refine(
+    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, variable, group, coefficient,
+    theta, heaviest, small, perm, start, rows, values, d, enough, slow, steps, rhs, t, reduced_rhs, reduced, work,
+    ldl_work, v, Px, Mtv, before, residual, out, found,
+):  # fmt: skip
+    """`solve_refined` up to GMRES, in one call, for the scalar factors and a sparse P.
+
+    found := (the norm of rhs, that of the residual that is left, the number of further solves).
+    """
+    size = 0.0
+    for i in range(rhs.size):
+        size = max(size, abs(rhs[i]))
+    out[:] = 0.0
+    residual[:] = rhs
+    norm, previous, count = np.inf, np.inf, 0
+    while True:
+        reduce_rhs(n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, small, reduced_rhs)
+        scalar_solve(perm, start, rows, values, d, reduced_rhs, reduced, ldl_work)
+        recover(
+            n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, heaviest, small, reduced, work, out
+        )
+        multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
+        norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
+        if count > 0 and norm >= previous:
+            out[:] = before
+            multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
+            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
+        if not norm > enough * size or count >= steps or (count > 0 and not norm < slow * previous):
+            break
+        before[:] = out
+        previous = norm
+        count += 1
+    found[0], found[1], found[2] = size, norm, count
 
 
 class KKT:
@@ -243,6 +282,23 @@ class SparseKKT(KKT):
         self.t = np.zeros(self.matrix.groups.count)
         self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
         self.work = np.zeros(form.m)
+        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros(3)
+        self._bind()
+
+    def _bind(self) -> None:
+        """What `refine` takes at each call, when it can be used."""
+        form, matrix, groups, ldl = self.form, self.matrix, self.matrix.groups, self.ldl
+        P = form.P.entries_by_column()
+        self._constant: tuple[Any, ...] | None = None
+        if ldl.method == "scalar" and P is not None:
+            self._constant = (
+                *(form.M_indptr, form.M_indices, form.M_data, *P, groups.variable, groups.group, matrix.coefficient),
+                *(matrix.theta, matrix.heaviest, SMALL_CONE, *ldl.scalar_factors, ENOUGH, SLOW, self.refinement_steps),
+            )
+            self._places = (
+                *(self.t, self.reduced_rhs, self.reduced, self.work, *ldl.scalar_work, self.v, self.Px, self.Mtv),
+                *(self.before, self.residual),
+            )
 
     @property
     def description(self) -> str:
@@ -255,6 +311,23 @@ class SparseKKT(KKT):
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
         self.matrix.refresh()
+        self._bind()
+
+    def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
+        """K out = rhs with refinement; returns the infinity norm of the residual that is left."""
+        if self._constant is None:
+            return super().solve(rhs, out)
+        form = self.form
+        refine(form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs, *self._places, out, self.found)
+        size, norm, solves = self.found.tolist()
+        count = int(solves)
+        if norm > KRYLOV_ABOVE * size:
+            norm, count = finish_with_gmres(
+                lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, size, norm, count,
+                out, self.refinement_steps,
+            )  # fmt: skip
+        self._refinements += count
+        return norm
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""

@@ -109,6 +109,16 @@ class LDL:
                 self._prepare_supernodal(tree)
         self.symbolic_time = perf_counter() - start
 
+    @property
+    def scalar_factors(self) -> tuple[Any, ...]:
+        """What `uplooking.scalar_solve` takes before rhs and out; behind them goes `scalar_work`."""
+        return self._solve_factors
+
+    @property
+    def scalar_work(self) -> tuple[Any, ...]:
+        """The work array of `uplooking.scalar_solve`."""
+        return self._solve_work
+
     def _prepare_scalar(self, analysis: Analysis) -> None:
         n, indptr, indices = self.n, analysis.indptr, analysis.indices
         start, rows, row_start, columns = scalar_pattern(n, indptr, indices, analysis.parent, analysis.counts)
@@ -166,7 +176,7 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
     if not is_upper_triangle(n, indptr, indices):
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
-    if len(signs) != n or not np.isin(signs, (-1, 1)).all():
+    if len(signs) != n or (np.abs(signs) != 1).any():
         raise ValueError("signs must be n numbers +1 or -1")
     if method not in ("auto", "scalar", "supernodal"):
         raise ValueError(f'method must be "auto", "scalar" or "supernodal", but {method!r} came')

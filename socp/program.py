@@ -22,6 +22,7 @@ from .checks import (
     symmetric_part,
 )
 from .lowrank import LowRank
+from .sparse import csc
 
 
 @dataclass(frozen=True)
@@ -109,17 +110,28 @@ class ConeProgram:
         _check_pair("G", G, "h", h)
         _check_pair("A", A, "b", b)
 
-        self.G = as_csc("G", np.zeros((0, n)) if G is None else G, (None, n), f" ({n} variables in c)")
+        self.G = no_rows(n) if G is None else as_csc("G", G, (None, n), f" ({n} variables in c)")
         self.h = as_vector("h", np.zeros(0) if h is None else h, self.G.shape[0], " (the rows of G)")
         self.cones = _check_cones(cones, self.G.shape[0])
         _check_h(self.h, self.cones)
 
-        self.A = as_csc("A", np.zeros((0, n)) if A is None else A, (None, n), f" ({n} variables in c)")
+        self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in c)")
         self.b = as_vector("b", np.zeros(0) if b is None else b, self.A.shape[0], " (the rows of A)")
         check_finite("b", self.b)
 
         self.P = as_hessian("P", P, n, "c")
         self.offset = as_number("offset", offset)
+
+    @classmethod
+    def of_checked(
+        cls, c: np.ndarray, G: sp.csc_array, h: np.ndarray, cones: tuple[Cone, ...], A: sp.csc_array, b: np.ndarray,
+        P: sp.csc_array | np.ndarray | LowRank | None, offset: float,
+    ) -> ConeProgram:  # fmt: skip
+        """The program of data that were checked before and are nobody else's; nothing is copied."""
+        program = object.__new__(cls)
+        program.c, program.G, program.h, program.cones = c, G, h, cones
+        program.A, program.b, program.P, program.offset = A, b, P, offset
+        return program
 
     @property
     def n(self) -> int:
@@ -147,6 +159,11 @@ class ConeProgram:
         kinds = [type(cone).__name__ for cone in self.cones]
         parts = [f"{kinds.count(kind)} {kind}" for kind in ("NonNeg", "SecondOrder") if kind in kinds]
         return f"ConeProgram(n={self.n}, p={self.p}, m={self.m}, cones: {', '.join(parts) or 'none'})"
+
+
+def no_rows(n: int) -> sp.csc_array:
+    """The matrix with n columns and no rows."""
+    return csc(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(n + 1, dtype=np.int64), (0, n))
 
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | LowRank | None:

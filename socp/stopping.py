@@ -41,8 +41,8 @@ class Residuals:
     primal_scale: float
     dual_scale: float
     gap_scale: float
-    primal_objective: float
-    dual_objective: float
+    primal_objective: float = np.nan
+    dual_objective: float = np.nan
 
     @property
     def relative(self) -> tuple[float, float, float]:
