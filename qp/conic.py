@@ -140,9 +140,9 @@ def count_rows(A_indptr, A_indices, m, free, upper, lower, above, below, place, 
             place[side, first + part[k]] = base + k
         base += part.size
     for j in range(free.size):
-        count = (place[0, m + j] > 0) + (place[1, m + j] > 0)
+        count = int(place[0, m + j] > 0) + int(place[1, m + j] > 0)  # in NumPy True + True is True
         for k in range(A_indptr[free[j]], A_indptr[free[j] + 1]):
-            count += (place[0, A_indices[k]] > 0) + (place[1, A_indices[k]] > 0)
+            count += int(place[0, A_indices[k]] > 0) + int(place[1, A_indices[k]] > 0)
         indptr[j + 1] = indptr[j] + count
 
 

@@ -58,6 +58,8 @@ def measure(A_indptr, A_indices, A_data, Px, q, l, u, lb, ub, x, y, z, found):
     measure_sides(l, u, Ax, y, rows)
     measure_sides(lb, ub, x, z, bounds)
     xPx, qx, trap = 0.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
+    for i in range(l.size):
+        trap += 0.0 * y[i]
     dual, dual_size = max(rows[2], bounds[2]), 0.0
     for j in range(n):
         residual = Px[j] + q[j] + Aty[j] + z[j]

@@ -214,6 +214,7 @@ def planted_primal_certificate(rng):
     A, G = rng.normal(size=(p, n)), rng.normal(size=(m, n))
     y, z = rng.normal(size=p), interior(cones, rng)
     G -= np.outer(z, A.T @ y + G.T @ z) / (z @ z)
+    G[np.abs(G) < 1e-12] = 0.0  # rounding, with which x of 1e16 would be feasible
     b, h = rng.normal(size=p), rng.normal(size=m)
     h -= z * (b @ y + h @ z + 1.0) / (z @ z)
     # a dual feasible c, so that the program is not infeasible on both sides
