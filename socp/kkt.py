@@ -24,7 +24,7 @@ from .cones import norm_tail
 from .form import StandardForm
 from .jit import kernel
 from .ldl import LDL
-from .refinement import ENOUGH, KRYLOV_ABOVE, SLOW, finish_with_gmres, solve_refined
+from .refinement import ENOUGH, KRYLOV_ABOVE, SLOW, USEFUL, finish_with_gmres, solve_refined
 from .scaling import apply_cone, apply_inverse
 from .sparse import multiply_both, multiply_symmetric
 from .uplooking import scalar_solve
@@ -136,8 +136,8 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
 @kernel
 def refine(
     n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, variable, group, coefficient,
-    theta, heaviest, small, perm, start, rows, values, d, enough, slow, steps, rhs, t, reduced_rhs, reduced, work,
-    ldl_work, v, Px, Mtv, before, residual, out, found,
+    theta, heaviest, small, perm, start, rows, values, d, enough, useful, slow, steps, rhs, t, reduced_rhs, reduced,
+    work, ldl_work, v, Px, Mtv, before, residual, out, found,
 ):  # fmt: skip
     """`solve_refined` up to GMRES, in one call, for the scalar factors and a sparse P.
 
@@ -157,7 +157,7 @@ def refine(
         )
         multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
         norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
-        if count > 0 and norm >= previous:
+        if count > 0 and not norm < useful * previous:
             out[:] = before
             multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
             norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
@@ -293,7 +293,16 @@ class SparseKKT(KKT):
         if ldl.method == "scalar" and P is not None:
             self._constant = (
                 *(form.M_indptr, form.M_indices, form.M_data, *P, groups.variable, groups.group, matrix.coefficient),
-                *(matrix.theta, matrix.heaviest, SMALL_CONE, *ldl.scalar_factors, ENOUGH, SLOW, self.refinement_steps),
+                *(
+                    matrix.theta,
+                    matrix.heaviest,
+                    SMALL_CONE,
+                    *ldl.scalar_factors,
+                    ENOUGH,
+                    USEFUL,
+                    SLOW,
+                    self.refinement_steps,
+                ),
             )
             self._places = (
                 *(self.t, self.reduced_rhs, self.reduced, self.work, *ldl.scalar_work, self.v, self.Px, self.Mtv),
