@@ -56,6 +56,10 @@ class Limits:
         return 2.0 + 0.2 * self.seconds
 
 
+class WorkerNotStarted(Exception):
+    """The solver's process did not come to its first answer: nothing is known of how it solves."""
+
+
 class WorkerDied(Exception):
     """The solver's process ended by itself; the message says how."""
 
@@ -85,6 +89,9 @@ class Worker:
         threading.Thread(target=self._listen, daemon=True).start()
         try:
             self.first_answer_seconds = float(self._reply(START_SECONDS)["first_answer_seconds"])
+        except (WorkerDied, WorkerKilled) as error:
+            self.close()
+            raise WorkerNotStarted(str(error) or f"no first answer in {START_SECONDS:g} s") from None
         except BaseException:
             self.close()
             raise
@@ -191,17 +198,21 @@ def run(
     record : Record
         What is there already stays, what is measured is added.
     save : callable
-        Called after each measurement.
+        Called after each measurement.  A solver whose process does not start is left out and named in the record.
     show : callable
         Called with a line of text before each measurement, done already or not.
     """
     workers: dict[str, Worker] = {}
+    record.broken.clear()
     try:
         for case, solver, form in tasks(cases, solvers):
             show(f"{case.name} {solver} {form}".strip())
-            if (case.name, solver, form) in record.measurements:
+            if (case.name, solver, form) in record.measurements or solver in record.broken:
                 continue
-            record.add(_one(workers, case, solver, form, limits, record))
+            try:
+                record.add(_one(workers, case, solver, form, limits, record))
+            except WorkerNotStarted as error:
+                record.broken[solver] = str(error)
             if solver in workers:
                 record.cold_starts.setdefault(solver, workers[solver].first_answer_seconds)
             save()

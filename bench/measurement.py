@@ -86,6 +86,10 @@ class Record:
         Of every solver and of numpy, scipy, numba; our own has a digest of the sources.
     machine : dict
         Processor, cores, memory, system.
+    missing : list of str
+        Solvers that are not installed.
+    broken : dict
+        Solvers that are installed and did not come to a first answer, with the reason.
     cold_starts : dict
         Seconds from importing a solver to its first answer, to a program of two variables.
     sessions : int
@@ -96,6 +100,7 @@ class Record:
     versions: dict[str, str | None]
     machine: dict[str, Any]
     missing: list[str] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
     cold_starts: dict[str, float] = field(default_factory=dict)
     sessions: int = 1
     measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
@@ -115,7 +120,7 @@ class Record:
         os.replace(beside, path)
 
 
-_DOCUMENT = ("settings", "versions", "machine", "missing", "cold_starts", "sessions")
+_DOCUMENT = ("settings", "versions", "machine", "missing", "broken", "cold_starts", "sessions")
 
 
 def read(path: Path) -> Record:

@@ -83,6 +83,7 @@ def _about(record: Record) -> str:
         f"measured in {record.sessions} session(s)"
         + (f"; not installed, skipped: {', '.join(record.missing)}" if record.missing else ""),
     ]
+    lines += [f"{solver} did not start and is left out: {reason}" for solver, reason in record.broken.items()]
     return "\n".join(lines)
 
 

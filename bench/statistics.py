@@ -129,7 +129,10 @@ def summaries(results: Results, programs: Iterable[str] | None = None) -> list[S
         both = [
             (m.iterations, our.iterations)
             for m in mine
-            if (our := ours[m.program]) is not None and results.solved(our) and results.solved(m)
+            if (our := ours[m.program]) is not None
+            and results.solved(our)
+            and results.solved(m)
+            and min(m.iterations, our.iterations) >= 0
         ]
         iterations = np.mean(both, axis=0) if both else (float("nan"),) * 2
         peaks = [m.peak_megabytes for m in mine if np.isfinite(m.peak_megabytes)]

@@ -53,6 +53,10 @@ def seconds(value: float) -> str:
     raise AssertionError
 
 
+def _count(iterations: int) -> str:
+    return str(iterations) if iterations >= 0 else "-"
+
+
 def ratio(value: float) -> str:
     """Two digits."""
     return f"{value:.2g}" if math.isfinite(value) else "-"
@@ -134,10 +138,10 @@ def _programs(results: Results) -> Table:
                 line.program,
                 *(str(count) if shape.n else "-" for count in (shape.n, shape.m, shape.nnz)),
                 outcome(m, results),
-                str(m.iterations),
+                _count(m.iterations),
                 "-" if best is None else f"{best.solver} {best.form}".strip(),
                 "-" if best is None else seconds(best.seconds),
-                "-" if best is None else str(best.iterations),
+                "-" if best is None else _count(best.iterations),
                 ratio(line.ratio),
             ]
         )
@@ -160,6 +164,7 @@ def _troubles(results: Results) -> Table:
         for m in results.best.values()
         if m.verdict == "WRONG"
         or m.status in ("crashed", "refused", "error")
+        or (m.status == "numerical_error" and m.note)  # the solver, or its adapter, raised
         or (m.solver == OURS and not results.solved(m))
     ]
     heads = ["program", "solver", "status", "verdict", "residual", "note"]

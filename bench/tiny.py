@@ -26,6 +26,8 @@ from .peers.forms import Point, one_sided, two_sided
 from .peers.settings import peer_settings
 from .verify import Program
 
+NOT_TOLD = -1
+"""The iterations of an updated solver, which are not asked for."""
 CONSTRUCT, UPDATE = "construct", "update"
 SECONDS, LEAST, MOST = 0.3, 20, 2000
 """One measurement calls for so long, at least and at most so many times."""
@@ -141,7 +143,7 @@ def _update(solver: str, program: Program, tol: float) -> tuple[Answer, Program,
         again.solve(c)
         times.append(time.perf_counter() - before)
     asked = _with_objective(program, objectives[(len(times) - 1) % 16])
-    result = Answer(solver, socp.Status.OPTIMAL, *again.point(), 0, 0.0, median(times))
+    result = Answer(solver, socp.Status.OPTIMAL, *again.point(), NOT_TOLD, 0.0, median(times))
     return result, asked, len(times)
 
 

@@ -137,10 +137,14 @@ def _first_answer(solver: str, threads: int) -> float:
     import qp
 
     if solver == "centralpath":
-        qp.solve(np.eye(2), [-1.0, -1.0], lb=0.0, ub=0.5)
-    elif ":" not in solver:
-        program = qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], lb=0.0, ub=0.5)
-        peers.solve(solver, program, threads=threads)  # all but LIBSVM take it, which says so
+        qp.solve(np.eye(2), [-1.0, -1.0], A=[[1.0, -1.0]], l=0.0, u=0.0, lb=0.0, ub=0.5)
+    elif ":" not in solver:  # the same, which everyone takes: the dual of a support vector machine
+        program = qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], [[1.0, -1.0]], 0.0, 0.0, 0.0, 0.5)
+        answer = peers.solve(solver, program, threads=threads)
+        if answer.note:
+            raise RuntimeError(answer.note)
+    else:
+        solver_function(solver, threads)
     return time.perf_counter() - start
 
 

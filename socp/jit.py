@@ -50,8 +50,11 @@ def _compile(py_func: Callable[..., Any], options: dict[str, Any]) -> Any:
     want_cache = os.environ.get("CENTRALPATH_NO_CACHE", "0") in ("", "0")
     try:
         compiled = numba.njit(cache=want_cache, **options)(py_func)
-    except RuntimeError as error:  # numba: "cannot cache function ...: no locator available"
-        _say_once(f"no folder for compiled kernels can be written, they are compiled anew in each process ({error})")
+    except RuntimeError:  # numba: "cannot cache function ...: no locator available"
+        _say_once(
+            "no folder for compiled kernels can be written, they are compiled anew in each process; "
+            "NUMBA_CACHE_DIR may name one"
+        )
         want_cache = False
         compiled = numba.njit(**options)(py_func)
     stamp = _stamp(py_func)

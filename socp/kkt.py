@@ -59,7 +59,7 @@ def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t
             continue
         tail = norm_tail(w_cone, start, stop)
         cone[start:stop] = rz[start:stop]
-        rotate(w_cone, start, stop, tail, cone, start, 1)
+        rotate(w_cone, start, stop, tail, cone, start, np.int64(1))  # a literal 1 would be a second signature
         scale_rotated(eta[k], w_cone[start] + tail, cone, start, stop)
     out[base + ptr[-1] - l :] = 0.0
 
@@ -102,7 +102,7 @@ def recover(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, h
             tail = norm_tail(w_cone, start, stop)
             work[start:stop] = cone[start:stop]
             scale_rotated(eta[k], w_cone[start] + tail, work, start, stop)
-            rotate_back(w_cone, start, stop, tail, work, start, 1)
+            rotate_back(w_cone, start, stop, tail, work, start, np.int64(1))
         for i in range(start, stop):
             dz[l + i] += work[i]
 

@@ -177,11 +177,12 @@ def extend_add(stack, start, places, first_place, size, panels, begin, width, he
             if middle < np.uint64(size):
                 _add(panels, origin + places[place + middle], stack, source + (middle - j), np.uint64(size) - middle)
         else:
-            origin = (column - above) * np.uint64(height) - above
+            origin = (column - above) * np.uint64(height)
             for i in range(j, middle):
-                update[origin + places[place + i]] += stack[source + (i - j)]
+                update[origin + (places[place + i] - above)] += stack[source + (i - j)]
             if middle < np.uint64(size):
-                _add(update, origin + places[place + middle], stack, source + (middle - j), np.uint64(size) - middle)
+                to = origin + (places[place + middle] - above)
+                _add(update, to, stack, source + (middle - j), np.uint64(size) - middle)
         source += np.uint64(size) - j
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from .form import StandardForm
 from .solution import Solution
 
-COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu  sec"
+COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
 
 
 def header(form: StandardForm, kkt_description: str, tol: float) -> None:
@@ -30,7 +30,7 @@ def line(record: np.void) -> None:
     print(
         f"{record['iteration']:5d} {record['primal_objective']:15.8e} {record['dual_objective']:15.8e} "
         f"{record['primal_residual']:7.1e} {record['dual_residual']:7.1e} {record['gap']:7.1e} {step} "
-        f"{record['mu']:7.1e} {record['seconds']:4.2f}"
+        f"{record['mu']:7.1e} {record['seconds']:6.2f}"
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 ENOUGH = 1e-12  # relative residual at which refinement ends
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES
-SOLVABLE = 1e-8  # K may be singular: where GMRES does not get below this, M^-1 rhs is the certificate that is sought
+SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
 LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
@@ -81,7 +81,7 @@ def finish_with_gmres(
         before, previous = out.copy(), norm
         count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
         norm = residual_of(out)
-        if not norm < min(previous, SOLVABLE * size):
+        if not norm < SOLVABLE * min(previous, size):
             out[:] = before
             norm = residual_of(out)
     return norm, count

@@ -41,5 +41,11 @@ def dies_on_larger(program, tol, time_limit):
     return honest(program, tol, time_limit) if program.n <= 5 else dies(program, tol, time_limit)
 
 
+def __getattr__(name):
+    if name == "does_not_start":
+        raise ImportError("no licence")
+    raise AttributeError(name)
+
+
 def raises(program, tol, time_limit):
     raise RuntimeError("cannot read /home/somebody/solver.cfg")

@@ -67,6 +67,23 @@ def test_a_crash_is_one_failure_and_the_others_go_on():
     assert "code 3" in exits.note and "licence.txt" in exits.note and "/home" not in exits.note
 
 
+def test_a_solver_that_does_not_start_is_left_out_and_named():
+    kept = record()
+    found = ask(["does_not_start", "not_there", "honest"], [ball(2), ball(3)], into=kept)
+    assert set(found) == {("2", "honest"), ("3", "honest")}
+    assert set(kept.broken) == {"fake_solvers:does_not_start", "fake_solvers:not_there"}
+    assert "no licence" in kept.broken["fake_solvers:does_not_start"]
+
+
+@pytest.mark.parametrize("solver", ["centralpath", *peers.names()])
+def test_every_installed_solver_starts_in_its_process(solver):
+    if solver in peers.names() and not peers.is_installed(solver):
+        pytest.skip(f"{solver} is not installed")
+    process = compare.Worker(solver, 1)
+    process.close()
+    assert 0.0 < process.first_answer_seconds < compare.START_SECONDS
+
+
 def test_a_solver_that_hangs_is_killed_at_the_limit_and_not_asked_for_larger_ones():
     limits = Limits(1e-8, 0.2)
     start = time.monotonic()

@@ -1,5 +1,7 @@
 """Every reference solver's adapter: its answers verify in the signs of the project."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -188,6 +190,38 @@ def test_forms_keep_the_solution():
     slack = linear.h - linear.G @ point
     assert slack[: form.nonneg].min() >= -1e-14
     assert slack[-5] ** 2 - np.sum(slack[-4:] ** 2) == pytest.approx(0.0, abs=1e-12)  # t + 1/2, t - 1/2, three of R x
+
+
+@pytest.mark.parametrize("solver", [solver for solver in QUADRATIC_PEERS if solver != "qtqp"])
+def test_equalities_alone_with_a_singular_hessian(solver):  # without qtqp, which needs an inequality
+    needs(solver)
+    F = np.array([[4.0, -1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0, 0.0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]])
+    A = [[1.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, -2.0], [0.0, 1.0, 0.0, 0.0, -1.0]]
+    program = qp.QuadraticProgram(sp.csc_array(2.0 * F.T @ F), [0.0, -4.0, -4.0, -2.0, -2.0], A, 0.0, 0.0)
+    answer = peers.solve(solver, program)
+    assert answer.note == ""
+    assert verify(program, answer.x, answer.y, answer.z).solved(1e-6)
+
+
+@pytest.mark.parametrize("solver", QUADRATIC_PEERS)
+def test_a_box_alone_with_a_singular_hessian(solver):
+    needs(solver)
+    F = np.random.default_rng(0).normal(size=(8, 3))
+    program = qp.QuadraticProgram(F @ F.T, -np.ones(8), lb=0.0, ub=5.0)
+    answer = peers.solve(solver, program)
+    assert answer.note == ""
+    assert verify(program, answer.x, answer.y, answer.z).solved(1e-5 if solver == "ecos" else 1e-6)
+
+
+@pytest.mark.parametrize("solver", QUADRATIC_PEERS)
+def test_vectors_that_say_their_byte_order_are_taken(solver):  # as those from .mat files
+    needs(solver)
+    program = mixed_quadratic_program(hessians()["dense"])[0]
+    for name in ("q", "l", "u", "lb", "ub"):
+        vector = np.frombuffer(getattr(program, name).tobytes(), dtype=np.dtype(float).newbyteorder(sys.byteorder))
+        assert memoryview(vector).format in ("<d", ">d")
+        setattr(program, name, vector)
+    assert peers.solve(solver, program).note == ""
 
 
 def test_two_sided_form_keeps_equalities_apart():

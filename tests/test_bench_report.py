@@ -17,6 +17,7 @@ def record(**settings):
         {"centralpath": "0.1.0 (abc)", "peer": "1.2", "numpy": "2", "scipy": "1", "numba": "0"},
         {"processor": "A <fast> one", "cores": 2, "memory_gigabytes": 8, "system": "Linux", "python": "3.11"},
         ["absent"],
+        {"gone": "ImportError"},
     )
     common = {"n": 5, "m": 3, "nnz": 9, "iterations": 7, "peak_megabytes": 80.0}
     for name, solver, seconds, verdict, status in [
@@ -56,6 +57,7 @@ class Tags(HTMLParser):
 def test_the_terminal_names_counts_means_ratios_and_troubles():
     text = report.terminal(record())
     assert "not installed, skipped: absent" in text
+    assert "gone did not start and is left out: ImportError" in text
     peer = next(line.split() for line in text.splitlines() if line.startswith("peer "))
     assert peer[1:6] == ["1.2", "2", "1", "1", "0"]  # version, programs, solved, wrong, failed
     every = text[text.index("Every program") :]

@@ -88,7 +88,11 @@ def ecos(program: Any, settings: dict[str, Any]) -> Answer:
 
 
 def cvxopt(program: Any, settings: dict[str, Any]) -> Answer:
-    """CVXOPT: conelp without P, which knows certificates; coneqp with P, which does not."""
+    """CVXOPT: conelp without P, which knows certificates; coneqp with P, which does not.
+
+    Without inequalities and with a singular P version 1.3 calls points optimal that do not hold the equalities; it
+    solves the same with 0'x <= 1, which is given to it then.
+    """
     from cvxopt import matrix, solvers, spmatrix
 
     def sparse(M: Any) -> Any:
@@ -96,8 +100,11 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Answer:
         return spmatrix(M.data.tolist(), M.row.tolist(), M.col.tolist(), M.shape)
 
     form = one_sided(program)
-    dims = {"l": form.nonneg, "q": form.second_order, "s": []}
-    data = (sparse(form.G), matrix(form.h), dims, sparse(form.A), matrix(form.b))
+    G, h, nonneg = form.G, form.h, form.nonneg
+    if not h.size:
+        G, h, nonneg = sp.csc_matrix((1, form.c.size)), np.ones(1), 1
+    dims = {"l": nonneg, "q": form.second_order, "s": []}
+    data = (sparse(G), matrix(h), dims, sparse(form.A), matrix(form.b))
     P = None if form.P is None else sparse(form.P)
 
     start = time.perf_counter()
@@ -116,7 +123,7 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Answer:
     if status is None:
         status = Status.MAX_ITERATIONS if iterations >= settings["maxiters"] else Status.NUMERICAL_ERROR
     x, y, z = (None if result[name] is None else np.array(result[name]) for name in "xyz")
-    x, y, z = form.recover(x, y, z)
+    x, y, z = form.recover(x, y, None if z is None else z[: form.h.size])
     return Answer("cvxopt", status, x, y, z, iterations, 0.0, end - start)
 
 

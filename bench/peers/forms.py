@@ -61,11 +61,11 @@ def _from_cone_program(program: socp.ConeProgram) -> OneSided:
 
     return OneSided(
         program.P,
-        program.c,
+        _flat(program.c),
         csc32(program.A),
-        program.b,
+        _flat(program.b),
         csc32(program.G.tocsr()[order]),
-        program.h[order],
+        _flat(program.h[order]),
         sum(rows.size for rows in nonneg),
         dims,
         recover,
@@ -95,9 +95,9 @@ def _from_quadratic_program(program: qp.QuadraticProgram) -> OneSided:
 
     return OneSided(
         program.P,
-        program.q,
+        _flat(program.q),
         csc32(sides[equal]),
-        upper[equal],
+        _flat(upper[equal]),
         csc32(sp.vstack([sides[above], -sides[below]])),
         np.concatenate([upper[above], -lower[below]]),
         above.size + below.size,
@@ -216,14 +216,14 @@ def two_sided(program: qp.QuadraticProgram) -> TwoSided:
 
     return TwoSided(
         csc32(sp.csc_array((n, n)) if P is None else P),
-        program.q,
+        _flat(program.q),
         csc32(sp.vstack([rows[equal], sp.eye_array(n, format="csr")[fixed]])),
         np.concatenate([program.u[equal], program.ub[fixed]]),
         csc32(rows[other]),
-        program.l[other],
-        program.u[other],
-        lb,
-        ub,
+        _flat(program.l[other]),
+        _flat(program.u[other]),
+        _flat(lb),
+        _flat(ub),
         recover,
     )
 
@@ -260,7 +260,8 @@ def csc32(matrix: Any) -> sp.csc_matrix:
 
 
 def _flat(v: Any) -> np.ndarray:
-    return np.asarray(v, dtype=float).ravel()
+    """A vector of native floats: arrays read from files may say their byte order, which some bindings refuse."""
+    return np.asarray(v).astype(np.float64).ravel()
 
 
 def _optional(v: Any) -> np.ndarray | None:

@@ -1,0 +1,141 @@
+"""The decorator of the kernels: one signature each, stamps that see through imports, no cache where none can be."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum, planted_quadratic
+
+import qp
+import socp
+from socp import jit
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(code, tmp_path, environment=(), cwd=None):
+    """The output of a fresh Python."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "CENTRALPATH_"))}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600, cwd=cwd or tmp_path,
+        env={**clean, "PYTHONPATH": path, **dict(environment)},
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+def test_one_signature_a_kernel():
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        pytest.skip("nothing is compiled with NUMBA_DISABLE_JIT")
+    for program in [entry[0] for entry in OPTIMAL.values()] + [*PRIMAL_INFEASIBLE.values(), *DUAL_INFEASIBLE.values()]:
+        for kkt in ("ldl", "auto"):
+            socp.solve(program, kkt=kkt)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        socp.solve(planted_optimum(rng, density=0.5)[0], equilibrate=seed % 2 == 0, kkt="dense")
+        solver = qp.Solver(planted_quadratic(rng)[0])
+        solver.solve()
+        solver.update(A_data=2.0 * solver.program.A.data)
+        solver.solve(warm_start=True)
+    compiled = {f"{kernel.py_func.__module__}.{kernel.__name__}": kernel.signatures for kernel in jit.kernels()}
+    assert sum(len(signatures) > 0 for signatures in compiled.values()) > 30
+    several = {name: signatures for name, signatures in compiled.items() if len(signatures) > 1}
+    assert several == {}
+
+
+PACKAGE = """
+from socp.jit import kernel
+
+@kernel
+def inner(x):
+    return x + {}
+"""
+CALLER = """
+from socp.jit import kernel
+from inner_file import inner
+
+@kernel
+def outer(x):
+    return 2.0 * inner(x)
+"""
+
+
+def test_a_change_in_an_imported_kernel_is_seen(tmp_path):
+    code = "from outer_file import outer; print(outer(1.0), sum(outer.stats.cache_hits.values()))"
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    (tmp_path / "outer_file.py").write_text(CALLER)
+    (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
+    assert run(code, tmp_path, environment).split() == ["4.0", "0"]
+    assert run(code, tmp_path, environment).split() == ["4.0", "1"]
+    (tmp_path / "inner_file.py").write_text(PACKAGE.format("5.0"))
+    assert run(code, tmp_path, environment).split() == ["12.0", "0"]
+    assert run(code, tmp_path, environment).split() == ["12.0", "1"]
+
+
+def test_no_cache_on_request(tmp_path):
+    (tmp_path / "outer_file.py").write_text(CALLER)
+    (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "CENTRALPATH_NO_CACHE": "1"}
+    assert run("from outer_file import outer; print(outer(1.0))", tmp_path, environment).split() == ["4.0"]
+    assert not list(tmp_path.glob("cache/**/*.nb[ic]"))
+
+
+def test_without_a_folder_to_write_to_it_works_and_says_so(tmp_path):
+    # no locator of numba finds a place: the package is where nobody may write, and so is the home folder
+    code = """
+        import logging
+        logging.basicConfig()
+        from numba.core import caching
+        for locator in caching.CacheImpl._locator_classes:
+            locator.from_function = classmethod(lambda cls, py_func, py_file: None)
+        from outer_file import outer
+        print(outer(1.0))
+    """
+    (tmp_path / "outer_file.py").write_text(CALLER)
+    (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
+    out = run(code, tmp_path)
+    assert "4.0" in out
+    assert out.count("no folder for compiled kernels can be written") == 1
+
+
+def test_division_by_zero_is_numpys(tmp_path):
+    source = "from socp.jit import kernel\n\n@kernel\ndef ratio(x, y):\n    return x / y\n"
+    (tmp_path / "ratio_file.py").write_text(source)
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    out = run("from ratio_file import ratio; print(ratio(1.0, 0.0), ratio(0.0, 0.0))", tmp_path, environment)
+    assert out.split() == ["inf", "nan"]
+
+
+def test_the_same_answers_without_compilation(tmp_path):
+    code = """
+        import numpy as np, qp, socp
+        from programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum, planted_quadratic
+        programs = [OPTIMAL[name][0] for name in ("disk", "sum of norms", "redundant equalities", "low rank")]
+        programs += [PRIMAL_INFEASIBLE["two disks"], DUAL_INFEASIBLE["inside a cone"]]
+        programs += [planted_optimum(np.random.default_rng(seed), n=6)[0] for seed in range(3)]
+        for program in programs:
+            solution = socp.solve(program)
+            print(solution.status, f"{solution.objective:.6e}")
+        solution = qp.solve(planted_quadratic(np.random.default_rng(0), n=6)[0])
+        print(solution.status, f"{solution.objective:.6e}")
+    """
+    plain = run(code, tmp_path, {"NUMBA_DISABLE_JIT": "1"})
+    cache = {name: os.environ[name] for name in ("NUMBA_CACHE_DIR",) if name in os.environ}
+    assert answers(plain) == answers(run(code, tmp_path, cache))
+    assert len(answers(plain)) == 10
+
+
+def answers(text):
+    """Status and value of each line, warnings left out; small values are zero."""
+    rows = [line.split() for line in text.splitlines() if line.startswith(("optimal", "primal_inf", "dual_inf"))]
+    return [(status, round(float(value), 5) if value != "nan" else None) for status, value in rows]
+
+
+def test_kernels_are_listed_once():
+    kernels = jit.kernels()
+    assert len(kernels) == len({id(kernel) for kernel in kernels}) > 40
