@@ -96,7 +96,7 @@ class DenseHessian:
         if n > SMALL:
             return None
         indices = np.arange(n * n, dtype=np.int64) % max(n, 1)
-        return np.arange(0, n * n + 1, n, dtype=np.int64), indices, np.ascontiguousarray(self.array).ravel()
+        return n * np.arange(n + 1, dtype=np.int64), indices, np.ascontiguousarray(self.array).ravel()
 
     def is_semidefinite(self, tol: float) -> bool:
         """Whether P + tol max(P_ii) I is positive definite, by the pivoted Cholesky P = F F' that `low_rank` keeps.
