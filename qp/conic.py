@@ -140,10 +140,13 @@ def count_rows(A_indptr, A_indices, m, free, upper, lower, above, below, place, 
             place[side, first + part[k]] = base + k
         base += part.size
     for j in range(free.size):
-        count = (place[0, m + j] > 0) + (place[1, m + j] > 0)
-        for k in range(A_indptr[free[j]], A_indptr[free[j] + 1]):
-            count += (place[0, A_indices[k]] > 0) + (place[1, A_indices[k]] > 0)
-        indptr[j + 1] = indptr[j] + count
+        indptr[j + 1] = indptr[j]
+        for side in range(2):
+            if place[side, m + j] > 0:
+                indptr[j + 1] += 1
+            for k in range(A_indptr[free[j]], A_indptr[free[j] + 1]):
+                if place[side, A_indices[k]] > 0:
+                    indptr[j + 1] += 1
 
 
 @kernel

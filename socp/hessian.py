@@ -147,7 +147,7 @@ def pack_upper(array, indices, data):
 def diagonal_csc(diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A diagonal matrix in CSC."""
     count = np.arange(diagonal.size + 1, dtype=np.int64)
-    return count, count[:-1], np.ascontiguousarray(diagonal)
+    return count, count[:-1], diagonal.copy()
 
 
 class LowRankHessian:
