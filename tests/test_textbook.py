@@ -245,7 +245,7 @@ def test_multipliers_by_hand():
 
 INFEASIBLE = {
     "interval": ConeProgram([0.0], [[1], [-1]], [-1, -1], [NonNeg(2)]),  # x <= -1 and x >= 1
-    "equations": ConeProgram([1.0, 0.0], A=[[1, 1], [1, 1]], b=[1, 2]),
+    "equations": ConeProgram([1.0, 1.0], A=[[1, 1], [1, 1]], b=[1, 2]),  # with c = (1, 0) both certificates exist
     "two disks": ConeProgram([0.0, 0.0], np.vstack([disk["G"], disk["G"]]), [1, 0, 0, 1, 3, 0], [SecondOrder(3)] * 2),
     "with curvature": ConeProgram([0.0], [[1], [-1]], [-1, -1], [NonNeg(2)], P=[[1.0]]),
     "in large units": ConeProgram([0.0], [[1], [-1]], [-1e6, -1e6], [NonNeg(2)]),
