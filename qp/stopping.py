@@ -84,7 +84,9 @@ def measure_sides(l, u, v, y, found):
     for i in range(v.size):
         found[0] = max(found[0], l[i] - v[i], v[i] - u[i])
         side = u[i] if y[i] > 0.0 else l[i]
-        if math.isfinite(side):
+        if y[i] != y[i]:
+            found[2] = np.inf
+        elif math.isfinite(side):
             found[1] += side * y[i]
         else:
             found[2] = max(found[2], abs(y[i]))

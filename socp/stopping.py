@@ -140,6 +140,7 @@ def measure(
             inside[i] = h[i] - Gx[i]
         else:
             dual = max(dual, abs(z[i]))
+            trap += 0.0 * z[i]
             inside[i] = np.inf
     primal = max(primal, distance_from_cones(start, second_order, s), distance_from_cones(start, second_order, inside))
     primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv

@@ -129,3 +129,28 @@ def test_refreshed_is_built_anew(backend):
     kkt.factor(w, eta, rhs, out)
     backend(form, None, 10).factor(w, eta, rhs, expected)
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("distance", [1e-2, 1e-6])
+@pytest.mark.parametrize("P", ["sparse", "dense", "none"])
+def test_refinement_in_one_call_is_refinement_step_by_step(P, distance):
+    rng = np.random.default_rng(3)
+    n = 12
+    F = rng.normal(size=(n, 4))
+    hessian = {"sparse": np.diag(rng.uniform(0.0, 1.0, n)), "dense": F @ F.T, "none": None}[P]
+    G = np.vstack([-np.eye(n), rng.normal(size=(9, n))])
+    cones = [NonNeg(n), SecondOrder(2), SecondOrder(7)]
+    program = ConeProgram(np.ones(n), G, np.ones(n + 9), cones, rng.normal(size=(2, n)), np.ones(2), hessian)
+    form = StandardForm(program)
+    w, eta = scaling_point(form, 0, distance)
+    kkt = SparseKKT(form, 1e-8, 10)
+    rhs = rng.normal(size=form.n + form.p + form.m)
+    together, apart = np.empty(rhs.size), np.empty(rhs.size)
+    assert kkt.factor(w, eta, rhs, together) >= 0
+    kkt.take_refinements()
+    left = kkt.solve(rhs, together)
+    count = kkt.take_refinements()
+    assert count > 0
+    assert left == pytest.approx(super(SparseKKT, kkt).solve(rhs, apart), rel=1e-3)
+    assert count == kkt.take_refinements()
+    np.testing.assert_allclose(together, apart, rtol=1e-9, atol=1e-12 * np.abs(apart).max())
