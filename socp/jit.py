@@ -46,7 +46,7 @@ def inner_kernel(py_func: Callable[..., Any]) -> Any:
 
 def _compile(py_func: Callable[..., Any], options: dict[str, Any]) -> Any:
     # x / 0 is inf or NaN as in NumPy, which the callers look for, not a ZeroDivisionError in the middle of a solve
-    options = {"nogil": True, "error_model": "numpy", **options}
+    options = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", **options}
     want_cache = os.environ.get("CENTRALPATH_NO_CACHE", "0") in ("", "0")
     try:
         compiled = numba.njit(cache=want_cache, **options)(py_func)
