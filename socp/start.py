@@ -11,6 +11,7 @@ from .newton import Newton, Point
 
 WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
 WARM_LIMIT = 0.3  # and is not tried when it would have to be moved further than this
+FAR = 1e4  # a side that is so many times larger than all that draws x away from zero hardly holds it back
 
 
 def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
@@ -21,7 +22,7 @@ def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
         [ W^-1 G  0   -I      ] [W z]   [W^-1 h]                  [-W^-1 s] [W^-1 h]      [W z]   [ 0]
 
     with W^-1 s = -W z in the first case.  W is one but in cones whose sides are far away, as a bound of 1e10 that stands
-    for none: their slack is of the size of h, and must neither draw x to the middle nor be the size of all others.
+    for none: their slacks are of the size of h, and must neither draw x to the middle nor be the size of all others.
 
     Returns False when the KKT matrix cannot be factored.
     """
@@ -52,13 +53,14 @@ def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
 
 
 def side_weights(form: StandardForm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The scaling (w, eta) that multiplies each cone by max(1, |h| / size), and this number for each row.
+    """The scaling (w, eta) that multiplies each cone whose |h| is `FAR` sizes or more by |h| / size; its factor by rows.
 
     The size is that of what keeps x = 0 from being feasible, hence of x, s and z that are not far away.
     """
     b, h = form.g[: form.p], form.g[form.p :]
     size = max(1.0, float(np.abs(b).max(initial=0.0)), -cones.margin(form.l, form.ptr, h))
-    weight = np.maximum(1.0, np.abs(h) / size)
+    weight = np.abs(h) / size
+    weight[weight < FAR] = 1.0
     eta = np.ones(form.ptr.size - 1)
     if eta.size:
         eta = np.maximum.reduceat(weight[form.l :], form.ptr[:-1] - form.l)
