@@ -165,7 +165,8 @@ def solve(
     Parameters
     ----------
     P, q, A, l, u, lb, ub, offset
-        As in `QuadraticProgram`; or one `QuadraticProgram` in place of P and nothing else of it.
+        As in `QuadraticProgram` (sides of 1e20 and more are infinite); or one `QuadraticProgram` in place of P
+        and nothing else of it.
     **settings
         See `socp.Settings`.
 
