@@ -15,21 +15,23 @@ FAR = 1e4  # a side that is so many times larger than all that draws x away from
 
 
 def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
-    """The solution of the program with the cone constraint penalized by 1/2 ||W^-1 s||^2, shifted into the cone.
+    """The solution of the program with the cone constraint penalized by 1/2 ||W^-1 (s - f)||^2, shifted into the cone.
 
-        [ P       A'   G'W^-1 ] [x  ]   [-c    ]                  [.   ]   [0     ]       [.  ]   [-c]
-        [ A       0    0      ] [y  ] = [ b    ]  or for P = 0: K [.   ] = [b     ],    K [y  ] = [ 0]
-        [ W^-1 G  0   -I      ] [W z]   [W^-1 h]                  [-W^-1 s] [W^-1 h]      [W z]   [ 0]
+        [ P       A'   G'W^-1 ] [x  ]   [-c          ]                  [.         ]   [0           ]
+        [ A       0    0      ] [y  ] = [ b          ]  or for P = 0: K [.         ] = [b           ],
+        [ W^-1 G  0   -I      ] [W z]   [ W^-1 (h-f) ]                  [W^-1 (f-s)]   [W^-1 (h - f)]
 
-    with W^-1 s = -W z in the first case.  W is one but in cones whose sides are far away, as a bound of 1e10 that stands
-    for none: their slacks are of the size of h, and must neither draw x to the middle nor be the size of all others.
+    with W^-1 (s - f) = -W z in the first case and K (., y, W z) = (-c, 0, 0) in the second.  W = 1 and f = 0 but in
+    cones whose sides are far away, as a bound of 1e10 that stands for none.  Their slacks are f = h, of the size W, and
+    must neither draw x to the middle nor be the size of all others.
 
     Returns False when the KKT matrix cannot be factored.
     """
     first = form.n + form.p
     w, eta, weight = side_weights(form)
+    far = np.where(weight > 1.0, form.g[form.p :], 0.0)
     rhs = np.concatenate([-form.c, form.g])
-    rhs[first:] /= weight
+    rhs[first:] = (rhs[first:] - far) / weight
     if not form.P.is_zero:
         factored = kkt.factor(w, eta, rhs, point.u) >= 0
         np.negative(point.z, out=point.s)
@@ -44,6 +46,7 @@ def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
         np.negative(primal[first:], out=point.s)
     if not factored:
         return False
+    point.s += far / weight
     _shift(form, point.s)
     _shift(form, point.z)
     point.s *= weight
