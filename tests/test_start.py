@@ -41,7 +41,7 @@ def test_bounds_in_place_of_infinity(big):
 
 
 @pytest.mark.parametrize("big", [[side] for side in BIG] + [BIG], ids=str)
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(8))
 def test_far_sides_do_not_change_a_quadratic_program(seed, big):
     rng = np.random.default_rng([seed, 1])
     program, value = planted_quadratic(rng, n=int(rng.integers(3, 30)))
@@ -49,7 +49,7 @@ def test_far_sides_do_not_change_a_quadratic_program(seed, big):
 
 
 @pytest.mark.parametrize("big", [[side] for side in BIG] + [BIG], ids=str)
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(8))
 def test_far_rows_do_not_change_a_cone_program(seed, big):
     rng = np.random.default_rng([seed, 2])
     program, value = planted_optimum(rng, n=int(rng.integers(3, 20)))
