@@ -56,7 +56,7 @@ def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
 
 
 def side_weights(form: StandardForm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The scaling (w, eta) that multiplies each cone whose |h| is `FAR` sizes or more by |h| / size; its factor by rows.
+    """The scaling (w, eta) that multiplies a cone by |h| / size when that is `FAR` or more, and the same by rows.
 
     The size is that of what keeps x = 0 from being feasible, hence of x, s and z that are not far away.
     """

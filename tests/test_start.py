@@ -49,7 +49,7 @@ def test_far_sides_do_not_change_a_quadratic_program(seed, big):
 
 
 @pytest.mark.parametrize("big", [[side] for side in BIG] + [BIG], ids=str)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(1, 9))  # seed 0 is flat in three directions, in which only far rows end it
 def test_far_rows_do_not_change_a_cone_program(seed, big):
     rng = np.random.default_rng([seed, 2])
     program, value = planted_optimum(rng, n=int(rng.integers(3, 20)))
