@@ -186,6 +186,7 @@ class KKT:
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
+        self.Pu = np.zeros((2, n))  # P x of the solutions that the last call of `solve` found
 
     @property
     def description(self) -> str:
@@ -218,18 +219,17 @@ class KKT:
         return count
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
-        """Factor at the scaling (w, eta) and solve K out = rhs, with the delta that does it best.
+        """Factor at the scaling (w, eta) and solve K out = rhs as `solve` does, with the delta that does it best.
 
         Returns the number of replaced pivots, -1 when no delta gives finite factors.
         """
         self.w, self.eta = w, eta
-        size = np.abs(rhs).max(initial=1e-300)
         self._rest -= 1
         tried: list[tuple[bool, int, float, float]] = []  # (not good, solves, residual, delta)
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
             before = self._refinements
             replaced = self._factor(static)
-            residual = self.solve(rhs, out) / size if replaced >= 0 else np.inf
+            residual = self.solve(rhs, out) if replaced >= 0 else np.inf
             good, solves = residual <= GOOD_RESIDUAL, self._refinements - before
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
@@ -245,13 +245,26 @@ class KKT:
         return replaced
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """K out = rhs with refinement; returns the infinity norm of the residual that is left."""
-        norm, count = solve_refined(
+        """K out = rhs with refinement for one vector, or for each row of an array of them (at most two).
+
+        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
+        """
+        if rhs.ndim == 1:
+            rhs, out = rhs[None], out[None]
+        worst = 0.0
+        for k, (b, u) in enumerate(zip(rhs, out)):
+            norm, size, count = self._solve_one(b, u)
+            self._refinements += count
+            self.Pu[k] = self.Px
+            worst = max(worst, norm / max(size, 1e-300))
+        return worst
+
+    def _solve_one(self, rhs: np.ndarray, out: np.ndarray) -> tuple[float, float, int]:
+        """(the norms of the residual that is left and of rhs, the number of refinements); leaves P x in `Px`."""
+        return solve_refined(
             lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, rhs, out,
             self.refinement_steps,
         )  # fmt: skip
-        self._refinements += count
-        return norm
 
     def _multiply(self, u: np.ndarray, out: np.ndarray) -> None:
         """out := K u."""
@@ -314,21 +327,19 @@ class SparseKKT(KKT):
         self.matrix.refresh()
         self._bind()
 
-    def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """K out = rhs with refinement; returns the infinity norm of the residual that is left."""
+    def _solve_one(self, rhs: np.ndarray, out: np.ndarray) -> tuple[float, float, int]:
+        """(the norms of the residual that is left and of rhs, the number of refinements); leaves P x in `Px`."""
         if self._constant is None:
-            return super().solve(rhs, out)
+            return super()._solve_one(rhs, out)
         form = self.form
         refine(form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs, *self._places, out, self.found)
-        size, norm, solves = self.found.tolist()
-        count = int(solves)
+        size, norm, count = self.found.tolist()
         if norm > KRYLOV_ABOVE * size:
             norm, count = finish_with_gmres(
-                lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, size, norm, count,
-                out, self.refinement_steps,
+                lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, size, norm,
+                int(count), out, self.refinement_steps,
             )  # fmt: skip
-        self._refinements += count
-        return norm
+        return norm, size, int(count)
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""

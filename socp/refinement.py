@@ -28,7 +28,7 @@ def solve_refined(
     rhs: np.ndarray,
     out: np.ndarray,
     steps: int,
-) -> tuple[float, int]:
+) -> tuple[float, float, int]:
     """K out = rhs.
 
     Parameters
@@ -44,8 +44,8 @@ def solve_refined(
 
     Returns
     -------
-    norm, count
-        The infinity norm of the residual that is left, and the number of further solves with M.
+    norm, size, count
+        The infinity norms of the residual that is left and of rhs, and the number of further solves with M.
     """
     size = float(np.abs(rhs).max(initial=0.0))
     out[:] = 0.0
@@ -62,7 +62,8 @@ def solve_refined(
             norm = residual_of(out)
         if not norm < SLOW * previous:
             break
-    return finish_with_gmres(residual_of, residual, add_solution, multiply, size, norm, count, out, steps)
+    norm, count = finish_with_gmres(residual_of, residual, add_solution, multiply, size, norm, count, out, steps)
+    return norm, size, count
 
 
 def finish_with_gmres(
@@ -76,7 +77,7 @@ def finish_with_gmres(
     out: np.ndarray,
     steps: int,
 ) -> tuple[float, int]:
-    """What `solve_refined` returns, after GMRES where refinement of `out` stalled at the residual `norm`."""
+    """(norm, count) as of `solve_refined`, after GMRES where refinement of `out` stalled at the residual `norm`."""
     if KRYLOV_ABOVE * size < norm < LARGEST and steps > 0:
         before, previous = out.copy(), norm
         count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)

@@ -29,7 +29,7 @@ def system(K, M):
 def solve(K, M, rhs, steps=10):
     residual, residual_of, add_solution, multiply = system(K, M)
     out = np.full(rhs.size, 7.0)
-    norm, count = solve_refined(residual_of(rhs), residual, add_solution, multiply, rhs, out, steps)
+    norm, _, count = solve_refined(residual_of(rhs), residual, add_solution, multiply, rhs, out, steps)
     assert norm == pytest.approx(np.abs(rhs - K @ out).max(initial=0.0), rel=1e-6, abs=1e-15)
     return out, norm, count
 
@@ -68,7 +68,7 @@ def test_a_step_that_makes_it_worse_is_taken_back():
     # refinement with M = K / 3 doubles the residual with each step
     residual, residual_of, add_solution, multiply = system(K, K / 3.0)
     out = np.zeros(5)
-    norm, count = solve_refined(residual_of(rhs), residual, add_solution, multiply, rhs, out, 0)
+    norm, _, count = solve_refined(residual_of(rhs), residual, add_solution, multiply, rhs, out, 0)
     assert (norm, count) == (pytest.approx(2.0 * np.abs(rhs).max()), 0)
     _, better, _ = solve(K, K / 3.0, rhs)
     assert better <= 1e-12  # GMRES does not mind the scale
