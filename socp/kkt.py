@@ -15,6 +15,7 @@ when refinement does not get the residual down, the other ones are tried and the
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -252,17 +253,31 @@ class KKT:
         if rhs.ndim == 1:
             rhs, out = rhs[None], out[None]
         worst = 0.0
-        for k, (b, u) in enumerate(zip(rhs, out)):
-            norm, size, count = self._solve_one(b, u)
-            self._refinements += count
-            self.Pu[k] = self.Px
+        for k, (size, norm, count) in enumerate(self._solve_rows(rhs, out).reshape(-1, 3)[: rhs.shape[0]].tolist()):
+            if norm > KRYLOV_ABOVE * size:
+                norm, count = self._finish(rhs[k], out[k], size, norm, int(count))
+                self.Pu[k] = self.Px
+            self._refinements += int(count)
             worst = max(worst, norm / max(size, 1e-300))
         return worst
 
-    def _solve_one(self, rhs: np.ndarray, out: np.ndarray) -> tuple[float, float, int]:
-        """(the norms of the residual that is left and of rhs, the number of refinements); leaves P x in `Px`."""
-        return solve_refined(
-            lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, rhs, out,
+    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """`solve` up to GMRES, with P x in the rows of `Pu`; for each row (|rhs|, |residual|, further solves)."""
+        found = np.zeros((rhs.shape[0], 3))
+        for k in range(rhs.shape[0]):
+            residual_of = functools.partial(self._residual, rhs[k])
+            found[k] = solve_refined(
+                residual_of, self.residual, self._add_solution, rhs[k], out[k], self.refinement_steps
+            )
+            self.Pu[k] = self.Px
+        return found
+
+    def _finish(self, rhs: np.ndarray, out: np.ndarray, size: float, norm: float, count: int) -> tuple[float, int]:
+        """GMRES where refinement of out has stalled; the residual that is left, and the further solves in all."""
+        residual_of = functools.partial(self._residual, rhs)
+        residual_of(out)
+        return finish_with_gmres(
+            residual_of, self.residual, self._add_solution, self._multiply, size, norm, count, out,
             self.refinement_steps,
         )  # fmt: skip
 
@@ -295,7 +310,7 @@ class SparseKKT(KKT):
         self.t = np.zeros(self.matrix.groups.count)
         self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
         self.work = np.zeros(form.m)
-        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros(3)
+        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros((2, 3))
         self._bind()
 
     def _bind(self) -> None:
@@ -327,19 +342,17 @@ class SparseKKT(KKT):
         self.matrix.refresh()
         self._bind()
 
-    def _solve_one(self, rhs: np.ndarray, out: np.ndarray) -> tuple[float, float, int]:
-        """(the norms of the residual that is left and of rhs, the number of refinements); leaves P x in `Px`."""
+    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
         if self._constant is None:
-            return super()._solve_one(rhs, out)
+            return super()._solve_rows(rhs, out)
         form = self.form
-        refine(form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs, *self._places, out, self.found)
-        size, norm, count = self.found.tolist()
-        if norm > KRYLOV_ABOVE * size:
-            norm, count = finish_with_gmres(
-                lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, size, norm,
-                int(count), out, self.refinement_steps,
+        for k in range(rhs.shape[0]):
+            refine(
+                form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs[k], *self._places, out[k],
+                self.found[k],
             )  # fmt: skip
-        return norm, size, int(count)
+            self.Pu[k] = self.Px
+        return self.found
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""
