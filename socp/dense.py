@@ -101,26 +101,46 @@ class Rows:
 
 @kernel
 def factor_dense(n, p, rows, P, A, G, rho, diagonal, static, H, Y, S):
-    """H := L, Y := L^-1 A', S := the factor of Y'Y + static I, for `rows` rows of W^-1 G in G; 0, or not when it fails.
+    """H := L, Y := L^-1 A', S := the factor of Y'Y, for `rows` rows of W^-1 G in G; 0, or not when it fails.
 
-    All matrices flat: P, H, S by columns, A and G by rows.
+    All matrices flat: P, H, S by columns, A and G by rows.  The diagonals of H and S are raised by a share of their
+    largest entry, but H by no more than the same share of one: W may make all of it small, or some of it large.
+    So with rho: rho[0] is meant for an H of size one, rho[1] is the one that is used.
     """
     for j in range(n):
         H[j + j * n : (j + 1) * n] = P[j + j * n : (j + 1) * n]
         H[j + j * n] += diagonal[j]
     if rows > 0:
         syrk(LOWER, NO_TRANSPOSE, n, rows, 1.0, G, 0, n, 1.0, H, 0, n)
-    if rho > 0.0:
-        syrk(LOWER, NO_TRANSPOSE, n, p, rho, A, 0, n, 1.0, H, 0, n)
+    size = min(largest_on_diagonal(n, H), 1.0)
+    rho[1] = rho[0] * size
+    if rho[1] > 0.0:
+        syrk(LOWER, NO_TRANSPOSE, n, p, rho[1], A, 0, n, 1.0, H, 0, n)
+    raise_diagonal(n, H, static * size)
     info = cholesky(n, H)
     if info != 0 or p == 0:
         return info
     Y[:] = A
     solve_lower_many(n, H, p, Y)
     syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, 0, n, 0.0, S, 0, p)
-    for i in range(p):
-        S[i + i * p] += static
+    raise_diagonal(p, S, static * largest_on_diagonal(p, S))
     return cholesky(p, S)
+
+
+@kernel
+def largest_on_diagonal(n, H):
+    """max H_ii, 1 when there is no positive one."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, H[i + i * n])
+    return largest if largest > 0.0 else 1.0
+
+
+@kernel
+def raise_diagonal(n, H, shift):
+    """H := H + shift I."""
+    for i in range(n):
+        H[i + i * n] += shift
 
 
 @kernel
@@ -131,7 +151,7 @@ def add_dense(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, H, A, Y, S, rho
         # t := L^-1 (r1 + G'W^-1 r3 + rho A'r2)
         b = rhs[r * size : (r + 1) * size]
         for i in range(p):
-            v[i] = rho * b[n + i]
+            v[i] = rho[1] * b[n + i]
         apply_inverse(l, ptr, w, eta, b[n + p :], v[p:])
         room[:n] = 0.0
         multiply_both(M_indptr, M_indices, M_data, room[:n], v, room[n:], Mtv)
@@ -224,15 +244,15 @@ class DenseKKT(KKT):
         self.A = rows.A.ravel()
         bounded = np.zeros(form.n, dtype=bool)
         bounded[rows.variable[rows.bound]] = True
-        self.rho = 0.0
+        self.rho = np.zeros(2)
         if form.p and not bounded.all():
-            self.rho = max(1.0, form.P.largest()) / max(1.0, float(np.abs(self.A).max())) ** 2
+            self.rho[0] = max(1.0, form.P.largest()) / max(1.0, float(np.abs(self.A).max())) ** 2
 
     def _factor(self, static: float) -> int:
         form, rows = self.form, self.rows
         self.static = static
         scale_rows(form.l, form.ptr, self.w, self.eta, rows.others, rows.G, self.scaled)
-        self.diagonal[:] = static
+        self.diagonal[:] = 0.0
         bound_weights(rows.variable, rows.coefficient, self.w, self.diagonal)
         info = factor_dense(
             form.n, form.p, rows.G.shape[0], self.P, self.A, self.scaled.ravel(), self.rho, self.diagonal, static,
