@@ -15,6 +15,7 @@ when refinement does not get the residual down, the other ones are tried and the
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,7 @@ class KKT:
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
+        self.Pu = np.zeros((2, n))  # P x of the solutions that the last call of `solve` found
 
     @property
     def description(self) -> str:
@@ -218,18 +220,17 @@ class KKT:
         return count
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
-        """Factor at the scaling (w, eta) and solve K out = rhs, with the delta that does it best.
+        """Factor at the scaling (w, eta) and solve K out = rhs as `solve` does, with the delta that does it best.
 
         Returns the number of replaced pivots, -1 when no delta gives finite factors.
         """
         self.w, self.eta = w, eta
-        size = np.abs(rhs).max(initial=1e-300)
         self._rest -= 1
         tried: list[tuple[bool, int, float, float]] = []  # (not good, solves, residual, delta)
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
             before = self._refinements
             replaced = self._factor(static)
-            residual = self.solve(rhs, out) / size if replaced >= 0 else np.inf
+            residual = self.solve(rhs, out) if replaced >= 0 else np.inf
             good, solves = residual <= GOOD_RESIDUAL, self._refinements - before
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
@@ -245,13 +246,40 @@ class KKT:
         return replaced
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """K out = rhs with refinement; returns the infinity norm of the residual that is left."""
-        norm, count = solve_refined(
-            lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, rhs, out,
+        """K out = rhs with refinement for one vector, or for each row of an array of them (at most two).
+
+        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
+        """
+        if rhs.ndim == 1:
+            rhs, out = rhs[None], out[None]
+        worst = 0.0
+        for k, (size, norm, count) in enumerate(self._solve_rows(rhs, out).reshape(-1, 3)[: rhs.shape[0]].tolist()):
+            if norm > KRYLOV_ABOVE * size:
+                norm, count = self._finish(rhs[k], out[k], size, norm, int(count))
+                self.Pu[k] = self.Px
+            self._refinements += int(count)
+            worst = max(worst, norm / max(size, 1e-300))
+        return worst
+
+    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """`solve` up to GMRES, with P x in the rows of `Pu`; for each row (|rhs|, |residual|, further solves)."""
+        found = np.zeros((rhs.shape[0], 3))
+        for k in range(rhs.shape[0]):
+            residual_of = functools.partial(self._residual, rhs[k])
+            found[k] = solve_refined(
+                residual_of, self.residual, self._add_solution, rhs[k], out[k], self.refinement_steps
+            )
+            self.Pu[k] = self.Px
+        return found
+
+    def _finish(self, rhs: np.ndarray, out: np.ndarray, size: float, norm: float, count: int) -> tuple[float, int]:
+        """GMRES where refinement of out has stalled; the residual that is left, and the further solves in all."""
+        residual_of = functools.partial(self._residual, rhs)
+        residual_of(out)
+        return finish_with_gmres(
+            residual_of, self.residual, self._add_solution, self._multiply, size, norm, count, out,
             self.refinement_steps,
         )  # fmt: skip
-        self._refinements += count
-        return norm
 
     def _multiply(self, u: np.ndarray, out: np.ndarray) -> None:
         """out := K u."""
@@ -282,7 +310,7 @@ class SparseKKT(KKT):
         self.t = np.zeros(self.matrix.groups.count)
         self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
         self.work = np.zeros(form.m)
-        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros(3)
+        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros((2, 3))
         self._bind()
 
     def _bind(self) -> None:
@@ -314,21 +342,17 @@ class SparseKKT(KKT):
         self.matrix.refresh()
         self._bind()
 
-    def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """K out = rhs with refinement; returns the infinity norm of the residual that is left."""
+    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
         if self._constant is None:
-            return super().solve(rhs, out)
+            return super()._solve_rows(rhs, out)
         form = self.form
-        refine(form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs, *self._places, out, self.found)
-        size, norm, solves = self.found.tolist()
-        count = int(solves)
-        if norm > KRYLOV_ABOVE * size:
-            norm, count = finish_with_gmres(
-                lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, size, norm, count,
-                out, self.refinement_steps,
+        for k in range(rhs.shape[0]):
+            refine(
+                form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs[k], *self._places, out[k],
+                self.found[k],
             )  # fmt: skip
-        self._refinements += count
-        return norm
+            self.Pu[k] = self.Px
+        return self.found
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""

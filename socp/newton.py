@@ -69,34 +69,37 @@ def embedding_residuals(n, p, M_indptr, M_indices, M_data, Px, c, g, u, s, tau, 
 
 
 @kernel
-def scale_data(n, p, l, ptr, w, eta, c, g, r, q, r_scaled):
-    """q := (c, b, W^-1 h) and r_scaled := (rx, ry, W^-1 rz)."""
+def scale_data(n, p, l, ptr, w, eta, lam, c, g, r, q, r_scaled, rhs):
+    """q := (c, b, W^-1 h), r_scaled := (rx, ry, W^-1 rz) and the right-hand sides of u2 and of the affine u1."""
     q[:n] = c
     q[n : n + p] = g[:p]
     scaling.apply_inverse(l, ptr, w, eta, g[p:], q[n + p :])
     r_scaled[: n + p] = r[: n + p]
     scaling.apply_inverse(l, ptr, w, eta, r[n + p :], r_scaled[n + p :])
+    for j in range(n):
+        rhs[0, j] = -c[j]
+    for i in range(n, q.size):
+        rhs[0, i] = q[i]
+    for i in range(q.size):
+        rhs[1, i] = -r_scaled[i]
+    for i in range(lam.size):  # ds_rhs = -lam o lam
+        rhs[1, n + p + i] += lam[i]
 
 
 @kernel
-def direction_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, second_order, shift, rhs):
-    """The right-hand side of u1; shift := lam \\ ds_rhs.
+def corrector_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, shift, rhs):
+    """The right-hand side of the corrector's u1 and shift := lam \\ ds_rhs, for
 
-    Without `second_order` ds_rhs = -lam o lam, hence shift = -lam; with it
     ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz) of the predictor.
     """
     m = shift.size
-    if second_order:
-        cones.product(l, ptr, ds_scaled, dz_scaled, rhs[:m])
-        for i in range(m):
-            rhs[i] = -rhs[i]
-        cones.add_identity(l, ptr, sigma * mu, rhs[:m])
-        cones.divide(l, ptr, lam, rhs[:m], shift)
-        for i in range(m):
-            shift[i] -= lam[i]
-    else:
-        for i in range(m):
-            shift[i] = -lam[i]
+    cones.product(l, ptr, ds_scaled, dz_scaled, rhs[:m])
+    for i in range(m):
+        rhs[i] = -rhs[i]
+    cones.add_identity(l, ptr, sigma * mu, rhs[:m])
+    cones.divide(l, ptr, lam, rhs[:m], shift)
+    for i in range(m):
+        shift[i] -= lam[i]
     for i in range(rhs.size):
         rhs[i] = -(1.0 - sigma) * r_scaled[i]
     first = rhs.size - m
@@ -105,15 +108,28 @@ def direction_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, second
 
 
 @kernel
-def tau_products(n, q, Px, u, out):
-    """out := (q'u, (Px)'x) for u = (x, y, W z) of a KKT solve and P times the current x."""
-    linear, curved = 0.0, 0.0
+def tau_curvature(n, m, q, xPx, Px, x, tau, kappa, u2, Px2):
+    """The denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
+    linear, mixed, squares = 0.0, 0.0, 0.0
     for j in range(n):
-        curved += Px[j] * u[j]
-    for i in range(u.size):
-        linear += q[i] * u[i]
-    out[0] = linear
-    out[1] = curved
+        mixed += Px[j] * u2[j]
+        squares += (x[j] / tau - u2[j]) * (Px[j] / tau - Px2[j])
+    for i in range(q.size):
+        linear += q[i] * u2[i]
+    for i in range(q.size - m, q.size):
+        squares += u2[i] * u2[i]
+    return kappa / tau + max(xPx / tau**2 - 2.0 * mixed / tau - linear, squares)
+
+
+@kernel
+def tau_numerator(n, q, Px, tau, u1):
+    """q'u1 + 2 xi'P x1."""
+    linear, mixed = 0.0, 0.0
+    for j in range(n):
+        mixed += Px[j] * u1[j]
+    for i in range(q.size):
+        linear += q[i] * u1[i]
+    return linear + 2.0 * mixed / tau
 
 
 @kernel
@@ -176,12 +192,13 @@ class Newton:
         n, p, m = form.n, form.p, form.m
         self.degree = form.l + form.ptr.size - 1
         self.r, self.Px, self.Mtv = np.zeros(n + p + m), np.zeros(n), np.zeros(n)
-        self.scalars, self.products = np.zeros(SCALARS), np.zeros(2)
-        self.difference, self.product = np.zeros(n), np.zeros(n)
+        self.scalars = np.zeros(SCALARS)
         self.w, self.eta, self.lam = np.ones(m), np.ones(form.ptr.size - 1), np.zeros(m)
-        self.rhs, self.shift = np.zeros(n + p + m), np.zeros(m)
+        self.shift, self.work = np.zeros(m), np.zeros(m)
         self.q, self.r_scaled = np.zeros(n + p + m), np.zeros(n + p + m)
-        self.u1, self.u2, self.du = np.zeros(n + p + m), np.zeros(n + p + m), np.zeros(n + p + m)
+        self.rhs, self.u = np.zeros((2, n + p + m)), np.zeros((2, n + p + m))
+        self.u2, self.u1 = self.u  # the solutions of the constant right-hand side and of a direction's
+        self.du = np.zeros(n + p + m)
         self.dz_scaled, self.ds_scaled = self.du[n + p :], np.zeros(m)
         self.replaced_pivots = 0
 
@@ -197,51 +214,50 @@ class Newton:
         self.mu = (self.scalars[SZ] + point.tau * point.kappa) / (self.degree + 1)
 
     def linearize(self, point: Point) -> bool:
-        """Scaling, factorization and the constant solve (x2, v2); False when one of them fails."""
+        """Scaling, factorization, the solves for u2 and the affine u1; False when one of them fails."""
         form = self.form
         if scaling.nesterov_todd(form.l, form.ptr, point.s, point.z, self.w, self.eta, self.lam) != 0:
             return False
-        scale_data(form.n, form.p, form.l, form.ptr, self.w, self.eta, form.c, form.g, self.r, self.q, self.r_scaled)
-        self.rhs[:] = self.q
-        np.negative(form.c, out=self.rhs[: form.n])
-        self.replaced_pivots = self.kkt.factor(self.w, self.eta, self.rhs, self.u2)
+        scale_data(
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, self.lam, form.c, form.g, self.r, self.q,
+            self.r_scaled, self.rhs,
+        )  # fmt: skip
+        self.replaced_pivots = self.kkt.factor(self.w, self.eta, self.rhs, self.u)
         if self.replaced_pivots < 0:
             return False
-        np.divide(point.u[: form.n], point.tau, out=self.difference)
-        self.difference -= self.u2[: form.n]
-        form.P.product(self.difference, self.product)
-        Wz2 = self.u2[form.n + form.p :]
-        tau_products(form.n, self.q, self.Px, self.u2, self.products)
-        direct = self.scalars[XPX] / point.tau**2 - 2.0 * self.products[1] / point.tau - self.products[0]
-        self.curvature = point.kappa / point.tau + max(direct, float(self.difference @ self.product + Wz2 @ Wz2))
+        self.curvature = tau_curvature(
+            form.n, form.m, self.q, self.scalars[XPX], self.Px, point.u, point.tau, point.kappa, self.u2,
+            self.kkt.Pu[0],
+        )  # fmt: skip
         return math.isfinite(self.curvature)
 
     def predictor(self, point: Point) -> float:
         """The affine direction (sigma = 0); returns the longest step."""
-        return self._direction(point, 0.0, -point.tau * point.kappa, second_order=False)
+        np.negative(self.lam, out=self.shift)
+        return self._direction(point, 0.0, -point.tau * point.kappa)
 
     def corrector(self, point: Point, sigma: float) -> float:
         """The centered direction with the predictor's second-order term; returns the longest step."""
+        form, rhs = self.form, self.rhs[1]
         kappa_rhs = sigma * self.mu - point.tau * point.kappa - self.dtau * self.dkappa
-        return self._direction(point, sigma, kappa_rhs, second_order=True)
+        corrector_rhs(
+            form.l, form.ptr, self.lam, self.r_scaled, sigma, self.mu, self.dz_scaled, self.ds_scaled, self.shift, rhs
+        )
+        self.kkt.solve(rhs, self.u1)
+        return self._direction(point, sigma, kappa_rhs)
 
     def step(self, point: Point, alpha: float) -> None:
         """Move the point by alpha along the direction."""
         form = self.form
-        take_step(form.l, form.ptr, self.w, self.eta, alpha, self.du, self.ds_scaled, point.u, point.s, self.shift)
+        take_step(form.l, form.ptr, self.w, self.eta, alpha, self.du, self.ds_scaled, point.u, point.s, self.work)
         point.tau += alpha * self.dtau
         point.kappa += alpha * self.dkappa
 
-    def _direction(self, point: Point, sigma: float, kappa_rhs: float, second_order: bool) -> float:
+    def _direction(self, point: Point, sigma: float, kappa_rhs: float) -> float:
+        """du = u1 + dtau u2, with ds and dkappa; returns the longest step."""
         form = self.form
-        direction_rhs(
-            form.l, form.ptr, self.lam, self.r_scaled, sigma, self.mu, self.dz_scaled, self.ds_scaled, second_order,
-            self.shift, self.rhs,
-        )  # fmt: skip
-        self.kkt.solve(self.rhs, self.u1)
-        tau_products(form.n, self.q, self.Px, self.u1, self.products)
         numerator = (1.0 - sigma) * self.rtau + kappa_rhs / point.tau
-        numerator += self.products[0] + 2.0 * self.products[1] / point.tau
+        numerator += tau_numerator(form.n, self.q, self.Px, point.tau, self.u1)
         self.dtau = numerator / self.curvature
         self.dkappa = (kappa_rhs - point.kappa * self.dtau) / point.tau
         alpha = combine(form.l, form.ptr, self.lam, self.u1, self.u2, self.dtau, self.shift, self.du, self.ds_scaled)
