@@ -35,6 +35,7 @@ STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
 GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
 REST = 6  # factorizations before the choices of delta are compared again
+MUCH_WORSE = 10.0  # or before that, when the residual is so many times the best one of the last comparison
 
 
 @kernel
@@ -182,8 +183,8 @@ class KKT:
         self.form, self.refinement_steps = form, refinement_steps
         if regularization is not None:
             self.choices = (regularization,)
-        self.static = self.choices[0]
-        self._refinements = self._rest = 0
+        self._refinements = 0
+        self.restart()
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
@@ -212,7 +213,7 @@ class KKT:
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
-        self.static, self._rest = self.choices[0], 0
+        self.static, self._rest, self._good_residual = self.choices[0], 0, GOOD_RESIDUAL
 
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""
@@ -226,23 +227,28 @@ class KKT:
         """
         self.w, self.eta = w, eta
         self._rest -= 1
+        if self._rest <= 0:
+            self._good_residual = GOOD_RESIDUAL
         tried: list[tuple[bool, int, float, float]] = []  # (not good, solves, residual, delta)
+        best_out, best_Pu = out, self.Pu
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
             before = self._refinements
             replaced = self._factor(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
-            good, solves = residual <= GOOD_RESIDUAL, self._refinements - before
+            good, solves = residual <= self._good_residual, self._refinements - before
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
-                break
-        else:
-            self._rest = REST
-        best = min(tried)
-        if not np.isfinite(best[2]):
+                return replaced
+            if min(tried) == tried[-1]:
+                best_out, best_Pu = out.copy(), self.Pu.copy()
+        _, _, residual, static = min(tried)
+        if not np.isfinite(residual):
             return -1
-        if best[3] != self.static:
-            replaced = self._factor(best[3])
-            self.solve(rhs, out)
+        # until the next comparison, what is not much worse than the best of this one is good
+        self._rest, self._good_residual = REST, max(GOOD_RESIDUAL, MUCH_WORSE * residual)
+        if static != self.static:
+            replaced = self._factor(static)
+        out[:], self.Pu[:] = best_out, best_Pu
         return replaced
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:

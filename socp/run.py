@@ -16,6 +16,7 @@ from .solution import TRACE, Solution
 from .status import Status
 
 PATIENCE = 25  # iterations without a better iterate before a solve gives up
+PATIENCE_NEAR = 5  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
 SMALL_STEP = 1e-8  # a step below this is none
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 
@@ -83,7 +84,7 @@ class Run:
         self.form, self.kkt = newton.form, newton.kkt
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
-        self.best_worst, self.best_ray, self.last_progress = np.inf, np.inf, 0
+        self.best_worst, self.best_ray, self.last_progress, self.last_better = np.inf, np.inf, 0, 0
         self.records: list[tuple[Any, ...]] = []
         self._verified: tuple[Point, int, Verified] | None = None  # with the number of records it was found at
         self.status: Status | None = None
@@ -144,7 +145,7 @@ class Run:
         self.primal_ray = q[NORM_MTV] / (-q[GV] / f) if q[GV] < 0.0 else np.inf
         self.dual_ray = max(q[NORM_PX], q[NORM_MXS]) / (-q[CX] / f) if q[CX] < 0.0 else np.inf
         if self.worst < self.best_worst:
-            self.best_worst, self.last_progress = self.worst, len(self.records)
+            self.best_worst, self.last_progress, self.last_better = self.worst, len(self.records), len(self.records)
             self.best.copy_from(point)
         ray = min(self.primal_ray, self.dual_ray)
         if ray < self.best_ray:  # progress, but towards a certificate: no better solution
@@ -182,7 +183,10 @@ class Run:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
         if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
             return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
-        if not np.isfinite(self.newton.mu) or iteration - self.last_progress > PATIENCE:
+        stalled = iteration - self.last_progress > PATIENCE
+        if self.best_worst <= stopping.INACCURATE_TOL < self.best_ray:
+            stalled |= iteration - self.last_better > PATIENCE_NEAR
+        if stalled or not np.isfinite(self.newton.mu):
             return self._give_up("no further progress")
         return False
 

@@ -26,6 +26,7 @@ from programs import (
 import socp
 from bench.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder, Solver, Status
+from socp.run import PATIENCE_NEAR
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -576,3 +577,13 @@ def test_warm_start_after_an_infeasible_program_and_after_a_far_one():
     assert solver.solve(warm_start=True).objective == pytest.approx(1e6)
     solver.update(c=[-1.0, -2.0], b=[1e-3])
     assert solver.solve(warm_start=True).objective == pytest.approx(-2e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_that_no_longer_improves_ends_early(seed):
+    program, _ = planted_optimum(np.random.default_rng(seed), n=12)
+    solution = socp.solve(program, tol=1e-17)
+    trace = solution.trace
+    worst = np.max([trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
+    assert solution.status == "inaccurate" and worst.min() < 1e-8
+    assert solution.iterations <= int(worst.argmin()) + PATIENCE_NEAR + 1
