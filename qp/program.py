@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.program import as_hessian, no_rows
@@ -70,6 +71,17 @@ class QuadraticProgram:
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
         self.offset = as_number("offset", offset)
+
+    @classmethod
+    def of_checked(
+        cls, P: Any, q: np.ndarray, A: sp.csc_array, l: np.ndarray, u: np.ndarray, lb: np.ndarray, ub: np.ndarray,
+        offset: float,
+    ) -> QuadraticProgram:  # fmt: skip
+        """The program of data that were checked before; nothing is copied."""
+        program = object.__new__(cls)
+        program.P, program.q, program.A, program.l, program.u = P, q, A, l, u
+        program.lb, program.ub, program.offset = lb, ub, offset
+        return program
 
     @property
     def n(self) -> int:

@@ -79,8 +79,10 @@ class Run:
         settings: Settings,
         last: Point | None,
         accepts: Callable[..., bool] | None,
+        certificate_error: Callable[..., float] | None = None,
     ) -> None:
-        self.program, self.newton, self.settings, self.last, self.accepts = program, newton, settings, last, accepts
+        self.program, self.newton, self.settings, self.last = program, newton, settings, last
+        self.accepts, self.certificate_error = accepts, certificate_error
         self.form, self.kkt = newton.form, newton.kkt
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
@@ -212,7 +214,8 @@ class Run:
 
     def _primal_infeasibility(self, ray: Point) -> float:
         _, y, z, _ = self.unscale(ray)
-        return stopping.primal_infeasibility(self.program, y, z)
+        error = stopping.primal_infeasibility(self.program, y, z)
+        return error if self.certificate_error is None else max(error, self.certificate_error(y, z))
 
     def _dual_infeasibility(self, ray: Point) -> float:
         return stopping.dual_infeasibility(self.program, self.unscale(ray)[0])

@@ -53,6 +53,7 @@ class Solver:
         self.settings = Settings.checked(settings)
         self.program = program
         self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
+        self.certificate_error: Callable[..., float] | None = None  # and one of a certificate (y, z) of infeasibility
         self._set_up()
         self.setup_time = time.perf_counter() - started
 
@@ -151,7 +152,14 @@ class Solver:
         return self._run(False).iterates()
 
     def _run(self, warm_start: bool) -> Run:
-        return Run(self.program, self.newton, self.settings, self._last if warm_start else None, self.accepts)
+        return Run(
+            self.program,
+            self.newton,
+            self.settings,
+            self._last if warm_start else None,
+            self.accepts,
+            self.certificate_error,
+        )
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:
