@@ -183,7 +183,7 @@ class KKT:
         if regularization is not None:
             self.choices = (regularization,)
         self.static = self.choices[0]
-        self._refinements = self._rest = 0
+        self.refinements = self._rest = 0
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
@@ -216,7 +216,7 @@ class KKT:
 
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""
-        count, self._refinements = self._refinements, 0
+        count, self.refinements = self.refinements, 0
         return count
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
@@ -226,12 +226,12 @@ class KKT:
         """
         self.w, self.eta = w, eta
         self._rest -= 1
-        tried: list[tuple[bool, int, float, float]] = []  # (not good, solves, residual, delta)
+        tried: list[tuple[bool, float, float, float]] = []  # (not good, solves a right-hand side, residual, delta)
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
-            before = self._refinements
+            before = self.refinements
             replaced = self._factor(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
-            good, solves = residual <= GOOD_RESIDUAL, self._refinements - before
+            good, solves = residual <= GOOD_RESIDUAL, (self.refinements - before) / rhs.size * self.residual.size
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
                 break
@@ -257,7 +257,7 @@ class KKT:
             if norm > KRYLOV_ABOVE * size:
                 norm, count = self._finish(rhs[k], out[k], size, norm, int(count))
                 self.Pu[k] = self.Px
-            self._refinements += int(count)
+            self.refinements += int(count)
             worst = max(worst, norm / max(size, 1e-300))
         return worst
 
