@@ -318,6 +318,7 @@ class DenseKKT(KKT):
         self.H, self.Y, self.S = np.zeros(n * n), np.zeros(n * p), np.zeros(p * p)
         self.order, self.weak, self.roots, self.caution = np.arange(n), 0, np.zeros(n), 1.0
         self.before, self.room = np.zeros(n + p + m), np.zeros(n + p + m)
+        self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.G.shape[0], 0.5 * n**2)
         self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros(6)
         self.refresh()
 

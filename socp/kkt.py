@@ -34,6 +34,8 @@ PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
 GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
+FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
+CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
 REST = 6  # factorizations before the choices of delta are compared again
 
 
@@ -177,6 +179,9 @@ class KKT:
     """
 
     choices: tuple[float, ...] = STATIC
+    correctors = (
+        0  # how many centrality correctors an iteration may try: each costs a solve and may save factorizations
+    )
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         self.form, self.refinement_steps = form, refinement_steps
@@ -188,6 +193,11 @@ class KKT:
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
         self.Pu = np.zeros((2, n))  # P x of the solutions that the last call of `solve` found
+
+    def _allow_correctors(self, flops: float, entries: float) -> None:
+        """Set `correctors` by what a factorization costs beside a solve with so many entries of its factors."""
+        ratio = flops / FLOPS / (16.0 * entries / BANDWIDTH)
+        self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
 
     @property
     def description(self) -> str:
@@ -307,6 +317,7 @@ class SparseKKT(KKT):
         super().__init__(form, regularization, refinement_steps)
         self.matrix = KKTMatrix(form)
         self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
+        self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         self.t = np.zeros(self.matrix.groups.count)
         self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
         self.work = np.zeros(form.m)
