@@ -315,7 +315,8 @@ class DenseKKT(KKT):
         self.rows = Rows(form)
         n, p, m = form.n, form.p, form.m
         self.scaled, self.diagonal = np.empty_like(self.rows.G), np.zeros(n)
-        self.H, self.Y, self.S = np.zeros(n * n), np.zeros(n * p), np.zeros(p * p)
+        self.H = form.P.take_room() if isinstance(form.P, DenseHessian) else np.empty(n * n)
+        self.Y, self.S = np.zeros(n * p), np.zeros(p * p)
         self.order, self.weak, self.roots, self.caution = np.arange(n), 0, np.zeros(n), 1.0
         self.before, self.room = np.zeros(n + p + m), np.zeros(n + p + m)
         self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.G.shape[0], 0.5 * n**2)
