@@ -196,7 +196,7 @@ class KKT:
 
     def _allow_correctors(self, flops: float, entries: float) -> None:
         """Set `correctors` by what a factorization costs beside a solve with so many entries of its factors."""
-        ratio = flops / FLOPS / (16.0 * entries / BANDWIDTH)
+        ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
         self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
 
     @property
@@ -241,7 +241,7 @@ class KKT:
             before = self.refinements
             replaced = self._factor(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
-            good, solves = residual <= GOOD_RESIDUAL, (self.refinements - before) / rhs.size * self.residual.size
+            good, solves = residual <= GOOD_RESIDUAL, (self.refinements - before) / np.atleast_2d(rhs).shape[0]
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
                 break
