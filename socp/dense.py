@@ -9,23 +9,38 @@ solved by H = LL' and the Cholesky factor of the Schur complement A H^-1 A' = Y'
 H on its diagonal only; the other rows of G as the product of W^-1 G with its transpose (no W^-2 is formed, whose
 small eigenvalues would be lost).  rho A'A changes no solution; where not every variable has a bound it makes up
 for what P + G'W^-2 G does not see.
+
+Towards the end the bounds' weights Theta of most variables are so large that P matters little beside them: a support
+vector machine's dual has few free variables.  Of these weakly coupled variables B only the diagonal D of H is kept,
+
+    H = [ H_BB  P_BF ]   ~   [ D^1/2          0    ] [ D^1/2  D^-1/2 P_BF ]
+        [ P_FB  H_FF ]       [ P_FB D^-1/2  L_FF ] [ 0      L_FF'       ],
+
+a Cholesky factor of order |F| in place of n.  With e = || D^-1/2 (H_BB - D) D^-1/2 || <= sum of P_jj / D_jj over B,
+each step of refinement leaves about e of the error; B is taken so large that this sum stays below `WEAK`, but
+no larger than pays once it stays below `VERY_WEAK`.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
-from .cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed, symmetric_product
+from .cholesky import ONE, START, cholesky, solve_lower, solve_lower_many, solve_lower_transposed, symmetric_product
 from .form import StandardForm
 from .hessian import DenseHessian, LowRankHessian, SparseHessian
 from .jit import kernel
-from .kkt import KKT, kkt_residual
+from .kkt import GOOD_RESIDUAL, KKT, kkt_residual
 from .refinement import STOP, TAKE_BACK, verdict
 from .scaling import apply_inverse
 from .sparse import multiply_both
 
-FIRST, ONE = np.int64(0), np.int64(1)  # literals would be second signatures
+LEAST_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
+ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
+WEAK, VERY_WEAK = 0.02, 1e-3  # sums of P_jj / D_jj over the weakly coupled variables
+MANY_SOLVES = 8  # further solves after which these limits are lowered
 
 
 @kernel
@@ -111,20 +126,86 @@ def factor_dense(n, p, rows, P, A, G, rho, diagonal, static, H, Y, S):
         H[j + j * n : (j + 1) * n] = P[j + j * n : (j + 1) * n]
         H[j + j * n] += diagonal[j]
     if rows > 0:
-        syrk(LOWER, NO_TRANSPOSE, n, rows, 1.0, G, 0, n, 1.0, H, 0, n)
+        syrk(LOWER, NO_TRANSPOSE, n, rows, 1.0, G, START, n, 1.0, H, START, n)
     size = min(largest_on_diagonal(n, H), 1.0)
     rho[1] = rho[0] * size
     if rho[1] > 0.0:
-        syrk(LOWER, NO_TRANSPOSE, n, p, rho[1], A, 0, n, 1.0, H, 0, n)
+        syrk(LOWER, NO_TRANSPOSE, n, p, rho[1], A, START, n, 1.0, H, START, n)
     raise_diagonal(n, H, static * size)
     info = cholesky(n, H)
     if info != 0 or p == 0:
         return info
     Y[:] = A
     solve_lower_many(n, H, p, Y)
-    syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, 0, n, 0.0, S, 0, p)
+    return factor_schur(n, p, Y, static, S)
+
+
+@kernel
+def factor_split(n, p, P, A, diagonal, static, order, weak, roots, H, Y, S):
+    """`factor_dense` when of the variables order[:weak] only the diagonal of H is kept, and G has no rows but bounds.
+
+    H := (P_FB D^-1/2, L_FF), each by columns; Y is in the order of `order`.
+    """
+    free = n - weak
+    at = 0
+    for j in range(weak):
+        column = order[j] * n
+        roots[j] = math.sqrt(P[column + order[j]] + diagonal[order[j]] + static)
+        for i in range(weak, n):
+            H[at] = P[column + order[i]] / roots[j]
+            at += 1
+    L = H[at:]
+    for j in range(free):
+        column = order[weak + j] * n
+        for i in range(j, free):
+            L[i + j * free] = P[column + order[weak + i]]
+        L[j + j * free] += diagonal[order[weak + j]] + static
+    info = cholesky(free, L)
+    if info != 0 or p == 0:
+        return info
+    for k in range(p):
+        for i in range(n):
+            Y[k * n + i] = A[k * n + order[i]]
+    forward(n, weak, roots, H, p, Y)
+    return factor_schur(n, p, Y, static, S)
+
+
+@kernel
+def factor_schur(n, p, Y, static, S):
+    """S := the factor of Y'Y."""
+    syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, START, n, 0.0, S, START, p)
     raise_diagonal(p, S, static * largest_on_diagonal(p, S))
     return cholesky(p, S)
+
+
+@kernel
+def forward(n, weak, roots, H, count, X):
+    """x := L^-1 x for `count` vectors one after the other, L of `factor_dense` (weak = 0) or of `factor_split`."""
+    if weak == 0:
+        solve_lower(n, H, count, X)
+        return
+    free = n - weak
+    for r in range(count):
+        x = X[r * n : (r + 1) * n]
+        for j in range(weak):
+            x[j] /= roots[j]
+        gemv(NO_TRANSPOSE, free, weak, -1.0, H, START, free, x, START, 1.0, x, weak)
+        solve_lower(free, H[free * weak :], ONE, x[weak:])
+
+
+@kernel
+def backward(n, weak, roots, H, count, X):
+    """x := L'^-1 x, as `forward`."""
+    if weak == 0:
+        solve_lower_transposed(n, H, count, X)
+        return
+    free = n - weak
+    for r in range(count):
+        x = X[r * n : (r + 1) * n]
+        solve_lower_transposed(free, H[free * weak :], ONE, x[weak:])
+        gemv(TRANSPOSE, free, weak, -1.0, H, START, free, x, weak, 1.0, x, START)
+        for j in range(weak):
+            x[j] /= roots[j]
 
 
 @kernel
@@ -144,7 +225,10 @@ def raise_diagonal(n, H, shift):
 
 
 @kernel
-def add_dense(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, H, A, Y, S, rho, count, rhs, out, t, dy, v, Mtv, room):
+def add_dense(
+    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, count, rhs, out, t, dy, v, Mtv,
+    room,
+):  # fmt: skip
     """out += the solution, not refined, for `count` right-hand sides one after the other."""
     size = n + v.size
     for r in range(count):
@@ -156,20 +240,22 @@ def add_dense(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, H, A, Y, S, rho
         room[:n] = 0.0
         multiply_both(M_indptr, M_indices, M_data, room[:n], v, room[n:], Mtv)
         for j in range(n):
-            t[r * n + j] = b[j] + Mtv[j]
-    solve_lower(n, H, count, t)
+            t[r * n + j] = b[order[j]] + Mtv[order[j]]
+    forward(n, weak, roots, H, count, t)
     if p > 0:  # S dy = Y't - r2, t := t - Y dy
         for r in range(count):
             dy[r * p : (r + 1) * p] = rhs[r * size + n : r * size + n + p]
-            gemv(TRANSPOSE, n, p, 1.0, Y, FIRST, n, t, r * n, -1.0, dy, r * p)
+            gemv(TRANSPOSE, n, p, 1.0, Y, START, n, t, r * n, -1.0, dy, r * p)
         solve_lower(p, S, count, dy)
         solve_lower_transposed(p, S, count, dy)
         for r in range(count):
-            gemv(NO_TRANSPOSE, n, p, -1.0, Y, FIRST, n, dy, r * p, 1.0, t, r * n)
-    solve_lower_transposed(n, H, count, t)
+            gemv(NO_TRANSPOSE, n, p, -1.0, Y, START, n, dy, r * p, 1.0, t, r * n)
+    backward(n, weak, roots, H, count, t)
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
-        dx = t[r * n : (r + 1) * n]
+        dx = room[:n]
+        for j in range(n):
+            dx[order[j]] = t[r * n + j]
         multiply_both(M_indptr, M_indices, M_data, dx, v, room[n:], Mtv)
         apply_inverse(l, ptr, w, eta, room[n + p :], room[n + p :])
         for j in range(n):
@@ -182,16 +268,19 @@ def add_dense(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, H, A, Y, S, rho
 
 @kernel
 def refine_dense(
-    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P, curved, H, A, Y, S, rho, steps, count, rhs, out, before,
-    residual, Pu, t, dy, v, Mtv, room, found,
+    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P, curved, order, weak, roots, H, Y, S, rho, steps, count, rhs,
+    out, before, residual, Pu, t, dy, v, Mtv, room, found,
 ):  # fmt: skip
     """K out = rhs with refinement, for `count` right-hand sides; found[r] := (|rhs|, |residual|, further solves)."""
     size = n + v.size
     out[:] = 0.0
-    add_dense(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, H, A, Y, S, rho, count, rhs, out, t, dy, v, Mtv, room)
+    add_dense(
+        n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, count, rhs, out, t, dy, v,
+        Mtv, room,
+    )  # fmt: skip
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
-        largest, previous, solves = np.abs(b).max(), np.inf, 0
+        largest, previous, solves = np.abs(b).max(), np.inf, START
         taken_back = False
         while True:
             Pu[r * n : (r + 1) * n] = 0.0
@@ -207,10 +296,10 @@ def refine_dense(
                 continue
             before[:] = u
             previous = norm
-            solves += 1
+            solves += ONE
             add_dense(
-                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, H, A, Y, S, rho, ONE, residual, u, t, dy, v, Mtv,
-                room,
+                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, ONE, residual, u,
+                t, dy, v, Mtv, room,
             )  # fmt: skip
         found[3 * r], found[3 * r + 1], found[3 * r + 2] = largest, norm, solves
 
@@ -225,8 +314,11 @@ class DenseKKT(KKT):
         self.rows = Rows(form)
         n, p, m = form.n, form.p, form.m
         self.scaled, self.diagonal = np.empty_like(self.rows.G), np.zeros(n)
-        self.H, self.Y, self.S = np.zeros(n * n), np.zeros(n * p), np.zeros(p * p)
+        self.H = form.P.take_room() if isinstance(form.P, DenseHessian) else np.empty(n * n)
+        self.Y, self.S = np.zeros(n * p), np.zeros(p * p)
+        self.order, self.weak, self.roots, self.caution = np.arange(n), 0, np.zeros(n), 1.0
         self.before, self.room = np.zeros(n + p + m), np.zeros(n + p + m)
+        self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.G.shape[0], 0.5 * n**2)
         self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros(6)
         self.refresh()
 
@@ -248,12 +340,49 @@ class DenseKKT(KKT):
         if form.p and not bounded.all():
             self.rho[0] = max(1.0, form.P.largest()) / max(1.0, float(np.abs(self.A).max())) ** 2
 
+    def restart(self) -> None:
+        super().restart()
+        self.caution = 1.0
+
+    def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
+        self.w, self.eta = w, eta
+        self.diagonal[:] = 0.0
+        bound_weights(self.rows.variable, self.rows.coefficient, w, self.diagonal)
+        self._split()
+        if self.weak:
+            before = self.refinements
+            if self._factor(self.static) >= 0 and self.solve(rhs, out) <= GOOD_RESIDUAL:
+                if self.refinements - before > MANY_SOLVES:
+                    self.caution *= 0.3
+                return 0
+            self.caution *= 0.1
+            self.order, self.weak = np.arange(self.form.n), 0
+        return super().factor(w, eta, rhs, out)
+
+    def _split(self) -> None:
+        """Choose the weakly coupled variables and put them first in `order`."""
+        n = self.form.n
+        self.order, self.weak = np.arange(n), 0
+        if n < LEAST_SPLIT or self.rows.G.shape[0] or self.rho[0] > 0.0:
+            return
+        share = self.P[:: n + 1] / (self.P[:: n + 1] + self.diagonal)
+        ascending = np.argsort(share, kind="stable")
+        sums = np.cumsum(share[ascending])
+        most, least = np.searchsorted(sums, [WEAK * self.caution, VERY_WEAK * self.caution])
+        weak = min(int(most), max(int(least), int(ENOUGH_SHARE * n)))
+        if weak >= SPLIT_SHARE * n:
+            self.order, self.weak = np.concatenate([np.sort(ascending[:weak]), np.sort(ascending[weak:])]), weak
+
     def _factor(self, static: float) -> int:
         form, rows = self.form, self.rows
         self.static = static
+        if self.weak:
+            info = factor_split(
+                form.n, form.p, self.P, self.A, self.diagonal, static, self.order, self.weak, self.roots, self.H,
+                self.Y, self.S,
+            )  # fmt: skip
+            return -1 if info != 0 else 0
         scale_rows(form.l, form.ptr, self.w, self.eta, rows.others, rows.G, self.scaled)
-        self.diagonal[:] = 0.0
-        bound_weights(rows.variable, rows.coefficient, self.w, self.diagonal)
         info = factor_dense(
             form.n, form.p, rows.G.shape[0], self.P, self.A, self.scaled.ravel(), self.rho, self.diagonal, static,
             self.H, self.Y, self.S,
@@ -264,17 +393,18 @@ class DenseKKT(KKT):
         form = self.form
         refine_dense(
             form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.P,
-            not form.P.is_zero, self.H, self.A, self.Y, self.S, self.rho, self.refinement_steps, rhs.shape[0],
-            rhs.ravel(), out.ravel(), self.before, self.residual, self.Pu.ravel(), self.t, self.dy, self.v, self.Mtv,
-            self.room, self.found,
+            not form.P.is_zero, self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho,
+            self.refinement_steps, rhs.shape[0], rhs.ravel(), out.ravel(), self.before, self.residual,
+            self.Pu.ravel(), self.t, self.dy, self.v, self.Mtv, self.room, self.found,
         )  # fmt: skip
         return self.found
 
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
         form = self.form
         add_dense(
-            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.H,
-            self.A, self.Y, self.S, self.rho, 1, rhs, out, self.t, self.dy, self.v, self.Mtv, self.room,
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data,
+            self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho, 1, rhs, out, self.t, self.dy, self.v,
+            self.Mtv, self.room,
         )  # fmt: skip
 
 

@@ -76,6 +76,7 @@ class DenseHessian:
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
         self.low_rank: np.ndarray | None = None
+        self._room: np.ndarray | None = None
         self.entries = array.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
@@ -116,10 +117,15 @@ class DenseHessian:
         size = float(self.array.diagonal().max(initial=0.0))
         if not self._has_low_rank(size):
             # the lower triangle by columns is the upper one by rows of the same memory
-            shifted = self.array.ravel().copy()
-            shifted[:: n + 1] += tol * size
-            return size > 0.0 and cholesky(n, shifted) == 0
+            self._room = self.array.ravel().copy()
+            self._room[:: n + 1] += tol * size
+            return size > 0.0 and cholesky(n, self._room) == 0
         return self._pivoted(tol, size)
+
+    def take_room(self) -> np.ndarray:
+        """n^2 numbers to write into: those of `is_semidefinite` once, as memory is dear when it is touched first."""
+        room, self._room = self._room, None
+        return np.empty(self.array.size) if room is None else room
 
     def _has_low_rank(self, size: float) -> bool:
         """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""

@@ -34,6 +34,8 @@ PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
 GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
+FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
+CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
 REST = 6  # factorizations before the choices of delta are compared again
 MUCH_WORSE = 10.0  # or before that, when the residual is so many times the best one of the last comparison
 
@@ -178,17 +180,25 @@ class KKT:
     """
 
     choices: tuple[float, ...] = STATIC
+    correctors = (
+        0  # how many centrality correctors an iteration may try; each costs a solve, and may save factorizations
+    )
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         self.form, self.refinement_steps = form, refinement_steps
         if regularization is not None:
             self.choices = (regularization,)
-        self._refinements = 0
+        self.refinements = 0
         self.restart()
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
         self.Pu = np.zeros((2, n))  # P x of the solutions that the last call of `solve` found
+
+    def _allow_correctors(self, flops: float, entries: float) -> None:
+        """Set `correctors` by what a factorization costs beside a solve with so many entries of its factors."""
+        ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
+        self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
 
     @property
     def description(self) -> str:
@@ -217,7 +227,7 @@ class KKT:
 
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""
-        count, self._refinements = self._refinements, 0
+        count, self.refinements = self.refinements, 0
         return count
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
@@ -229,13 +239,14 @@ class KKT:
         self._rest -= 1
         if self._rest <= 0:
             self._good_residual = GOOD_RESIDUAL
-        tried: list[tuple[bool, int, float, float]] = []  # (not good, solves, residual, delta)
+        tried: list[tuple[bool, float, float, float]] = []  # (not good, solves a right-hand side, residual, delta)
         best_out, best_Pu = out, self.Pu
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
-            before = self._refinements
+            before = self.refinements
             replaced = self._factor(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
-            good, solves = residual <= self._good_residual, self._refinements - before
+            good = residual <= self._good_residual
+            solves = (self.refinements - before) / np.atleast_2d(rhs).shape[0]
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
                 return replaced
@@ -263,7 +274,7 @@ class KKT:
             if norm > KRYLOV_ABOVE * size:
                 norm, count = self._finish(rhs[k], out[k], size, norm, int(count))
                 self.Pu[k] = self.Px
-            self._refinements += int(count)
+            self.refinements += int(count)
             worst = max(worst, norm / max(size, 1e-300))
         return worst
 
@@ -313,6 +324,7 @@ class SparseKKT(KKT):
         super().__init__(form, regularization, refinement_steps)
         self.matrix = KKTMatrix(form)
         self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
+        self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         self.t = np.zeros(self.matrix.groups.count)
         self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
         self.work = np.zeros(form.m)

@@ -17,6 +17,7 @@ from .status import Status
 
 PATIENCE = 25  # iterations without a better iterate before a solve gives up
 PATIENCE_NEAR = 5  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
+LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
 SMALL_STEP = 1e-8  # a step below this is none
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 
@@ -116,7 +117,14 @@ class Run:
                 return
             alpha_affine = min(1.0, newton.predictor(point))
             sigma = (1.0 - alpha_affine) ** 3
-            alpha = min(1.0, settings.step_fraction * newton.corrector(point, sigma))
+            longest = newton.corrector(point, sigma)
+            for _ in range(newton.kkt.correctors):
+                if longest >= LONG_STEP:
+                    break
+                previous, longest = longest, newton.centrality_corrector(point, sigma, longest)
+                if longest == previous:
+                    break
+            alpha = min(1.0, settings.step_fraction * longest)
             if self.warm and alpha < SHORT_WARM_STEP:
                 self.warm = False
                 start.cold(self.form, self.kkt, point)

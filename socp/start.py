@@ -11,7 +11,7 @@ from .newton import Newton, Point
 
 WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
 WARM_LIMIT = 0.3  # and is not tried when it would have to be moved further than this
-FAR = 10.0  # a side that is so many times larger than what draws x away from zero hardly holds it back
+FAR = 1e3  # a side that is so many times larger than what draws x away from zero hardly holds it back
 
 
 def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
