@@ -351,7 +351,7 @@ class DenseKKT(KKT):
         self._split()
         if self.weak:
             before = self.refinements
-            if self._factor(self.static) >= 0 and self.solve(rhs, out) <= GOOD_RESIDUAL:
+            if self._factor_timed(self.static) >= 0 and self.solve(rhs, out) <= GOOD_RESIDUAL:
                 if self.refinements - before > MANY_SOLVES:
                     self.caution *= 0.3
                 return 0

@@ -16,6 +16,7 @@ when refinement does not get the residual down, the other ones are tried and the
 from __future__ import annotations
 
 import functools
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -221,8 +222,13 @@ class KKT:
         """out += the solution with the factors, not refined."""
         raise NotImplementedError
 
+    def analysis_seconds(self) -> tuple[float, float]:
+        """What the ordering and the symbolic analysis took."""
+        return 0.0, 0.0
+
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
+        self.factor_seconds = self.solve_seconds = 0.0
         self.static, self._rest, self._good_residual = self.choices[0], 0, GOOD_RESIDUAL
 
     def take_refinements(self) -> int:
@@ -243,7 +249,7 @@ class KKT:
         best_out, best_Pu = out, self.Pu
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
             before = self.refinements
-            replaced = self._factor(static)
+            replaced = self._factor_timed(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
             good = residual <= self._good_residual
             solves = (self.refinements - before) / np.atleast_2d(rhs).shape[0]
@@ -258,8 +264,15 @@ class KKT:
         # until the next comparison, what is not much worse than the best of this one is good
         self._rest, self._good_residual = REST, max(GOOD_RESIDUAL, MUCH_WORSE * residual)
         if static != self.static:
-            replaced = self._factor(static)
+            replaced = self._factor_timed(static)
         out[:], self.Pu[:] = best_out, best_Pu
+        return replaced
+
+    def _factor_timed(self, static: float) -> int:
+        """`_factor`, its seconds noted."""
+        started = perf_counter()
+        replaced = self._factor(static)
+        self.factor_seconds += perf_counter() - started
         return replaced
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
@@ -267,6 +280,7 @@ class KKT:
 
         Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
         """
+        started = perf_counter()
         if rhs.ndim == 1:
             rhs, out = rhs[None], out[None]
         worst = 0.0
@@ -276,6 +290,7 @@ class KKT:
                 self.Pu[k] = self.Px
             self.refinements += int(count)
             worst = max(worst, norm / max(size, 1e-300))
+        self.solve_seconds += perf_counter() - started
         return worst
 
     def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -346,6 +361,10 @@ class SparseKKT(KKT):
                 *(self.t, self.reduced_rhs, self.reduced, self.work, *ldl.scalar_work, self.v, self.Px, self.Mtv),
                 *(self.before, self.residual),
             )
+
+    def analysis_seconds(self) -> tuple[float, float]:
+        """What the ordering and the symbolic analysis took."""
+        return self.ldl.ordering_time, self.ldl.symbolic_time
 
     @property
     def description(self) -> str:

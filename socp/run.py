@@ -16,7 +16,7 @@ from .solution import TRACE, Solution
 from .status import Status
 
 PATIENCE = 25  # iterations without a better iterate before a solve gives up
-PATIENCE_NEAR = 5  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
+PATIENCE_NEAR = 10  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
 LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
 SMALL_STEP = 1e-8  # a step below this is none
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one

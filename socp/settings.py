@@ -38,6 +38,8 @@ class Settings:
     """Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None."""
     refinement_steps: int = 10
     """At most so many steps of iterative refinement a solve."""
+    threads: int = 1
+    """Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number."""
     presolve: bool = True
     """Leave out what a quadratic program has too much (`qp` only)."""
 
@@ -53,6 +55,8 @@ class Settings:
             value = getattr(self, name)
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
                 raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
+        if isinstance(self.threads, bool) or not hasattr(self.threads, "__index__") or self.threads < 1:
+            raise ProgramError(f"threads must be a positive integer, but {self.threads!r} came")
         if not isinstance(self.presolve, bool):
             raise ProgramError(f"presolve must be True or False, but {self.presolve!r} came")
         if self.callback is not None and not callable(self.callback):

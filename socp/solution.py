@@ -32,6 +32,8 @@ TRACE = np.dtype(
 """One record an iteration.  Residuals and gap are relative, as in the stopping test; sigma, the steps,
 refinements and pivots are those of the step that led to the iterate (NaN or 0 in the first record)."""
 
+TIMINGS = ("equilibration", "ordering", "symbolic", "factorization", "solves", "rest")
+
 
 @dataclass(repr=False)
 class Solution:
@@ -58,7 +60,15 @@ class Solution:
     trace : structured array
         One record an iteration; see `TRACE`.
     timings : dict of float
-        Seconds by part.
+        The seconds of set-up and solve by part; their sum is ``setup_time + solve_time``.
+
+        - "equilibration": the standard form, stacked and scaled
+        - "ordering", "symbolic": the fill-reducing order and the analysis of the sparse factorization
+        - "factorization": the values of the KKT matrix and its numeric factorizations
+        - "solves": solves with the factors, refinement included
+        - "rest": everything else, and all of a solve that runs as one compiled piece
+
+        A part that did not occur is 0.
     """
 
     status: Status

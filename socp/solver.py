@@ -19,8 +19,9 @@ from .newton import Newton, Point
 from .program import ConeProgram
 from .run import Iterate, Run
 from .settings import Settings
-from .solution import Solution
+from .solution import TIMINGS, Solution
 from .status import Status
+from .threads import blas_threads
 
 
 class Solver:
@@ -52,18 +53,26 @@ class Solver:
         started = time.perf_counter()
         self.settings = Settings.checked(settings)
         self.program = program
+        self.timings: dict[str, float] = dict.fromkeys(TIMINGS, 0.0)  # of the last set-up or update
         self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
         self.certificate_error: Callable[..., float] | None = None  # and one of a certificate (y, z) of infeasibility
-        self._set_up()
+        with blas_threads(self.settings.threads):
+            self._set_up()
         self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
+        started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
+        equilibration = time.perf_counter() - started
         check_semidefinite(form.P)
         kkt = choose(form, self.settings)
+        self._note(equilibration, *kkt.analysis_seconds())
         self.form, self.kkt = form, kkt
         self.newton = Newton(self.form, self.kkt)
         self._last: Point | None = None
+
+    def _note(self, equilibration: float, ordering: float = 0.0, symbolic: float = 0.0) -> None:
+        self.timings.update(equilibration=equilibration, ordering=ordering, symbolic=symbolic)
 
     def update(
         self,
@@ -99,28 +108,37 @@ class Solver:
         if P_data is None and G_data is None and A_data is None:
             self.program = program
             self.form.refresh_vectors(program)
+            self.setup_time = time.perf_counter() - started
+            self._note(self.setup_time)
         else:
             self.replace(program)
-        self.setup_time = time.perf_counter() - started
 
     def replace(self, program: ConeProgram) -> None:
         """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
 
         A program that is refused leaves the solver as it was.
         """
+        started = time.perf_counter()
         old, self.program = self.program, program
-        try:
-            if not _same_pattern(old, program):
-                return self._set_up()
-            self.form.refresh(program)
-            if program.P is not old.P:
-                check_semidefinite(self.form.P)
-            if not self.kkt.still_fits():
-                return self._set_up()
-        except ProgramError:
-            self.program = old
-            self.form.refresh(old)
-            raise
+        with blas_threads(self.settings.threads):
+            try:
+                self._replace(old, program)
+            except ProgramError:
+                self.program = old
+                self.form.refresh(old)
+                raise
+        self.setup_time = time.perf_counter() - started
+
+    def _replace(self, old: ConeProgram, program: ConeProgram) -> None:
+        if not _same_pattern(old, program):
+            return self._set_up()
+        started = time.perf_counter()
+        self.form.refresh(program)
+        self._note(time.perf_counter() - started)
+        if program.P is not old.P:
+            check_semidefinite(self.form.P)
+        if not self.kkt.still_fits():
+            return self._set_up()
         self.kkt.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
@@ -131,24 +149,31 @@ class Solver:
         Solution
         """
         run = self._run(warm_start)
-        try:
-            for iterate in run.iterates():
-                answer = None if self.settings.callback is None else self.settings.callback(iterate)
-                if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
-                    run.finish(Status.INTERRUPTED, "the callback asked to stop")
-                    break
-        except KeyboardInterrupt:
-            run.finish(Status.INTERRUPTED, "interrupted from the keyboard")
-        solution = run.solution()
+        with blas_threads(self.settings.threads):
+            try:
+                for iterate in run.iterates():
+                    answer = None if self.settings.callback is None else self.settings.callback(iterate)
+                    if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
+                        run.finish(Status.INTERRUPTED, "the callback asked to stop")
+                        break
+            except KeyboardInterrupt:
+                run.finish(Status.INTERRUPTED, "interrupted from the keyboard")
+            solution = run.solution()
         solution.setup_time = self.setup_time
+        solution.timings = self._timings(self.setup_time + solution.solve_time)
         if solution.status is Status.OPTIMAL:
             self._last = run.point
         if self.settings.verbose:
             printing.footer(solution)
         return solution
 
+    def _timings(self, total: float) -> dict[str, float]:
+        """The seconds of set-up and of the last run by part."""
+        timings = self.timings | {"factorization": self.kkt.factor_seconds, "solves": self.kkt.solve_seconds}
+        return timings | {"rest": total - sum(timings.values())}
+
     def iterates(self) -> Iterator[Iterate]:
-        """The run of `solve`, one `Iterate` at a time."""
+        """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
         return self._run(False).iterates()
 
     def _run(self, warm_start: bool) -> Run:
