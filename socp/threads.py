@@ -6,12 +6,11 @@ solvers that overlap in several threads, the first one's number counts.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -21,35 +20,34 @@ import scipy
 logger = logging.getLogger("socp")
 
 _lock = threading.Lock()
-_before: list[list[int]] = []  # the numbers to put back, one entry for each solver at work
+_at_work: list[list[tuple[Callable[[int], None], int]]] = []  # for each solver at work, what is to be put back
 
 
-@contextlib.contextmanager
-def blas_threads(count: int) -> Iterator[None]:
-    """Let BLAS use `count` threads inside the block, which ends with the number that was there before."""
-    libraries = _libraries()
-    if not libraries:
-        if count != 1:
+class blas_threads:
+    """Let BLAS use `count` threads inside a ``with`` block, which ends with the number that was there before."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __enter__(self) -> None:
+        libraries = _libraries()
+        if not libraries and self.count != 1:
             _say_that_nothing_can_be_set()
-        yield
-        return
-    with _lock:
-        _before.append(_before[0] if _before else [get() for get, _ in libraries])
-        if len(_before) == 1:
-            _set_all([count] * len(libraries))
-    try:
-        yield
-    finally:
         with _lock:
-            numbers = _before.pop()
-            if not _before:
-                _set_all(numbers)
+            if _at_work:
+                _at_work.append(_at_work[0])
+                return
+            before = [(set_to, get()) for get, set_to in libraries]
+            _at_work.append([(set_to, number) for set_to, number in before if number != self.count])
+            for set_to, _ in _at_work[0]:
+                set_to(self.count)
 
-
-def _set_all(numbers: list[int]) -> None:
-    for (get, set_to), number in zip(_libraries(), numbers):
-        if get() != number:
-            set_to(number)
+    def __exit__(self, *exception: object) -> None:
+        with _lock:
+            put_back = _at_work.pop()
+            if not _at_work:
+                for set_to, number in put_back:
+                    set_to(number)
 
 
 @functools.cache
