@@ -60,7 +60,7 @@ def test_bad_units(scale):
     units = scale ** rng.uniform(0.0, 1.0, program.n)
     P = None if program.P is None else program.P.toarray() * np.outer(units, units)
     scaled = ConeProgram(
-        program.c * units, program.G * units, program.h, program.cones, program.A * units, program.b, P
+        program.c * units, program.G * units, program.h, program.cones, program.A * units, program.b, P, program.offset
     )
     solution = socp.solve(scaled)
     assert solution.status is Status.OPTIMAL
