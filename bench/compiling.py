@@ -6,7 +6,7 @@ import time
 
 from numba.core import event
 
-from . import answer, generate
+from . import answer, generate, learning
 
 
 class _Noticed(event.Listener):
@@ -26,6 +26,7 @@ EVERY_WAY = (
     (generate.robust_least_squares, 80, "ldl"),  # large enough for supernodes
     (generate.group_lasso, 60, "ldl"),
     (generate.svm_dual_rbf, 80, "dense"),
+    (learning.ea_svm_cubic, 200, "dense"),  # large enough for variables to be split off
     (generate.robust_least_squares, 80, "dense"),
     (generate.svm_dual_linear, 80, "lowrank"),
 )

@@ -30,7 +30,7 @@ import numpy as np
 from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from .cholesky import ONE, START, cholesky, solve_lower, solve_lower_many, solve_lower_transposed, symmetric_product
 from .form import StandardForm
-from .hessian import DenseHessian, LowRankHessian, SparseHessian
+from .hessian import DenseHessian
 from .jit import kernel
 from .kkt import GOOD_RESIDUAL, KKT, kkt_residual
 from .refinement import STOP, TAKE_BACK, verdict
@@ -332,7 +332,7 @@ class DenseKKT(KKT):
         """Take the values of P and M from the form anew."""
         form, rows = self.form, self.rows
         rows.refresh()
-        self.P = _dense_hessian(form.P, form.n).ravel()
+        self.P = form.P.dense().ravel()
         self.A = rows.A.ravel()
         bounded = np.zeros(form.n, dtype=bool)
         bounded[rows.variable[rows.bound]] = True
@@ -406,13 +406,3 @@ class DenseKKT(KKT):
             self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho, 1, rhs, out, self.t, self.dy, self.v,
             self.Mtv, self.room,
         )  # fmt: skip
-
-
-def _dense_hessian(P: SparseHessian | DenseHessian | LowRankHessian, n: int) -> np.ndarray:
-    if isinstance(P, DenseHessian):
-        return P.array
-    if isinstance(P, LowRankHessian):
-        return P.F @ P.F.T + np.diag(P.d)
-    full = np.zeros((n, n))
-    full[P.indices, np.repeat(np.arange(n), np.diff(P.indptr))] = P.data
-    return full

@@ -50,6 +50,14 @@ class SparseHessian:
         scale(self.indptr, self.indices, self.data, D, D, factor, data)
         return SparseHessian(self.indptr, self.indices, data)
 
+    def dense(self) -> np.ndarray:
+        """P as a full array."""
+        n = self.indptr.size - 1
+        full = np.zeros((n, n))
+        if self.data.size:
+            full[self.indices, np.repeat(np.arange(n), np.diff(self.indptr))] = self.data
+        return full
+
     def largest(self) -> float:
         """The largest absolute entry."""
         return float(np.abs(self.data).max(initial=0.0))
@@ -161,6 +169,10 @@ class DenseHessian:
         left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
         return bool(np.abs(left).max(initial=0.0) <= tol * size)
 
+    def dense(self) -> np.ndarray:
+        """P as a full array, not to be written to."""
+        return self.array
+
     def largest(self) -> float:
         """The largest entry."""
         return float(self.array.diagonal().max(initial=0.0))
@@ -217,6 +229,10 @@ class LowRankHessian:
         """The diagonal in CSC."""
         return diagonal_csc(self.diagonal())
 
+    def dense(self) -> np.ndarray:
+        """P as a full array."""
+        return self.F @ self.F.T + np.diag(self.d)
+
     def largest(self) -> float:
         """The largest entry."""
         return float(self.diagonal().max(initial=0.0))
@@ -236,11 +252,11 @@ class LowRankHessian:
     def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """P in CSC when it is small, else None."""
         n = self.d.size
-        return DenseHessian(self.F @ self.F.T + np.diag(self.d)).entries_by_column() if n <= SMALL else None
+        return DenseHessian(self.dense()).entries_by_column() if n <= SMALL else None
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle of the product, in CSC."""
-        return DenseHessian(self.F @ self.F.T + np.diag(self.d)).upper()
+        return DenseHessian(self.dense()).upper()
 
 
 Hessian = SparseHessian | DenseHessian | LowRankHessian

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,11 +15,13 @@ from .backends import choose
 from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
 from .form import StandardForm
 from .hessian import check_semidefinite
+from .kkt import KKT
 from .lowrank import LowRank
 from .newton import Newton, Point
 from .program import ConeProgram
 from .run import Iterate, Run
 from .settings import Settings
+from .small import SmallPath
 from .solution import TIMINGS, Solution
 from .status import Status
 from .threads import blas_threads
@@ -56,23 +59,44 @@ class Solver:
         self.timings: dict[str, float] = dict.fromkeys(TIMINGS, 0.0)  # of the last set-up or update
         self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
         self.certificate_error: Callable[..., float] | None = None  # and one of a certificate (y, z) of infeasibility
-        with blas_threads(self.settings.threads):
-            self._set_up()
+        self._set_up()
         self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
-        equilibration = time.perf_counter() - started
-        check_semidefinite(form.P)
-        kkt = choose(form, self.settings)
-        self._note(equilibration, *kkt.analysis_seconds())
-        self.form, self.kkt = form, kkt
-        self.newton = Newton(self.form, self.kkt)
+        self._note(time.perf_counter() - started)
+        small = SmallPath.fits(form, self.settings)
+        with contextlib.nullcontext() if small else blas_threads(self.settings.threads):
+            check_semidefinite(form.P)
+            self.form = form
+            self._engine: Newton | None = None
+            self.small = SmallPath(form, self.settings) if small else None
+            if self.small is None:
+                self._build_engine()
         self._last: Point | None = None
 
-    def _note(self, equilibration: float, ordering: float = 0.0, symbolic: float = 0.0) -> None:
-        self.timings.update(equilibration=equilibration, ordering=ordering, symbolic=symbolic)
+    def _build_engine(self) -> Newton:
+        """The Newton systems of the general method; a small program seldom needs them."""
+        if self._engine is None:
+            kkt = choose(self.form, self.settings)
+            self.timings["ordering"], self.timings["symbolic"] = kkt.analysis_seconds()
+            self._engine = Newton(self.form, kkt)
+        return self._engine
+
+    def _note(self, equilibration: float) -> None:
+        """The timings of a set-up or update so far."""
+        self.timings.update(equilibration=equilibration, ordering=0.0, symbolic=0.0)
+
+    @property
+    def newton(self) -> Newton:
+        """The linearized embedding, with its KKT systems in `newton.kkt`."""
+        return self._build_engine()
+
+    @property
+    def kkt(self) -> KKT:
+        """The way in which the KKT systems are solved."""
+        return self._build_engine().kkt
 
     def update(
         self,
@@ -137,9 +161,12 @@ class Solver:
         self._note(time.perf_counter() - started)
         if program.P is not old.P:
             check_semidefinite(self.form.P)
-        if not self.kkt.still_fits():
+        if self._engine is not None and not self._engine.kkt.still_fits():
             return self._set_up()
-        self.kkt.refresh()
+        if self._engine is not None:
+            self._engine.kkt.refresh()
+        if self.small is not None:
+            self.small.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -149,42 +176,50 @@ class Solver:
         Solution
         """
         run = self._run(warm_start)
-        with blas_threads(self.settings.threads):
-            try:
-                for iterate in run.iterates():
-                    answer = None if self.settings.callback is None else self.settings.callback(iterate)
-                    if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
-                        run.finish(Status.INTERRUPTED, "the callback asked to stop")
-                        break
-            except KeyboardInterrupt:
-                run.finish(Status.INTERRUPTED, "interrupted from the keyboard")
-            solution = run.solution()
+        if self.small is not None:  # an engine that was built since set-up is not a part of it
+            self._note(self.timings["equilibration"])
+        try:
+            at_once = self.small is not None and run.at_once(self.small)
+            if not at_once:
+                with blas_threads(self.settings.threads):
+                    self._follow(run)
+        except KeyboardInterrupt:
+            run.finish(Status.INTERRUPTED, "interrupted from the keyboard")
+            at_once = False
+        solution = run.solution()
         solution.setup_time = self.setup_time
-        solution.timings = self._timings(self.setup_time + solution.solve_time)
+        solution.timings = self._timings(self.setup_time + solution.solve_time, None if at_once else self._engine)
         if solution.status is Status.OPTIMAL:
             self._last = run.point
         if self.settings.verbose:
             printing.footer(solution)
         return solution
 
-    def _timings(self, total: float) -> dict[str, float]:
-        """The seconds of set-up and of the last run by part."""
-        timings = self.timings | {"factorization": self.kkt.factor_seconds, "solves": self.kkt.solve_seconds}
-        return timings | {"rest": total - sum(timings.values())}
+    def _follow(self, run: Run) -> None:
+        """The run, iterate by iterate."""
+        for iterate in run.iterates():
+            answer = None if self.settings.callback is None else self.settings.callback(iterate)
+            if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
+                run.finish(Status.INTERRUPTED, "the callback asked to stop")
+                break
+
+    def _timings(self, total: float, engine: Newton | None) -> dict[str, float]:
+        """The seconds of set-up and of a run of the engine (None when it did not run) by part."""
+        timings = dict(self.timings)
+        if engine is not None:
+            timings["factorization"], timings["solves"] = engine.kkt.factor_seconds, engine.kkt.solve_seconds
+        timings["rest"] = total - sum(timings.values())
+        return timings
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
         return self._run(False).iterates()
 
     def _run(self, warm_start: bool) -> Run:
+        last = self._last if warm_start else None
         return Run(
-            self.program,
-            self.newton,
-            self.settings,
-            self._last if warm_start else None,
-            self.accepts,
-            self.certificate_error,
-        )
+            self.program, self.form, self._build_engine, self.settings, last, self.accepts, self.certificate_error
+        )  # fmt: skip
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:

@@ -11,6 +11,8 @@ from .newton import Newton, Point
 
 WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
 WARM_LIMIT = 0.3  # and is not tried when it would have to be moved further than this
+SMALL_STEP = 1e-8  # a step below this is none
+SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 FAR = 1e3  # a side that is so many times larger than what draws x away from zero hardly holds it back
 
 

@@ -336,12 +336,32 @@ def test_the_trace_is_the_run(hard):
 
 
 def test_iterates_are_the_same_run(hard):
-    solution = socp.solve(hard)
-    records = [iterate.record.copy() for iterate in socp.iterates(hard)]
+    solution = socp.solve(hard, kkt="ldl")
+    records = [iterate.record.copy() for iterate in socp.iterates(hard, kkt="ldl")]
     assert len(records) == solution.iterations  # the last one is the answer
     for record, expected in zip(records, solution.trace):
         for name in set(solution.trace.dtype.names) - {"seconds"}:
             np.testing.assert_array_equal(record[name], expected[name])
+
+
+def test_a_small_program_is_solved_in_one_call_by_the_same_steps(hard):
+    solution = socp.solve(hard)
+    assert not solution.trace["seconds"][:-1].any() and solution.trace["seconds"][-1] > 0.0
+    records = [iterate.record.copy() for iterate in socp.iterates(hard)]
+    assert len(records) == solution.iterations
+    for record, expected in zip(records, solution.trace):
+        for name in (
+            "primal_objective",
+            "dual_objective",
+            "gap",
+            "mu",
+            "sigma",
+            "alpha_affine",
+            "alpha",
+            "tau",
+            "kappa",
+        ):
+            np.testing.assert_allclose(record[name], expected[name], rtol=1e-4)
 
 
 def test_an_iterate_is_open(hard):

@@ -46,3 +46,14 @@ def test_an_update_has_no_analysis():
     cone_solver = socp.Solver(socp.ConeProgram([1.0], [[-1.0]], [-3.0], [socp.NonNeg(1)]))
     cone_solver.update(h=[-4.0])
     check_sum(cone_solver.solve())
+
+
+def test_a_small_program_is_one_piece():
+    solver = socp.Solver(socp.ConeProgram([1.0], [[-1.0]], [-3.0], [socp.NonNeg(1)]))
+    solution = solver.solve()
+    check_sum(solution)
+    assert solution.timings["factorization"] == solution.timings["solves"] == solution.timings["ordering"] == 0.0
+    assert solver.kkt is not None  # from here on there is an engine, which did not run either
+    again = solver.solve()
+    check_sum(again)
+    assert again.timings["factorization"] == again.timings["ordering"] == 0.0
