@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from .assembly import SMALL_CONE, KKTMatrix, rotate, rotate_back
+from .assembly import KKTMatrix, rotate, rotate_back
 from .cones import norm_tail
+from .expansion import recover_expanded, reduce_expanded
 from .form import StandardForm
 from .jit import kernel
 from .ldl import LDL
 from .refinement import ENOUGH, KRYLOV_ABOVE, SLOW, USEFUL, finish_with_gmres, solve_refined
-from .scaling import apply_cone, apply_inverse
+from .scaling import apply_inverse
 from .sparse import multiply_both, multiply_symmetric
 from .uplooking import scalar_solve
 
@@ -37,8 +38,8 @@ REST = 6  # factorizations before the choices of delta are compared again
 
 
 @kernel
-def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, small, out):
-    """The right-hand side for the assembled matrix; t as in `groups`."""
+def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, cones, f, out):
+    """The right-hand side for the assembled matrix; t as in `groups`, cones and f as in `expansion`."""
     out[: n + p] = rhs[: n + p]
     t[:] = 0.0
     for i in range(l):
@@ -50,18 +51,18 @@ def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t
     base = n + p
     for r in range(t.size):
         out[base + r] = t[r] / theta[r]
-    base += t.size
-    rz, cone, w_cone = rhs[n + p + l :], out[base:], w[l:]
+    extra, column, single, entry, scales = cones
+    rz, w_cone = rhs[n + p + l :], w[l:]
     for k in range(ptr.size - 1):
-        start, stop = ptr[k] - l, ptr[k + 1] - l
-        if stop - start > small:
-            apply_cone(eta[k], w_cone, rz, cone, start, stop)
+        if extra[k] >= 0:
             continue
+        start, stop = ptr[k] - l, ptr[k + 1] - l
         tail = norm_tail(w_cone, start, stop)
-        cone[start:stop] = rz[start:stop]
-        rotate(w_cone, start, stop, tail, cone, start, np.int64(1))  # a literal 1 would be a second signature
-        scale_rotated(eta[k], w_cone[start] + tail, cone, start, stop)
-    out[base + ptr[-1] - l :] = 0.0
+        f[start:stop] = rz[start:stop]
+        rotate(w_cone, start, stop, tail, f, start, np.int64(1))  # a literal 1 would be a second signature
+        scale_rotated(eta[k], w_cone[start] + tail, f, start, stop)
+        out[column[start] : column[start] + stop - start] = f[start:stop]
+    reduce_expanded(l, ptr, w_cone, eta, extra, column, single, entry, scales, rz, f, out)
 
 
 @kernel
@@ -74,7 +75,9 @@ def scale_rotated(eta, rho, v, start, stop):
 
 
 @kernel
-def recover(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, heaviest, small, reduced, work, out):
+def recover(
+    n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, heaviest, cones, f, reduced, work, out
+):  # fmt: skip
     """out += (dx, dy, W dz) from the solution of the assembled system."""
     for i in range(n + p):
         out[i] += reduced[i]
@@ -93,18 +96,19 @@ def recover(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, h
     for r in range(theta.size):
         i = heaviest[r]
         dz[i] += w[i] * reduced[base + r] / coefficient[i]
-    cone, w_cone = reduced[base + theta.size :], w[l:]
+    extra, column, single, entry, scales = cones
+    dz, w_cone = dz[l:], w[l:]
     for k in range(ptr.size - 1):
+        if extra[k] >= 0:
+            continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
-        if stop - start > small:
-            apply_cone(eta[k], w_cone, cone, work, start, stop)
-        else:
-            tail = norm_tail(w_cone, start, stop)
-            work[start:stop] = cone[start:stop]
-            scale_rotated(eta[k], w_cone[start] + tail, work, start, stop)
-            rotate_back(w_cone, start, stop, tail, work, start, np.int64(1))
+        tail = norm_tail(w_cone, start, stop)
+        work[start:stop] = reduced[column[start] : column[start] + stop - start]
+        scale_rotated(eta[k], w_cone[start] + tail, work, start, stop)
+        rotate_back(w_cone, start, stop, tail, work, start, np.int64(1))
         for i in range(start, stop):
-            dz[l + i] += work[i]
+            dz[i] += work[i]
+    recover_expanded(l, ptr, w_cone, eta, extra, column, single, entry, scales, f, reduced, work, dz)
 
 
 @kernel
@@ -136,8 +140,8 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
 @kernel
 def refine(
     n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, variable, group, coefficient,
-    theta, heaviest, small, perm, start, rows, values, d, enough, useful, slow, steps, rhs, t, reduced_rhs, reduced,
-    work, ldl_work, v, Px, Mtv, before, residual, out, found,
+    theta, heaviest, cones, perm, start, rows, values, d, enough, useful, slow, steps, rhs, t, f, reduced_rhs,
+    reduced, work, ldl_work, v, Px, Mtv, before, residual, out, found,
 ):  # fmt: skip
     """`solve_refined` up to GMRES, in one call, for the scalar factors and a sparse P.
 
@@ -150,11 +154,12 @@ def refine(
     residual[:] = rhs
     norm, previous, count = np.inf, np.inf, 0
     while True:
-        reduce_rhs(n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, small, reduced_rhs)
+        reduce_rhs(n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, cones, f, reduced_rhs)
         scalar_solve(perm, start, rows, values, d, reduced_rhs, reduced, ldl_work)
         recover(
-            n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, heaviest, small, reduced, work, out
-        )
+            n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, heaviest, cones, f, reduced, work,
+            out,
+        )  # fmt: skip
         multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
         norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
         if count > 0 and not norm < useful * previous:
@@ -294,7 +299,9 @@ class SparseKKT(KKT):
         self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
         self.t = np.zeros(self.matrix.groups.count)
         self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
-        self.work = np.zeros(form.m)
+        self.work, self.f = np.zeros(form.m), np.zeros(form.m - form.l)
+        cones = self.matrix.cones
+        self._cones = (cones.extra, cones.column, cones.variable, cones.entry, cones.scales)
         self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros(3)
         self._bind()
 
@@ -306,11 +313,11 @@ class SparseKKT(KKT):
         if ldl.method == "scalar" and P is not None:
             self._constant = (
                 *(form.M_indptr, form.M_indices, form.M_data, *P, groups.variable, groups.group, matrix.coefficient),
-                *(matrix.theta, matrix.heaviest, SMALL_CONE, *ldl.scalar_factors),
+                *(matrix.theta, matrix.heaviest, self._cones, *ldl.scalar_factors),
                 *(ENOUGH, USEFUL, SLOW, self.refinement_steps),
             )
             self._places = (
-                *(self.t, self.reduced_rhs, self.reduced, self.work, *ldl.scalar_work, self.v, self.Px, self.Mtv),
+                *(self.t, self.f, self.reduced_rhs, self.reduced, self.work, *ldl.scalar_work, self.v, self.Px, self.Mtv),
                 *(self.before, self.residual),
             )
 
@@ -354,10 +361,10 @@ class SparseKKT(KKT):
         form, matrix, groups = self.form, self.matrix, self.matrix.groups
         reduce_rhs(
             form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, groups.variable, groups.group, matrix.coefficient,
-            matrix.theta, self.t, SMALL_CONE, self.reduced_rhs,
+            matrix.theta, self.t, self._cones, self.f, self.reduced_rhs,
         )  # fmt: skip
         self.ldl.solve(self.reduced_rhs, self.reduced)
         recover(
             form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, groups.variable, groups.group, matrix.coefficient,
-            matrix.theta, self.t, matrix.heaviest, SMALL_CONE, self.reduced, self.work, out,
+            matrix.theta, self.t, matrix.heaviest, self._cones, self.f, self.reduced, self.work, out,
         )  # fmt: skip
