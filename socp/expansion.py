@@ -82,14 +82,16 @@ def gather_variables(n, l, ptr, variable, slot, slots_ptr, slots):
 def fill_expanded(l, ptr, w, eta, static, indptr, diagonal, extra, column, variable, slot, slots_ptr, entry, scales, data):
     """The values of the expanded cones; to the diagonal of the variables they are added.
 
-    scales := the factors of the columns v and u of each cone.
+    The static regularization is that of the expanded block, before rows are eliminated and columns scaled.
+    scales := the factors of the columns v and u of each cone, and eta^2 + static.
     """
     for k in range(ptr.size - 1):
         if extra[k] < 0:
             continue
         start, stop = ptr[k], ptr[k + 1]
         tail = norm_tail(w, start, stop)
-        rho, square = w[start] + tail, eta[k] * eta[k]
+        rho, square = w[start] + tail, eta[k] * eta[k] + static
+        head = 1.0 if column[start - l] >= 0 else 0.0
         stay, gone = 0.0, 0.0  # of the squares of w_1 / ||w_1||
         if tail > 0.0:
             for i in range(start + 1, stop):
@@ -97,9 +99,12 @@ def fill_expanded(l, ptr, w, eta, static, indptr, diagonal, extra, column, varia
                     gone += (w[i] / tail) ** 2
                 else:
                     stay += (w[i] / tail) ** 2
-        head = 1.0 if column[start - l] >= 0 else 0.0
-        scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (head + stay))
-        scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * (1.0 - head + gone))
+        cross = -tail * gone if head > 0.0 else tail * stay
+        stay, gone = head + stay, 1.0 - head + gone
+        lost = static / square
+        scales[k, 0] = 1.0 / math.sqrt(static + 1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
+        scales[k, 1] = 1.0 / math.sqrt(static + 1.0 + tail * rho * gone * (1.0 - lost))
+        scales[k, 2] = square
         # v = (v0, v1 w_1) and u = (u0, u1 w_1)
         v0, u0 = scales[k, 0] * eta[k] * math.sqrt(tail / rho), scales[k, 1] * eta[k] * math.sqrt(tail * rho)
         v1, u1 = (-v0 / tail, u0 / tail) if tail > 0.0 else (0.0, 0.0)
@@ -111,7 +116,7 @@ def fill_expanded(l, ptr, w, eta, static, indptr, diagonal, extra, column, varia
         for i in range(start, stop):
             v_i, u_i = (v1 * w[i], u1 * w[i]) if i > start else (v0, u0)
             if column[i - l] >= 0:
-                data[diagonal[column[i - l]]] = -square - static
+                data[diagonal[column[i - l]]] = -square
                 data[at_v + kept], data[at_u + kept] = v_i, u_i
                 kept += 1
             elif variable[i - l] >= 0:
@@ -119,12 +124,11 @@ def fill_expanded(l, ptr, w, eta, static, indptr, diagonal, extra, column, varia
                 data[diagonal[variable[i - l]]] += entry[i - l] * weight
                 data[at_v + slot[i - l]] += weight * v_i
                 data[at_u + slot[i - l]] += weight * u_i
-        data[diagonal[extra[k]]] = -1.0 - static
-        data[diagonal[extra[k] + 1]] = 1.0 + static
+        data[diagonal[extra[k]]] = -1.0
+        data[diagonal[extra[k] + 1]] = 1.0
         kept -= slots_ptr[k + 1] - slots_ptr[k]
         if 0 < kept < stop - start:
-            cross = -tail * gone if head > 0.0 else tail * stay
-            data[diagonal[extra[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * cross
+            data[diagonal[extra[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * (1.0 - lost) * cross
 
 
 @kernel
@@ -135,7 +139,7 @@ def reduce_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, rz, 
             continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
         apply_cone(eta[k], w, rz, f, start, stop)
-        square = eta[k] * eta[k]
+        square = scales[k, 2]
         inner = 0.0  # w_1'f_1 over the rows that go
         for i in range(start, stop):
             if column[i] >= 0:
@@ -149,8 +153,8 @@ def reduce_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, rz, 
         rho = w[start] + tail
         first = f[start] if column[start] < 0 else 0.0
         share = inner / tail if tail > 0.0 else 0.0
-        out[extra[k]] = scales[k, 0] * math.sqrt(tail / rho) * (first - share) / eta[k]
-        out[extra[k] + 1] = scales[k, 1] * math.sqrt(tail * rho) * (first + share) / eta[k]
+        out[extra[k]] = scales[k, 0] * math.sqrt(tail / rho) * (first - share) * eta[k] / square
+        out[extra[k] + 1] = scales[k, 1] * math.sqrt(tail * rho) * (first + share) * eta[k] / square
 
 
 @kernel
@@ -161,7 +165,7 @@ def recover_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, f, 
             continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
         tail = norm_tail(w, start, stop)
-        rho, square = w[start] + tail, eta[k] * eta[k]
+        rho, square = w[start] + tail, scales[k, 2]
         v0 = scales[k, 0] * eta[k] * math.sqrt(tail / rho) * reduced[extra[k]]
         u0 = scales[k, 1] * eta[k] * math.sqrt(tail * rho) * reduced[extra[k] + 1]
         along = (u0 - v0) / tail if tail > 0.0 else 0.0
@@ -191,8 +195,8 @@ class ConeColumns:
         The variable of a row that is eliminated and the entry in G, or -1 and 0.
     slots_ptr, slots, slot : arrays of int64
         The variables that the columns v and u of each cone touch, and the place of each eliminated row's among them.
-    scales : array, shape (cones, 2)
-        The factors of v and u; of the last fill.
+    scales : array, shape (cones, 3)
+        The factors of v and u, and eta^2 + static; of the last fill.
     end : int
         The order of the KKT matrix.
     """
@@ -210,7 +214,7 @@ class ConeColumns:
         end = base + int(stays.sum())
         self.extra = np.where(expanded, end - 2 + 2 * np.cumsum(expanded), -1)
         self.end = end + 2 * int(expanded.sum())
-        self.scales = np.ones((count, 2))
+        self.scales = np.ones((count, 3))
         self.single = np.flatnonzero(self.variable >= 0)
         self.source = rows[2][rows[0][form.p + form.l + self.single]]
         self.entry = np.zeros(size)
