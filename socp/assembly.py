@@ -28,7 +28,7 @@ from .cones import norm_tail
 from .expansion import ConeColumns, fill_expanded
 from .form import StandardForm
 from .groups import RowGroups
-from .jit import kernel
+from .jit import inner_kernel, kernel
 
 
 @kernel
@@ -166,7 +166,7 @@ def orthant_weights(n, p, l, w, variable, group, coefficient, theta, heaviest, P
         data[diagonal[n + p + r]] = -1.0 / theta[r] - static
 
 
-@kernel
+@inner_kernel
 def rotate(w, start, stop, tail, v, offset, stride):
     """v := Q'v on a second-order cone, in place, for v[offset], v[offset + stride], ...; tail = ||w_1||.
 
@@ -179,7 +179,7 @@ def rotate(w, start, stop, tail, v, offset, stride):
     v[offset + stride] = (a - b) * math.sqrt(0.5)
 
 
-@kernel
+@inner_kernel
 def rotate_back(w, start, stop, tail, v, offset, stride):
     """v := Q v, the inverse of `rotate`."""
     a, b = v[offset], v[offset + stride]
@@ -188,7 +188,7 @@ def rotate_back(w, start, stop, tail, v, offset, stride):
     reflect(w, start, stop, tail, v, offset, stride)
 
 
-@kernel
+@inner_kernel
 def reflect(w, start, stop, tail, v, offset, stride):
     """v_1 := H v_1 with H = H' = H^-1 and H w_1 = ||w_1|| e_1 (the identity for w_1 = 0).
 
@@ -319,6 +319,6 @@ class KKTMatrix:
             self.dense_ptr, self.dense, self.work, self.data,
         )  # fmt: skip
         fill_expanded(
-            form.l, form.ptr, w, eta, static, self.indptr, self.diagonal, cones.extra, cones.column, cones.variable,
+            form.l, form.ptr, w[form.l :], eta, static, self.indptr, self.diagonal, cones.extra, cones.column, cones.variable,
             cones.slot, cones.slots_ptr, cones.entry, cones.scales, self.data,
         )  # fmt: skip

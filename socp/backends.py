@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .checks import ProgramError
-from .dense import DenseKKT, LowRankKKT
+from .dense import DenseKKT
 from .form import StandardForm
-from .hessian import DenseHessian, LowRankHessian, SparseHessian
+from .hessian import LOW_RANK_SHARE, DenseHessian, LowRankHessian, SparseHessian
 from .kkt import KKT, SparseKKT
 from .settings import Settings
+from .woodbury import LowRankKKT
 
-LOW_RANK_SHARE = 0.25  # a dense P is taken as low rank up to this share of its order
 SMALL_DENSE = 150  # below this order a search for low rank does not pay
 DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
 LEAST_DENSE = 40  # variables below which sparse LDL' is always the quicker one

@@ -5,7 +5,8 @@ All matrices are stored by columns in flat float64 arrays: entry (i, j) of the m
 
     gemm   C := alpha op(A) op(B) + beta C              syrk   C := alpha op(A) op(A)' + beta C, one triangle
     trsm   B := alpha op(A)^-1 B  or  alpha B op(A)^-1   trsv   x := op(A)^-1 x
-    gemv   y := alpha op(A) x + beta y                  potrf  A = L L' or U'U, one triangle, returns LAPACK's info
+    gemv   y := alpha op(A) x + beta y                  symv   y := alpha A x + beta y, A symmetric, one triangle
+    potrf  A = L L' or U'U, one triangle, returns LAPACK's info
 
 A kernel that calls them keeps its place in numba's cache: the machine code holds the name of the routine,
 which is bound here to its address in this process.  The routines run on as many threads as the caller lets
@@ -115,6 +116,7 @@ _dgemm = _external(cython_blas, "dgemm", "cciiiddididdi")
 _dsyrk = _external(cython_blas, "dsyrk", "cciiddiddi")
 _dtrsm = _external(cython_blas, "dtrsm", "cccciiddidi")
 _dgemv = _external(cython_blas, "dgemv", "ciiddididdi")
+_dsymv = _external(cython_blas, "dsymv", "ciddididdi")
 _dtrsv = _external(cython_blas, "dtrsv", "cccididi")
 _dpotrf = _external(cython_lapack, "dpotrf", "cidii")
 
@@ -156,6 +158,15 @@ def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):
 
 
 @inner_kernel
+def symv(triangle, n, alpha, a, a0, lda, x, x0, beta, y, y0):
+    """y := alpha A x + beta y;  A is symmetric, given by one triangle, x and y contiguous."""
+    _dsymv(
+        _letter(triangle), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1), _real(beta),
+        _at(y, y0), _integer(1),
+    )  # fmt: skip
+
+
+@inner_kernel
 def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):
     """x := op(A)^-1 x;  A is n by n triangular, x contiguous."""
     _dtrsv(
@@ -179,4 +190,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     from . import blas_interpreted as interpreted
 
     gemm, syrk, trsm = interpreted.gemm, interpreted.syrk, interpreted.trsm
-    gemv, trsv, potrf = interpreted.gemv, interpreted.trsv, interpreted.potrf
+    gemv, symv, trsv, potrf = interpreted.gemv, interpreted.symv, interpreted.trsv, interpreted.potrf

@@ -41,6 +41,11 @@ def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):  # type: ignore[no
     Y[:] = blas.dgemv(alpha, _matrix(a, a0, lda, m, n), x[x0 : x0 + length_x], beta, Y, trans=transpose)
 
 
+def symv(triangle, n, alpha, a, a0, lda, x, x0, beta, y, y0):  # type: ignore[no-untyped-def]
+    Y = y[y0 : y0 + n]
+    Y[:] = blas.dsymv(alpha, _matrix(a, a0, lda, n, n), x[x0 : x0 + n], beta, Y, lower=triangle == ord("L"))
+
+
 def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):  # type: ignore[no-untyped-def]
     A = _matrix(a, a0, lda, n, n)
     lower, transpose, unit = triangle == ord("L"), trans == ord("T"), diagonal == ord("U")

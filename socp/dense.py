@@ -2,25 +2,46 @@
 
 Eliminating W dz = W^-1 G dx - r3 from the system of `kkt` leaves
 
-    [ H  A' ] [dx]   [r1 + G'W^-1 r3]
-    [ A  0  ] [dy] = [r2            ],      H = P + G'W^-2 G,
+    [ H  A' ] [dx]   [r1 + G'W^-1 r3 + rho A'r2]
+    [ A  0  ] [dy] = [r2                       ],      H = P + G'W^-2 G + rho A'A,
 
 solved by H = LL' and the Cholesky factor of the Schur complement A H^-1 A' = Y'Y, Y = L^-1 A'.  Bounds enter
 H on its diagonal only; the other rows of G as the product of W^-1 G with its transpose (no W^-2 is formed, whose
-small eigenvalues would be lost).
+small eigenvalues would be lost).  rho A'A changes no solution; where not every variable has a bound it makes up
+for what P + G'W^-2 G does not see.
+
+Towards the end the bounds' weights Theta of most variables are so large that P matters little beside them: a support
+vector machine's dual has few free variables.  Of these weakly coupled variables B only the diagonal D of H is kept,
+
+    H = [ H_BB  P_BF ]   ~   [ D^1/2          0    ] [ D^1/2  D^-1/2 P_BF ]
+        [ P_FB  H_FF ]       [ P_FB D^-1/2  L_FF ] [ 0      L_FF'       ],
+
+a Cholesky factor of order |F| in place of n.  With e = || D^-1/2 (H_BB - D) D^-1/2 || <= sum of P_jj / D_jj over B,
+each step of refinement leaves about e of the error; B is taken so large that this sum stays below `WEAK`, but
+no larger than pays once it stays below `VERY_WEAK`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg import blas, lapack
+import math
 
+import numpy as np
+
+from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
+from .cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed, symmetric_product
 from .form import StandardForm
 from .hessian import DenseHessian, LowRankHessian, SparseHessian
 from .jit import kernel
-from .kkt import KKT
+from .kkt import GOOD_RESIDUAL, KKT, kkt_residual
+from .refinement import STOP, TAKE_BACK, verdict
 from .scaling import apply_inverse
 from .sparse import multiply_both
+
+LEAST_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
+ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
+WEAK, VERY_WEAK = 0.02, 1e-3  # sums of P_jj / D_jj over the weakly coupled variables
+MANY_SOLVES = 8  # further solves after which these limits are lowered
+FIRST, ONE = np.int64(0), np.int64(1)  # literals would be second signatures
 
 
 @kernel
@@ -94,18 +115,210 @@ class Rows:
         self.A, self.G = self.dense[: form.p], self.dense[form.p :]
 
 
+@kernel
+def factor_dense(n, p, rows, P, A, G, rho, diagonal, static, H, Y, S):
+    """H := L, Y := L^-1 A', S := the factor of Y'Y, for `rows` rows of W^-1 G in G; 0, or not when it fails.
+
+    All matrices flat: P, H, S by columns, A and G by rows.  The diagonals of H and S are raised by a share of their
+    largest entry, but H by no more than the same share of one: W may make all of it small, or some of it large.
+    So with rho: rho[0] is meant for an H of size one, rho[1] is the one that is used.
+    """
+    for j in range(n):
+        H[j + j * n : (j + 1) * n] = P[j + j * n : (j + 1) * n]
+        H[j + j * n] += diagonal[j]
+    if rows > 0:
+        syrk(LOWER, NO_TRANSPOSE, n, rows, 1.0, G, FIRST, n, 1.0, H, FIRST, n)
+    size = min(largest_on_diagonal(n, H), 1.0)
+    rho[1] = rho[0] * size
+    if rho[1] > 0.0:
+        syrk(LOWER, NO_TRANSPOSE, n, p, rho[1], A, FIRST, n, 1.0, H, FIRST, n)
+    raise_diagonal(n, H, static * size)
+    info = cholesky(n, H)
+    if info != 0 or p == 0:
+        return info
+    Y[:] = A
+    solve_lower_many(n, H, p, Y)
+    return factor_schur(n, p, Y, static, S)
+
+
+@kernel
+def factor_split(n, p, P, A, diagonal, static, order, weak, roots, H, Y, S):
+    """`factor_dense` when of the variables order[:weak] only the diagonal of H is kept, and G has no rows but bounds.
+
+    H := (P_FB D^-1/2, L_FF), each by columns; Y is in the order of `order`.
+    """
+    free = n - weak
+    at = 0
+    for j in range(weak):
+        column = order[j] * n
+        roots[j] = math.sqrt(P[column + order[j]] + diagonal[order[j]] + static)
+        for i in range(weak, n):
+            H[at] = P[column + order[i]] / roots[j]
+            at += 1
+    L = H[at:]
+    for j in range(free):
+        column = order[weak + j] * n
+        for i in range(j, free):
+            L[i + j * free] = P[column + order[weak + i]]
+        L[j + j * free] += diagonal[order[weak + j]] + static
+    info = cholesky(free, L)
+    if info != 0 or p == 0:
+        return info
+    for k in range(p):
+        for i in range(n):
+            Y[k * n + i] = A[k * n + order[i]]
+    forward(n, weak, roots, H, p, Y)
+    return factor_schur(n, p, Y, static, S)
+
+
+@kernel
+def factor_schur(n, p, Y, static, S):
+    """S := the factor of Y'Y."""
+    syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, FIRST, n, 0.0, S, FIRST, p)
+    raise_diagonal(p, S, static * largest_on_diagonal(p, S))
+    return cholesky(p, S)
+
+
+@kernel
+def forward(n, weak, roots, H, count, X):
+    """x := L^-1 x for `count` vectors one after the other, L of `factor_dense` (weak = 0) or of `factor_split`."""
+    if weak == 0:
+        solve_lower(n, H, count, X)
+        return
+    free = n - weak
+    for r in range(count):
+        x = X[r * n : (r + 1) * n]
+        for j in range(weak):
+            x[j] /= roots[j]
+        gemv(NO_TRANSPOSE, free, weak, -1.0, H, FIRST, free, x, FIRST, 1.0, x, weak)
+        solve_lower(free, H[free * weak :], ONE, x[weak:])
+
+
+@kernel
+def backward(n, weak, roots, H, count, X):
+    """x := L'^-1 x, as `forward`."""
+    if weak == 0:
+        solve_lower_transposed(n, H, count, X)
+        return
+    free = n - weak
+    for r in range(count):
+        x = X[r * n : (r + 1) * n]
+        solve_lower_transposed(free, H[free * weak :], ONE, x[weak:])
+        gemv(TRANSPOSE, free, weak, -1.0, H, FIRST, free, x, weak, 1.0, x, FIRST)
+        for j in range(weak):
+            x[j] /= roots[j]
+
+
+@kernel
+def largest_on_diagonal(n, H):
+    """max H_ii, 1 when there is no positive one."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, H[i + i * n])
+    return largest if largest > 0.0 else 1.0
+
+
+@kernel
+def raise_diagonal(n, H, shift):
+    """H := H + shift I."""
+    for i in range(n):
+        H[i + i * n] += shift
+
+
+@kernel
+def add_dense(
+    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, count, rhs, out, t, dy, v, Mtv,
+    room,
+):  # fmt: skip
+    """out += the solution, not refined, for `count` right-hand sides one after the other."""
+    size = n + v.size
+    for r in range(count):
+        # t := L^-1 (r1 + G'W^-1 r3 + rho A'r2)
+        b = rhs[r * size : (r + 1) * size]
+        for i in range(p):
+            v[i] = rho[1] * b[n + i]
+        apply_inverse(l, ptr, w, eta, b[n + p :], v[p:])
+        room[:n] = 0.0
+        multiply_both(M_indptr, M_indices, M_data, room[:n], v, room[n:], Mtv)
+        for j in range(n):
+            t[r * n + j] = b[order[j]] + Mtv[order[j]]
+    forward(n, weak, roots, H, count, t)
+    if p > 0:  # S dy = Y't - r2, t := t - Y dy
+        for r in range(count):
+            dy[r * p : (r + 1) * p] = rhs[r * size + n : r * size + n + p]
+            gemv(TRANSPOSE, n, p, 1.0, Y, FIRST, n, t, r * n, -1.0, dy, r * p)
+        solve_lower(p, S, count, dy)
+        solve_lower_transposed(p, S, count, dy)
+        for r in range(count):
+            gemv(NO_TRANSPOSE, n, p, -1.0, Y, FIRST, n, dy, r * p, 1.0, t, r * n)
+    backward(n, weak, roots, H, count, t)
+    for r in range(count):
+        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
+        dx = room[:n]
+        for j in range(n):
+            dx[order[j]] = t[r * n + j]
+        multiply_both(M_indptr, M_indices, M_data, dx, v, room[n:], Mtv)
+        apply_inverse(l, ptr, w, eta, room[n + p :], room[n + p :])
+        for j in range(n):
+            u[j] += dx[j]
+        for i in range(p):
+            u[n + i] += dy[r * p + i]
+        for i in range(n + p, size):
+            u[i] += room[i] - b[i]
+
+
+@kernel
+def refine_dense(
+    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P, curved, order, weak, roots, H, Y, S, rho, steps, count, rhs,
+    out, before, residual, Pu, t, dy, v, Mtv, room, found,
+):  # fmt: skip
+    """K out = rhs with refinement, for `count` right-hand sides; found[r] := (|rhs|, |residual|, further solves)."""
+    size = n + v.size
+    out[:] = 0.0
+    add_dense(
+        n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, count, rhs, out, t, dy, v,
+        Mtv, room,
+    )  # fmt: skip
+    for r in range(count):
+        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
+        largest, previous, solves = np.abs(b).max(), np.inf, 0
+        taken_back = False
+        while True:
+            Pu[r * n : (r + 1) * n] = 0.0
+            if curved:
+                symmetric_product(n, P, ONE, u, Pu[r * n :])
+            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Pu[r * n :], u, b, v, Mtv, residual)
+            what = verdict(norm, previous, largest, solves, steps)
+            if what == STOP or taken_back:
+                break
+            if what == TAKE_BACK:  # and the residual once more
+                u[:] = before
+                taken_back = True
+                continue
+            before[:] = u
+            previous = norm
+            solves += 1
+            add_dense(
+                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, ONE, residual, u,
+                t, dy, v, Mtv, room,
+            )  # fmt: skip
+        found[3 * r], found[3 * r + 1], found[3 * r + 2] = largest, norm, solves
+
+
 class DenseKKT(KKT):
-    """Dense Cholesky of H = P + G'W^-2 G."""
+    """Dense Cholesky of H = P + G'W^-2 G + rho A'A."""
+
+    choices = (1e-13, 1e-8, 1e-6)
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        # without a dense P, H may be singular, and delta^2 must stay above the rounding errors of A H^-1 A'
-        self.choices = (1e-13, 1e-8, 1e-6) if isinstance(form.P, DenseHessian) else (1e-7,)
         super().__init__(form, regularization, refinement_steps)
         self.rows = Rows(form)
-        n = form.n
-        self.scaled = np.empty_like(self.rows.G)
-        self.H = np.empty((n, n), order="F")
-        self.diagonal, self.rz, self.room = np.zeros(n), np.zeros(form.m), np.zeros(form.p + form.m)
+        n, p, m = form.n, form.p, form.m
+        self.scaled, self.diagonal = np.empty_like(self.rows.G), np.zeros(n)
+        self.H, self.Y, self.S = np.zeros(n * n), np.zeros(n * p), np.zeros(p * p)
+        self.order, self.weak, self.roots, self.caution = np.arange(n), 0, np.zeros(n), 1.0
+        self.before, self.room = np.zeros(n + p + m), np.zeros(n + p + m)
+        self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros(6)
         self.refresh()
 
     @property
@@ -116,126 +329,82 @@ class DenseKKT(KKT):
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
-        self.rows.refresh()
-        self.P = _dense_hessian(self.form.P, self.form.n)
+        form, rows = self.form, self.rows
+        rows.refresh()
+        self.P = _dense_hessian(form.P, form.n).ravel()
+        self.A = rows.A.ravel()
+        bounded = np.zeros(form.n, dtype=bool)
+        bounded[rows.variable[rows.bound]] = True
+        self.rho = np.zeros(2)
+        if form.p and not bounded.all():
+            self.rho[0] = max(1.0, form.P.largest()) / max(1.0, float(np.abs(self.A).max())) ** 2
+
+    def restart(self) -> None:
+        super().restart()
+        self.caution = 1.0
+
+    def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
+        self.w, self.eta = w, eta
+        self.diagonal[:] = 0.0
+        bound_weights(self.rows.variable, self.rows.coefficient, w, self.diagonal)
+        self._split()
+        if self.weak:
+            before = self.refinements
+            if self._factor(self.static) >= 0 and self.solve(rhs, out) <= GOOD_RESIDUAL:
+                if self.refinements - before > MANY_SOLVES:
+                    self.caution *= 0.3
+                return 0
+            self.caution *= 0.1
+            self.order, self.weak = np.arange(self.form.n), 0
+        return super().factor(w, eta, rhs, out)
+
+    def _split(self) -> None:
+        """Choose the weakly coupled variables and put them first in `order`."""
+        n = self.form.n
+        self.order, self.weak = np.arange(n), 0
+        if n < LEAST_SPLIT or self.rows.G.shape[0] or self.rho[0] > 0.0:
+            return
+        share = self.P[:: n + 1] / (self.P[:: n + 1] + self.diagonal)
+        ascending = np.argsort(share, kind="stable")
+        sums = np.cumsum(share[ascending])
+        most, least = np.searchsorted(sums, [WEAK * self.caution, VERY_WEAK * self.caution])
+        weak = min(int(most), max(int(least), int(ENOUGH_SHARE * n)))
+        if weak >= SPLIT_SHARE * n:
+            self.order, self.weak = np.concatenate([np.sort(ascending[:weak]), np.sort(ascending[weak:])]), weak
 
     def _factor(self, static: float) -> int:
         form, rows = self.form, self.rows
         self.static = static
-        self.H[:] = self.P
-        if rows.G.shape[0]:
-            scale_rows(form.l, form.ptr, self.w, self.eta, rows.others, rows.G, self.scaled)
-            # scaled is C-ordered: its transpose is the Fortran array that dsyrk wants
-            self.H = blas.dsyrk(1.0, self.scaled.T, beta=1.0, c=self.H, lower=1, overwrite_c=1)
-        self.diagonal[:] = static
-        bound_weights(rows.variable, rows.coefficient, self.w, self.diagonal)
-        self.H.ravel(order="K")[:: form.n + 1] += self.diagonal
-        self.H, info = lapack.dpotrf(self.H, lower=1, overwrite_a=1, clean=0)
-        if info != 0:
-            return -1
-        if form.p:
-            self.Y = blas.dtrsm(1.0, self.H, rows.A.T, lower=1)
-            S = blas.dsyrk(1.0, self.Y, trans=1, lower=1)
-            S.ravel(order="K")[:: form.p + 1] += static
-            self.S, info = lapack.dpotrf(S, lower=1, overwrite_a=1, clean=0)
-            if info != 0:
-                return -1
-        return 0
+        if self.weak:
+            info = factor_split(
+                form.n, form.p, self.P, self.A, self.diagonal, static, self.order, self.weak, self.roots, self.H,
+                self.Y, self.S,
+            )  # fmt: skip
+            return -1 if info != 0 else 0
+        scale_rows(form.l, form.ptr, self.w, self.eta, rows.others, rows.G, self.scaled)
+        info = factor_dense(
+            form.n, form.p, rows.G.shape[0], self.P, self.A, self.scaled.ravel(), self.rho, self.diagonal, static,
+            self.H, self.Y, self.S,
+        )  # fmt: skip
+        return -1 if info != 0 else 0
+
+    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
+        form = self.form
+        refine_dense(
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.P,
+            not form.P.is_zero, self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho,
+            self.refinement_steps, rhs.shape[0], rhs.ravel(), out.ravel(), self.before, self.residual,
+            self.Pu.ravel(), self.t, self.dy, self.v, self.Mtv, self.room, self.found,
+        )  # fmt: skip
+        return self.found
 
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
         form = self.form
-        n, p = form.n, form.p
-        # t := L^-1 (r1 + G'W^-1 r3), then dy, then dx = L'^-1 (t - Y dy)
-        self.v[:p] = 0.0
-        apply_inverse(form.l, form.ptr, self.w, self.eta, rhs[n + p :], self.v[p:])
-        multiply_both(form.M_indptr, form.M_indices, form.M_data, self.zero[:n], self.v, self.room, self.Mtv)
-        t = blas.dtrsv(self.H, rhs[:n] + self.Mtv, lower=1, overwrite_x=1)
-        if p:
-            dy = lapack.dpotrs(self.S, self.Y.T @ t - rhs[n : n + p], lower=1)[0]
-            t -= self.Y @ dy
-            out[n : n + p] += dy
-        dx = blas.dtrsv(self.H, t, lower=1, trans=1, overwrite_x=1)
-        out[:n] += dx
-        multiply_both(form.M_indptr, form.M_indices, form.M_data, dx, self.v, self.room, self.Mtv)
-        apply_inverse(form.l, form.ptr, self.w, self.eta, self.room[p:], self.rz)
-        self.rz -= rhs[n + p :]
-        out[n + p :] += self.rz
-
-
-class LowRankKKT(KKT):
-    """P = F F' + diag(d), every variable bounded or d > 0: Cholesky of the Schur complement onto the few rows.
-
-    With f = -F'dx as further unknowns, D = d + the weights of the bounds, B = [F'; A; W^-1 G without the bounds]:
-
-        [ D  B' ] [dx]   [r]
-        [ B  -E ] [v ] = [t],    E = (1, static, 1),    (E + B D^-1 B') v = B D^-1 r - t,    dx = D^-1 (r - B'v).
-    """
-
-    choices = (1e-14, 1e-10, 1e-7)
-
-    def __init__(
-        self, form: StandardForm, regularization: float | None, refinement_steps: int, F: np.ndarray, d: np.ndarray
-    ) -> None:
-        super().__init__(form, regularization, refinement_steps)
-        self.rows = Rows(form)
-        self.k, self.count = F.shape[1], self.rows.dense.shape[0]
-        self.B = np.empty((self.k + self.count, form.n))
-        self.BD = np.empty_like(self.B)
-        self.diagonal, self.room = np.zeros(form.n), np.zeros(form.p + form.m)
-        self._set_hessian(F, d)
-
-    def _set_hessian(self, F: np.ndarray, d: np.ndarray) -> None:
-        self.B[: self.k], self.d = F.T, d
-        self.B[self.k : self.k + self.form.p] = self.rows.A
-
-    @property
-    def description(self) -> str:
-        """The method and its order, in words."""
-        return f"diagonal plus low rank, Cholesky of order {self.B.shape[0]} (rank {self.k} of P, {self.count} rows)"
-
-    def refresh(self) -> None:
-        """Take the values of M from the form anew (a new P needs new factors, see `still_fits`)."""
-        self.rows.refresh()
-        self.B[self.k : self.k + self.form.p] = self.rows.A
-
-    def still_fits(self) -> bool:
-        """A change of P is a change of its factors."""
-        return False
-
-    def _factor(self, static: float) -> int:
-        form, rows, p = self.form, self.rows, self.form.p
-        self.static = static
-        if rows.G.shape[0]:
-            scale_rows(form.l, form.ptr, self.w, self.eta, rows.others, rows.G, self.B[self.k + p :])
-        self.diagonal[:] = self.d + static
-        bound_weights(rows.variable, rows.coefficient, self.w, self.diagonal)
-        np.divide(self.B, np.sqrt(self.diagonal), out=self.BD)
-        S = blas.dsyrk(1.0, self.BD.T, trans=1, lower=1)
-        E = np.ones(S.shape[0])
-        E[self.k : self.k + p] = static
-        S.ravel(order="K")[:: S.shape[0] + 1] += E
-        self.S, info = lapack.dpotrf(S, lower=1, overwrite_a=1, clean=0)
-        return -1 if info != 0 else 0
-
-    def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
-        form, rows = self.form, self.rows
-        n, p, l = form.n, form.p, form.l
-        # the bounds' share of G'W^-1 r3; the other rows stay in the system
-        scaled = np.where(rows.bound, rhs[n + p : n + p + l], 0.0) / self.w[:l]
-        r = rhs[:n] + np.bincount(np.maximum(rows.variable, 0), weights=scaled * rows.coefficient, minlength=n)
-        t = np.zeros(self.B.shape[0])
-        t[self.k : self.k + p] = rhs[n : n + p]
-        t[self.k + p :] = np.concatenate([rhs[n + p + rows.others], rhs[n + p + l :]])
-        v = lapack.dpotrs(self.S, self.B @ (r / self.diagonal) - t, lower=1)[0]
-        dx = (r - v @ self.B) / self.diagonal
-        out[:n] += dx
-        out[n : n + p] += v[self.k : self.k + p]
-        others = v[self.k + p :]
-        out[n + p + rows.others] += others[: rows.others.size]
-        out[n + p + l :] += others[rows.others.size :]
-        bound = rows.bound
-        dz = rows.coefficient * dx[np.maximum(rows.variable, 0)] / self.w[:l] - rhs[n + p : n + p + l]
-        out[n + p : n + p + l][bound] += dz[bound]
+        add_dense(
+            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data,
+            self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho, 1, rhs, out, self.t, self.dy, self.v,
+            self.Mtv, self.room,
+        )  # fmt: skip
 
 
 def _dense_hessian(P: SparseHessian | DenseHessian | LowRankHessian, n: int) -> np.ndarray:

@@ -24,7 +24,7 @@ import numpy as np
 
 from .cones import norm_tail
 from .form import StandardForm
-from .jit import kernel
+from .jit import inner_kernel, kernel
 from .scaling import apply_cone
 
 SMALL_CONE = 6
@@ -78,9 +78,32 @@ def gather_variables(n, l, ptr, variable, slot, slots_ptr, slots):
     slots_ptr[ptr.size - 1] = total
 
 
+@inner_kernel
+def tail_shares(w, column, start, stop, tail):
+    """||w_1||^2 split between the rows that stay and those that go, as shares."""
+    stay, gone = 0.0, 0.0
+    if tail > 0.0:
+        inverse = 1.0 / tail
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            if column[i] < 0:
+                gone += (w[i] * inverse) ** 2
+            else:
+                stay += (w[i] * inverse) ** 2
+    return stay, gone
+
+
+@inner_kernel
+def heads(eta, w0, tail, v_scale, u_scale):
+    """The first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||."""
+    rho = w0 + tail
+    return v_scale * eta * math.sqrt(tail / rho), u_scale * eta * math.sqrt(tail * rho)
+
+
 @kernel
-def fill_expanded(l, ptr, w, eta, static, indptr, diagonal, extra, column, variable, slot, slots_ptr, entry, scales, data):
-    """The values of the expanded cones; to the diagonal of the variables they are added.
+def fill_expanded(
+    l, ptr, w, eta, static, indptr, diagonal, extra, column, variable, slot, slots_ptr, entry, scales, data
+):  # fmt: skip
+    """The values of the expanded cones; to the diagonal of the variables they are added.  w is without the orthant.
 
     The static regularization is that of the expanded block, before rows are eliminated and columns scaled.
     scales := the factors of the columns v and u of each cone, and eta^2 + static.
@@ -88,73 +111,68 @@ def fill_expanded(l, ptr, w, eta, static, indptr, diagonal, extra, column, varia
     for k in range(ptr.size - 1):
         if extra[k] < 0:
             continue
-        start, stop = ptr[k], ptr[k + 1]
+        start, stop = ptr[k] - l, ptr[k + 1] - l
         tail = norm_tail(w, start, stop)
         rho, square = w[start] + tail, eta[k] * eta[k] + static
-        head = 1.0 if column[start - l] >= 0 else 0.0
-        stay, gone = 0.0, 0.0  # of the squares of w_1 / ||w_1||
-        if tail > 0.0:
-            for i in range(start + 1, stop):
-                if column[i - l] < 0:
-                    gone += (w[i] / tail) ** 2
-                else:
-                    stay += (w[i] / tail) ** 2
-        cross = -tail * gone if head > 0.0 else tail * stay
-        stay, gone = head + stay, 1.0 - head + gone
+        stay, gone = tail_shares(w, column, start, stop, tail)
+        head = 1.0 if column[start] >= 0 else 0.0
         lost = static / square
-        scales[k, 0] = 1.0 / math.sqrt(static + 1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
-        scales[k, 1] = 1.0 / math.sqrt(static + 1.0 + tail * rho * gone * (1.0 - lost))
+        cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)  # v_E'u_E / (eta^2 + static)
+        stay, gone = head + stay, 1.0 - head + gone
+        scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
+        scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
         scales[k, 2] = square
-        # v = (v0, v1 w_1) and u = (u0, u1 w_1)
-        v0, u0 = scales[k, 0] * eta[k] * math.sqrt(tail / rho), scales[k, 1] * eta[k] * math.sqrt(tail * rho)
+        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
         v1, u1 = (-v0 / tail, u0 / tail) if tail > 0.0 else (0.0, 0.0)
         at_v, at_u = indptr[extra[k]], indptr[extra[k] + 1]
-        kept = slots_ptr[k + 1] - slots_ptr[k]
-        for q in range(kept):
+        place = slots_ptr[k + 1] - slots_ptr[k]
+        for q in range(place):
             data[at_v + q] = 0.0
             data[at_u + q] = 0.0
-        for i in range(start, stop):
-            v_i, u_i = (v1 * w[i], u1 * w[i]) if i > start else (v0, u0)
-            if column[i - l] >= 0:
-                data[diagonal[column[i - l]]] = -square
-                data[at_v + kept], data[at_u + kept] = v_i, u_i
-                kept += 1
-            elif variable[i - l] >= 0:
-                weight = entry[i - l] / square
-                data[diagonal[variable[i - l]]] += entry[i - l] * weight
-                data[at_v + slot[i - l]] += weight * v_i
-                data[at_u + slot[i - l]] += weight * u_i
-        data[diagonal[extra[k]]] = -1.0
-        data[diagonal[extra[k] + 1]] = 1.0
-        kept -= slots_ptr[k + 1] - slots_ptr[k]
-        if 0 < kept < stop - start:
-            data[diagonal[extra[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * (1.0 - lost) * cross
+        inverse = 1.0 / square
+        for i in range(np.uint64(start), np.uint64(stop)):
+            v_i, u_i = v1 * w[i], u1 * w[i]
+            if i == np.uint64(start):
+                v_i, u_i = v0, u0
+            if column[i] >= 0:
+                data[diagonal[column[i]]] = -square
+                data[at_v + place], data[at_u + place] = v_i, u_i
+                place += 1
+            elif variable[i] >= 0:
+                weight = entry[i] * inverse
+                data[diagonal[variable[i]]] += entry[i] * weight
+                data[at_v + slot[i]] += weight * v_i
+                data[at_u + slot[i]] += weight * u_i
+        data[diagonal[extra[k]]] = -1.0 - static * scales[k, 0] ** 2
+        data[diagonal[extra[k] + 1]] = 1.0 + static * scales[k, 1] ** 2
+        if diagonal[extra[k] + 1] > at_u + place:  # rows of both kinds
+            data[diagonal[extra[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * cross
 
 
 @kernel
 def reduce_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, rz, f, out):
-    """f := W rz on the expanded cones, and their part of the right-hand side; w and rz without the orthant."""
+    """f := W rz on the expanded cones, and their part of the right-hand side; w and rz are without the orthant."""
     for k in range(ptr.size - 1):
         if extra[k] < 0:
             continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
         apply_cone(eta[k], w, rz, f, start, stop)
-        square = scales[k, 2]
+        inverse = 1.0 / scales[k, 2]
         inner = 0.0  # w_1'f_1 over the rows that go
-        for i in range(start, stop):
+        for i in range(np.uint64(start), np.uint64(stop)):
             if column[i] >= 0:
                 out[column[i]] = f[i]
-                continue
-            if i > start:
-                inner += w[i] * f[i]
-            if variable[i] >= 0:
-                out[variable[i]] += entry[i] * f[i] / square
-        tail = norm_tail(w, start, stop)
-        rho = w[start] + tail
+            else:
+                if i > np.uint64(start):
+                    inner += w[i] * f[i]
+                if variable[i] >= 0:
+                    out[variable[i]] += entry[i] * f[i] * inverse
         first = f[start] if column[start] < 0 else 0.0
+        tail = norm_tail(w, start, stop)
         share = inner / tail if tail > 0.0 else 0.0
-        out[extra[k]] = scales[k, 0] * math.sqrt(tail / rho) * (first - share) * eta[k] / square
-        out[extra[k] + 1] = scales[k, 1] * math.sqrt(tail * rho) * (first + share) * eta[k] / square
+        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
+        out[extra[k]] = v0 * (first - share) * inverse
+        out[extra[k] + 1] = u0 * (first + share) * inverse
 
 
 @kernel
@@ -165,20 +183,21 @@ def recover_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, f, 
             continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
         tail = norm_tail(w, start, stop)
-        rho, square = w[start] + tail, scales[k, 2]
-        v0 = scales[k, 0] * eta[k] * math.sqrt(tail / rho) * reduced[extra[k]]
-        u0 = scales[k, 1] * eta[k] * math.sqrt(tail * rho) * reduced[extra[k] + 1]
+        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
+        v0, u0, inverse = v0 * reduced[extra[k]], u0 * reduced[extra[k] + 1], 1.0 / scales[k, 2]
         along = (u0 - v0) / tail if tail > 0.0 else 0.0
-        for i in range(start, stop):
+        for i in range(np.uint64(start), np.uint64(stop)):
             if column[i] >= 0:
                 work[i] = reduced[column[i]]
-                continue
-            value = (along * w[i] if i > start else v0 + u0) - f[i]
-            if variable[i] >= 0:
-                value += entry[i] * reduced[variable[i]]
-            work[i] = value / square
+            else:
+                value = along * w[i] - f[i]
+                if i == np.uint64(start):
+                    value = v0 + u0 - f[i]
+                if variable[i] >= 0:
+                    value += entry[i] * reduced[variable[i]]
+                work[i] = value * inverse
         apply_cone(eta[k], w, work, work, start, stop)
-        for i in range(start, stop):
+        for i in range(np.uint64(start), np.uint64(stop)):
             dz[i] += work[i]
 
 

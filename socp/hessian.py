@@ -11,12 +11,14 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from .checks import ProgramError
+from .cholesky import cholesky
 from .jit import kernel
 from .ldl import LDL
 from .lowrank import LowRank
 from .sparse import multiply_symmetric, scale, scaled_norms
 
 SMALL = 64  # an order up to which a dense P is also worked on entry by entry
+LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 
 
@@ -47,6 +49,10 @@ class SparseHessian:
         data = np.empty_like(self.data)
         scale(self.indptr, self.indices, self.data, D, D, factor, data)
         return SparseHessian(self.indptr, self.indices, data)
+
+    def largest(self) -> float:
+        """The largest absolute entry."""
+        return float(np.abs(self.data).max(initial=0.0))
 
     def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """P in CSC."""
@@ -86,8 +92,10 @@ class DenseHessian:
 
     def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
         """factor D P D."""
-        array = self.array * D
-        array *= (factor * D)[:, None]
+        if factor == 1.0 and (D == 1.0).all():  # as often with kernel matrices; the array is only read
+            return self
+        array = np.empty_like(self.array)
+        scale_dense(self.array, D, factor, array)
         return DenseHessian(array)
 
     def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -99,19 +107,41 @@ class DenseHessian:
         return n * np.arange(n + 1, dtype=np.int64), indices, np.ascontiguousarray(self.array).ravel()
 
     def is_semidefinite(self, tol: float) -> bool:
-        """Whether P + tol max(P_ii) I is positive definite, by the pivoted Cholesky P = F F' that `low_rank` keeps.
+        """Whether P + tol max(P_ii) I is positive definite.
+
+        A P of low rank is found out first, and its pivoted Cholesky P = F F' kept in `low_rank`; all others are
+        left to a plain Cholesky, which is several times quicker.
+        """
+        n = self.array.shape[0]
+        size = float(self.array.diagonal().max(initial=0.0))
+        if not self._has_low_rank(size):
+            # the lower triangle by columns is the upper one by rows of the same memory
+            shifted = self.array.ravel().copy()
+            shifted[:: n + 1] += tol * size
+            return size > 0.0 and cholesky(n, shifted) == 0
+        return self._pivoted(tol, size)
+
+    def _has_low_rank(self, size: float) -> bool:
+        """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
+        n = self.array.shape[0]
+        if n <= SMALL or size <= 0.0:
+            return True  # whatever is small is done by the pivoted method
+        sample = np.random.default_rng(0).permutation(n)[: int(LOW_RANK_SHARE * n) + 1]
+        part = np.asfortranarray(self.array[np.ix_(sample, sample)])
+        _, _, rank, info = lapack.dpstrf(part, tol=LOW_RANK_TOL * size, lower=1, overwrite_a=1)
+        return info >= 0 and rank < sample.size
+
+    def _pivoted(self, tol: float, size: float) -> bool:
+        """`is_semidefinite` by the pivoted Cholesky P = F F', F kept.
 
         LAPACK's dpstrf stops at the rank r where no pivot is above its own tol; what is left of a semidefinite
         matrix is then below that, entry by entry.
         """
         n = self.array.shape[0]
-        diagonal = self.array.diagonal()
-        size = float(diagonal.max(initial=0.0))
         # |P_ij| <= sqrt(P_ii P_jj): no row is large whose diagonal entry is none
-        empty = self.array[diagonal <= LOW_RANK_TOL * size]
+        empty = self.array[self.array.diagonal() <= LOW_RANK_TOL * size]
         if np.abs(empty).max(initial=0.0) > 10.0 * np.sqrt(LOW_RANK_TOL) * size:
             return False
-        # the lower triangle of the array in Fortran order is the upper one of the same memory
         factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
         if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
             return False
@@ -125,6 +155,10 @@ class DenseHessian:
         left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
         return bool(np.abs(left).max(initial=0.0) <= tol * size)
 
+    def largest(self) -> float:
+        """The largest entry."""
+        return float(self.array.diagonal().max(initial=0.0))
+
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC."""
         n = self.array.shape[0]
@@ -132,6 +166,14 @@ class DenseHessian:
         indices, data = np.empty(n * (n + 1) // 2, dtype=np.int64), np.empty(n * (n + 1) // 2)
         pack_upper(self.array, indices, data)
         return np.cumsum(counts), indices, data
+
+
+@kernel
+def scale_dense(array, D, factor, out):
+    """out := factor diag(D) array diag(D)."""
+    for i in range(D.size):
+        for j in range(D.size):
+            out[i, j] = factor * D[i] * D[j] * array[i, j]
 
 
 @kernel
@@ -167,12 +209,19 @@ class LowRankHessian:
 
     def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The diagonal in CSC."""
-        return diagonal_csc(np.einsum("ij,ij->i", self.F, self.F) + self.d)
+        return diagonal_csc(self.diagonal())
+
+    def largest(self) -> float:
+        """The largest entry."""
+        return float(self.diagonal().max(initial=0.0))
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal."""
+        return np.einsum("ij,ij->i", self.F, self.F) + self.d
 
     def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
         """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
-        diagonal = np.einsum("ij,ij->i", self.F, self.F) + self.d
-        np.maximum(norms, D * D * diagonal, out=norms)
+        np.maximum(norms, D * D * self.diagonal(), out=norms)
 
     def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
         """factor D P D."""

@@ -15,6 +15,7 @@ when refinement does not get the residual down, the other ones are tried and the
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from .assembly import KKTMatrix, rotate, rotate_back
 from .cones import norm_tail
 from .expansion import recover_expanded, reduce_expanded
 from .form import StandardForm
-from .jit import kernel
+from .jit import inner_kernel, kernel
 from .ldl import LDL
 from .refinement import ENOUGH, KRYLOV_ABOVE, SLOW, USEFUL, finish_with_gmres, solve_refined
 from .scaling import apply_inverse
@@ -65,7 +66,7 @@ def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t
     reduce_expanded(l, ptr, w_cone, eta, extra, column, single, entry, scales, rz, f, out)
 
 
-@kernel
+@inner_kernel
 def scale_rotated(eta, rho, v, start, stop):
     """v := Lambda^(1/2) v, the eigenvalues of W: eta rho, eta / rho, eta, ..., eta."""
     v[start] *= eta * rho
@@ -187,7 +188,7 @@ class KKT:
         if regularization is not None:
             self.choices = (regularization,)
         self.static = self.choices[0]
-        self._refinements = self._rest = 0
+        self.refinements = self._rest = 0
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
@@ -220,7 +221,7 @@ class KKT:
 
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""
-        count, self._refinements = self._refinements, 0
+        count, self.refinements = self.refinements, 0
         return count
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
@@ -230,12 +231,12 @@ class KKT:
         """
         self.w, self.eta = w, eta
         self._rest -= 1
-        tried: list[tuple[bool, int, float, float]] = []  # (not good, solves, residual, delta)
+        tried: list[tuple[bool, float, float, float]] = []  # (not good, solves a right-hand side, residual, delta)
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
-            before = self._refinements
+            before = self.refinements
             replaced = self._factor(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
-            good, solves = residual <= GOOD_RESIDUAL, self._refinements - before
+            good, solves = residual <= GOOD_RESIDUAL, (self.refinements - before) / rhs.size * self.residual.size
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
                 break
@@ -257,17 +258,31 @@ class KKT:
         if rhs.ndim == 1:
             rhs, out = rhs[None], out[None]
         worst = 0.0
-        for k, (b, u) in enumerate(zip(rhs, out)):
-            norm, size, count = self._solve_one(b, u)
-            self._refinements += count
-            self.Pu[k] = self.Px
+        for k, (size, norm, count) in enumerate(self._solve_rows(rhs, out).reshape(-1, 3)[: rhs.shape[0]].tolist()):
+            if norm > KRYLOV_ABOVE * size:
+                norm, count = self._finish(rhs[k], out[k], size, norm, int(count))
+                self.Pu[k] = self.Px
+            self.refinements += int(count)
             worst = max(worst, norm / max(size, 1e-300))
         return worst
 
-    def _solve_one(self, rhs: np.ndarray, out: np.ndarray) -> tuple[float, float, int]:
-        """(the norms of the residual that is left and of rhs, the number of refinements); leaves P x in `Px`."""
-        return solve_refined(
-            lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, rhs, out,
+    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """`solve` up to GMRES, with P x in the rows of `Pu`; for each row (|rhs|, |residual|, further solves)."""
+        found = np.zeros((rhs.shape[0], 3))
+        for k in range(rhs.shape[0]):
+            residual_of = functools.partial(self._residual, rhs[k])
+            found[k] = solve_refined(
+                residual_of, self.residual, self._add_solution, rhs[k], out[k], self.refinement_steps
+            )
+            self.Pu[k] = self.Px
+        return found
+
+    def _finish(self, rhs: np.ndarray, out: np.ndarray, size: float, norm: float, count: int) -> tuple[float, int]:
+        """GMRES where refinement of out has stalled; the residual that is left, and the further solves in all."""
+        residual_of = functools.partial(self._residual, rhs)
+        residual_of(out)
+        return finish_with_gmres(
+            residual_of, self.residual, self._add_solution, self._multiply, size, norm, count, out,
             self.refinement_steps,
         )  # fmt: skip
 
@@ -302,7 +317,7 @@ class SparseKKT(KKT):
         self.work, self.f = np.zeros(form.m), np.zeros(form.m - form.l)
         cones = self.matrix.cones
         self._cones = (cones.extra, cones.column, cones.variable, cones.entry, cones.scales)
-        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros(3)
+        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros((2, 3))
         self._bind()
 
     def _bind(self) -> None:
@@ -334,19 +349,17 @@ class SparseKKT(KKT):
         self.matrix.refresh()
         self._bind()
 
-    def _solve_one(self, rhs: np.ndarray, out: np.ndarray) -> tuple[float, float, int]:
-        """(the norms of the residual that is left and of rhs, the number of refinements); leaves P x in `Px`."""
+    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
         if self._constant is None:
-            return super()._solve_one(rhs, out)
+            return super()._solve_rows(rhs, out)
         form = self.form
-        refine(form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs, *self._places, out, self.found)
-        size, norm, count = self.found.tolist()
-        if norm > KRYLOV_ABOVE * size:
-            norm, count = finish_with_gmres(
-                lambda u: self._residual(rhs, u), self.residual, self._add_solution, self._multiply, size, norm,
-                int(count), out, self.refinement_steps,
+        for k in range(rhs.shape[0]):
+            refine(
+                form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs[k], *self._places, out[k],
+                self.found[k],
             )  # fmt: skip
-        return norm, size, int(count)
+            self.Pu[k] = self.Px
+        return self.found
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .jit import kernel
+
 ENOUGH = 1e-12  # relative residual at which refinement ends
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES
 SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
@@ -18,13 +20,23 @@ KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
 LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
 SLOW = 0.5  # a residual that falls by less than this factor has stalled
+GO_ON, STOP, TAKE_BACK = np.int64(0), np.int64(1), np.int64(2)  # verdicts on a step of refinement
+
+
+@kernel
+def verdict(norm, previous, size, count, steps):
+    """What follows a solve that left the residual `norm` of a right-hand side of that size, `previous` before it."""
+    if count > 0 and not norm < USEFUL * previous:
+        return TAKE_BACK
+    if not norm > ENOUGH * size or count >= steps or (count > 0 and not norm < SLOW * previous):
+        return STOP
+    return GO_ON
 
 
 def solve_refined(
     residual_of: Callable[[np.ndarray], float],
     residual: np.ndarray,
     add_solution: Callable[[np.ndarray, np.ndarray], None],
-    multiply: Callable[[np.ndarray, np.ndarray], None],
     rhs: np.ndarray,
     out: np.ndarray,
     steps: int,
@@ -37,33 +49,27 @@ def solve_refined(
         ``residual_of(u)`` fills `residual` with rhs - K u and returns its infinity norm.
     add_solution : callable
         ``add_solution(r, u)`` does u += M^-1 r.
-    multiply : callable
-        ``multiply(u, v)`` does v := K u.
     steps : int
         At most so many steps of refinement.
 
     Returns
     -------
-    norm, size, count
-        The infinity norms of the residual that is left and of rhs, and the number of further solves with M.
+    size, norm, count
+        The infinity norms of rhs and of the residual that is left, and the number of further solves with M.
     """
     size = float(np.abs(rhs).max(initial=0.0))
     out[:] = 0.0
     add_solution(rhs, out)
-    norm = residual_of(out)
-    count = 0
-    while norm > ENOUGH * size and count < steps:
+    norm, previous, count = residual_of(out), np.inf, 0
+    while (what := verdict(norm, previous, size, count, steps)) == GO_ON:
         before, previous = out.copy(), norm
         add_solution(residual, out)
         norm = residual_of(out)
         count += 1
-        if not norm < USEFUL * previous:
-            out[:] = before
-            norm = residual_of(out)
-        if not norm < SLOW * previous:
-            break
-    norm, count = finish_with_gmres(residual_of, residual, add_solution, multiply, size, norm, count, out, steps)
-    return norm, size, count
+    if what == TAKE_BACK:
+        out[:] = before
+        norm = residual_of(out)
+    return size, norm, count
 
 
 def finish_with_gmres(

@@ -14,14 +14,14 @@ from socp.expansion import SMALL_CONE
 from socp.form import StandardForm
 
 
-def mixture(seed, dims, equilibrate=True, p=2, n=6):
+def mixture(seed, dims, equilibrate=True, p=2, n=6, density=0.6):
     """A program of bounds, parallel rows, copies, a zero row and cones of the given dimensions; P sparse."""
     rng = np.random.default_rng(seed)
     row, other = rng.normal(size=(2, n))
     bounds = np.zeros((3, n))
     bounds[[0, 1, 2], [0, 0, n - 1]] = [2.0, -1.0, -5.0]
     orthant = np.vstack([row, bounds[0], -row, other, bounds[1], row, bounds[2], np.zeros(n), -other])
-    G = np.vstack([orthant[:5], *(sparse_rows(rng, d, n) for d in dims), orthant[5:]])
+    G = np.vstack([orthant[:5], *(sparse_rows(rng, d, n, density) for d in dims), orthant[5:]])
     F = sparse_rows(rng, n, n)
     A = sparse_rows(rng, p, n)
     cones = [NonNeg(5), *(SecondOrder(d) for d in dims), NonNeg(4)]
@@ -31,8 +31,8 @@ def mixture(seed, dims, equilibrate=True, p=2, n=6):
                         equilibrate)  # fmt: skip
 
 
-def sparse_rows(rng, rows, columns):
-    return rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.6)
+def sparse_rows(rng, rows, columns, density=0.6):
+    return rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < density)
 
 
 def scaling_point(form, seed=0, distance=None):
@@ -131,10 +131,29 @@ def test_expansion_where_it_takes_fewer_entries():
 
 @pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
 def test_static_regularization_follows_the_signs(dims):
-    form = mixture(1, dims)
+    form = mixture(1, dims, density=1.0)
     w, eta = scaling_point(form)
     (matrix, K), (_, regularized) = assembled(form, w, eta), assembled(form, w, eta, static=1e-3)
     np.testing.assert_allclose(regularized - K, 1e-3 * np.diag(matrix.signs), atol=1e-12)
+
+
+@pytest.mark.parametrize("long", [0, 1, 7])
+@pytest.mark.parametrize("head", [False, True])
+def test_static_regularization_of_an_expanded_cone_comes_before_the_elimination(head, long):
+    form, static = short_rows(5, head, long), 1e-2
+    w, eta = scaling_point(form)
+    _, K = assembled(form, w, eta, static)
+    n, M = form.n, dense_M(form)
+    expected = static * np.eye(n) + M[: form.l].T @ np.diag(w[: form.l] ** -2.0) @ M[: form.l]
+    for k, (start, stop) in enumerate(zip(form.ptr[:-1], form.ptr[1:])):
+        tail = w[start + 1 : stop]
+        rho = w[start] + np.linalg.norm(tail)
+        v, u = (np.append(1.0, side * tail / np.linalg.norm(tail)) / np.sqrt(2.0) for side in (-1.0, 1.0))
+        v, u = eta[k] * np.sqrt(1.0 - rho**-2) * v, eta[k] * np.sqrt(rho**2 - 1.0) * u
+        block = (eta[k] ** 2 + static) * np.eye(stop - start) + (np.outer(u, u) - np.outer(v, v)) / (1.0 + static)
+        expected += M[start:stop].T @ np.linalg.solve(block, M[start:stop])
+    schur = K[:n, :n] - K[:n, n:] @ np.linalg.solve(K[n:, n:], K[n:, :n])
+    np.testing.assert_allclose(schur, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("dims", DIMENSIONS, ids=str)

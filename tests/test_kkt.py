@@ -6,9 +6,10 @@ from programs import planted_optimum
 from test_assembly import DIMENSIONS, dense_kkt, mixture, scaling_point
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
-from socp.dense import DenseKKT, LowRankKKT
+from socp.dense import DenseKKT
 from socp.form import StandardForm
 from socp.kkt import SparseKKT
+from socp.woodbury import LowRankKKT
 
 BACKENDS = [SparseKKT, DenseKKT]
 
