@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .jit import kernel
 from .ordering import amd
-from .panels import scaled_size
+from .panels import product_size, scaled_size
 from .supernodal import supernodal_factor, supernodal_solve
 from .supernodes import AssemblyTree, assembly_tree
 from .symbolic import Analysis, IntArray, analyze, inverse_permutation
@@ -133,15 +133,16 @@ class LDL:
 
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
         panels, below = np.zeros(tree.panel_start[-1]), np.zeros(tree.largest_update)
-        stack, front = np.zeros(tree.stack_size), np.zeros(tree.largest_update**2)
-        scaled = np.zeros(scaled_size(tree.largest_front))
+        product, scaled = np.zeros(product_size(tree.largest_update)), np.zeros(scaled_size(tree.largest_front))
+        place, places = np.zeros((2, self.n), np.uint64)
+        head, following, position = np.zeros((3, len(tree.parent)), np.int64)
         self.method, self.perm = "supernodal", tree.perm
         self._factor, self._solve = supernodal_factor, supernodal_solve
         self._factor_pattern = (
-            tree.first, tree.row_start, tree.relative, tree.panel_start, tree.stack_start, tree.child, tree.sibling,
-            tree.entry_start, tree.source, tree.target, self._signs[tree.perm],
+            tree.first, tree.owner, tree.row_start, tree.rows, tree.panel_start, tree.entry_start, tree.source,
+            tree.target, self._signs[tree.perm],
         )  # fmt: skip
-        self._factor_storage = (panels, self.d, stack, front, scaled)
+        self._factor_storage = (panels, self.d, place, places, head, following, position, product, scaled)
         self._solve_factors = (tree.perm, tree.first, tree.row_start, tree.rows, tree.panel_start, panels, self.d)
         self._solve_work = (np.zeros(self.n), below)
 
