@@ -26,10 +26,11 @@ from .expansion import recover_expanded, reduce_expanded
 from .form import StandardForm
 from .jit import inner_kernel, kernel
 from .ldl import LDL
-from .refinement import ENOUGH, KRYLOV_ABOVE, SLOW, USEFUL, finish_with_gmres, solve_refined
+from .refinement import GO_ON, KRYLOV_ABOVE, TAKE_BACK, finish_with_gmres, solve_refined, verdict
 from .scaling import apply_inverse
 from .sparse import multiply_both, multiply_symmetric
-from .uplooking import scalar_solve
+from .supernodal import supernodal_solve, supernodal_solve_two
+from .uplooking import scalar_solve, scalar_solve_two
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
@@ -139,40 +140,105 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
 
 
 @kernel
-def refine(
-    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, variable, group, coefficient,
-    theta, heaviest, cones, perm, start, rows, values, d, enough, useful, slow, steps, rhs, t, f, reduced_rhs,
-    reduced, work, ldl_work, v, Px, Mtv, before, residual, out, found,
-):  # fmt: skip
-    """`solve_refined` up to GMRES, in one call, for the scalar factors and a sparse P.
+def begin_rows(rhs, out, residual, active, found):
+    """found := (the norm of rhs, that of the residual that is left, the number of further solves) of each row."""
+    for r in range(rhs.shape[0]):
+        out[r] = 0.0
+        residual[r] = rhs[r]
+        active[r] = 1
+        found[r, 0] = 0.0
+        for i in range(rhs.shape[1]):
+            found[r, 0] = max(found[r, 0], abs(rhs[r, i]))
+        found[r, 1], found[r, 2] = np.inf, 0.0
 
-    found := (the norm of rhs, that of the residual that is left, the number of further solves).
-    """
-    size = 0.0
-    for i in range(rhs.size):
-        size = max(size, abs(rhs[i]))
-    out[:] = 0.0
-    residual[:] = rhs
-    norm, previous, count = np.inf, np.inf, 0
-    while True:
-        reduce_rhs(n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, cones, f, reduced_rhs)
-        scalar_solve(perm, start, rows, values, d, reduced_rhs, reduced, ldl_work)
+
+@kernel
+def reduce_rows(system, w, eta, reduction, state, count):
+    """`reduce_rhs` of the residuals of the active rows."""
+    n, p, l, ptr = system[0], system[1], system[2], system[3]
+    variable, group, coefficient, theta, _, cones = reduction
+    active, residual, t, f, reduced_rhs = state[0], state[1], state[2], state[3], state[4]
+    for r in range(count):
+        if active[r] != 0:
+            reduce_rhs(
+                n, p, l, ptr, residual[r], w, eta, variable, group, coefficient, theta, t[r], cones, f[r],
+                reduced_rhs[r],
+            )  # fmt: skip
+
+
+@kernel
+def correct_rows(system, w, eta, reduction, state, steps, rhs, out, Px, found):
+    """out += the correction of each active row, its residual, and whether it stays active; returns how many do."""
+    n, p, l, ptr, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data = system
+    variable, group, coefficient, theta, heaviest, cones = reduction
+    active, residual, t, f, _, reduced, before, work, v, Mtv = state
+    left = 0
+    for r in range(rhs.shape[0]):
+        if active[r] == 0:
+            continue
         recover(
-            n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, heaviest, cones, f, reduced, work,
-            out,
+            n, p, l, ptr, residual[r], w, eta, variable, group, coefficient, theta, t[r], heaviest, cones, f[r],
+            reduced[r], work, out[r],
         )  # fmt: skip
-        multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
-        norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
-        if count > 0 and not norm < useful * previous:
-            out[:] = before
-            multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
-            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
-        if not norm > enough * size or count >= steps or (count > 0 and not norm < slow * previous):
+        multiply_symmetric(P_indptr, P_indices, P_data, out[r, :n], Px[r])
+        norm = kkt_residual(
+            n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px[r], out[r], rhs[r], v, Mtv, residual[r]
+        )
+        what = verdict(norm, found[r, 1], found[r, 0], np.int64(found[r, 2]), steps)
+        if what == TAKE_BACK:
+            out[r] = before[r]
+            multiply_symmetric(P_indptr, P_indices, P_data, out[r, :n], Px[r])
+            norm = kkt_residual(
+                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px[r], out[r], rhs[r], v, Mtv, residual[r]
+            )
+        found[r, 1] = norm
+        if what != GO_ON:
+            active[r] = 0
+        else:
+            before[r] = out[r]
+            found[r, 2] += 1.0
+            left += 1
+    return left
+
+
+@kernel
+def refine_scalar(system, w, eta, reduction, state, steps, factors, solve_work, rhs, out, Px, found):
+    """`solve_refined` up to GMRES in one call, for one or two right-hand sides, scalar factors and a sparse P."""
+    perm, start, rows, values, d = factors
+    work, active, reduced_rhs, reduced = solve_work[0], state[0], state[4], state[5]
+    begin_rows(rhs, out, state[1], active, found)
+    while True:
+        reduce_rows(system, w, eta, reduction, state, rhs.shape[0])
+        if rhs.shape[0] == 2 and active[0] != 0 and active[1] != 0:
+            scalar_solve_two(perm, start, rows, values, d, reduced_rhs, reduced, work)
+        else:
+            for r in range(rhs.shape[0]):
+                if active[r] != 0:
+                    scalar_solve(perm, start, rows, values, d, reduced_rhs[r], reduced[r], work)
+        if correct_rows(system, w, eta, reduction, state, steps, rhs, out, Px, found) == 0:
             break
-        before[:] = out
-        previous = norm
-        count += 1
-    found[0], found[1], found[2] = size, norm, count
+
+
+@kernel
+def refine_supernodal(system, w, eta, reduction, state, steps, factors, solve_work, rhs, out, Px, found):
+    """`refine_scalar` for supernodal factors."""
+    perm, first, row_start, rows, panel_start, panels, d = factors
+    work, below, active, reduced_rhs, reduced = solve_work[0], solve_work[1], state[0], state[4], state[5]
+    begin_rows(rhs, out, state[1], active, found)
+    while True:
+        reduce_rows(system, w, eta, reduction, state, rhs.shape[0])
+        if rhs.shape[0] == 2 and active[0] != 0 and active[1] != 0:
+            supernodal_solve_two(
+                perm, first, row_start, rows, panel_start, panels, d, reduced_rhs, reduced, work, below
+            )
+        else:
+            for r in range(rhs.shape[0]):
+                if active[r] != 0:
+                    supernodal_solve(
+                        perm, first, row_start, rows, panel_start, panels, d, reduced_rhs[r], reduced[r], work, below
+                    )
+        if correct_rows(system, w, eta, reduction, state, steps, rhs, out, Px, found) == 0:
+            break
 
 
 class KKT:
@@ -312,29 +378,29 @@ class SparseKKT(KKT):
         super().__init__(form, regularization, refinement_steps)
         self.matrix = KKTMatrix(form)
         self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
-        self.t = np.zeros(self.matrix.groups.count)
-        self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
-        self.work, self.f = np.zeros(form.m), np.zeros(form.m - form.l)
-        cones = self.matrix.cones
+        size, matrix, cones = form.n + form.p + form.m, self.matrix, self.matrix.cones
         self._cones = (cones.extra, cones.column, cones.variable, cones.entry, cones.scales)
-        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros((2, 3))
+        self.t, self.f = np.zeros((2, matrix.groups.count)), np.zeros((2, form.m - form.l))
+        self.reduced_rhs, self.reduced = np.zeros((2, matrix.size)), np.zeros((2, matrix.size))
+        self.work, self.found = np.zeros(form.m), np.zeros((2, 3))
+        # for the rows of right-hand sides: which are active, residuals, `reduce_rhs`, `recover`, the solutions before
+        self._state = (
+            np.zeros(2, dtype=np.int64), np.zeros((2, size)), self.t, self.f, self.reduced_rhs, self.reduced,
+            np.zeros((2, size)), self.work, self.v, self.Mtv,
+        )  # fmt: skip
         self._bind()
 
     def _bind(self) -> None:
-        """What `refine` takes at each call, when it can be used."""
-        form, matrix, groups, ldl = self.form, self.matrix, self.matrix.groups, self.ldl
+        """What the compiled refinement takes at each call; None when P is large and dense."""
+        form, matrix, groups = self.form, self.matrix, self.matrix.groups
         P = form.P.entries_by_column()
-        self._constant: tuple[Any, ...] | None = None
-        if ldl.method == "scalar" and P is not None:
-            self._constant = (
-                *(form.M_indptr, form.M_indices, form.M_data, *P, groups.variable, groups.group, matrix.coefficient),
-                *(matrix.theta, matrix.heaviest, self._cones, *ldl.scalar_factors),
-                *(ENOUGH, USEFUL, SLOW, self.refinement_steps),
-            )
-            self._places = (
-                *(self.t, self.f, self.reduced_rhs, self.reduced, self.work, *ldl.scalar_work, self.v, self.Px, self.Mtv),
-                *(self.before, self.residual),
-            )
+        self._system: tuple[Any, ...] | None = None
+        if P is not None:
+            self._system = (form.n, form.p, form.l, form.ptr, form.M_indptr, form.M_indices, form.M_data, *P)
+        self._reduction = (
+            groups.variable, groups.group, matrix.coefficient, matrix.theta, matrix.heaviest, self._cones
+        )  # fmt: skip
+        self._refine = refine_scalar if self.ldl.method == "scalar" else refine_supernodal
 
     @property
     def description(self) -> str:
@@ -350,15 +416,12 @@ class SparseKKT(KKT):
         self._bind()
 
     def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
-        if self._constant is None:
+        if self._system is None:
             return super()._solve_rows(rhs, out)
-        form = self.form
-        for k in range(rhs.shape[0]):
-            refine(
-                form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs[k], *self._places, out[k],
-                self.found[k],
-            )  # fmt: skip
-            self.Pu[k] = self.Px
+        self._refine(
+            self._system, self.w, self.eta, self._reduction, self._state,
+            self.refinement_steps, self.ldl.factors, self.ldl.solve_work, rhs, out, self.Pu, self.found
+        )  # fmt: skip
         return self.found
 
     def still_fits(self) -> bool:
@@ -371,13 +434,13 @@ class SparseKKT(KKT):
         return self.ldl.factor(self.matrix.data, PIVOT_EPS, PIVOT_DELTA)
 
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
-        form, matrix, groups = self.form, self.matrix, self.matrix.groups
+        form, (variable, group, coefficient, theta, heaviest, cones) = self.form, self._reduction
         reduce_rhs(
-            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, groups.variable, groups.group, matrix.coefficient,
-            matrix.theta, self.t, self._cones, self.f, self.reduced_rhs,
+            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, variable, group, coefficient, theta, self.t[0],
+            cones, self.f[0], self.reduced_rhs[0],
         )  # fmt: skip
-        self.ldl.solve(self.reduced_rhs, self.reduced)
+        self.ldl.solve(self.reduced_rhs[0], self.reduced[0])
         recover(
-            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, groups.variable, groups.group, matrix.coefficient,
-            matrix.theta, self.t, matrix.heaviest, self._cones, self.f, self.reduced, self.work, out,
+            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, variable, group, coefficient, theta, self.t[0],
+            heaviest, cones, self.f[0], self.reduced[0], self.work, out,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsv
+from .blas import LEFT, LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsm, trsv
 from .jit import inner_kernel
 
 BLOCK = 64  # columns that are factorized before the rest of the panel is updated,
@@ -26,6 +26,7 @@ LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops th
 RUN = 4  # so many neighbours are subtracted as a vector,
 LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv,
 LOOP_SOLVE = 8  # and a triangular solve of this order than by trsv
+TWO = np.int64(2)  # right-hand sides
 
 
 @inner_kernel
@@ -248,3 +249,77 @@ def solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
             x[column + k] = x_k
     else:
         trsv(LOWER, TRANSPOSE, UNIT, width, panels, begin, length, x, column)
+
+
+@inner_kernel
+def solve_lower_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_lower` for x and for x[n:]."""
+    length = width + height
+    if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
+        solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        return
+    second, place = np.uint64(n), np.uint64(first_row)
+    for k in range(width):
+        x_k, y_k = x[column + k], x[n + column + k]
+        origin, to = np.uint64(begin + k * length), np.uint64(column)
+        for i in range(np.uint64(k + 1), np.uint64(width)):
+            x[to + i] -= panels[origin + i] * x_k
+            x[second + to + i] -= panels[origin + i] * y_k
+        origin += np.uint64(width)
+        for i in range(np.uint64(height)):
+            x[rows[place + i]] -= panels[origin + i] * x_k
+            x[second + rows[place + i]] -= panels[origin + i] * y_k
+
+
+@inner_kernel
+def solve_upper_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_upper` for x and for x[n:]."""
+    length = width + height
+    if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
+        solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        return
+    second, place = np.uint64(n), np.uint64(first_row)
+    for k in range(width - 1, -1, -1):
+        x_k, y_k = x[column + k], x[n + column + k]
+        origin, to = np.uint64(begin + k * length), np.uint64(column)
+        for i in range(np.uint64(k + 1), np.uint64(width)):
+            x_k -= panels[origin + i] * x[to + i]
+            y_k -= panels[origin + i] * x[second + to + i]
+        origin += np.uint64(width)
+        for i in range(np.uint64(height)):
+            x_k -= panels[origin + i] * x[rows[place + i]]
+            y_k -= panels[origin + i] * x[second + rows[place + i]]
+        x[column + k], x[n + column + k] = x_k, y_k
+
+
+@inner_kernel
+def solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_lower_two` by BLAS."""
+    length = width + height
+    trsm(LEFT, LOWER, NO_TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)
+    if height == 0:
+        return
+    gemm(
+        NO_TRANSPOSE, NO_TRANSPOSE, height, TWO, width, 1.0, panels, begin + width, length, x, column, n, 0.0,
+        below, ZERO, height,
+    )  # fmt: skip
+    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    for i in range(np.uint64(height)):
+        x[rows[place + i]] -= below[i]
+        x[second + rows[place + i]] -= below[other + i]
+
+
+@inner_kernel
+def solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_upper_two` by BLAS."""
+    length = width + height
+    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    for i in range(np.uint64(height)):
+        below[i] = x[rows[place + i]]
+        below[other + i] = x[second + rows[place + i]]
+    if height > 0:
+        gemm(
+            TRANSPOSE, NO_TRANSPOSE, width, TWO, height, -1.0, panels, begin + width, length, below, ZERO, height, 1.0,
+            x, column, n,
+        )  # fmt: skip
+    trsm(LEFT, LOWER, TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)

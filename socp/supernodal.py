@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .panels import factor_panel, set_zero, solve_lower, solve_upper, update_panel
+from .panels import factor_panel, set_zero, solve_lower, solve_lower_two, solve_upper, solve_upper_two, update_panel
 
 
 @kernel
@@ -86,3 +86,23 @@ def supernodal_solve(perm, first, row_start, rows, panel_start, panels, d, rhs, 
         solve_upper(panels, panel_start[k], width, height, work, first[k], places, row_start[k], below)
     for k in range(n):
         out[perm[k]] = work[k]
+
+
+@kernel
+def supernodal_solve_two(perm, first, row_start, rows, panel_start, panels, d, rhs, out, work, below):
+    """`supernodal_solve` for the two rows of rhs in one pass over L; `work` (2 n), one after the other."""
+    places = rows.view(np.uint64)
+    n, count = len(d), len(first) - 1
+    for k in range(n):
+        work[k], work[n + k] = rhs[0, perm[k]], rhs[1, perm[k]]
+    for k in range(count):
+        width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
+        solve_lower_two(panels, panel_start[k], width, height, work, n, first[k], places, row_start[k], below)
+    for j in range(n):
+        work[j] /= d[j]
+        work[n + j] /= d[j]
+    for k in range(count - 1, -1, -1):
+        width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
+        solve_upper_two(panels, panel_start[k], width, height, work, n, first[k], places, row_start[k], below)
+    for k in range(n):
+        out[0, perm[k]], out[1, perm[k]] = work[k], work[n + k]
