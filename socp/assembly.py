@@ -290,6 +290,12 @@ class KKTMatrix:
         self.signs = np.full(self.size, -1, dtype=np.int64)
         self.signs[:n] = 1
         self.signs[cones.extra[cones.extra >= 0] + 1] = 1
+        # diagonal entries that are zero but for the static regularization
+        self.weak = np.zeros(self.size, dtype=np.bool_)
+        self.weak[: n + p] = True
+        self.weak[self.groups.variable[self.groups.bound]] = self.weak[cones.variable[cones.variable >= 0]] = False
+        has_diagonal = np.flatnonzero(np.diff(P_indptr) > 0)
+        self.weak[has_diagonal[P_indices[P_indptr[has_diagonal + 1] - 1] == has_diagonal]] = False
         self.theta, self.heaviest = np.zeros(lead.size), np.zeros(lead.size, dtype=np.int64)
         self.refresh()
 
@@ -319,6 +325,6 @@ class KKTMatrix:
             self.dense_ptr, self.dense, self.work, self.data,
         )  # fmt: skip
         fill_expanded(
-            form.l, form.ptr, w[form.l :], eta, static, self.indptr, self.diagonal, cones.extra, cones.column, cones.variable,
-            cones.slot, cones.slots_ptr, cones.entry, cones.scales, self.data,
+            form.l, form.ptr, w[form.l :], eta, static, self.indptr, self.diagonal, cones.extra, cones.column,
+            cones.variable, cones.slot, cones.slots_ptr, cones.entry, cones.scales, self.data,
         )  # fmt: skip

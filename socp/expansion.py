@@ -11,9 +11,9 @@ it as a bound is (see `groups`).  With E the rows that go and S those that stay 
 
     a^2 / eta^2 to (j, j),   a v_E / eta^2 to (j, v),   a u_E / eta^2 to (j, u),   v_E'u_E / eta^2 to (v, u)
 
-and leaves -1 + v_E'v_E / eta^2 = -(rho^-2 + v_S'v_S / eta^2) and 1 + u_E'u_E / eta^2 on the diagonal of the two columns,
-which are scaled so that these become -1 and 1.  Norms of variables, ||x|| <= t, have such rows alone: their cones
-leave nothing but the two columns.
+and leaves -1 + v_E'v_E / eta^2 = -(rho^-2 + v_S'v_S / eta^2) and 1 + u_E'u_E / eta^2 on the diagonal of the two
+columns, which are scaled so that these become -1 and 1.  Norms of variables, ||x|| <= t, have such rows alone: their
+cones leave nothing but the two columns.
 """
 
 from __future__ import annotations

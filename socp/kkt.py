@@ -377,7 +377,9 @@ class SparseKKT(KKT):
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         super().__init__(form, regularization, refinement_steps)
         self.matrix = KKTMatrix(form)
-        self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
+        self.ldl = LDL(
+            self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs, weak=self.matrix.weak
+        )
         size, matrix, cones = form.n + form.p + form.m, self.matrix, self.matrix.cones
         self._cones = (cones.extra, cones.column, cones.variable, cones.entry, cones.scales)
         self.t, self.f = np.zeros((2, matrix.groups.count)), np.zeros((2, form.m - form.l))

@@ -43,6 +43,9 @@ class LDL:
     ordering : {"amd", "natural"} or (n,) int array
         How the order of elimination is chosen; an array gives it. It is postordered in any case, which changes neither
         fill nor work.
+    weak : (n,) bool array, optional
+        Diagonal entries that are zero or nearly so: "amd" eliminates each behind one of its neighbours, which makes a
+        pivot of it.
     method : {"auto", "scalar", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
 
@@ -86,12 +89,13 @@ class LDL:
         signs: NDArray[np.integer],
         *,
         ordering: str | NDArray[np.integer] = "amd",
+        weak: NDArray[np.bool_] | None = None,
         method: str = "auto",
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         _check_arguments(n, indptr, indices, signs, method)
         start = perf_counter()
-        perm = _order(n, indptr, indices, ordering)
+        perm = _order(n, indptr, indices, ordering, weak)
         self.ordering_time = perf_counter() - start
         start = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
@@ -190,10 +194,16 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray
         raise ValueError(f'method must be "auto", "scalar" or "supernodal", but {method!r} came')
 
 
-def _order(n: int, indptr: IntArray, indices: IntArray, ordering: str | NDArray[np.integer]) -> IntArray:
+def _order(
+    n: int,
+    indptr: IntArray,
+    indices: IntArray,
+    ordering: str | NDArray[np.integer],
+    weak: NDArray[np.bool_] | None,
+) -> IntArray:
     if isinstance(ordering, str):
         if ordering == "amd":
-            return amd(n, indptr, indices)
+            return amd(n, indptr, indices, weak)
         if ordering == "natural":
             return np.arange(n)
         raise ValueError(f'ordering must be "amd", "natural" or a permutation, but {ordering!r} came')

@@ -3,7 +3,7 @@
 The supernodes are taken in postorder.  Each one puts its entries of K into its panel, subtracts what the earlier
 supernodes with rows among its columns leave there,
 
-    F(R, C) -= L_c(R, :) D_c L_c(C, :)'      C the columns of the panel that c has as rows, R the rows of c from there on,
+    F(R, C) -= L_c(R, :) D_c L_c(C, :)'    C the columns of the panel that c has as rows, R the rows of c from there,
 
 and factorizes the panel.  Every supernode waits in the list of the one that it updates next.
 """
@@ -23,8 +23,8 @@ def supernodal_factor(
 ):  # fmt: skip
     """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree.
 
-    Work arrays, which may hold anything: `place` and `places` (n, unsigned), `head`, `following`, `position` (supernodes), `product`
-    (product_size(tree.largest_update)) and `scaled` (scaled_size(tree.largest_front)).
+    Work arrays, which may hold anything: `place` and `places` (n, unsigned), `head`, `following`, `position`
+    (supernodes), `product` (product_size(tree.largest_update)) and `scaled` (scaled_size(tree.largest_front)).
     """
     replaced = 0
     for k in range(len(head)):
