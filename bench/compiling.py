@@ -6,19 +6,17 @@ import time
 
 from numba.core import event
 
-from . import answer, generate
+from . import answer, generate, learning
 
 
-class _Said(event.Listener):
-    """Says once that kernels compile, at the first that does."""
+class _Noticed(event.Listener):
+    """Notices that kernels compile (`socp.jit` says so in the log)."""
 
     def __init__(self) -> None:
-        self.said = False
+        self.compiled = False
 
     def on_start(self, event: event.Event) -> None:
-        if not self.said:
-            print("compiling kernels (once for this installation) ... ", end="", flush=True)
-            self.said = True
+        self.compiled = True
 
     def on_end(self, event: event.Event) -> None:
         pass
@@ -28,6 +26,7 @@ EVERY_WAY = (
     (generate.robust_least_squares, 80, "ldl"),  # large enough for supernodes
     (generate.group_lasso, 60, "ldl"),
     (generate.svm_dual_rbf, 80, "dense"),
+    (learning.ea_svm_cubic, 200, "dense"),  # large enough for variables to be split off
     (generate.robust_least_squares, 80, "dense"),
     (generate.svm_dual_linear, 80, "lowrank"),
 )
@@ -36,7 +35,7 @@ EVERY_WAY = (
 
 def warm_up() -> None:
     """Load every kernel by solving small programs of every class and in every way; says so when that compiles."""
-    listener = _Said()
+    listener = _Noticed()
     start = time.perf_counter()
     event.register("numba:compile", listener)
     try:
@@ -46,5 +45,5 @@ def warm_up() -> None:
             answer.solve(generated(size, 0), tol=1e-8, kkt=way)
     finally:
         event.unregister("numba:compile", listener)
-        if listener.said:
-            print(f"{time.perf_counter() - start:.1f} s\n", flush=True)
+        if listener.compiled:
+            print(f"kernels compiled in {time.perf_counter() - start:.1f} s\n", flush=True)

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from socp.checks import ProgramError, as_csc, as_vector
 
-from .program import QuadraticProgram
-from .qps import no_side_beyond, read_qps, write_qps
+from .program import QuadraticProgram, no_side_beyond
+from .qps import read_qps, write_qps
 
 __all__ = ["read", "read_mat", "read_qps", "write", "write_qps"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.program import as_hessian, no_rows
@@ -26,7 +27,8 @@ class QuadraticProgram:
     A : matrix, shape (m, n), optional
         The rows.
     l, u : array_like, shape (m,), or float, optional
-        Their sides; ``-inf`` and ``+inf`` (and None) are no side, equal sides an equality.
+        Their sides; ``-inf`` and ``+inf`` (and None, and what is 1e20 or more in size) are no side, equal sides
+        an equality.
     lb, ub : array_like, shape (n,), or float, optional
         Bounds of the variables, likewise; equal bounds fix a variable.
     offset : float, default 0
@@ -70,6 +72,17 @@ class QuadraticProgram:
         _check_order("lb", self.lb, "ub", self.ub)
         self.offset = as_number("offset", offset)
 
+    @classmethod
+    def of_checked(
+        cls, P: Any, q: np.ndarray, A: sp.csc_array, l: np.ndarray, u: np.ndarray, lb: np.ndarray, ub: np.ndarray,
+        offset: float,
+    ) -> QuadraticProgram:  # fmt: skip
+        """The program of data that were checked before; nothing is copied."""
+        program = object.__new__(cls)
+        program.P, program.q, program.A, program.l, program.u = P, q, A, l, u
+        program.lb, program.ub, program.offset = lb, ub, offset
+        return program
+
     @property
     def n(self) -> int:
         """The number of variables."""
@@ -89,11 +102,18 @@ def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarr
         return np.full(size, absent)
     side = as_vector(name, value, size, why, spread=True)
     check_no_nan(name, side)
+    side = no_side_beyond(side)
     bad = side == -absent
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
         raise ProgramError(f"{name}[{i}] is {side[i]}: that side can never hold")
     return side
+
+
+def no_side_beyond(side: np.ndarray) -> np.ndarray:
+    """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
+    far = np.abs(side) >= 1e20 * (1 - 1e-9)
+    return np.where(far, np.copysign(np.inf, side), side) if far.any() else side
 
 
 def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:

@@ -29,7 +29,7 @@ from socp.checks import ProgramError
 from socp.lowrank import LowRank
 from socp.textfile import TextLines, write_text
 
-from .program import QuadraticProgram
+from .program import QuadraticProgram, no_side_beyond
 
 _UNSUPPORTED = {
     "SOS": "special ordered sets",
@@ -44,11 +44,6 @@ _UNSUPPORTED = {
 }
 _INTEGER_BOUNDS = ("BV", "LI", "UI", "SC", "SI")
 _FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
-
-
-def no_side_beyond(side: np.ndarray) -> np.ndarray:
-    """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
-    return np.where(np.abs(side) >= 1e20 * (1 - 1e-9), np.copysign(np.inf, side), side)
 
 
 def read_qps(path: str | Path, fixed: bool | None = None) -> QuadraticProgram:

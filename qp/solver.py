@@ -17,6 +17,7 @@ from socp.stopping import INACCURATE_TOL, Residuals
 
 from . import stopping
 from .conic import ConicForm
+from .presolve import Presolve
 from .program import QuadraticProgram
 from .solution import Solution
 
@@ -52,10 +53,12 @@ class Solver:
         self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
-        self.conic = ConicForm(self.program)
+        # the program, what presolve leaves of it, and that as a cone program
+        self.presolved = Presolve(self.program, self.settings.presolve)
+        self.conic = ConicForm(self.presolved.program)
         self._verified: tuple[np.ndarray, Verified] | None = None
-        self.cone_solver = ConeSolver(self.conic.program(self.program), **vars(self.settings))
-        self.cone_solver.accepts = self._accepts
+        self.cone_solver = ConeSolver(self.conic.program(self.presolved.program), **vars(self.settings))
+        self.cone_solver.accepts, self.cone_solver.certificate_error = self._accepts, self._certificate_error
 
     def update(
         self,
@@ -67,29 +70,33 @@ class Solver:
         P_data: Any = None,
         A_data: Any = None,
     ) -> None:
-        """Replace data of the program; set-up is done again only where sides become finite, infinite or equal.
+        """Replace data of the program; set-up is done again only where sides become finite, infinite or equal,
+        or presolve leaves other rows out.
 
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
         (CSC; for a dense P the full array).
         """
         started = time.perf_counter()
-        old, old_conic = self.program, self.conic
+        old, old_presolved, old_conic = self.program, self.presolved, self.conic
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         new = {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}
         values = {name: getattr(old, name) if value is None else value for name, value in new.items()}
         self.program = QuadraticProgram(P, A=A, offset=old.offset, **values)
         try:
-            if not self.conic.fits(self.program):
+            presolved = Presolve(self.program, self.settings.presolve)
+            if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
                 self._set_up()
-            elif P_data is None and A_data is None:
-                c, b, h, offset = self.conic.vectors(self.program)
-                self.cone_solver.update(c=c, b=b, h=h)
-                self.cone_solver.program.offset = offset
             else:
-                self.cone_solver.replace(self.conic.program(self.program))
+                self.presolved = presolved
+                if P_data is None and A_data is None:
+                    c, b, h, offset = self.conic.vectors(presolved.program)
+                    self.cone_solver.update(c=c, b=b, h=h)
+                    self.cone_solver.program.offset = offset
+                else:
+                    self.cone_solver.replace(self.conic.program(presolved.program))
         except ProgramError:  # refused: the solver stays as it was
-            self.program, self.conic = old, old_conic
+            self.program, self.presolved, self.conic = old, old_presolved, old_conic
             raise
         self.setup_time = time.perf_counter() - started
 
@@ -106,28 +113,36 @@ class Solver:
         two multipliers and knows the substituted variables; until it does, the engine goes on."""
         return self._verify(x, y, z)[1].meets(self.settings.tol, self.settings.tol_abs)
 
+    def _certificate_error(self, y: np.ndarray, z: np.ndarray) -> float:
+        """The error of a certificate of infeasibility in this program's own form."""
+        return stopping.primal_infeasibility(self.program, *self._dual(None, y, z))
+
     def _verify(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Verified:
         """A point of the cone program in this program's own form, and its residuals there; the last one is kept."""
         if self._verified is None or self._verified[0] is not x:
-            own_x = self.conic.primal(self.program, x)
-            own_y, own_z = self.conic.dual(self.program, own_x, y, z)
+            own_x = self.conic.primal(self.presolved.program, x)
+            own_y, own_z = self._dual(own_x, y, z)
             found = stopping.residuals(self.program, own_x, own_y, own_z)
             self._verified = (x, ((own_x, own_y, own_z), found))
         return self._verified[1]
 
+    def _dual(self, x: np.ndarray | None, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(y, z_bounds) of this program from those of the cone program; x is None for a certificate."""
+        return self.presolved.dual(*self.conic.dual(self.presolved.program, x, y, z))
+
     def _lift(self, cone: ConeSolution) -> tuple[Solution, Residuals]:
         """The answer in the program's own form, and its residuals there (NaN for a certificate)."""
-        program, conic = self.program, self.conic
+        program = self.program
         x = y = z = None
         primal = dual = gap = objective = dual_objective = np.nan
         found = NOTHING_FOUND
         if cone.status is Status.PRIMAL_INFEASIBLE:
-            y, z = conic.dual(program, None, cone.y, cone.z)
+            y, z = self._dual(None, cone.y, cone.z)
             slope = -(stopping.support(program.l, program.u, y)[0] + stopping.support(program.lb, program.ub, z)[0])
             y, z = y / slope, z / slope
             primal = stopping.primal_infeasibility(program, y, z)
         elif cone.status is Status.DUAL_INFEASIBLE:
-            x = conic.primal(program, cone.x, direction=True)
+            x = self.conic.primal(self.presolved.program, cone.x, direction=True)
             x = x / -float(program.q @ x)
             dual = stopping.dual_infeasibility(program, x)
         else:
@@ -165,7 +180,8 @@ def solve(
     Parameters
     ----------
     P, q, A, l, u, lb, ub, offset
-        As in `QuadraticProgram`; or one `QuadraticProgram` in place of P and nothing else of it.
+        As in `QuadraticProgram` (sides of 1e20 and more are infinite); or one `QuadraticProgram` in place of P
+        and nothing else of it.
     **settings
         See `socp.Settings`.
 

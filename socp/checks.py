@@ -141,7 +141,9 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
 def symmetric_part(P: Any) -> Any:
     """1/2 (P + P'), which has the same x'Px, with no stored entry lost; P itself when it is symmetric to the bit."""
     if not sp.issparse(P):
-        return P if np.array_equal(P, P.T) else 0.5 * (P + P.T)
+        found = np.zeros(4)
+        asymmetry(P, found)
+        return P if found[2] == 0.0 else 0.5 * (P + P.T)
     if (P != P.T).nnz == 0:
         return P
     coo = P.tocoo()

@@ -7,6 +7,8 @@ two levels of panels leave nearly all work to products.
 
 from __future__ import annotations
 
+import numpy as np
+
 from .blas import (
     LEFT,
     LOWER,
@@ -24,6 +26,7 @@ from .blas import (
 )
 from .jit import kernel
 
+START, ONE = np.int64(0), np.int64(1)  # literals would be second signatures
 WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that it is factored by
 SWEEP = 48  # columns that stay in the cache while several vectors are solved for
 
@@ -92,11 +95,11 @@ def solve_lower_many(n, L, columns, B):
     if columns == 1:
         solve_lower(n, L, columns, B)
     elif columns > 1:
-        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, columns, 1.0, L, 0, n, B, 0, n)
+        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, columns, 1.0, L, START, n, B, START, n)
 
 
 @kernel
 def symmetric_product(n, A, count, X, Y):
     """y := A x for `count` vectors x, one after the other in X."""
     for r in range(count):
-        symv(LOWER, n, 1.0, A, 0, n, X, r * n, 0.0, Y, r * n)
+        symv(LOWER, n, 1.0, A, START, n, X, r * n, 0.0, Y, r * n)

@@ -28,9 +28,9 @@ import math
 import numpy as np
 
 from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
-from .cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed, symmetric_product
+from .cholesky import ONE, START, cholesky, solve_lower, solve_lower_many, solve_lower_transposed, symmetric_product
 from .form import StandardForm
-from .hessian import DenseHessian, LowRankHessian, SparseHessian
+from .hessian import DenseHessian
 from .jit import kernel
 from .kkt import GOOD_RESIDUAL, KKT, kkt_residual
 from .refinement import STOP, TAKE_BACK, verdict
@@ -41,7 +41,6 @@ LEAST_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly couple
 ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
 WEAK, VERY_WEAK = 0.02, 1e-3  # sums of P_jj / D_jj over the weakly coupled variables
 MANY_SOLVES = 8  # further solves after which these limits are lowered
-FIRST, ONE = np.int64(0), np.int64(1)  # literals would be second signatures
 
 
 @kernel
@@ -127,11 +126,11 @@ def factor_dense(n, p, rows, P, A, G, rho, diagonal, static, H, Y, S):
         H[j + j * n : (j + 1) * n] = P[j + j * n : (j + 1) * n]
         H[j + j * n] += diagonal[j]
     if rows > 0:
-        syrk(LOWER, NO_TRANSPOSE, n, rows, 1.0, G, FIRST, n, 1.0, H, FIRST, n)
+        syrk(LOWER, NO_TRANSPOSE, n, rows, 1.0, G, START, n, 1.0, H, START, n)
     size = min(largest_on_diagonal(n, H), 1.0)
     rho[1] = rho[0] * size
     if rho[1] > 0.0:
-        syrk(LOWER, NO_TRANSPOSE, n, p, rho[1], A, FIRST, n, 1.0, H, FIRST, n)
+        syrk(LOWER, NO_TRANSPOSE, n, p, rho[1], A, START, n, 1.0, H, START, n)
     raise_diagonal(n, H, static * size)
     info = cholesky(n, H)
     if info != 0 or p == 0:
@@ -174,7 +173,7 @@ def factor_split(n, p, P, A, diagonal, static, order, weak, roots, H, Y, S):
 @kernel
 def factor_schur(n, p, Y, static, S):
     """S := the factor of Y'Y."""
-    syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, FIRST, n, 0.0, S, FIRST, p)
+    syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, START, n, 0.0, S, START, p)
     raise_diagonal(p, S, static * largest_on_diagonal(p, S))
     return cholesky(p, S)
 
@@ -190,7 +189,7 @@ def forward(n, weak, roots, H, count, X):
         x = X[r * n : (r + 1) * n]
         for j in range(weak):
             x[j] /= roots[j]
-        gemv(NO_TRANSPOSE, free, weak, -1.0, H, FIRST, free, x, FIRST, 1.0, x, weak)
+        gemv(NO_TRANSPOSE, free, weak, -1.0, H, START, free, x, START, 1.0, x, weak)
         solve_lower(free, H[free * weak :], ONE, x[weak:])
 
 
@@ -204,7 +203,7 @@ def backward(n, weak, roots, H, count, X):
     for r in range(count):
         x = X[r * n : (r + 1) * n]
         solve_lower_transposed(free, H[free * weak :], ONE, x[weak:])
-        gemv(TRANSPOSE, free, weak, -1.0, H, FIRST, free, x, weak, 1.0, x, FIRST)
+        gemv(TRANSPOSE, free, weak, -1.0, H, START, free, x, weak, 1.0, x, START)
         for j in range(weak):
             x[j] /= roots[j]
 
@@ -246,11 +245,11 @@ def add_dense(
     if p > 0:  # S dy = Y't - r2, t := t - Y dy
         for r in range(count):
             dy[r * p : (r + 1) * p] = rhs[r * size + n : r * size + n + p]
-            gemv(TRANSPOSE, n, p, 1.0, Y, FIRST, n, t, r * n, -1.0, dy, r * p)
+            gemv(TRANSPOSE, n, p, 1.0, Y, START, n, t, r * n, -1.0, dy, r * p)
         solve_lower(p, S, count, dy)
         solve_lower_transposed(p, S, count, dy)
         for r in range(count):
-            gemv(NO_TRANSPOSE, n, p, -1.0, Y, FIRST, n, dy, r * p, 1.0, t, r * n)
+            gemv(NO_TRANSPOSE, n, p, -1.0, Y, START, n, dy, r * p, 1.0, t, r * n)
     backward(n, weak, roots, H, count, t)
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
@@ -281,7 +280,7 @@ def refine_dense(
     )  # fmt: skip
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
-        largest, previous, solves = np.abs(b).max(), np.inf, 0
+        largest, previous, solves = np.abs(b).max(), np.inf, START
         taken_back = False
         while True:
             Pu[r * n : (r + 1) * n] = 0.0
@@ -297,7 +296,7 @@ def refine_dense(
                 continue
             before[:] = u
             previous = norm
-            solves += 1
+            solves += ONE
             add_dense(
                 n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, ONE, residual, u,
                 t, dy, v, Mtv, room,
@@ -315,9 +314,11 @@ class DenseKKT(KKT):
         self.rows = Rows(form)
         n, p, m = form.n, form.p, form.m
         self.scaled, self.diagonal = np.empty_like(self.rows.G), np.zeros(n)
-        self.H, self.Y, self.S = np.zeros(n * n), np.zeros(n * p), np.zeros(p * p)
+        self.H = form.P.take_room() if isinstance(form.P, DenseHessian) else np.empty(n * n)
+        self.Y, self.S = np.zeros(n * p), np.zeros(p * p)
         self.order, self.weak, self.roots, self.caution = np.arange(n), 0, np.zeros(n), 1.0
         self.before, self.room = np.zeros(n + p + m), np.zeros(n + p + m)
+        self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.G.shape[0], 0.5 * n**2)
         self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros(6)
         self.refresh()
 
@@ -331,7 +332,7 @@ class DenseKKT(KKT):
         """Take the values of P and M from the form anew."""
         form, rows = self.form, self.rows
         rows.refresh()
-        self.P = _dense_hessian(form.P, form.n).ravel()
+        self.P = form.P.dense().ravel()
         self.A = rows.A.ravel()
         bounded = np.zeros(form.n, dtype=bool)
         bounded[rows.variable[rows.bound]] = True
@@ -405,13 +406,3 @@ class DenseKKT(KKT):
             self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho, 1, rhs, out, self.t, self.dy, self.v,
             self.Mtv, self.room,
         )  # fmt: skip
-
-
-def _dense_hessian(P: SparseHessian | DenseHessian | LowRankHessian, n: int) -> np.ndarray:
-    if isinstance(P, DenseHessian):
-        return P.array
-    if isinstance(P, LowRankHessian):
-        return P.F @ P.F.T + np.diag(P.d)
-    full = np.zeros((n, n))
-    full[P.indices, np.repeat(np.arange(n), np.diff(P.indptr))] = P.data
-    return full

@@ -50,6 +50,14 @@ class SparseHessian:
         scale(self.indptr, self.indices, self.data, D, D, factor, data)
         return SparseHessian(self.indptr, self.indices, data)
 
+    def dense(self) -> np.ndarray:
+        """P as a full array."""
+        n = self.indptr.size - 1
+        full = np.zeros((n, n))
+        if self.data.size:
+            full[self.indices, np.repeat(np.arange(n), np.diff(self.indptr))] = self.data
+        return full
+
     def largest(self) -> float:
         """The largest absolute entry."""
         return float(np.abs(self.data).max(initial=0.0))
@@ -76,6 +84,7 @@ class DenseHessian:
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
         self.low_rank: np.ndarray | None = None
+        self._room: np.ndarray | None = None
         self.entries = array.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
@@ -116,10 +125,15 @@ class DenseHessian:
         size = float(self.array.diagonal().max(initial=0.0))
         if not self._has_low_rank(size):
             # the lower triangle by columns is the upper one by rows of the same memory
-            shifted = self.array.ravel().copy()
-            shifted[:: n + 1] += tol * size
-            return size > 0.0 and cholesky(n, shifted) == 0
+            self._room = self.array.ravel().copy()
+            self._room[:: n + 1] += tol * size
+            return size > 0.0 and cholesky(n, self._room) == 0
         return self._pivoted(tol, size)
+
+    def take_room(self) -> np.ndarray:
+        """n^2 numbers to write into: those of `is_semidefinite` once, as memory is dear when it is touched first."""
+        room, self._room = self._room, None
+        return np.empty(self.array.size) if room is None else room
 
     def _has_low_rank(self, size: float) -> bool:
         """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
@@ -154,6 +168,10 @@ class DenseHessian:
         rest = order[rank:]
         left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
         return bool(np.abs(left).max(initial=0.0) <= tol * size)
+
+    def dense(self) -> np.ndarray:
+        """P as a full array, not to be written to."""
+        return self.array
 
     def largest(self) -> float:
         """The largest entry."""
@@ -211,6 +229,10 @@ class LowRankHessian:
         """The diagonal in CSC."""
         return diagonal_csc(self.diagonal())
 
+    def dense(self) -> np.ndarray:
+        """P as a full array."""
+        return self.F @ self.F.T + np.diag(self.d)
+
     def largest(self) -> float:
         """The largest entry."""
         return float(self.diagonal().max(initial=0.0))
@@ -230,11 +252,11 @@ class LowRankHessian:
     def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """P in CSC when it is small, else None."""
         n = self.d.size
-        return DenseHessian(self.F @ self.F.T + np.diag(self.d)).entries_by_column() if n <= SMALL else None
+        return DenseHessian(self.dense()).entries_by_column() if n <= SMALL else None
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle of the product, in CSC."""
-        return DenseHessian(self.F @ self.F.T + np.diag(self.d)).upper()
+        return DenseHessian(self.dense()).upper()
 
 
 Hessian = SparseHessian | DenseHessian | LowRankHessian

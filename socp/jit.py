@@ -9,6 +9,10 @@ numba's cache are closed here:
 * where no cache folder can be written, numba raises at import (librosa#1156).  Here the kernel is
   compiled without a cache, and the log says so once.
 
+The first kernel of a process that is compiled, not loaded, is announced in the log: after an installation the first
+programs wait for the compiler, and nobody should wonder why.  Where the installation cannot be written, numba keeps
+the machine code in the user's cache folder; the note names the place.
+
 Environment: ``CENTRALPATH_NO_CACHE=1`` switches the cache off; numba's own ``NUMBA_DISABLE_JIT=1``
 runs the same kernels as plain Python.
 """
@@ -24,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 
 logger = logging.getLogger("socp")
 
@@ -65,6 +70,35 @@ def _compile(py_func: Callable[..., Any], options: dict[str, Any]) -> Any:
         if cache_file is not None and hasattr(cache_file, "_source_stamp"):
             cache_file._source_stamp = stamp
     return compiled
+
+
+class _Announcement(event.Listener):
+    """Says once that kernels are compiled, and where they are kept."""
+
+    said = False
+
+    def on_start(self, event: event.Event) -> None:
+        compiled = event.data["dispatcher"]
+        if id(compiled) in _stamps and not self.said:
+            self.said = True
+            logger.warning(_note(Path(compiled.py_func.__code__.co_filename).parent, getattr(compiled, "_cache", None)))
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcement())
+
+
+def _note(home: Path, cache: Any) -> str:
+    """What is said when kernels of the folder `home` are compiled with that cache."""
+    folder = getattr(cache, "cache_path", None)
+    if folder is None:
+        return "compiling kernels for this process (no cache), which takes up to a minute in all"
+    note = f"compiling kernels, once for this installation and up to a minute in all; they are kept in {folder}"
+    if Path(folder).parent != home and not os.environ.get("NUMBA_CACHE_DIR"):
+        note += f", as {home} cannot be written"
+    return note
 
 
 def kernels() -> list[Any]:

@@ -36,7 +36,10 @@ PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
 GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
+FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
+CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
 REST = 6  # factorizations before the choices of delta are compared again
+MUCH_WORSE = 10.0  # or before that, when the residual is so many times the best one of the last comparison
 
 
 @kernel
@@ -248,17 +251,25 @@ class KKT:
     """
 
     choices: tuple[float, ...] = STATIC
+    correctors = (
+        0  # how many centrality correctors an iteration may try; each costs a solve, and may save factorizations
+    )
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         self.form, self.refinement_steps = form, refinement_steps
         if regularization is not None:
             self.choices = (regularization,)
-        self.static = self.choices[0]
-        self.refinements = self._rest = 0
+        self.refinements = 0
+        self.restart()
         n, p, m = form.n, form.p, form.m
         self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
         self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
         self.Pu = np.zeros((2, n))  # P x of the solutions that the last call of `solve` found
+
+    def _allow_correctors(self, flops: float, entries: float) -> None:
+        """Set `correctors` by what a factorization costs beside a solve with so many entries of its factors."""
+        ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
+        self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
 
     @property
     def description(self) -> str:
@@ -283,7 +294,7 @@ class KKT:
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
-        self.static, self._rest = self.choices[0], 0
+        self.static, self._rest, self._good_residual = self.choices[0], 0, GOOD_RESIDUAL
 
     def take_refinements(self) -> int:
         """The steps of iterative refinement since the last call."""
@@ -297,23 +308,29 @@ class KKT:
         """
         self.w, self.eta = w, eta
         self._rest -= 1
+        if self._rest <= 0:
+            self._good_residual = GOOD_RESIDUAL
         tried: list[tuple[bool, float, float, float]] = []  # (not good, solves a right-hand side, residual, delta)
+        best_out, best_Pu = out, self.Pu
         for static in sorted(self.choices, key=lambda choice: choice != self.static):
             before = self.refinements
             replaced = self._factor(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
-            good, solves = residual <= GOOD_RESIDUAL, (self.refinements - before) / rhs.size * self.residual.size
+            good = residual <= self._good_residual
+            solves = (self.refinements - before) / np.atleast_2d(rhs).shape[0]
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
-                break
-        else:
-            self._rest = REST
-        best = min(tried)
-        if not np.isfinite(best[2]):
+                return replaced
+            if min(tried) == tried[-1]:
+                best_out, best_Pu = out.copy(), self.Pu.copy()
+        _, _, residual, static = min(tried)
+        if not np.isfinite(residual):
             return -1
-        if best[3] != self.static:
-            replaced = self._factor(best[3])
-            self.solve(rhs, out)
+        # until the next comparison, what is not much worse than the best of this one is good
+        self._rest, self._good_residual = REST, max(GOOD_RESIDUAL, MUCH_WORSE * residual)
+        if static != self.static:
+            replaced = self._factor(static)
+        out[:], self.Pu[:] = best_out, best_Pu
         return replaced
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
@@ -380,6 +397,7 @@ class SparseKKT(KKT):
         self.ldl = LDL(
             self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs, weak=self.matrix.weak
         )
+        self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         size, matrix, cones = form.n + form.p + form.m, self.matrix, self.matrix.cones
         self._cones = (cones.extra, cones.column, cones.variable, cones.entry, cones.scales)
         self.t, self.f = np.zeros((2, matrix.groups.count)), np.zeros((2, form.m - form.l))

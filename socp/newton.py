@@ -38,6 +38,8 @@ from .kkt import KKT
 from .sparse import multiply_both
 
 # places in the vector of scalars that `embedding_residuals` fills
+STRETCH, WORTH = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
+LEAST_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 (XPX, CX, GV, SZ, DUAL, PRIMAL, NORM_PX, NORM_MX, NORM_MTV, NORM_MXS, SCALARS) = range(11)
 
 
@@ -105,6 +107,21 @@ def corrector_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, shift,
     first = rhs.size - m
     for i in range(m):
         rhs[first + i] -= shift[i]
+
+
+@kernel
+def centrality_rhs(l, lam, alpha, target, dz_scaled, ds_scaled, shift, rhs):
+    """Move the products s_i z_i that a step of alpha would leave outside [target / 10, 10 target] towards it.
+
+    (Gondzio 1996, on the orthant.)  Adds to shift := lam \\ ds_rhs, and to the right-hand side of u1.
+    """
+    first = rhs.size - shift.size
+    for i in range(l):
+        product = (lam[i] + alpha * ds_scaled[i]) * (lam[i] + alpha * dz_scaled[i])
+        move = min(max(product, LEAST_PRODUCT * target), target / LEAST_PRODUCT) - product
+        move = max(move, -target / LEAST_PRODUCT) / lam[i]
+        shift[i] += move
+        rhs[first + i] -= move
 
 
 @kernel
@@ -201,6 +218,7 @@ class Newton:
         self.du = np.zeros(n + p + m)
         self.dz_scaled, self.ds_scaled = self.du[n + p :], np.zeros(m)
         self.replaced_pivots = 0
+        self.dtau = self.dkappa = self.kappa_rhs = 0.0
 
     def residuals(self, point: Point) -> None:
         """Residuals of the embedding, and mu, at the point."""
@@ -239,12 +257,32 @@ class Newton:
     def corrector(self, point: Point, sigma: float) -> float:
         """The centered direction with the predictor's second-order term; returns the longest step."""
         form, rhs = self.form, self.rhs[1]
-        kappa_rhs = sigma * self.mu - point.tau * point.kappa - self.dtau * self.dkappa
+        self.kappa_rhs = sigma * self.mu - point.tau * point.kappa - self.dtau * self.dkappa
         corrector_rhs(
             form.l, form.ptr, self.lam, self.r_scaled, sigma, self.mu, self.dz_scaled, self.ds_scaled, self.shift, rhs
         )
         self.kkt.solve(rhs, self.u1)
-        return self._direction(point, sigma, kappa_rhs)
+        return self._direction(point, sigma, self.kappa_rhs)
+
+    def centrality_corrector(self, point: Point, sigma: float, alpha: float) -> float:
+        """The direction corrected for the products that a longer step than alpha would leave far from their mean.
+
+        Kept when it allows a markedly longer step; returns the longest step of the direction that is kept.
+        """
+        form, rhs = self.form, self.rhs[1]
+        wanted = alpha + STRETCH * (1.0 - alpha)
+        before = self.du.copy(), self.ds_scaled.copy(), self.dtau, self.dkappa, self.shift.copy()
+        target = sigma * self.mu
+        centrality_rhs(form.l, self.lam, wanted, target, self.dz_scaled, self.ds_scaled, self.shift, rhs)
+        product = (point.tau + wanted * self.dtau) * (point.kappa + wanted * self.dkappa)
+        move = min(max(product, LEAST_PRODUCT * target), target / LEAST_PRODUCT) - product
+        self.kappa_rhs += max(move, -target / LEAST_PRODUCT)
+        self.kkt.solve(rhs, self.u1)
+        longest = self._direction(point, sigma, self.kappa_rhs)
+        if longest >= alpha + WORTH * (wanted - alpha):
+            return longest
+        self.du[:], self.ds_scaled[:], self.dtau, self.dkappa, self.shift[:] = before
+        return alpha
 
     def step(self, point: Point, alpha: float) -> None:
         """Move the point by alpha along the direction."""

@@ -104,23 +104,21 @@ def gmres(
 ) -> int:
     """out += d with K d = residual, by at most `steps` steps of right-preconditioned GMRES; returns their number."""
     beta = float(np.linalg.norm(residual))
-    basis: list[np.ndarray] = [residual / beta]
-    images: list[np.ndarray] = []
+    basis, images = np.empty((steps + 1, residual.size)), np.zeros((steps, residual.size))
+    basis[0] = residual / beta
     H = np.zeros((steps + 1, steps))
     y: np.ndarray = np.zeros(0)
+    w, count = np.empty_like(residual), 0
     for k in range(steps):
-        z = np.zeros_like(residual)
-        add_solution(basis[k], z)
-        w = np.empty_like(residual)
-        multiply(z, w)
+        add_solution(basis[k], images[k])
+        multiply(images[k], w)
         if not np.abs(w).max() < LARGEST:
             break
-        images.append(z)
+        count = k + 1
         for _ in range(2):  # twice is enough
-            for i, v in enumerate(basis):
-                projection = float(v @ w)
-                H[i, k] += projection
-                w -= projection * v
+            projections = basis[:count] @ w
+            H[:count, k] += projections
+            w -= projections @ basis[:count]
         H[k + 1, k] = np.linalg.norm(w)
         target = np.zeros(k + 2)
         target[0] = beta
@@ -128,7 +126,6 @@ def gmres(
         left = np.linalg.norm(H[: k + 2, : k + 1] @ y - target)
         if left <= tol or H[k + 1, k] <= 1e-14 * beta:
             break
-        basis.append(w / H[k + 1, k])
-    for weight, z in zip(y, images):
-        out += weight * z
-    return len(images)
+        basis[count] = w / H[k + 1, k]
+    out += y @ images[:count]
+    return count

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from . import printing, start, stopping
+from .form import StandardForm
 from .newton import CX, DUAL, GV, NORM_MTV, NORM_MX, NORM_MXS, NORM_PX, PRIMAL, XPX, Newton, Point
 from .program import ConeProgram
 from .settings import Settings
+from .small import DUAL_RAY, NO_CLAIM, OPTIMAL, PRIMAL_RAY, SmallPath
 from .solution import TRACE, Solution
 from .status import Status
 
 PATIENCE = 25  # iterations without a better iterate before a solve gives up
-SMALL_STEP = 1e-8  # a step below this is none
-SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
+PATIENCE_NEAR = 5  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
+LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
 
 
 class Iterate:
@@ -65,6 +67,7 @@ class Iterate:
         return self._run.unscale(self.point)[3]
 
 
+CLAIMS = {OPTIMAL: Status.OPTIMAL, PRIMAL_RAY: Status.PRIMAL_INFEASIBLE, DUAL_RAY: Status.DUAL_INFEASIBLE}
 Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], stopping.Residuals]
 
 
@@ -74,16 +77,19 @@ class Run:
     def __init__(
         self,
         program: ConeProgram,
-        newton: Newton,
+        form: StandardForm,
+        newton: Callable[[], Newton],
         settings: Settings,
         last: Point | None,
         accepts: Callable[..., bool] | None,
+        certificate_error: Callable[..., float] | None = None,
     ) -> None:
-        self.program, self.newton, self.settings, self.last, self.accepts = program, newton, settings, last, accepts
-        self.form, self.kkt = newton.form, newton.kkt
+        self.program, self.form, self.settings, self.last = program, form, settings, last
+        self.accepts, self.certificate_error = accepts, certificate_error
+        self._newton = newton  # called when the engine is needed
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
-        self.best_worst, self.best_ray, self.last_progress = np.inf, np.inf, 0
+        self.best_worst, self.best_ray, self.last_progress, self.last_better = np.inf, np.inf, 0, 0
         self.records: list[tuple[Any, ...]] = []
         self._verified: tuple[Point, int, Verified] | None = None  # with the number of records it was found at
         self.status: Status | None = None
@@ -94,7 +100,8 @@ class Run:
 
     def iterates(self) -> Iterator[Iterate]:
         """The interior-point method, one iterate at a time."""
-        newton, point, settings = self.newton, self.point, self.settings
+        newton, point, settings = self._newton(), self.point, self.settings
+        self.newton, self.kkt = newton, newton.kkt
         if settings.verbose:
             printing.header(self.form, self.kkt.description, settings.tol)
         if not self._start():
@@ -113,16 +120,36 @@ class Run:
                 return
             alpha_affine = min(1.0, newton.predictor(point))
             sigma = (1.0 - alpha_affine) ** 3
-            alpha = min(1.0, settings.step_fraction * newton.corrector(point, sigma))
-            if self.warm and alpha < SHORT_WARM_STEP:
+            longest = newton.corrector(point, sigma)
+            for _ in range(newton.kkt.correctors):
+                if longest >= LONG_STEP:
+                    break
+                previous, longest = longest, newton.centrality_corrector(point, sigma, longest)
+                if longest == previous:
+                    break
+            alpha = min(1.0, settings.step_fraction * longest)
+            if self.warm and alpha < start.SHORT_WARM_STEP:
                 self.warm = False
                 start.cold(self.form, self.kkt, point)
                 continue
-            if not alpha > SMALL_STEP:
+            if not alpha > start.SMALL_STEP:
                 self._give_up("steps became too short")
                 return
             newton.step(point, alpha)
             step = (sigma, alpha_affine, alpha)
+
+    def at_once(self, small: SmallPath) -> bool:
+        """The same in one call for a small program; False, and all is as before, without a claim that holds."""
+        point = self.point
+        warm = self.last is not None and start.warm(self._newton(), point, self.last)
+        claim, rows = small.follow(point, warm, (self.norm_g, self.norm_c), self.program.offset)
+        if claim != NO_CLAIM and np.isfinite(point.u).all():
+            rows[-1, -1] = time.perf_counter() - self.started
+            self.records = [(k, *row) for k, row in enumerate(rows.tolist())]
+            if self._claim(CLAIMS[claim]):
+                return True
+        self.records, self.point, self._verified = [], Point(self.form), None
+        return False
 
     def _start(self) -> bool:
         self.kkt.restart()
@@ -144,7 +171,7 @@ class Run:
         self.primal_ray = q[NORM_MTV] / (-q[GV] / f) if q[GV] < 0.0 else np.inf
         self.dual_ray = max(q[NORM_PX], q[NORM_MXS]) / (-q[CX] / f) if q[CX] < 0.0 else np.inf
         if self.worst < self.best_worst:
-            self.best_worst, self.last_progress = self.worst, len(self.records)
+            self.best_worst, self.last_progress, self.last_better = self.worst, len(self.records), len(self.records)
             self.best.copy_from(point)
         ray = min(self.primal_ray, self.dual_ray)
         if ray < self.best_ray:  # progress, but towards a certificate: no better solution
@@ -169,22 +196,40 @@ class Run:
         settings = self.settings
         tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         if self.worst <= settings.tol and max(self.absolute) <= tol_abs:
-            (x, y, z, _), found = self._verify(self.point)
-            if found.meets(settings.tol, settings.tol_abs) and (self.accepts is None or self.accepts(x, y, z)):
-                return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
+            if self._claim(Status.OPTIMAL):
+                return True
         tol = settings.tol_infeasible or settings.tol
-        if self.primal_ray <= tol and self._certified(tol, self._primal_infeasibility):
-            return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
-        if self.dual_ray <= tol and self._certified(tol, self._dual_infeasibility):
-            return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
+        if self.primal_ray <= tol and self._claim(Status.PRIMAL_INFEASIBLE):
+            return True
+        if self.dual_ray <= tol and self._claim(Status.DUAL_INFEASIBLE):
+            return True
         iteration = len(self.records) - 1
         if iteration >= settings.max_iter:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
         if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
             return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
-        if not np.isfinite(self.newton.mu) or iteration - self.last_progress > PATIENCE:
+        stalled = iteration - self.last_progress > PATIENCE
+        if self.best_worst <= stopping.INACCURATE_TOL < self.best_ray:
+            stalled |= iteration - self.last_better > PATIENCE_NEAR
+        if stalled or not np.isfinite(self.newton.mu):
             return self._give_up("no further progress")
         return False
+
+    def _claim(self, status: Status) -> bool:
+        """Finish with a claim about the present point when it holds on the caller's own data."""
+        settings = self.settings
+        tol = settings.tol_infeasible or settings.tol
+        if status is Status.OPTIMAL:
+            (x, y, z, _), found = self._verify(self.point)
+            holds = found.meets(settings.tol, settings.tol_abs) and (self.accepts is None or self.accepts(x, y, z))
+            message = f"the stopping test holds at {settings.tol:g}"
+        elif status is Status.PRIMAL_INFEASIBLE:
+            holds = self._certified(tol, self._primal_infeasibility)
+            message = "(y, z) certifies that no feasible point exists"
+        else:
+            holds = self._certified(tol, self._dual_infeasibility)
+            message = "x certifies that the objective is unbounded below"
+        return holds and self.finish(status, message)
 
     def _verify(self, point: Point) -> Verified:
         """The point in the caller's units and its residuals on the caller's own data, computed once an iteration."""
@@ -208,7 +253,8 @@ class Run:
 
     def _primal_infeasibility(self, ray: Point) -> float:
         _, y, z, _ = self.unscale(ray)
-        return stopping.primal_infeasibility(self.program, y, z)
+        error = stopping.primal_infeasibility(self.program, y, z)
+        return error if self.certificate_error is None else max(error, self.certificate_error(y, z))
 
     def _dual_infeasibility(self, ray: Point) -> float:
         return stopping.dual_infeasibility(self.program, self.unscale(ray)[0])

@@ -38,6 +38,8 @@ class Settings:
     """Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None."""
     refinement_steps: int = 10
     """At most so many steps of iterative refinement a solve."""
+    presolve: bool = True
+    """Leave out what a quadratic program has too much (`qp` only)."""
 
     def __post_init__(self) -> None:
         for name in ("tol", "step_fraction"):
@@ -51,6 +53,8 @@ class Settings:
             value = getattr(self, name)
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
                 raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
+        if not isinstance(self.presolve, bool):
+            raise ProgramError(f"presolve must be True or False, but {self.presolve!r} came")
         if self.callback is not None and not callable(self.callback):
             raise ProgramError(f"callback must be callable, but {self.callback!r} came")
         if self.kkt not in ("auto", "ldl", "dense", "lowrank"):

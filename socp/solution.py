@@ -30,7 +30,9 @@ TRACE = np.dtype(
     ]
 )
 """One record an iteration.  Residuals and gap are relative, as in the stopping test; sigma, the steps,
-refinements and pivots are those of the step that led to the iterate (NaN or 0 in the first record)."""
+refinements and pivots are those of the step that led to the iterate (NaN or 0 in the first record).  `seconds` count
+from the beginning of the solve; of a small program, which is solved in one call, only the last is known, and the others
+are 0."""
 
 
 @dataclass(repr=False)

@@ -14,11 +14,13 @@ from .backends import choose
 from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
 from .form import StandardForm
 from .hessian import check_semidefinite
+from .kkt import KKT
 from .lowrank import LowRank
 from .newton import Newton, Point
 from .program import ConeProgram
 from .run import Iterate, Run
 from .settings import Settings
+from .small import SmallPath
 from .solution import Solution
 from .status import Status
 
@@ -53,16 +55,35 @@ class Solver:
         self.settings = Settings.checked(settings)
         self.program = program
         self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
+        self.certificate_error: Callable[..., float] | None = None  # and one of a certificate (y, z) of infeasibility
         self._set_up()
         self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
         form = StandardForm(self.program, self.settings.equilibrate)
         check_semidefinite(form.P)
-        kkt = choose(form, self.settings)
-        self.form, self.kkt = form, kkt
-        self.newton = Newton(self.form, self.kkt)
+        self.form = form
+        self._engine: Newton | None = None
+        self.small = SmallPath(form, self.settings) if SmallPath.fits(form, self.settings) else None
+        if self.small is None:
+            self._build_engine()
         self._last: Point | None = None
+
+    def _build_engine(self) -> Newton:
+        """The Newton systems of the general method; a small program seldom needs them."""
+        if self._engine is None:
+            self._engine = Newton(self.form, choose(self.form, self.settings))
+        return self._engine
+
+    @property
+    def newton(self) -> Newton:
+        """The linearized embedding, with its KKT systems in `newton.kkt`."""
+        return self._build_engine()
+
+    @property
+    def kkt(self) -> KKT:
+        """The way in which the KKT systems are solved."""
+        return self._build_engine().kkt
 
     def update(
         self,
@@ -114,13 +135,16 @@ class Solver:
             self.form.refresh(program)
             if program.P is not old.P:
                 check_semidefinite(self.form.P)
-            if not self.kkt.still_fits():
+            if self._engine is not None and not self._engine.kkt.still_fits():
                 return self._set_up()
         except ProgramError:
             self.program = old
             self.form.refresh(old)
             raise
-        self.kkt.refresh()
+        if self._engine is not None:
+            self._engine.kkt.refresh()
+        if self.small is not None:
+            self.small.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -131,7 +155,8 @@ class Solver:
         """
         run = self._run(warm_start)
         try:
-            for iterate in run.iterates():
+            at_once = self.small is not None and run.at_once(self.small)
+            for iterate in () if at_once else run.iterates():
                 answer = None if self.settings.callback is None else self.settings.callback(iterate)
                 if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
                     run.finish(Status.INTERRUPTED, "the callback asked to stop")
@@ -151,7 +176,10 @@ class Solver:
         return self._run(False).iterates()
 
     def _run(self, warm_start: bool) -> Run:
-        return Run(self.program, self.newton, self.settings, self._last if warm_start else None, self.accepts)
+        last = self._last if warm_start else None
+        return Run(
+            self.program, self.form, self._build_engine, self.settings, last, self.accepts, self.certificate_error
+        )  # fmt: skip
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:

@@ -11,20 +11,29 @@ from .newton import Newton, Point
 
 WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
 WARM_LIMIT = 0.3  # and is not tried when it would have to be moved further than this
+SMALL_STEP = 1e-8  # a step below this is none
+SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
+FAR = 1e3  # a side that is so many times larger than what draws x away from zero hardly holds it back
 
 
 def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
-    """The solution of the program with the cone constraint penalized by 1/2 ||s||^2, shifted into the cone.
+    """The solution of the program with the cone constraint penalized by 1/2 ||W^-1 (s - f)||^2, shifted into the cone.
 
-        [ P  A'  G' ] [x]   [-c]                     [ 0  A'  G' ] [x]   [0]   [ 0  A'  G' ] [.]   [-c]
-        [ A  0   0  ] [y] = [ b]  s = -z,  or for    [ A  0   0  ] [.] = [b],  [ A  0   0  ] [y] = [ 0]
-        [ G  0  -I  ] [z]   [ h]           P = 0:    [ G  0  -I  ] [-s]  [h]   [ G  0  -I  ] [z]   [ 0]
+        [ P       A'   G'W^-1 ] [x  ]   [-c          ]                  [.         ]   [0           ]
+        [ A       0    0      ] [y  ] = [ b          ]  or for P = 0: K [.         ] = [b           ],
+        [ W^-1 G  0   -I      ] [W z]   [ W^-1 (h-f) ]                  [W^-1 (f-s)]   [W^-1 (h - f)]
+
+    with W^-1 (s - f) = -W z in the first case and K (., y, W z) = (-c, 0, 0) in the second.  W = 1 and f = 0 but in
+    cones whose sides are far away, as a bound of 1e10 that stands for none.  Their slacks are f = h, of the size W, and
+    must neither draw x to the middle nor be the size of all others.
 
     Returns False when the KKT matrix cannot be factored.
     """
-    w, eta = np.zeros(form.m), np.ones(form.ptr.size - 1)
-    cones.add_identity(form.l, form.ptr, 1.0, w)
+    first = form.n + form.p
+    w, eta, weight = side_weights(form)
+    far = np.where(weight > 1.0, form.g[form.p :], 0.0)
     rhs = np.concatenate([-form.c, form.g])
+    rhs[first:] = (rhs[first:] - far) / weight
     if not form.P.is_zero:
         factored = kkt.factor(w, eta, rhs, point.u) >= 0
         np.negative(point.z, out=point.s)
@@ -36,13 +45,35 @@ def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
         if factored:
             kkt.solve(rhs, point.u)
         point.u[: form.n] = primal[: form.n]
-        np.negative(primal[form.n + form.p :], out=point.s)
+        np.negative(primal[first:], out=point.s)
     if not factored:
         return False
+    point.s += far / weight
     _shift(form, point.s)
     _shift(form, point.z)
+    point.s *= weight
+    point.z /= weight
     point.tau = point.kappa = 1.0
     return bool(np.isfinite(point.u).all() and np.isfinite(point.s).all())
+
+
+def side_weights(form: StandardForm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The scaling (w, eta) that multiplies a cone by |h| / size when that is `FAR` or more, and the same by rows.
+
+    The size is that of what keeps x = 0 from being feasible, hence of x, s and z that are not far away.
+    """
+    b, h = form.g[: form.p], form.g[form.p :]
+    size = max(1.0, float(np.abs(b).max(initial=0.0)), -cones.margin(form.l, form.ptr, h))
+    weight = np.abs(h) / size
+    weight[weight < FAR] = 1.0
+    eta = np.ones(form.ptr.size - 1)
+    if eta.size:
+        eta = np.maximum.reduceat(weight[form.l :], form.ptr[:-1] - form.l)
+        weight[form.l :] = np.repeat(eta, np.diff(form.ptr))
+    w = np.zeros(form.m)
+    cones.add_identity(form.l, form.ptr, 1.0, w)
+    w[: form.l] = weight[: form.l]
+    return w, eta, weight
 
 
 def warm(newton: Newton, point: Point, last: Point) -> bool:

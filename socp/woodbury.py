@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
-from .cholesky import cholesky, solve_lower, solve_lower_transposed
-from .dense import FIRST, ONE, Rows, bound_weights, scale_rows
+from .cholesky import ONE, START, cholesky, solve_lower, solve_lower_transposed
+from .dense import Rows, bound_weights, scale_rows
 from .form import StandardForm
 from .jit import kernel
 from .kkt import KKT, kkt_residual
@@ -30,7 +30,7 @@ def factor_low_rank(n, k, p, D, static, B, BD, S):
         root = math.sqrt(D[j])
         for i in range(rows):
             BD[i * n + j] = B[i * n + j] / root
-    syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, FIRST, n, 0.0, S, FIRST, rows)
+    syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, START, n, 0.0, S, START, rows)
     for i in range(rows):
         S[i + i * rows] += static if k <= i < k + p else 1.0
     return cholesky(rows, S)
@@ -57,7 +57,7 @@ def add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, count, r
         for i in range(others.size):
             t[k + p + i] = b[n + p + others[i]]
         t[tail:] = b[n + p + l :]
-        gemv(TRANSPOSE, n, rows, 1.0, B, FIRST, n, r, FIRST, -1.0, v, c * rows)
+        gemv(TRANSPOSE, n, rows, 1.0, B, START, n, r, START, -1.0, v, c * rows)
     solve_lower(rows, S, count, v)
     solve_lower_transposed(rows, S, count, v)
     for c in range(count):
@@ -68,7 +68,7 @@ def add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, count, r
         for i in range(l):
             if variable[i] >= 0:
                 r[variable[i]] += coefficient[i] * b[n + p + i] / w[i]
-        gemv(NO_TRANSPOSE, n, rows, -1.0, B, FIRST, n, v, c * rows, 1.0, r, FIRST)
+        gemv(NO_TRANSPOSE, n, rows, -1.0, B, START, n, v, c * rows, 1.0, r, START)
         for j in range(n):
             r[j] /= D[j]
             u[j] += r[j]
@@ -94,13 +94,13 @@ def refine_low_rank(
     add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, count, rhs, out, r, t)
     for c in range(count):
         b, u, Px = rhs[c * size : (c + 1) * size], out[c * size : (c + 1) * size], Pu[c * n : (c + 1) * n]
-        largest, previous, solves = np.abs(b).max(), np.inf, 0
+        largest, previous, solves = np.abs(b).max(), np.inf, START
         taken_back = False
         while True:
             for j in range(n):
                 Px[j] = d[j] * u[j]
-            gemv(TRANSPOSE, n, k, 1.0, B, FIRST, n, u, FIRST, 0.0, t, FIRST)
-            gemv(NO_TRANSPOSE, n, k, 1.0, B, FIRST, n, t, FIRST, 1.0, Px, FIRST)
+            gemv(TRANSPOSE, n, k, 1.0, B, START, n, u, START, 0.0, t, START)
+            gemv(NO_TRANSPOSE, n, k, 1.0, B, START, n, t, START, 1.0, Px, START)
             norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, u, b, v, Mtv, residual)
             what = verdict(norm, previous, largest, solves, steps)
             if what == STOP or taken_back:
@@ -111,7 +111,7 @@ def refine_low_rank(
                 continue
             before[:] = u
             previous = norm
-            solves += 1
+            solves += ONE
             add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, ONE, residual, u, r, t)
         found[3 * c], found[3 * c + 1], found[3 * c + 2] = largest, norm, solves
 

@@ -70,18 +70,46 @@ def test_a_change_in_an_imported_kernel_is_seen(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     (tmp_path / "outer_file.py").write_text(CALLER)
     (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
-    assert run(code, tmp_path, environment).split() == ["4.0", "0"]
+    assert run(code, tmp_path, environment).split()[:2] == ["4.0", "0"]
     assert run(code, tmp_path, environment).split() == ["4.0", "1"]
     (tmp_path / "inner_file.py").write_text(PACKAGE.format("5.0"))
-    assert run(code, tmp_path, environment).split() == ["12.0", "0"]
+    assert run(code, tmp_path, environment).split()[:2] == ["12.0", "0"]
     assert run(code, tmp_path, environment).split() == ["12.0", "1"]
+
+
+def test_compilation_is_announced_once_and_loading_is_not(tmp_path):
+    (tmp_path / "outer_file.py").write_text(CALLER)
+    (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
+    code = "from outer_file import outer; outer(1.0); from inner_file import inner; inner(2.0)"
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(code, tmp_path, environment).count("compiling kernels, once for this installation") == 1
+    assert run(code, tmp_path, environment) == ""
+    assert "compiling kernels for this process" in run(code, tmp_path, {"CENTRALPATH_NO_CACHE": "1"})
+
+
+def test_where_the_installation_cannot_be_written_the_note_names_the_users_folder(tmp_path):
+    (tmp_path / "outer_file.py").write_text(CALLER)
+    (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
+    code = """
+        from numba.core import caching
+        # an administrator may write anywhere, so numba's places beside the file are taken away
+        locators = caching.CacheImpl._locator_classes
+        locators[:] = [locator for locator in locators if "InTree" not in locator.__name__]
+        from outer_file import outer
+        print(outer(1.0))
+    """
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "users")}
+    out = run(code, tmp_path, environment)
+    assert "4.0" in out and f"as {tmp_path} cannot be written" in out
+    assert str(tmp_path / "users") in out
+    assert "compiling" not in run(code, tmp_path, environment)
 
 
 def test_no_cache_on_request(tmp_path):
     (tmp_path / "outer_file.py").write_text(CALLER)
     (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "CENTRALPATH_NO_CACHE": "1"}
-    assert run("from outer_file import outer; print(outer(1.0))", tmp_path, environment).split() == ["4.0"]
+    assert run("from outer_file import outer; print(outer(1.0))", tmp_path, environment).split()[0] == "4.0"
     assert not list(tmp_path.glob("cache/**/*.nb[ic]"))
 
 
@@ -108,7 +136,7 @@ def test_division_by_zero_is_numpys(tmp_path):
     (tmp_path / "ratio_file.py").write_text(source)
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     out = run("from ratio_file import ratio; print(ratio(1.0, 0.0), ratio(0.0, 0.0))", tmp_path, environment)
-    assert out.split() == ["inf", "nan"]
+    assert out.split()[:2] == ["inf", "nan"]
 
 
 def test_the_same_answers_without_compilation(tmp_path):

@@ -8,7 +8,7 @@ from test_assembly import DIMENSIONS, dense_kkt, mixture, scaling_point
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.dense import DenseKKT
 from socp.form import StandardForm
-from socp.kkt import SparseKKT
+from socp.kkt import REST, SparseKKT
 from socp.ldl import LDL
 from socp.woodbury import LowRankKKT
 
@@ -163,3 +163,29 @@ def test_refinement_in_one_call_is_refinement_step_by_step(P, distance, method):
         assert one_call[0, 1] == pytest.approx(steps[0, 1], rel=1e-3, abs=1e-9 * steps[0, 0])
         np.testing.assert_allclose(together[rows], apart[rows], rtol=1e-9, atol=1e-12 * np.abs(apart[rows]).max())
         np.testing.assert_allclose(Px, kkt.Pu[rows], rtol=1e-9, atol=1e-12)
+
+
+def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison(monkeypatch):
+    form = mixture(1, [3, 7])
+    kkt = SparseKKT(form, None, 10)
+    w, eta = scaling_point(form)
+    tried, left = [], {1e-14: 1e-4, 1e-8: 1e-7, 1e-11: np.inf, 1e-6: 1e-5}
+
+    def solve(rhs, out):
+        out[:] = kkt.static
+        return left[kkt.static]
+
+    monkeypatch.setattr(kkt, "_factor", lambda static: [setattr(kkt, "static", static), tried.append(static), 0][2])
+    monkeypatch.setattr(kkt, "solve", solve)
+    out = np.zeros(form.n + form.p + form.m)
+    for count in range(1, REST + 2):
+        tried.clear()
+        assert kkt.factor(w, eta, np.ones(out.size), out) == 0
+        # the first and the last time all are tried, and the best is factored again; its solution is not computed again
+        assert tried == (
+            [*kkt.choices, 1e-8] if count == 1 else [1e-8, 1e-14, 1e-11, 1e-6, 1e-8][: 1 + 4 * (count > REST)]
+        )
+        np.testing.assert_array_equal(out, 1e-8)
+    left[1e-8] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
+    kkt.factor(w, eta, np.ones(out.size), out)
+    np.testing.assert_array_equal(out, 1e-6)

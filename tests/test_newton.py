@@ -8,6 +8,7 @@ from test_cones import arrow, identity, inside
 from test_form import dense_M, operator_matrix
 from test_scaling import matrices
 
+from socp import ConeProgram, NonNeg, SecondOrder
 from socp.cones import margin
 from socp.form import StandardForm
 from socp.kkt import SparseKKT
@@ -89,6 +90,36 @@ def test_directions_solve_the_linearized_embedding(form, sigma):
     np.testing.assert_allclose(dkappa + form.c @ dx + form.g @ dv + slope, -(1 - sigma) * rtau, **close)
     np.testing.assert_allclose(arrow(l, ptr, lam) @ (dz_scaled + newton.ds_scaled), ds_rhs, **close)
     assert point.kappa * dtau + point.tau * dkappa == pytest.approx(kappa_rhs, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "seed, spread, gains", [(0, 2.0, False), (1, 0.5, False), (0, 0.5, True), (4, 0.5, True), (5, 0.5, True)]
+)
+def test_a_centrality_corrector_solves_the_same_linear_equations_and_steps_further(seed, spread, gains):
+    rng = np.random.default_rng(seed)
+    n, m = 6, 40
+    G, cones = rng.normal(size=(m, n)), [NonNeg(m - 4), SecondOrder(4)]
+    h = np.concatenate([np.ones(m - 4), [3.0, 1.0, 1.0, 1.0]])
+    form = StandardForm(ConeProgram(rng.normal(size=n), G, h, cones, np.ones((1, n)), [0.5], np.eye(n)))
+    newton, point = at_a_point(form, seed)
+    point.s[: m - 4] *= 10.0 ** rng.uniform(-spread, spread, m - 4)  # off the central path
+    newton.residuals(point)
+    assert newton.linearize(point)
+    sigma = (1.0 - min(1.0, newton.predictor(point))) ** 3
+    alpha = newton.corrector(point, sigma)
+    kept = newton.du.copy(), newton.ds_scaled.copy(), newton.dtau, newton.dkappa
+    further = newton.centrality_corrector(point, sigma, alpha)
+    assert further > alpha if gains else further == alpha
+    if not gains:  # given up: the direction is the old one
+        np.testing.assert_array_equal(newton.du, kept[0])
+        np.testing.assert_array_equal(newton.ds_scaled, kept[1])
+        assert (newton.dtau, newton.dkappa) == kept[2:]
+    before = np.concatenate(written_out(form, point)[:2])
+    newton.step(point, 0.9 * further)
+    after = np.concatenate(written_out(form, point)[:2])
+    share = 1.0 - 0.9 * further * (1.0 - sigma)
+    np.testing.assert_allclose(after, share * before, rtol=1e-6, atol=1e-8 * np.abs(before).max())
+    assert newton_interior(form, point)
 
 
 def test_a_step_leaves_its_share_of_the_linear_residuals_and_stays_inside(form):

@@ -49,6 +49,14 @@ def test_numbers_stand_for_all_entries():
     np.testing.assert_array_equal(program.ub, [7.0] * 3)
 
 
+def test_sides_of_1e20_are_infinite():
+    program = QuadraticProgram(**(GOOD | {"l": [-1e20, -1e19], "u": [1e30, 2.0], "lb": -1.797e308, "ub": 1e20}))
+    np.testing.assert_array_equal(program.l, [-np.inf, -1e19])
+    np.testing.assert_array_equal(program.u, [np.inf, 2.0])
+    np.testing.assert_array_equal(program.lb, [-np.inf] * 3)
+    np.testing.assert_array_equal(program.ub, [np.inf] * 3)
+
+
 @pytest.mark.parametrize("change, message", [
     ({"q": None}, "q"),
     ({"q": [1, np.nan, 3]}, "q must be finite, but q[1] is nan"),
@@ -69,6 +77,7 @@ def test_numbers_stand_for_all_entries():
     ({"lb": [0, 0]}, "lb must have 3 entries (3 variables in q), but 2 came"),
     ({"ub": [0, np.nan, 0]}, "ub must not be NaN, but ub[1] is"),
     ({"lb": np.inf}, "lb[0] is inf: that side can never hold"),
+    ({"lb": 1e20}, "lb[0] is inf: that side can never hold"),
     ({"ub": "x"}, "ub must be an array of numbers, but 'x' came"),
     ({"l": [2.0, -np.inf]}, "l must be at most u, but l[0] = 2 > u[0] = 1"),
     ({"l": [2.0, 3.0]}, "l must be at most u, but l[0] = 2 > u[0] = 1 (2 such entries)"),

@@ -26,6 +26,7 @@ from programs import (
 import socp
 from bench.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder, Solver, Status
+from socp.run import PATIENCE_NEAR
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -335,12 +336,32 @@ def test_the_trace_is_the_run(hard):
 
 
 def test_iterates_are_the_same_run(hard):
-    solution = socp.solve(hard)
-    records = [iterate.record.copy() for iterate in socp.iterates(hard)]
+    solution = socp.solve(hard, kkt="ldl")
+    records = [iterate.record.copy() for iterate in socp.iterates(hard, kkt="ldl")]
     assert len(records) == solution.iterations  # the last one is the answer
     for record, expected in zip(records, solution.trace):
         for name in set(solution.trace.dtype.names) - {"seconds"}:
             np.testing.assert_array_equal(record[name], expected[name])
+
+
+def test_a_small_program_is_solved_in_one_call_by_the_same_steps(hard):
+    solution = socp.solve(hard)
+    assert not solution.trace["seconds"][:-1].any() and solution.trace["seconds"][-1] > 0.0
+    records = [iterate.record.copy() for iterate in socp.iterates(hard)]
+    assert len(records) == solution.iterations
+    for record, expected in zip(records, solution.trace):
+        for name in (
+            "primal_objective",
+            "dual_objective",
+            "gap",
+            "mu",
+            "sigma",
+            "alpha_affine",
+            "alpha",
+            "tau",
+            "kappa",
+        ):
+            np.testing.assert_allclose(record[name], expected[name], rtol=1e-4)
 
 
 def test_an_iterate_is_open(hard):
@@ -576,3 +597,13 @@ def test_warm_start_after_an_infeasible_program_and_after_a_far_one():
     assert solver.solve(warm_start=True).objective == pytest.approx(1e6)
     solver.update(c=[-1.0, -2.0], b=[1e-3])
     assert solver.solve(warm_start=True).objective == pytest.approx(-2e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_that_no_longer_improves_ends_early(seed):
+    program, _ = planted_optimum(np.random.default_rng(seed), n=12)
+    solution = socp.solve(program, tol=1e-17)
+    trace = solution.trace
+    worst = np.max([trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
+    assert solution.status == "inaccurate" and worst.min() < 1e-8
+    assert solution.iterations <= int(worst.argmin()) + PATIENCE_NEAR + 1

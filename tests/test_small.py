@@ -1,0 +1,161 @@
+"""Small programs in one call: the same answers as the general engine, claims that are tested, and the way back."""
+
+import numpy as np
+import pytest
+from programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum, planted_quadratic
+
+import qp
+import socp
+from socp import ConeProgram, NonNeg, Status, small
+from socp.newton import Point
+from socp.small import MOST_VARIABLES, SmallPath
+
+
+def in_one_call(solution):
+    """Whether a solution's trace is that of the kernel: only the end is timed."""
+    return solution.iterations > 0 and not solution.trace["seconds"][:-1].any()
+
+
+@pytest.mark.parametrize("name", OPTIMAL)
+def test_optimal(name):
+    program, expected = OPTIMAL[name][:2]
+    solution = socp.solve(program)
+    assert solution.status is Status.OPTIMAL
+    assert max(solution.primal_residual, solution.dual_residual, solution.gap) <= 1e-8
+    assert solution.objective == pytest.approx(socp.solve(program, kkt="ldl").objective, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_cone_programs(seed):
+    rng = np.random.default_rng([seed, 1])
+    program, _ = planted_optimum(rng, n=int(rng.integers(1, 30)), density=rng.uniform(0.2, 1.0))
+    solution, general = socp.solve(program), socp.solve(program, kkt="ldl")
+    assert solution.status is general.status is Status.OPTIMAL
+    assert in_one_call(solution)
+    assert solution.objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
+    assert abs(solution.iterations - general.iterations) <= 2
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_quadratic_programs(seed):
+    rng = np.random.default_rng([seed, 2])
+    program, _ = planted_quadratic(rng, n=int(rng.integers(1, 30)))
+    solution, general = qp.solve(program), qp.solve(program, kkt="ldl")
+    assert solution.status is general.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", [*PRIMAL_INFEASIBLE, *DUAL_INFEASIBLE])
+def test_certificates(name):
+    program = {**PRIMAL_INFEASIBLE, **DUAL_INFEASIBLE}[name]
+    assert socp.solve(program).status is socp.solve(program, kkt="ldl").status
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_bad_units(scale):
+    rng = np.random.default_rng(5)
+    program, _ = planted_optimum(rng, n=12)
+    units = scale ** rng.uniform(0.0, 1.0, program.n)
+    P = None if program.P is None else program.P.toarray() * np.outer(units, units)
+    scaled = ConeProgram(
+        program.c * units, program.G * units, program.h, program.cones, program.A * units, program.b, P
+    )
+    solution = socp.solve(scaled)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(socp.solve(program).objective, rel=1e-5, abs=1e-5)
+
+
+@pytest.fixture
+def program():
+    return planted_optimum(np.random.default_rng(6), n=10)[0]
+
+
+def test_a_program_without_a_claim_goes_to_the_engine(program, monkeypatch):
+    def gives_up(self, point, warm, norms, offset):
+        point.u[:] = np.nan
+        return small.NO_CLAIM, np.zeros((1, small.COLUMNS))
+
+    monkeypatch.setattr(SmallPath, "follow", gives_up)
+    solution = socp.solve(program)
+    assert solution.status is Status.OPTIMAL and solution.iterations > 2
+    assert solution.objective == pytest.approx(socp.solve(program, kkt="ldl").objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("claim", [small.OPTIMAL, small.PRIMAL_RAY, small.DUAL_RAY])
+def test_a_wrong_claim_is_not_believed(program, claim, monkeypatch):
+    def lies(self, point, warm, norms, offset):
+        point.u[:], point.s[:] = 1.0, 1.0
+        return claim, np.ones((3, small.COLUMNS))
+
+    monkeypatch.setattr(SmallPath, "follow", lies)
+    solution = socp.solve(program)
+    assert solution.status is Status.OPTIMAL and solution.iterations > 2
+    assert max(solution.primal_residual, solution.dual_residual, solution.gap) <= 1e-8
+
+
+def test_settings_that_watch_a_run_take_the_engine(program, capsys):
+    seen = []
+    assert socp.solve(program, callback=lambda iterate: seen.append(iterate.iteration)).status is Status.OPTIMAL
+    assert len(seen) > 2
+    socp.solve(program, verbose=True)
+    assert len(capsys.readouterr().out.splitlines()) > 5
+    for setting in ({"kkt": "ldl"}, {"time_limit": 10.0}, {"regularization": 1e-8}):
+        assert not in_one_call(socp.solve(program, **setting))
+
+
+def test_larger_programs_take_the_engine():
+    n = MOST_VARIABLES + 1
+    program = ConeProgram(np.ones(n), -np.eye(n), np.zeros(n), [NonNeg(n)])
+    solution = socp.solve(program)
+    assert solution.status is Status.OPTIMAL and not in_one_call(solution)
+
+
+def test_limits_on_iterations(program):
+    for limit in (0, 1, 3):
+        solution = socp.solve(program, max_iter=limit)
+        assert solution.status is Status.MAX_ITERATIONS and solution.iterations == limit
+
+
+def test_update_and_warm_start(program):
+    solver = socp.Solver(program)
+    first = solver.solve()
+    assert in_one_call(first)
+    again = solver.solve(warm_start=True)
+    assert again.status is Status.OPTIMAL and again.iterations < first.iterations
+    solver.update(h=program.h + 0.1, c=1.1 * program.c)
+    changed = ConeProgram(1.1 * program.c, program.G, program.h + 0.1, program.cones, program.A, program.b, program.P)
+    expected = socp.solve(changed, kkt="ldl").objective
+    assert solver.solve().objective == pytest.approx(expected, rel=1e-6)
+    assert solver.solve(warm_start=True).objective == pytest.approx(expected, rel=1e-6)
+    solver.update(G_data=2.0 * solver.program.G.data, h=2.0 * (program.h + 0.1))
+    assert solver.solve().objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_warm_start_that_does_not_fit_starts_cold(program):
+    solver = socp.Solver(program)
+    solver.solve()
+    for scale in (-1.0, 30.0):
+        solver.update(c=scale * program.c)
+        cold, warm = solver.solve(), solver.solve(warm_start=True)
+        assert warm.status is cold.status
+        if cold.status is Status.OPTIMAL:
+            assert warm.objective == pytest.approx(cold.objective, rel=1e-6, abs=1e-6)
+
+
+def test_the_same_bits_each_time(program):
+    solver = socp.Solver(program)
+    one, other = solver.solve(), solver.solve()
+    np.testing.assert_array_equal(one.x, other.x)
+    np.testing.assert_array_equal(one.z, other.z)
+
+
+def test_the_path_starts_where_the_engine_does(program):
+    from socp import start
+
+    solver = socp.Solver(program, max_iter=0)
+    form = solver.form
+    here, there = Point(form), Point(form)
+    SmallPath(form, solver.settings).follow(here, False, (1.0, 1.0), 0.0)
+    assert start.cold(form, solver.kkt, there)
+    np.testing.assert_allclose(here.u, there.u, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(here.s, there.s, rtol=1e-7, atol=1e-8)
