@@ -131,11 +131,11 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
         residual[j] = rhs[j] - Px[j] - Mtv[j]
         norm = max(norm, abs(residual[j]))
         trap += 0.0 * residual[j]
-    for i in range(n, n + p):
+    for i in range(np.uint64(n), np.uint64(n + p)):
         residual[i] = rhs[i] - residual[i]
         norm = max(norm, abs(residual[i]))
         trap += 0.0 * residual[i]
-    for i in range(n + p, rhs.size):
+    for i in range(np.uint64(n + p), np.uint64(rhs.size)):
         residual[i] = rhs[i] - residual[i] + solution[i]
         norm = max(norm, abs(residual[i]))
         trap += 0.0 * residual[i]

@@ -279,12 +279,15 @@ def _measure_elements(graph, lists, pivot, flag):
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
     for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
         i = lists[k]
-        for p in range(graph[START, i], graph[START, i] + graph[ELEMENTS, i]):
-            e = lists[p]
-            if graph[MARK, e] >= flag:
-                graph[MARK, e] += graph[SIZE, i]  # graph[SIZE, i] is negative
-            elif graph[MARK, e] != 0:
-                graph[MARK, e] = graph[DEGREE, e] + flag + graph[SIZE, i]
+        size = graph[SIZE, i]  # negative
+        # unsigned: numba then makes no test of negative indices
+        for p in range(np.uint64(graph[START, i]), np.uint64(graph[START, i] + graph[ELEMENTS, i])):
+            e = np.uint64(lists[p])
+            mark = graph[MARK, e]
+            if mark >= flag:
+                graph[MARK, e] = mark + size
+            elif mark != 0:
+                graph[MARK, e] = graph[DEGREE, e] + flag + size
 
 
 @inner_kernel
@@ -295,22 +298,25 @@ def _update_variables(graph, lists, pivot, flag, n):
         i = lists[k]
         begin, middle, end = graph[START, i], graph[START, i] + graph[ELEMENTS, i], graph[START, i] + graph[LENGTH, i]
         write, value, external = begin, 0, 0
-        for p in range(begin, middle):
-            e = lists[p]
-            if graph[MARK, e] > flag:
-                external += graph[MARK, e] - flag
-                lists[write] = e
+        for p in range(np.uint64(begin), np.uint64(middle)):
+            element = lists[p]
+            e = np.uint64(element)
+            mark = graph[MARK, e]
+            if mark > flag:
+                external += mark - flag
+                lists[np.uint64(write)] = element
                 write += 1
-                value += e
-            elif graph[MARK, e] != 0:  # L(e) is inside of L(p): absorbed
+                value += element
+            elif mark != 0:  # L(e) is inside of L(p): absorbed
                 graph[PARENT, e] = pivot
                 graph[MARK, e] = 0
         first_variable = write
-        for p in range(middle, end):
+        for p in range(np.uint64(middle), np.uint64(end)):
             j = lists[p]
-            if graph[SIZE, j] > 0:
-                external += graph[SIZE, j]
-                lists[write] = j
+            size = graph[SIZE, np.uint64(j)]
+            if size > 0:
+                external += size
+                lists[np.uint64(write)] = j
                 write += 1
                 value += j
         if external == 0:  # no neighbour outside of L(p)
