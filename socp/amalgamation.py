@@ -24,7 +24,7 @@ from .symbolic import depth_first
 # The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
 FRONT = 280.0  # calls and loops
 ENTRY = 18.0  # an entry of L
-UPDATE = 3.0  # an entry of the update matrix: cleared, moved, added to the parent's
+UPDATE = 3.0  # an entry of its update: subtracted at its place in the panel of an ancestor
 FLOP = 0.02
 
 

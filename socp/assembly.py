@@ -5,7 +5,7 @@ Its rows and columns, before the fill-reducing permutation:
     x                      n         bounds eliminated onto the diagonal (see `groups`)
     y                      p
     merged orthant rows    one a group of parallel rows (see `groups`)
-    second-order cones     one a cone row
+    second-order cones     one a cone row, but for the eliminated ones (see `expansion`)
     v, u of large cones    two a cone
 
 With w the Nesterov-Todd point of a second-order cone, W^2 = eta^2 (2ww' - J) has the eigenvectors
@@ -13,15 +13,9 @@ q+- = (1, +-w_1 / ||w_1||) / sqrt(2) with the eigenvalues (eta rho)^2 and (eta /
 eta^2 on all that is orthogonal to them.  Stored entry by entry, W^2 loses the small eigenvalue once rho^4
 nears the inverse of the machine precision.  Hence:
 
-* A cone of dimension up to `SMALL_CONE` is rotated: with Q = [q+, q-, ...] orthogonal (a Householder
-  reflection), the rows of G become Q'G and the block the diagonal -(eta rho)^2, -(eta / rho)^2, -eta^2 ...
-* A larger one is kept sparse by two further rows,
-
-      [ -eta^2 I   v   u ]     v = eta sqrt(1 - rho^-2) q-
-      [  v'       -1   0 ]     u = eta sqrt(rho^2 - 1) q+       (Schur complement on the first block: -W^2)
-      [  u'        0   1 ]
-
-  which is quasi-definite since I - vv' / eta^2 > 0.
+* A small cone is rotated: with Q = [q+, q-, ...] orthogonal (a Householder reflection), the rows of G become Q'G
+  and the block the diagonal -(eta rho)^2, -(eta / rho)^2, -eta^2 ...
+* A larger one, or one with short rows, is kept sparse by two further columns: see `expansion`.
 """
 
 from __future__ import annotations
@@ -31,16 +25,15 @@ import math
 import numpy as np
 
 from .cones import norm_tail
+from .expansion import ConeColumns, fill_expanded
 from .form import StandardForm
 from .groups import RowGroups
-from .jit import kernel
-
-SMALL_CONE = 6
+from .jit import inner_kernel, kernel
 
 
 @kernel
-def cone_columns(n, p, l, ptr, M_indptr, M_indices, small, union_ptr, union, entry):
-    """The columns that the rows of each small cone touch, sorted, and for each entry its place among them.
+def cone_columns(n, p, l, ptr, M_indptr, M_indices, extra, union_ptr, union, entry):
+    """The columns that the rows of each rotated cone touch, sorted, and for each entry its place among them.
 
     Returns the number of columns found; `union` has room for all entries, `entry` follows the rows of M.
     """
@@ -48,7 +41,7 @@ def cone_columns(n, p, l, ptr, M_indptr, M_indices, small, union_ptr, union, ent
     total = 0
     for k in range(ptr.size - 1):
         union_ptr[k] = total
-        if ptr[k + 1] - ptr[k] <= small:
+        if extra[k] < 0:
             for q in range(M_indptr[p + ptr[k]], M_indptr[p + ptr[k + 1]]):
                 if seen[M_indices[q]] != k:
                     seen[M_indices[q]] = k
@@ -62,7 +55,7 @@ def cone_columns(n, p, l, ptr, M_indptr, M_indices, small, union_ptr, union, ent
 
 
 @kernel
-def count_pattern(n, p, l, lead, ptr, P_indptr, P_indices, M_indptr, union_ptr, small, counts):
+def count_pattern(n, p, l, lead, ptr, P_indptr, P_indices, M_indptr, union_ptr, extra, column, slots_ptr, counts):
     """counts[j] := entries in column j of the upper triangle."""
     for j in range(n):
         counts[j] = P_indptr[j + 1] - P_indptr[j]
@@ -70,91 +63,80 @@ def count_pattern(n, p, l, lead, ptr, P_indptr, P_indices, M_indptr, union_ptr, 
             counts[j] += 1
     for i in range(p):
         counts[n + i] = M_indptr[i + 1] - M_indptr[i] + 1
-    base = n + p
     for r in range(lead.size):
-        counts[base + r] = M_indptr[p + lead[r] + 1] - M_indptr[p + lead[r]] + 1
-    base += lead.size - l
-    extra = base + ptr[-1]
+        counts[n + p + r] = M_indptr[p + lead[r] + 1] - M_indptr[p + lead[r]] + 1
     for k in range(ptr.size - 1):
-        size = ptr[k + 1] - ptr[k]
+        kept = 0
         for i in range(ptr[k], ptr[k + 1]):
-            if size <= small:
-                counts[base + i] = union_ptr[k + 1] - union_ptr[k] + 1
-            else:
-                counts[base + i] = M_indptr[p + i + 1] - M_indptr[p + i] + 1
-        if size > small:
-            counts[extra] = size + 1
-            counts[extra + 1] = size + 1
-            extra += 2
+            if extra[k] < 0:
+                counts[column[i - l]] = union_ptr[k + 1] - union_ptr[k] + 1
+            elif column[i - l] >= 0:
+                counts[column[i - l]] = M_indptr[p + i + 1] - M_indptr[p + i] + 1
+                kept += 1
+        if extra[k] >= 0:
+            counts[extra[k]] = counts[extra[k] + 1] = slots_ptr[k + 1] - slots_ptr[k] + kept + 1
+            if 0 < kept < ptr[k + 1] - ptr[k]:
+                counts[extra[k] + 1] += 1
 
 
 @kernel
 def fill_pattern(
-    n, p, l, lead, ptr, P_indptr, P_indices, M_indptr, M_indices, M_source, union_ptr, union, small, indptr, indices,
-    place_P, place_M, diagonal,
+    n, p, l, lead, ptr, P_indptr, P_indices, M_indptr, M_indices, M_source, union_ptr, union, extra, column, slots_ptr,
+    slots, indptr, indices, place_P, place_M, diagonal,
 ):  # fmt: skip
     """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
 
     P is the upper triangle of P, M the rows of M.
     """
+    for j in range(diagonal.size):
+        diagonal[j] = indptr[j + 1] - 1
+        indices[diagonal[j]] = j
     for j in range(n):
         at = indptr[j]
         for k in range(P_indptr[j], P_indptr[j + 1]):
             indices[at] = P_indices[k]
             place_P[k] = at
             at += 1
-        diagonal[j] = indptr[j + 1] - 1
-        indices[diagonal[j]] = j
-    column = n
     for r in range(p + lead.size):
         i = r if r < p else p + lead[r - p]
-        fill_row(M_indptr[i], M_indptr[i + 1], M_indices, M_source, column, indptr, indices, place_M, diagonal)
-        column += 1
-    base = column - l
-    extra = base + ptr[-1]
+        fill_row(M_indptr[i], M_indptr[i + 1], M_indices, M_source, indptr[n + r], indices, place_M)
     for k in range(ptr.size - 1):
-        start, stop = ptr[k], ptr[k + 1]
-        for i in range(start, stop):
-            column = base + i
-            if stop - start <= small:
-                at = indptr[column]
-                for q in range(union_ptr[k], union_ptr[k + 1]):
-                    indices[at] = union[q]
-                    at += 1
-                indices[at] = column
-                diagonal[column] = at
-            else:
+        if extra[k] < 0:
+            for i in range(ptr[k], ptr[k + 1]):
+                at = indptr[column[i - l]]
+                indices[at : at + union_ptr[k + 1] - union_ptr[k]] = union[union_ptr[k] : union_ptr[k + 1]]
+            continue
+        at_v, at_u = indptr[extra[k]], indptr[extra[k] + 1]
+        for q in range(slots_ptr[k], slots_ptr[k + 1]):
+            indices[at_v] = indices[at_u] = slots[q]
+            at_v += 1
+            at_u += 1
+        for i in range(ptr[k], ptr[k + 1]):
+            if column[i - l] >= 0:
                 a, b = M_indptr[p + i], M_indptr[p + i + 1]
-                fill_row(a, b, M_indices, M_source, column, indptr, indices, place_M, diagonal)
-        if stop - start > small:
-            for _ in range(2):
-                at = indptr[extra]
-                for i in range(start, stop):
-                    indices[at] = base + i
-                    at += 1
-                indices[at] = extra
-                diagonal[extra] = at
-                extra += 1
+                fill_row(a, b, M_indices, M_source, indptr[column[i - l]], indices, place_M)
+                indices[at_v] = indices[at_u] = column[i - l]
+                at_v += 1
+                at_u += 1
+        if at_u < diagonal[extra[k] + 1]:
+            indices[at_u] = extra[k]
 
 
 @kernel
-def fill_row(begin, end, M_indices, M_source, column, indptr, indices, place_M, diagonal):
-    """One row of M, entries begin to end, as a column of the upper triangle."""
-    at = indptr[column]
+def fill_row(begin, end, M_indices, M_source, at, indices, place_M):
+    """One row of M, entries begin to end, as the column of the upper triangle that begins at `at`."""
     for k in range(begin, end):
         indices[at] = M_indices[k]
         place_M[M_source[k]] = at
         at += 1
-    indices[at] = column
-    diagonal[column] = at
 
 
 @kernel
-def gather_cones(p, ptr, M_indptr, M_source, M_data, union_ptr, entry, small, dense_ptr, dense):
-    """The rows of G of each small cone as a dense (dimension, columns) block."""
+def gather_cones(p, ptr, M_indptr, M_source, M_data, union_ptr, entry, extra, dense_ptr, dense):
+    """The rows of G of each rotated cone as a dense (dimension, columns) block."""
     dense[:] = 0.0
     for k in range(ptr.size - 1):
-        if ptr[k + 1] - ptr[k] > small:
+        if extra[k] >= 0:
             continue
         width = union_ptr[k + 1] - union_ptr[k]
         for i in range(ptr[k], ptr[k + 1]):
@@ -184,7 +166,7 @@ def orthant_weights(n, p, l, w, variable, group, coefficient, theta, heaviest, P
         data[diagonal[n + p + r]] = -1.0 / theta[r] - static
 
 
-@kernel
+@inner_kernel
 def rotate(w, start, stop, tail, v, offset, stride):
     """v := Q'v on a second-order cone, in place, for v[offset], v[offset + stride], ...; tail = ||w_1||.
 
@@ -197,7 +179,7 @@ def rotate(w, start, stop, tail, v, offset, stride):
     v[offset + stride] = (a - b) * math.sqrt(0.5)
 
 
-@kernel
+@inner_kernel
 def rotate_back(w, start, stop, tail, v, offset, stride):
     """v := Q v, the inverse of `rotate`."""
     a, b = v[offset], v[offset + stride]
@@ -206,7 +188,7 @@ def rotate_back(w, start, stop, tail, v, offset, stride):
     reflect(w, start, stop, tail, v, offset, stride)
 
 
-@kernel
+@inner_kernel
 def reflect(w, start, stop, tail, v, offset, stride):
     """v_1 := H v_1 with H = H' = H^-1 and H w_1 = ||w_1|| e_1 (the identity for w_1 = 0).
 
@@ -230,39 +212,26 @@ def reflect(w, start, stop, tail, v, offset, stride):
 
 
 @kernel
-def cone_blocks(l, ptr, w, eta, static, base, indptr, diagonal, union_ptr, dense_ptr, dense, small, work, data):
-    """The second-order cones: rotated rows and diagonals of the small ones, diagonals and v, u of the large ones."""
-    extra = base + ptr[-1] - l
+def rotated_blocks(l, ptr, w, eta, static, extra, column, indptr, diagonal, union_ptr, dense_ptr, dense, work, data):
+    """The rows and diagonals of the rotated cones."""
     for k in range(ptr.size - 1):
-        start, stop = ptr[k], ptr[k + 1]
-        size = stop - start
-        tail = norm_tail(w, start, stop)
-        rho = w[start] + tail
-        square = eta[k] * eta[k]
-        for i in range(start, stop):
-            data[diagonal[base + i - l]] = -square - static
-        if size <= small:
-            data[diagonal[base + start - l]] = -square * rho * rho - static
-            data[diagonal[base + start + 1 - l]] = -square / (rho * rho) - static
-            width = union_ptr[k + 1] - union_ptr[k]
-            work[: size * width] = dense[dense_ptr[k] : dense_ptr[k + 1]]
-            for j in range(width):
-                rotate(w, start, stop, tail, work, j, width)
-            for i in range(size):
-                at = indptr[base + start + i - l]
-                data[at : at + width] = work[i * width : (i + 1) * width]
+        if extra[k] >= 0:
             continue
-        v0, u0 = eta[k] * math.sqrt(tail / rho), eta[k] * math.sqrt(tail * rho)
-        v1 = -v0 / tail if tail > 0.0 else 0.0
-        u1 = u0 / tail if tail > 0.0 else 0.0
-        at_v, at_u = indptr[extra], indptr[extra + 1]
-        data[at_v], data[at_u] = v0, u0
-        for i in range(1, size):
-            data[at_v + i] = v1 * w[start + i]
-            data[at_u + i] = u1 * w[start + i]
-        data[at_v + size] = -1.0 - static
-        data[at_u + size] = 1.0 + static
-        extra += 2
+        start, stop = ptr[k], ptr[k + 1]
+        size, first = stop - start, column[start - l]
+        tail = norm_tail(w, start, stop)
+        rho, square = w[start] + tail, eta[k] * eta[k]
+        data[diagonal[first]] = -square * rho * rho - static
+        data[diagonal[first + 1]] = -square / (rho * rho) - static
+        for i in range(2, size):
+            data[diagonal[first + i]] = -square - static
+        width = union_ptr[k + 1] - union_ptr[k]
+        work[: size * width] = dense[dense_ptr[k] : dense_ptr[k + 1]]
+        for j in range(width):
+            rotate(w, start, stop, tail, work, j, width)
+        for i in range(size):
+            at = indptr[first + i]
+            data[at : at + width] = work[i * width : (i + 1) * width]
 
 
 class KKTMatrix:
@@ -280,30 +249,33 @@ class KKTMatrix:
         See `groups`; of the last `fill`.
     coefficient : array, shape (l,)
         The scaled factors of the orthant's rows.
+    cones : ConeColumns
+        How the second-order cones enter.
     """
 
     def __init__(self, form: StandardForm) -> None:
         self.form = form
-        n, p, l, m, ptr = form.n, form.p, form.l, form.m, form.ptr
+        n, p, l, ptr = form.n, form.p, form.l, form.ptr
         self.rows = rows = form.rows_of_M()
         self.groups = RowGroups(p, l, rows, form.raw_M)
         lead = self.groups.representative
         P_indptr, P_indices, _ = form.P.upper()
-        sizes = np.diff(ptr)
-        expanded = int((sizes > SMALL_CONE).sum())
-        self.base = n + p + lead.size
-        self.size = self.base + (m - l) + 2 * expanded
+        self.cones = cones = ConeColumns(form, rows, n + p + lead.size)
+        self.size = cones.end
 
         self.union_ptr = np.zeros(ptr.size, dtype=np.int64)
         union, self.entry = np.empty(rows[1].size, dtype=np.int64), np.empty(rows[1].size, dtype=np.int64)
-        found = cone_columns(n, p, l, ptr, rows[0], rows[1], SMALL_CONE, self.union_ptr, union, self.entry)
-        blocks = np.where(sizes <= SMALL_CONE, sizes * np.diff(self.union_ptr), 0)
+        found = cone_columns(n, p, l, ptr, rows[0], rows[1], cones.extra, self.union_ptr, union, self.entry)
+        blocks = np.diff(ptr) * np.diff(self.union_ptr)
         self.dense_ptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(blocks)])
         self.dense = np.zeros(self.dense_ptr[-1])
         self.work = np.zeros(int(blocks.max(initial=0)))
 
         counts = np.zeros(self.size, dtype=np.int64)
-        count_pattern(n, p, l, lead, ptr, P_indptr, P_indices, rows[0], self.union_ptr, SMALL_CONE, counts)
+        count_pattern(
+            n, p, l, lead, ptr, P_indptr, P_indices, rows[0], self.union_ptr, cones.extra, cones.column,
+            cones.slots_ptr, counts,
+        )  # fmt: skip
         self.indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
         self.indices = np.empty(self.indptr[-1], dtype=np.int64)
         self.data = np.zeros(self.indptr[-1])
@@ -311,13 +283,19 @@ class KKTMatrix:
         self.place_P = np.empty(P_indices.size, dtype=np.int64)
         self.place_M = np.full(form.M_indices.size, -1, dtype=np.int64)
         fill_pattern(
-            n, p, l, lead, ptr, P_indptr, P_indices, *rows, self.union_ptr, union[:found], SMALL_CONE, self.indptr,
-            self.indices, self.place_P, self.place_M, self.diagonal,
+            n, p, l, lead, ptr, P_indptr, P_indices, *rows, self.union_ptr, union[:found], cones.extra, cones.column,
+            cones.slots_ptr, cones.slots, self.indptr, self.indices, self.place_P, self.place_M, self.diagonal,
         )  # fmt: skip
         self.in_M = np.flatnonzero(self.place_M >= 0)
         self.signs = np.full(self.size, -1, dtype=np.int64)
         self.signs[:n] = 1
-        self.signs[self.base + (m - l) + 1 :: 2] = 1
+        self.signs[cones.extra[cones.extra >= 0] + 1] = 1
+        # diagonal entries that are zero but for the static regularization
+        self.weak = np.zeros(self.size, dtype=np.bool_)
+        self.weak[: n + p] = True
+        self.weak[self.groups.variable[self.groups.bound]] = self.weak[cones.variable[cones.variable >= 0]] = False
+        has_diagonal = np.flatnonzero(np.diff(P_indptr) > 0)
+        self.weak[has_diagonal[P_indices[P_indptr[has_diagonal + 1] - 1] == has_diagonal]] = False
         self.theta, self.heaviest = np.zeros(lead.size), np.zeros(lead.size, dtype=np.int64)
         self.refresh()
 
@@ -329,19 +307,24 @@ class KKTMatrix:
         self.P_diagonal = self.data[self.diagonal[: form.n]]
         self.data[self.place_M[self.in_M]] = form.M_data[self.in_M]
         self.coefficient = self.groups.coefficients(form.E[form.p : form.p + form.l], form.M_data)
+        self.cones.refresh(form.M_data)
         gather_cones(
-            form.p, form.ptr, self.rows[0], self.rows[2], form.M_data, self.union_ptr, self.entry, SMALL_CONE,
+            form.p, form.ptr, self.rows[0], self.rows[2], form.M_data, self.union_ptr, self.entry, self.cones.extra,
             self.dense_ptr, self.dense,
         )  # fmt: skip
 
     def fill(self, w: np.ndarray, eta: np.ndarray, static: float) -> None:
         """The values at the scaling (w, eta), with static added to the diagonal along its signs."""
-        form, groups = self.form, self.groups
+        form, groups, cones = self.form, self.groups, self.cones
         orthant_weights(
             form.n, form.p, form.l, w, groups.variable, groups.group, self.coefficient, self.theta, self.heaviest,
             self.P_diagonal, static, self.diagonal, self.data,
         )  # fmt: skip
-        cone_blocks(
-            form.l, form.ptr, w, eta, static, self.base, self.indptr, self.diagonal, self.union_ptr, self.dense_ptr,
-            self.dense, SMALL_CONE, self.work, self.data,
+        rotated_blocks(
+            form.l, form.ptr, w, eta, static, cones.extra, cones.column, self.indptr, self.diagonal, self.union_ptr,
+            self.dense_ptr, self.dense, self.work, self.data,
+        )  # fmt: skip
+        fill_expanded(
+            form.l, form.ptr, w[form.l :], eta, static, self.indptr, self.diagonal, cones.extra, cones.column,
+            cones.variable, cones.slot, cones.slots_ptr, cones.entry, cones.scales, self.data,
         )  # fmt: skip

@@ -9,6 +9,9 @@ cone k lives in entries ptr[k] to ptr[k + 1], its t first.  The Jordan algebra o
 
 The degree of K counts 1 for an entry of the orthant and 1 for a whole second-order cone, so that
 s o z = mu e means s'z = mu degree.
+
+Indices inside the loops over a cone are unsigned: for these numba makes no test of negative ones, and the loops
+vectorize.
 """
 
 from __future__ import annotations
@@ -17,29 +20,45 @@ import math
 
 import numpy as np
 
-from .jit import kernel
+from .jit import inner_kernel, kernel
 
 
-@kernel
+@inner_kernel
+def dot(u, v, start, stop):
+    """u'v over [start, stop): four sums side by side, as one would wait for each addition."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    i, end = np.uint64(start), np.uint64(stop)
+    whole = np.uint64(start + (((stop - start) >> 2) << 2))
+    while i < whole:
+        a += u[i] * v[i]
+        b += u[i + np.uint64(1)] * v[i + np.uint64(1)]
+        c += u[i + np.uint64(2)] * v[i + np.uint64(2)]
+        d += u[i + np.uint64(3)] * v[i + np.uint64(3)]
+        i += np.uint64(4)
+    while i < end:
+        a += u[i] * v[i]
+        i += np.uint64(1)
+    return (a + b) + (c + d)
+
+
+@inner_kernel
 def norm_tail(v, start, stop):
     """||v_1|| of the second-order cone in v[start:stop], safe from overflow."""
-    total = 0.0
-    for i in range(start + 1, stop):
-        total += v[i] * v[i]
+    total = dot(v, v, start + 1, stop)
     if total < 1e-280 or total > 1e280:
         largest = 0.0
-        for i in range(start + 1, stop):
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
             largest = max(largest, abs(v[i]))
         if largest == 0.0 or not math.isfinite(largest):
             return largest
         total = 0.0
-        for i in range(start + 1, stop):
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
             total += (v[i] / largest) ** 2
         return largest * math.sqrt(total)
     return math.sqrt(total)
 
 
-@kernel
+@inner_kernel
 def j_residual(v, start, stop):
     """v'Jv = v_0^2 - ||v_1||^2 as (v_0 - ||v_1||)(v_0 + ||v_1||), which does not cancel near the boundary."""
     tail = norm_tail(v, start, stop)
@@ -74,9 +93,8 @@ def product(l, ptr, u, v, out):
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         u0, v0 = u[start], v[start]
-        inner = u0 * v0
-        for i in range(start + 1, stop):
-            inner += u[i] * v[i]
+        inner = dot(u, v, start, stop)
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[i] = u0 * v[i] + v0 * u[i]
         out[start] = inner
 
@@ -89,11 +107,9 @@ def divide(l, ptr, lam, d, out):
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         lam0 = lam[start]
-        inner = lam0 * d[start]
-        for i in range(start + 1, stop):
-            inner -= lam[i] * d[i]
+        inner = lam0 * d[start] - dot(lam, d, start + 1, stop)
         u0 = inner / j_residual(lam, start, stop)
-        for i in range(start + 1, stop):
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[i] = (d[i] - u0 * lam[i]) / lam0
         out[start] = u0
 
@@ -114,13 +130,10 @@ def max_step(l, ptr, v, d):
         r = math.sqrt(max(j_residual(v, start, stop), 0.0))
         if r == 0.0:
             return 0.0
-        inner = v[start] * d[start]
-        for i in range(start + 1, stop):
-            inner -= v[i] * d[i]
-        inner /= r
+        inner = (v[start] * d[start] - dot(v, d, start + 1, stop)) / r
         factor = (inner + d[start]) / (v[start] / r + 1.0) / r
         tail = 0.0
-        for i in range(start + 1, stop):
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
             rho = d[i] - factor * v[i]
             tail += rho * rho
         steepest = max(steepest, (math.sqrt(tail) - inner) / r)

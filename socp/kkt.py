@@ -21,15 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from .assembly import SMALL_CONE, KKTMatrix, rotate, rotate_back
+from .assembly import KKTMatrix, rotate, rotate_back
 from .cones import norm_tail
+from .expansion import recover_expanded, reduce_expanded
 from .form import StandardForm
-from .jit import kernel
+from .jit import inner_kernel, kernel
 from .ldl import LDL
-from .refinement import ENOUGH, KRYLOV_ABOVE, SLOW, USEFUL, finish_with_gmres, solve_refined
-from .scaling import apply_cone, apply_inverse
+from .refinement import GO_ON, KRYLOV_ABOVE, TAKE_BACK, finish_with_gmres, solve_refined, verdict
+from .scaling import apply_inverse
 from .sparse import multiply_both, multiply_symmetric
-from .uplooking import scalar_solve
+from .supernodal import supernodal_solve, supernodal_solve_two
+from .uplooking import scalar_solve, scalar_solve_two
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
@@ -42,8 +44,8 @@ MUCH_WORSE = 10.0  # or before that, when the residual is so many times the best
 
 
 @kernel
-def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, small, out):
-    """The right-hand side for the assembled matrix; t as in `groups`."""
+def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, cones, f, out):
+    """The right-hand side for the assembled matrix; t as in `groups`, cones and f as in `expansion`."""
     out[: n + p] = rhs[: n + p]
     t[:] = 0.0
     for i in range(l):
@@ -55,21 +57,21 @@ def reduce_rhs(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t
     base = n + p
     for r in range(t.size):
         out[base + r] = t[r] / theta[r]
-    base += t.size
-    rz, cone, w_cone = rhs[n + p + l :], out[base:], w[l:]
+    extra, column, single, entry, scales = cones
+    rz, w_cone = rhs[n + p + l :], w[l:]
     for k in range(ptr.size - 1):
-        start, stop = ptr[k] - l, ptr[k + 1] - l
-        if stop - start > small:
-            apply_cone(eta[k], w_cone, rz, cone, start, stop)
+        if extra[k] >= 0:
             continue
+        start, stop = ptr[k] - l, ptr[k + 1] - l
         tail = norm_tail(w_cone, start, stop)
-        cone[start:stop] = rz[start:stop]
-        rotate(w_cone, start, stop, tail, cone, start, np.int64(1))  # a literal 1 would be a second signature
-        scale_rotated(eta[k], w_cone[start] + tail, cone, start, stop)
-    out[base + ptr[-1] - l :] = 0.0
+        f[start:stop] = rz[start:stop]
+        rotate(w_cone, start, stop, tail, f, start, np.int64(1))  # a literal 1 would be a second signature
+        scale_rotated(eta[k], w_cone[start] + tail, f, start, stop)
+        out[column[start] : column[start] + stop - start] = f[start:stop]
+    reduce_expanded(l, ptr, w_cone, eta, extra, column, single, entry, scales, rz, f, out)
 
 
-@kernel
+@inner_kernel
 def scale_rotated(eta, rho, v, start, stop):
     """v := Lambda^(1/2) v, the eigenvalues of W: eta rho, eta / rho, eta, ..., eta."""
     v[start] *= eta * rho
@@ -79,7 +81,9 @@ def scale_rotated(eta, rho, v, start, stop):
 
 
 @kernel
-def recover(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, heaviest, small, reduced, work, out):
+def recover(
+    n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, heaviest, cones, f, reduced, work, out
+):  # fmt: skip
     """out += (dx, dy, W dz) from the solution of the assembled system."""
     for i in range(n + p):
         out[i] += reduced[i]
@@ -98,18 +102,19 @@ def recover(n, p, l, ptr, rhs, w, eta, variable, group, coefficient, theta, t, h
     for r in range(theta.size):
         i = heaviest[r]
         dz[i] += w[i] * reduced[base + r] / coefficient[i]
-    cone, w_cone = reduced[base + theta.size :], w[l:]
+    extra, column, single, entry, scales = cones
+    dz, w_cone = dz[l:], w[l:]
     for k in range(ptr.size - 1):
+        if extra[k] >= 0:
+            continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
-        if stop - start > small:
-            apply_cone(eta[k], w_cone, cone, work, start, stop)
-        else:
-            tail = norm_tail(w_cone, start, stop)
-            work[start:stop] = cone[start:stop]
-            scale_rotated(eta[k], w_cone[start] + tail, work, start, stop)
-            rotate_back(w_cone, start, stop, tail, work, start, np.int64(1))
+        tail = norm_tail(w_cone, start, stop)
+        work[start:stop] = reduced[column[start] : column[start] + stop - start]
+        scale_rotated(eta[k], w_cone[start] + tail, work, start, stop)
+        rotate_back(w_cone, start, stop, tail, work, start, np.int64(1))
         for i in range(start, stop):
-            dz[l + i] += work[i]
+            dz[i] += work[i]
+    recover_expanded(l, ptr, w_cone, eta, extra, column, single, entry, scales, f, reduced, work, dz)
 
 
 @kernel
@@ -127,11 +132,11 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
         residual[j] = rhs[j] - Px[j] - Mtv[j]
         norm = max(norm, abs(residual[j]))
         trap += 0.0 * residual[j]
-    for i in range(n, n + p):
+    for i in range(np.uint64(n), np.uint64(n + p)):
         residual[i] = rhs[i] - residual[i]
         norm = max(norm, abs(residual[i]))
         trap += 0.0 * residual[i]
-    for i in range(n + p, rhs.size):
+    for i in range(np.uint64(n + p), np.uint64(rhs.size)):
         residual[i] = rhs[i] - residual[i] + solution[i]
         norm = max(norm, abs(residual[i]))
         trap += 0.0 * residual[i]
@@ -139,39 +144,105 @@ def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution
 
 
 @kernel
-def refine(
-    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, variable, group, coefficient,
-    theta, heaviest, small, perm, start, rows, values, d, enough, useful, slow, steps, rhs, t, reduced_rhs, reduced,
-    work, ldl_work, v, Px, Mtv, before, residual, out, found,
-):  # fmt: skip
-    """`solve_refined` up to GMRES, in one call, for the scalar factors and a sparse P.
+def begin_rows(rhs, out, residual, active, found):
+    """found := (the norm of rhs, that of the residual that is left, the number of further solves) of each row."""
+    for r in range(rhs.shape[0]):
+        out[r] = 0.0
+        residual[r] = rhs[r]
+        active[r] = 1
+        found[r, 0] = 0.0
+        for i in range(rhs.shape[1]):
+            found[r, 0] = max(found[r, 0], abs(rhs[r, i]))
+        found[r, 1], found[r, 2] = np.inf, 0.0
 
-    found := (the norm of rhs, that of the residual that is left, the number of further solves).
-    """
-    size = 0.0
-    for i in range(rhs.size):
-        size = max(size, abs(rhs[i]))
-    out[:] = 0.0
-    residual[:] = rhs
-    norm, previous, count = np.inf, np.inf, 0
-    while True:
-        reduce_rhs(n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, small, reduced_rhs)
-        scalar_solve(perm, start, rows, values, d, reduced_rhs, reduced, ldl_work)
+
+@kernel
+def reduce_rows(system, w, eta, reduction, state, count):
+    """`reduce_rhs` of the residuals of the active rows."""
+    n, p, l, ptr = system[0], system[1], system[2], system[3]
+    variable, group, coefficient, theta, _, cones = reduction
+    active, residual, t, f, reduced_rhs = state[0], state[1], state[2], state[3], state[4]
+    for r in range(count):
+        if active[r] != 0:
+            reduce_rhs(
+                n, p, l, ptr, residual[r], w, eta, variable, group, coefficient, theta, t[r], cones, f[r],
+                reduced_rhs[r],
+            )  # fmt: skip
+
+
+@kernel
+def correct_rows(system, w, eta, reduction, state, steps, rhs, out, Px, found):
+    """out += the correction of each active row, its residual, and whether it stays active; returns how many do."""
+    n, p, l, ptr, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data = system
+    variable, group, coefficient, theta, heaviest, cones = reduction
+    active, residual, t, f, _, reduced, before, work, v, Mtv = state
+    left = 0
+    for r in range(rhs.shape[0]):
+        if active[r] == 0:
+            continue
         recover(
-            n, p, l, ptr, residual, w, eta, variable, group, coefficient, theta, t, heaviest, small, reduced, work, out
+            n, p, l, ptr, residual[r], w, eta, variable, group, coefficient, theta, t[r], heaviest, cones, f[r],
+            reduced[r], work, out[r],
+        )  # fmt: skip
+        multiply_symmetric(P_indptr, P_indices, P_data, out[r, :n], Px[r])
+        norm = kkt_residual(
+            n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px[r], out[r], rhs[r], v, Mtv, residual[r]
         )
-        multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
-        norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
-        if count > 0 and not norm < useful * previous:
-            out[:] = before
-            multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
-            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, v, Mtv, residual)
-        if not norm > enough * size or count >= steps or (count > 0 and not norm < slow * previous):
+        what = verdict(norm, found[r, 1], found[r, 0], np.int64(found[r, 2]), steps)
+        if what == TAKE_BACK:
+            out[r] = before[r]
+            multiply_symmetric(P_indptr, P_indices, P_data, out[r, :n], Px[r])
+            norm = kkt_residual(
+                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px[r], out[r], rhs[r], v, Mtv, residual[r]
+            )
+        found[r, 1] = norm
+        if what != GO_ON:
+            active[r] = 0
+        else:
+            before[r] = out[r]
+            found[r, 2] += 1.0
+            left += 1
+    return left
+
+
+@kernel
+def refine_scalar(system, w, eta, reduction, state, steps, factors, solve_work, rhs, out, Px, found):
+    """`solve_refined` up to GMRES in one call, for one or two right-hand sides, scalar factors and a sparse P."""
+    perm, start, rows, values, d = factors
+    work, active, reduced_rhs, reduced = solve_work[0], state[0], state[4], state[5]
+    begin_rows(rhs, out, state[1], active, found)
+    while True:
+        reduce_rows(system, w, eta, reduction, state, rhs.shape[0])
+        if rhs.shape[0] == 2 and active[0] != 0 and active[1] != 0:
+            scalar_solve_two(perm, start, rows, values, d, reduced_rhs, reduced, work)
+        else:
+            for r in range(rhs.shape[0]):
+                if active[r] != 0:
+                    scalar_solve(perm, start, rows, values, d, reduced_rhs[r], reduced[r], work)
+        if correct_rows(system, w, eta, reduction, state, steps, rhs, out, Px, found) == 0:
             break
-        before[:] = out
-        previous = norm
-        count += 1
-    found[0], found[1], found[2] = size, norm, count
+
+
+@kernel
+def refine_supernodal(system, w, eta, reduction, state, steps, factors, solve_work, rhs, out, Px, found):
+    """`refine_scalar` for supernodal factors."""
+    perm, first, row_start, rows, panel_start, panels, d = factors
+    work, below, active, reduced_rhs, reduced = solve_work[0], solve_work[1], state[0], state[4], state[5]
+    begin_rows(rhs, out, state[1], active, found)
+    while True:
+        reduce_rows(system, w, eta, reduction, state, rhs.shape[0])
+        if rhs.shape[0] == 2 and active[0] != 0 and active[1] != 0:
+            supernodal_solve_two(
+                perm, first, row_start, rows, panel_start, panels, d, reduced_rhs, reduced, work, below
+            )
+        else:
+            for r in range(rhs.shape[0]):
+                if active[r] != 0:
+                    supernodal_solve(
+                        perm, first, row_start, rows, panel_start, panels, d, reduced_rhs[r], reduced[r], work, below
+                    )
+        if correct_rows(system, w, eta, reduction, state, steps, rhs, out, Px, found) == 0:
+            break
 
 
 class KKT:
@@ -338,29 +409,33 @@ class SparseKKT(KKT):
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         super().__init__(form, regularization, refinement_steps)
         self.matrix = KKTMatrix(form)
-        self.ldl = LDL(self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs)
+        self.ldl = LDL(
+            self.matrix.size, self.matrix.indptr, self.matrix.indices, self.matrix.signs, weak=self.matrix.weak
+        )
         self._allow_correctors(self.ldl.flops, self.ldl.nnz)
-        self.t = np.zeros(self.matrix.groups.count)
-        self.reduced_rhs, self.reduced = np.zeros(self.matrix.size), np.zeros(self.matrix.size)
-        self.work = np.zeros(form.m)
-        self.before, self.found = np.zeros(form.n + form.p + form.m), np.zeros((2, 3))
+        size, matrix, cones = form.n + form.p + form.m, self.matrix, self.matrix.cones
+        self._cones = (cones.extra, cones.column, cones.variable, cones.entry, cones.scales)
+        self.t, self.f = np.zeros((2, matrix.groups.count)), np.zeros((2, form.m - form.l))
+        self.reduced_rhs, self.reduced = np.zeros((2, matrix.size)), np.zeros((2, matrix.size))
+        self.work, self.found = np.zeros(form.m), np.zeros((2, 3))
+        # for the rows of right-hand sides: which are active, residuals, `reduce_rhs`, `recover`, the solutions before
+        self._state = (
+            np.zeros(2, dtype=np.int64), np.zeros((2, size)), self.t, self.f, self.reduced_rhs, self.reduced,
+            np.zeros((2, size)), self.work, self.v, self.Mtv,
+        )  # fmt: skip
         self._bind()
 
     def _bind(self) -> None:
-        """What `refine` takes at each call, when it can be used."""
-        form, matrix, groups, ldl = self.form, self.matrix, self.matrix.groups, self.ldl
+        """What the compiled refinement takes at each call; None when P is large and dense."""
+        form, matrix, groups = self.form, self.matrix, self.matrix.groups
         P = form.P.entries_by_column()
-        self._constant: tuple[Any, ...] | None = None
-        if ldl.method == "scalar" and P is not None:
-            self._constant = (
-                *(form.M_indptr, form.M_indices, form.M_data, *P, groups.variable, groups.group, matrix.coefficient),
-                *(matrix.theta, matrix.heaviest, SMALL_CONE, *ldl.scalar_factors),
-                *(ENOUGH, USEFUL, SLOW, self.refinement_steps),
-            )
-            self._places = (
-                *(self.t, self.reduced_rhs, self.reduced, self.work, *ldl.scalar_work, self.v, self.Px, self.Mtv),
-                *(self.before, self.residual),
-            )
+        self._system: tuple[Any, ...] | None = None
+        if P is not None:
+            self._system = (form.n, form.p, form.l, form.ptr, form.M_indptr, form.M_indices, form.M_data, *P)
+        self._reduction = (
+            groups.variable, groups.group, matrix.coefficient, matrix.theta, matrix.heaviest, self._cones
+        )  # fmt: skip
+        self._refine = refine_scalar if self.ldl.method == "scalar" else refine_supernodal
 
     def analysis_seconds(self) -> tuple[float, float]:
         """What the ordering and the symbolic analysis took."""
@@ -380,15 +455,12 @@ class SparseKKT(KKT):
         self._bind()
 
     def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
-        if self._constant is None:
+        if self._system is None:
             return super()._solve_rows(rhs, out)
-        form = self.form
-        for k in range(rhs.shape[0]):
-            refine(
-                form.n, form.p, form.l, form.ptr, self.w, self.eta, *self._constant, rhs[k], *self._places, out[k],
-                self.found[k],
-            )  # fmt: skip
-            self.Pu[k] = self.Px
+        self._refine(
+            self._system, self.w, self.eta, self._reduction, self._state,
+            self.refinement_steps, self.ldl.factors, self.ldl.solve_work, rhs, out, self.Pu, self.found
+        )  # fmt: skip
         return self.found
 
     def still_fits(self) -> bool:
@@ -401,13 +473,13 @@ class SparseKKT(KKT):
         return self.ldl.factor(self.matrix.data, PIVOT_EPS, PIVOT_DELTA)
 
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
-        form, matrix, groups = self.form, self.matrix, self.matrix.groups
+        form, (variable, group, coefficient, theta, heaviest, cones) = self.form, self._reduction
         reduce_rhs(
-            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, groups.variable, groups.group, matrix.coefficient,
-            matrix.theta, self.t, SMALL_CONE, self.reduced_rhs,
+            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, variable, group, coefficient, theta, self.t[0],
+            cones, self.f[0], self.reduced_rhs[0],
         )  # fmt: skip
-        self.ldl.solve(self.reduced_rhs, self.reduced)
+        self.ldl.solve(self.reduced_rhs[0], self.reduced[0])
         recover(
-            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, groups.variable, groups.group, matrix.coefficient,
-            matrix.theta, self.t, matrix.heaviest, SMALL_CONE, self.reduced, self.work, out,
+            form.n, form.p, form.l, form.ptr, rhs, self.w, self.eta, variable, group, coefficient, theta, self.t[0],
+            heaviest, cones, self.f[0], self.reduced[0], self.work, out,
         )  # fmt: skip

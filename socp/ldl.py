@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from .jit import kernel
 from .ordering import amd
-from .panels import scaled_size
-from .supernodal import supernodal_factor, supernodal_solve
+from .panels import product_size, scaled_size
+from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
 from .supernodes import AssemblyTree, assembly_tree
 from .symbolic import Analysis, IntArray, analyze, inverse_permutation
-from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_time
+from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve_two, scalar_time
 
 FloatArray = NDArray[np.float64]
 
@@ -43,6 +43,9 @@ class LDL:
     ordering : {"amd", "natural"} or (n,) int array
         How the order of elimination is chosen; an array gives it. It is postordered in any case, which changes neither
         fill nor work.
+    weak : (n,) bool array, optional
+        Diagonal entries that are zero or nearly so: "amd" eliminates each behind one of its neighbours, which makes a
+        pivot of it.
     method : {"auto", "scalar", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
 
@@ -86,12 +89,13 @@ class LDL:
         signs: NDArray[np.integer],
         *,
         ordering: str | NDArray[np.integer] = "amd",
+        weak: NDArray[np.bool_] | None = None,
         method: str = "auto",
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         _check_arguments(n, indptr, indices, signs, method)
         start = perf_counter()
-        perm = _order(n, indptr, indices, ordering)
+        perm = _order(n, indptr, indices, ordering, weak)
         self.ordering_time = perf_counter() - start
         start = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
@@ -110,13 +114,13 @@ class LDL:
         self.symbolic_time = perf_counter() - start
 
     @property
-    def scalar_factors(self) -> tuple[Any, ...]:
-        """What `uplooking.scalar_solve` takes before rhs and out; behind them goes `scalar_work`."""
+    def factors(self) -> tuple[Any, ...]:
+        """What the kernels of `method` that solve take before rhs and out."""
         return self._solve_factors
 
     @property
-    def scalar_work(self) -> tuple[Any, ...]:
-        """The work array of `uplooking.scalar_solve`."""
+    def solve_work(self) -> tuple[Any, ...]:
+        """The work arrays that they take behind out."""
         return self._solve_work
 
     def _prepare_scalar(self, analysis: Analysis) -> None:
@@ -125,25 +129,27 @@ class LDL:
         source = inverse_permutation(analysis.position)
         signs, values, work, end = self._signs[analysis.perm], np.zeros(self.nnz), np.zeros(n), np.empty(n, np.int64)
         self.method, self.perm = "scalar", analysis.perm
-        self._factor, self._solve = scalar_factor, scalar_solve
+        self._factor, self._solve, self._solve_two = scalar_factor, scalar_solve, scalar_solve_two
         self._factor_pattern: tuple[Any, ...] = (indptr, indices, source, start, rows, row_start, columns, signs)
         self._factor_storage: tuple[Any, ...] = (values, self.d, work, end)
         self._solve_factors: tuple[Any, ...] = (self.perm, start, rows, values, self.d)
-        self._solve_work: tuple[Any, ...] = (work,)
+        self._solve_work: tuple[Any, ...] = (np.zeros(2 * n),)
 
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
-        panels, below = np.zeros(tree.panel_start[-1]), np.zeros(tree.largest_update)
-        stack, front = np.zeros(tree.stack_size), np.zeros(tree.largest_update**2)
-        scaled = np.zeros(scaled_size(tree.largest_front))
+        panels, below = np.zeros(tree.panel_start[-1]), np.zeros(2 * tree.largest_update)
+        product, scaled = np.zeros(product_size(tree.largest_update)), np.zeros(scaled_size(tree.largest_front))
+        place, places = np.zeros((2, self.n), np.uint64)
+        head, following, position = np.zeros((3, len(tree.parent)), np.int64)
         self.method, self.perm = "supernodal", tree.perm
         self._factor, self._solve = supernodal_factor, supernodal_solve
+        self._solve_two = supernodal_solve_two
         self._factor_pattern = (
-            tree.first, tree.row_start, tree.relative, tree.panel_start, tree.stack_start, tree.child, tree.sibling,
-            tree.entry_start, tree.source, tree.target, self._signs[tree.perm],
+            tree.first, tree.owner, tree.row_start, tree.rows, tree.panel_start, tree.entry_start, tree.source,
+            tree.target, self._signs[tree.perm],
         )  # fmt: skip
-        self._factor_storage = (panels, self.d, stack, front, scaled)
+        self._factor_storage = (panels, self.d, place, places, head, following, position, product, scaled)
         self._solve_factors = (tree.perm, tree.first, tree.row_start, tree.rows, tree.panel_start, panels, self.d)
-        self._solve_work = (np.zeros(self.n), below)
+        self._solve_work = (np.zeros(2 * self.n), below)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
         """Factorize.
@@ -165,10 +171,16 @@ class LDL:
         return self._factor(*self._factor_pattern, data, eps, delta, *self._factor_storage)
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
-        """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself."""
-        if len(rhs) != self.n or len(out) != self.n:
-            raise ValueError(f"rhs and out must have {self.n} entries, but {len(rhs)} and {len(out)} came")
-        self._solve(*self._solve_factors, rhs, out, *self._solve_work)
+        """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself.
+
+        For two right-hand sides at once, the rows of `rhs`, both have the shape (2, n).
+        """
+        if rhs.shape != out.shape or rhs.shape not in ((self.n,), (2, self.n)):
+            raise ValueError(
+                f"rhs and out must have the shape ({self.n},) or (2, {self.n}), but {rhs.shape} and {out.shape} came"
+            )
+        solve = self._solve if rhs.ndim == 1 else self._solve_two
+        solve(*self._solve_factors, rhs, out, *self._solve_work)
 
 
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray[np.integer], method: str) -> None:
@@ -182,10 +194,16 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray
         raise ValueError(f'method must be "auto", "scalar" or "supernodal", but {method!r} came')
 
 
-def _order(n: int, indptr: IntArray, indices: IntArray, ordering: str | NDArray[np.integer]) -> IntArray:
+def _order(
+    n: int,
+    indptr: IntArray,
+    indices: IntArray,
+    ordering: str | NDArray[np.integer],
+    weak: NDArray[np.bool_] | None,
+) -> IntArray:
     if isinstance(ordering, str):
         if ordering == "amd":
-            return amd(n, indptr, indices)
+            return amd(n, indptr, indices, weak)
         if ordering == "natural":
             return np.arange(n)
         raise ValueError(f'ordering must be "amd", "natural" or a permutation, but {ordering!r} came')

@@ -18,7 +18,8 @@ and the degree of each i in L(p) is bounded from above by
 
 Variables which have become indistinguishable are merged into one supervariable, variables which have no
 neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(p) are absorbed, and
-variables with very many neighbours are set aside and ordered last.
+variables with very many neighbours are set aside and ordered last.  Weak variables, whose diagonal entry is
+zero, wait until a neighbour has been eliminated.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is d
 DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
 
 
-def amd(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
+def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | None = None) -> IntArray:
     """Approximate minimum degree order of a symmetric pattern.
 
     Parameters
@@ -45,6 +46,8 @@ def amd(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
     indptr, indices : int64 arrays
         A pattern by columns: the upper triangle, the lower one, or both. The pattern of K + K' is ordered; the
         diagonal does not matter, and neither do repeated entries.
+    weak : (n,) bool array, optional
+        Variables that no pivot should be taken from before a neighbour of theirs.
 
     Returns
     -------
@@ -61,7 +64,8 @@ def amd(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
     ([0, 1, 2, 3], True)
     """
     dense = max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
-    return _minimum_degree(n, indptr, indices, dense) if n else np.empty(0, np.int64)
+    weak = np.zeros(n, np.bool_) if weak is None else weak
+    return _minimum_degree(n, indptr, indices, dense, weak) if n else np.empty(0, np.int64)
 
 
 # The quotient graph is one array with a row for each of
@@ -78,18 +82,21 @@ BEFORE = 9  # previous variable of the same degree; or the hash value
 BUCKET = 10  # of a hash value: first variable
 OWNER = 11  # in the end: the element in which a variable was eliminated
 FREE = 12  # at 0: the first free place of `lists`
+WAITING = -2  # in BEFORE: a weak variable that is in no list yet
 
 
 @kernel
-def _minimum_degree(n, indptr, indices, dense):
+def _minimum_degree(n, indptr, indices, dense, weak):
     """Eliminate pivot after pivot of least approximate degree."""
     graph = np.zeros((13, n), np.int64)
     lists = _adjacency(graph, n, indptr, indices)
-    eliminated = _start_degree_lists(graph, lists, n, dense)
+    eliminated = _start_degree_lists(graph, lists, n, dense, weak)
     flag, least, largest = np.int64(2), 0, 0
     while eliminated < n:
-        while graph[HEAD, least] == -1:
+        while least < n and graph[HEAD, least] == -1:
             least += 1
+        if least == n:  # weak variables with weak neighbours alone
+            least = _link_waiting(graph)
         pivot = graph[HEAD, least]
         _unlink(graph, pivot)
         eliminated += graph[SIZE, pivot]
@@ -100,7 +107,7 @@ def _minimum_degree(n, indptr, indices, dense):
         eliminated += _update_variables(graph, lists, pivot, flag, n)
         flag = _merge_indistinguishable(graph, lists, pivot, flag + largest + 1)
         least = min(least, _close_element(graph, lists, pivot, n - eliminated))
-    return _assembly_order(graph, n)
+    return _assembly_order(graph, n, weak)
 
 
 @kernel
@@ -140,7 +147,7 @@ def _adjacency(graph, n, indptr, indices):
 
 
 @inner_kernel
-def _start_degree_lists(graph, lists, n, dense):
+def _start_degree_lists(graph, lists, n, dense, weak):
     """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
     done = 0
     for i in range(n):
@@ -163,9 +170,22 @@ def _start_degree_lists(graph, lists, n, dense):
             graph[ELEMENTS, i] = -1
             graph[MARK, i] = 0
             done += 1
+        elif weak[i]:
+            graph[BEFORE, i] = WAITING
         else:
             _link(graph, i)
     return done
+
+
+@inner_kernel
+def _link_waiting(graph):
+    """List the variables that wait; returns their least degree."""
+    least = graph.shape[1]
+    for i in range(graph.shape[1]):
+        if graph[ELEMENTS, i] != -1 and graph[SIZE, i] > 0 and graph[BEFORE, i] == WAITING:
+            _link(graph, i)
+            least = min(least, graph[DEGREE, i])
+    return least
 
 
 @inner_kernel
@@ -183,6 +203,8 @@ def _link(graph, i):
 def _unlink(graph, i):
     """Take variable i out of the list of its degree."""
     before, after = graph[BEFORE, i], graph[AFTER, i]
+    if before == WAITING:
+        return
     if after != -1:
         graph[BEFORE, after] = before
     if before != -1:
@@ -257,12 +279,15 @@ def _measure_elements(graph, lists, pivot, flag):
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
     for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
         i = lists[k]
-        for p in range(graph[START, i], graph[START, i] + graph[ELEMENTS, i]):
-            e = lists[p]
-            if graph[MARK, e] >= flag:
-                graph[MARK, e] += graph[SIZE, i]  # graph[SIZE, i] is negative
-            elif graph[MARK, e] != 0:
-                graph[MARK, e] = graph[DEGREE, e] + flag + graph[SIZE, i]
+        size = graph[SIZE, i]  # negative
+        # unsigned: numba then makes no test of negative indices
+        for p in range(np.uint64(graph[START, i]), np.uint64(graph[START, i] + graph[ELEMENTS, i])):
+            e = np.uint64(lists[p])
+            mark = graph[MARK, e]
+            if mark >= flag:
+                graph[MARK, e] = mark + size
+            elif mark != 0:
+                graph[MARK, e] = graph[DEGREE, e] + flag + size
 
 
 @inner_kernel
@@ -273,22 +298,25 @@ def _update_variables(graph, lists, pivot, flag, n):
         i = lists[k]
         begin, middle, end = graph[START, i], graph[START, i] + graph[ELEMENTS, i], graph[START, i] + graph[LENGTH, i]
         write, value, external = begin, 0, 0
-        for p in range(begin, middle):
-            e = lists[p]
-            if graph[MARK, e] > flag:
-                external += graph[MARK, e] - flag
-                lists[write] = e
+        for p in range(np.uint64(begin), np.uint64(middle)):
+            element = lists[p]
+            e = np.uint64(element)
+            mark = graph[MARK, e]
+            if mark > flag:
+                external += mark - flag
+                lists[np.uint64(write)] = element
                 write += 1
-                value += e
-            elif graph[MARK, e] != 0:  # L(e) is inside of L(p): absorbed
+                value += element
+            elif mark != 0:  # L(e) is inside of L(p): absorbed
                 graph[PARENT, e] = pivot
                 graph[MARK, e] = 0
         first_variable = write
-        for p in range(middle, end):
+        for p in range(np.uint64(middle), np.uint64(end)):
             j = lists[p]
-            if graph[SIZE, j] > 0:
-                external += graph[SIZE, j]
-                lists[write] = j
+            size = graph[SIZE, np.uint64(j)]
+            if size > 0:
+                external += size
+                lists[np.uint64(write)] = j
                 write += 1
                 value += j
         if external == 0:  # no neighbour outside of L(p)
@@ -374,8 +402,9 @@ def _close_element(graph, lists, pivot, left):
 
 
 @kernel
-def _assembly_order(graph, n):
-    """Elements in postorder of the assembly tree, each with the variables it absorbed; dense variables last."""
+def _assembly_order(graph, n, weak):
+    """Elements in postorder of the assembly tree, each with the variables it absorbed, the weak ones behind the others;
+    dense variables last."""
     tree = np.empty(n, np.int64)
     for i in range(n):
         tree[i] = graph[PARENT, i] if graph[ELEMENTS, i] == -1 else -1
@@ -394,12 +423,15 @@ def _assembly_order(graph, n):
         if graph[ELEMENTS, i] == -1:
             graph[START, i] = count
             count += graph[SIZE, i]
-    for i in range(n):
-        owner = graph[OWNER, i]
-        if graph[ELEMENTS, owner] == -1:
-            perm[graph[START, owner]] = i
-            graph[START, owner] += 1
-        else:  # dense
-            perm[count] = i
-            count += 1
+    for turn in range(2):
+        for i in range(n):
+            owner = graph[OWNER, i]
+            if weak[i] != (turn == 1):
+                continue
+            if graph[ELEMENTS, owner] == -1:
+                perm[graph[START, owner]] = i
+                graph[START, owner] += 1
+            else:  # dense
+                perm[count] = i
+                count += 1
     return perm

@@ -1,9 +1,10 @@
-"""Dense kernels of the supernodal factorization: one front, and the triangular solves with one panel.
+"""Dense kernels of the supernodal factorization: one panel, its update by another, the triangular solves with it.
 
-A front of `width` columns with `height` rows below their triangle is stored by columns in two parts,
+A panel of `width` columns with `height` rows below their triangle is stored by columns, each width + height long, in
+`panels` from `begin` on:
 
-    [ F11  .  ]  width      the panel, in `panels` from `begin` on, its columns width + height long;
-    [ F21  F22 ] height     F22 in `update`, its columns height long, the lower triangle alone.
+    [ F11  .  ]  width
+    [ F21     ]  height
 
 Indices inside the loops are unsigned: for these numba makes no test of negative ones, and the loops vectorize.
 """
@@ -12,19 +13,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsv
+from .blas import LEFT, LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsm, trsv
 from .jit import inner_kernel
 
-BLOCK = 64  # columns that are factorized before the rest of the front is updated,
-WIDE_BLOCK = 128  # in a long front
+BLOCK = 64  # columns that are factorized before the rest of the panel is updated,
+WIDE_BLOCK = 128  # in a long panel
 COLUMNS = 64  # columns of one call of gemm, so that it stays near the lower triangle,
-WIDE_COLUMNS = 192  # in a long front
-LONG = 800  # rows of a long front
+WIDE_COLUMNS = 192  # in a long panel
+LONG = 800  # rows of a long panel
 STRIP = 8  # columns that are factorized by loops
-LOOP_UPDATE = 32  # a product of width times height up to this is quicker by loops than by gemm,
-LOOP_MULTIPLY = 64  # or by gemv,
-RUN = 16  # so many neighbours are added as a vector
+LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm,
+RUN = 4  # so many neighbours are subtracted as a vector,
+LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv,
 LOOP_SOLVE = 8  # and a triangular solve of this order than by trsv
+TWO = np.int64(2)  # right-hand sides
 
 
 @inner_kernel
@@ -52,15 +54,20 @@ def scale(x, destination, y, source, count, factor):
 
 
 def scaled_size(length: int) -> int:
-    """The size of the work array of `factor_front` for fronts of up to `length` columns and rows."""
+    """The size of the work array of `factor_panel` and `update_panel` for panels of up to `length` columns and rows."""
     return length * (BLOCK if length < LONG else WIDE_BLOCK)
 
 
-@inner_kernel
-def factor_front(panels, begin, width, height, signs, column, eps, delta, d, update, scaled):
-    """The partial factorization of a front, whose columns are `column`, column + 1, ... of the matrix:
+def product_size(height: int) -> int:
+    """The size of the work array of `update_panel` for panels with up to `height` rows below their triangles."""
+    return height * COLUMNS
 
-        F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,   F22 := F22 - L21 D1 L21',
+
+@inner_kernel
+def factor_panel(panels, begin, width, height, signs, column, eps, delta, d, scaled):
+    """The factorization of a panel, whose columns are `column`, column + 1, ... of the matrix:
+
+        F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,
 
     L11 and L21 over F11 and F21.  A pivot d with signs[.] d <= eps becomes signs[.] delta.  Returns how many were
     replaced, or -1 when one is not finite.  `scaled` is a work array of scaled_size(width + height).
@@ -79,13 +86,10 @@ def factor_front(panels, begin, width, height, signs, column, eps, delta, d, upd
             if t < b:  # halves of halves: the columns that are done in an aligned range update as many behind them
                 half = (t - a) & (a - t)
                 _scale_columns(panels, begin, length, t - half, t, t, column, d, scaled)
-                _update_panel(panels, begin, length, t - half, t, min(t + half, b), scaled)
-        if b == width and (b - a) * height <= LOOP_UPDATE:
-            _update_by_loops(panels, begin, length, a, b, column, d, update)
-        elif b < length:
+                _update_columns(panels, begin, length, t - half, t, min(t + half, b), scaled)
+        if b < width:
             _scale_columns(panels, begin, length, a, b, b, column, d, scaled)
-            _update_panel(panels, begin, length, a, b, width, scaled)
-            _update_rest(panels, begin, length, a, b, width, scaled, update)
+            _update_columns(panels, begin, length, a, b, width, scaled)
     return replaced
 
 
@@ -111,17 +115,6 @@ def _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d):
 
 
 @inner_kernel
-def _update_by_loops(panels, begin, length, s, width, column, d, update):
-    """F22 -= L(width:, s:width) D L(width:, s:width)' for a small front."""
-    height = length - width
-    for j in range(height):
-        for k in range(s, width):
-            l_jk = begin + k * length + width + j
-            factor = panels[l_jk] * d[column + k]
-            subtract_multiple(update, j * height + j, panels, l_jk, height - j, factor)
-
-
-@inner_kernel
 def _scale_columns(panels, begin, length, s, t, top, column, d, scaled):
     """scaled := L(top:, s:t) D(s:t)."""
     count = length - top
@@ -130,7 +123,7 @@ def _scale_columns(panels, begin, length, s, t, top, column, d, scaled):
 
 
 @inner_kernel
-def _update_panel(panels, begin, length, s, t, end, scaled):
+def _update_columns(panels, begin, length, s, t, end, scaled):
     """F(t:, t:end) -= L(t:, s:t) D(s:t) L(t:end, s:t)', the lower triangle by blocks of columns."""
     columns = COLUMNS if length - t < LONG else WIDE_COLUMNS
     for j in range(t, end, columns):
@@ -142,77 +135,70 @@ def _update_panel(panels, begin, length, s, t, end, scaled):
 
 
 @inner_kernel
-def _update_rest(panels, begin, length, s, t, width, scaled, update):
-    """F22 -= L(width:, s:t) D(s:t) L(width:, s:t)', the lower triangle by blocks of columns."""
-    height = length - width
-    columns = COLUMNS if height < LONG else WIDE_COLUMNS
-    for j in range(0, height, columns):
+def update_panel(
+    panels, begin, length, other, width, above, count, columns, places, d, column, product, scaled
+):  # fmt: skip
+    """F(R, C) -= L(R, :) D L(C, :)' in the lower triangle, C being the first `columns` of the `count` rows R.
+
+    F is the panel at `begin`, its columns `length` long, and R is at the rows `places` of it.  L is the panel at
+    `other` with `width` columns, `column` and so on; R comes after `above` others of its rows.
+    """
+    leading = above + count
+    run = _begin_of_run(places, count)
+    if width * count * columns <= LOOP_UPDATE:
+        for j in range(columns):
+            origin, entry = begin + np.int64(places[j]) * length, other + above + j
+            middle = max(run, j)
+            if width == 1:
+                factor = panels[entry] * d[column]
+                _subtract_at(panels, origin, places, j, middle, panels, entry, factor)
+                if middle < count:
+                    to = origin + np.int64(places[middle])
+                    subtract_multiple(panels, to, panels, entry + middle - j, count - middle, factor)
+                continue
+            scale(product, ZERO, panels, entry, count - j, panels[entry] * d[column])
+            for t in range(1, width):
+                entry += leading
+                subtract_multiple(product, ZERO, panels, entry, count - j, -panels[entry] * d[column + t])
+            _subtract(panels, origin, places, j, middle, count, product, ZERO)
+        return
+    for a in range(0, columns, COLUMNS):
+        block = min(COLUMNS, columns - a)
+        first = other + above + a
+        for t in range(width):
+            scale(scaled, t * block, panels, first + t * leading, block, d[column + t])
         gemm(
-            NO_TRANSPOSE, TRANSPOSE, height - j, min(columns, height - j), t - s, -1.0,
-            panels, begin + s * length + width + j, length, scaled, width + j - t, length - t,
-            1.0, update, j * height + j, height,
+            NO_TRANSPOSE, TRANSPOSE, count - a, block, width, 1.0, panels, first, leading, scaled, ZERO, block, 0.0,
+            product, ZERO, count - a,
         )  # fmt: skip
+        for j in range(block):
+            origin = begin + np.int64(places[a + j]) * length
+            _subtract(panels, origin, places, a + j, max(run, a + j), count, product, j * (count - a) + j)
 
 
 @inner_kernel
-def clear_front(panels, begin, width, height, update):
-    """F = 0, of F22 the lower triangle."""
-    set_zero(panels, begin, width * (width + height))
-    for j in range(height):
-        set_zero(update, j * height + j, height - j)
-
-
-@inner_kernel
-def extend_add(stack, start, places, first_place, size, panels, begin, width, height, update):
-    """Add the packed update matrix of a child, of order `size`, at its places in the front of the parent."""
-    scattered = _scattered(places, first_place, size)
-    place, source, above = np.uint64(first_place), np.uint64(start), np.uint64(width)
-    for j in range(np.uint64(size)):
-        column = places[place + j]
-        middle = max(scattered, j)
-        if column < above:
-            origin = np.uint64(begin) + column * np.uint64(width + height)
-            for i in range(j, middle):
-                panels[origin + places[place + i]] += stack[source + (i - j)]
-            if middle < np.uint64(size):
-                _add(panels, origin + places[place + middle], stack, source + (middle - j), np.uint64(size) - middle)
-        else:
-            origin = (column - above) * np.uint64(height)
-            for i in range(j, middle):
-                update[origin + (places[place + i] - above)] += stack[source + (i - j)]
-            if middle < np.uint64(size):
-                to = origin + (places[place + middle] - above)
-                _add(update, to, stack, source + (middle - j), np.uint64(size) - middle)
-        source += np.uint64(size) - j
-
-
-@inner_kernel
-def _scattered(places, first_place, size):
-    """How many places come before a run of neighbours at the end; all of them when the run is not worth the while."""
-    run = size
-    if size >= RUN:
+def _begin_of_run(places, count):
+    """Where a run of neighbours at the end of the places begins, at their end when it is not worth the while."""
+    run = count - 1
+    while run > 0 and places[run - 1] + np.uint64(1) == places[run]:
         run -= 1
-        while run > 0 and places[first_place + run - 1] + np.uint64(1) == places[first_place + run]:
-            run -= 1
-        if size - run < RUN:
-            run = size
-    return np.uint64(run)
+    return run if count - run >= RUN else count
 
 
 @inner_kernel
-def _add(x, to, y, source, count):
-    """x[to:][:count] += y[source:][:count]; unsigned numbers."""
-    for i in range(count):
-        x[to + i] += y[source + i]
+def _subtract(x, origin, places, j, middle, count, y, first):
+    """x[origin + places[i]] -= y[first + i - j] for i = j, ..., count - 1, neighbours from `middle` on."""
+    _subtract_at(x, origin, places, j, middle, y, first, 1.0)
+    if middle < count:
+        subtract_multiple(x, origin + np.int64(places[middle]), y, first + middle - j, count - middle, 1.0)
 
 
 @inner_kernel
-def pack(update, height, stack, start):
-    """Move the lower triangle of an update matrix to the stack, by columns."""
-    position = start
-    for j in range(height):
-        scale(stack, position, update, j * height + j, height - j, 1.0)
-        position += height - j
+def _subtract_at(x, origin, places, j, end, y, first, factor):
+    """x[origin + places[i]] -= factor y[first + i - j] for i = j, ..., end - 1."""
+    to, source, start = np.uint64(origin), np.uint64(first), np.uint64(j)
+    for i in range(np.uint64(end - j)):
+        x[to + places[start + i]] -= y[source + i] * factor
 
 
 @inner_kernel
@@ -263,3 +249,77 @@ def solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
             x[column + k] = x_k
     else:
         trsv(LOWER, TRANSPOSE, UNIT, width, panels, begin, length, x, column)
+
+
+@inner_kernel
+def solve_lower_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_lower` for x and for x[n:]."""
+    length = width + height
+    if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
+        solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        return
+    second, place = np.uint64(n), np.uint64(first_row)
+    for k in range(width):
+        x_k, y_k = x[column + k], x[n + column + k]
+        origin, to = np.uint64(begin + k * length), np.uint64(column)
+        for i in range(np.uint64(k + 1), np.uint64(width)):
+            x[to + i] -= panels[origin + i] * x_k
+            x[second + to + i] -= panels[origin + i] * y_k
+        origin += np.uint64(width)
+        for i in range(np.uint64(height)):
+            x[rows[place + i]] -= panels[origin + i] * x_k
+            x[second + rows[place + i]] -= panels[origin + i] * y_k
+
+
+@inner_kernel
+def solve_upper_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_upper` for x and for x[n:]."""
+    length = width + height
+    if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
+        solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        return
+    second, place = np.uint64(n), np.uint64(first_row)
+    for k in range(width - 1, -1, -1):
+        x_k, y_k = x[column + k], x[n + column + k]
+        origin, to = np.uint64(begin + k * length), np.uint64(column)
+        for i in range(np.uint64(k + 1), np.uint64(width)):
+            x_k -= panels[origin + i] * x[to + i]
+            y_k -= panels[origin + i] * x[second + to + i]
+        origin += np.uint64(width)
+        for i in range(np.uint64(height)):
+            x_k -= panels[origin + i] * x[rows[place + i]]
+            y_k -= panels[origin + i] * x[second + rows[place + i]]
+        x[column + k], x[n + column + k] = x_k, y_k
+
+
+@inner_kernel
+def solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_lower_two` by BLAS."""
+    length = width + height
+    trsm(LEFT, LOWER, NO_TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)
+    if height == 0:
+        return
+    gemm(
+        NO_TRANSPOSE, NO_TRANSPOSE, height, TWO, width, 1.0, panels, begin + width, length, x, column, n, 0.0,
+        below, ZERO, height,
+    )  # fmt: skip
+    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    for i in range(np.uint64(height)):
+        x[rows[place + i]] -= below[i]
+        x[second + rows[place + i]] -= below[other + i]
+
+
+@inner_kernel
+def solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_upper_two` by BLAS."""
+    length = width + height
+    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    for i in range(np.uint64(height)):
+        below[i] = x[rows[place + i]]
+        below[other + i] = x[second + rows[place + i]]
+    if height > 0:
+        gemm(
+            TRANSPOSE, NO_TRANSPOSE, width, TWO, height, -1.0, panels, begin + width, length, below, ZERO, height, 1.0,
+            x, column, n,
+        )  # fmt: skip
+    trsm(LEFT, LOWER, TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import math
 
-from .cones import norm_tail
-from .jit import kernel
+import numpy as np
+
+from .cones import dot, norm_tail
+from .jit import inner_kernel, kernel
 
 
 @kernel
@@ -35,15 +37,12 @@ def nesterov_todd(l, ptr, s, z, w, eta, lam):
         z_det = math.sqrt(z[start] - z_tail) * math.sqrt(z[start] + z_tail)
         eta[k] = math.sqrt(s_det / z_det)
         # gamma = sqrt((1 + s'z) / 2) and w = (s + Jz) / (2 gamma) for the normalized s and z
-        inner = 0.0
-        for i in range(start, stop):
-            inner += (s[i] / s_det) * (z[i] / z_det)
+        inner = dot(s, z, start, stop) / s_det / z_det
         gamma = math.sqrt(0.5 * (1.0 + max(inner, 1.0)))
-        tail = 0.0
-        for i in range(start + 1, stop):
-            w[i] = 0.5 / gamma * (s[i] / s_det - z[i] / z_det)
-            tail += w[i] * w[i]
-        w[start] = math.sqrt(1.0 + tail)
+        s_factor, z_factor = 0.5 / gamma / s_det, 0.5 / gamma / z_det
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            w[i] = s_factor * s[i] - z_factor * z[i]
+        w[start] = math.sqrt(1.0 + dot(w, w, start + 1, stop))
         # lam = W z
         apply_cone(eta[k], w, z, lam, start, stop)
         if not (lam[start] > norm_tail(lam, start, stop) and math.isfinite(lam[start])):
@@ -51,16 +50,14 @@ def nesterov_todd(l, ptr, s, z, w, eta, lam):
     return 0
 
 
-@kernel
+@inner_kernel
 def apply_cone(eta, w, v, out, start, stop):
     """out := W v on one second-order cone."""
-    inner = 0.0
-    for i in range(start + 1, stop):
-        inner += w[i] * v[i]
+    inner = dot(w, v, start + 1, stop)
     v0 = v[start]
     factor = v0 + inner / (1.0 + w[start])
     out[start] = eta * (w[start] * v0 + inner)
-    for i in range(start + 1, stop):
+    for i in range(np.uint64(start + 1), np.uint64(stop)):
         out[i] = eta * (v[i] + factor * w[i])
 
 
@@ -80,14 +77,12 @@ def apply_inverse(l, ptr, w, eta, v, out):
         out[i] = v[i] / w[i]
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
-        inner = 0.0
-        for i in range(start + 1, stop):
-            inner += w[i] * v[i]
-        v0 = v[start]
+        inner = dot(w, v, start + 1, stop)
+        v0, inverse = v[start], 1.0 / eta[k]
         factor = inner / (1.0 + w[start]) - v0
-        out[start] = (w[start] * v0 - inner) / eta[k]
-        for i in range(start + 1, stop):
-            out[i] = (v[i] + factor * w[i]) / eta[k]
+        out[start] = (w[start] * v0 - inner) * inverse
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            out[i] = (v[i] + factor * w[i]) * inverse
 
 
 @kernel
@@ -97,10 +92,8 @@ def apply_square(l, ptr, w, eta, v, out):
         out[i] = w[i] * w[i] * v[i]
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
-        inner = 0.0
-        for i in range(start, stop):
-            inner += w[i] * v[i]
+        inner = dot(w, v, start, stop)
         square = eta[k] * eta[k]
         out[start] = square * (2.0 * inner * w[start] - v[start])
-        for i in range(start + 1, stop):
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[i] = square * (2.0 * inner * w[i] + v[i])

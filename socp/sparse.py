@@ -85,13 +85,14 @@ def transposed(n_rows: int, indptr: np.ndarray, indices: np.ndarray) -> tuple[np
 
 @kernel
 def multiply_both(indptr, indices, data, x, v, Mx, Mtv):
-    """Mx := M x and Mtv := M'v in one pass over M."""
+    """Mx := M x and Mtv := M'v in one pass over M; unsigned indices, of which numba makes no test of negative ones."""
+    rows = indices.view(np.uint64)
     Mx[:] = 0.0
     for j in range(indptr.size - 1):
         total = 0.0
         xj = x[j]
-        for k in range(indptr[j], indptr[j + 1]):
-            i = indices[k]
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = rows[k]
             total += data[k] * v[i]
             Mx[i] += data[k] * xj
         Mtv[j] = total
@@ -100,10 +101,11 @@ def multiply_both(indptr, indices, data, x, v, Mx, Mtv):
 @kernel
 def multiply_symmetric(indptr, indices, data, x, out):
     """out := P x for the full symmetric P, gathered by columns."""
+    rows = indices.view(np.uint64)
     for j in range(indptr.size - 1):
         total = 0.0
-        for k in range(indptr[j], indptr[j + 1]):
-            total += data[k] * x[indices[k]]
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            total += data[k] * x[rows[k]]
         out[j] = total
 
 

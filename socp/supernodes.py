@@ -1,8 +1,7 @@
 """Supernodes and the assembly tree of a sparse factor L.
 
 A supernode is a set of neighbouring columns of L which are stored as one dense panel: w columns over the same m rows
-below them.  Each supernode with m > 0 leaves an m by m update matrix, which its parent in the assembly tree adds to
-its own panel and update matrix.  They live on a stack, the lower triangle packed by columns.
+below them.  It updates the panels of ancestors in the assembly tree alone, those that have its rows as columns.
 """
 
 from __future__ import annotations
@@ -30,14 +29,10 @@ class AssemblyTree:
         Parent in the assembly tree, -1 at a root.
     row_start, rows : (s + 1,) array and array
         Rows of supernode k below its triangle, ascending: ``rows[row_start[k] : row_start[k+1]]``.
-    relative : array
-        For each of `rows`, its place among the columns and rows of the parent.
+    owner : (n,) array
+        The supernode of each column.
     panel_start : (s + 1,) array
         The panel of k, w + m rows by w columns, stored by columns, begins at ``panel_start[k]``.
-    stack_start : (s,) array
-        The update matrix of k is left at ``stack_start[k]``, where those of its children began.
-    child, sibling : (s,) arrays
-        First child and next sibling, -1 at the end.
     entry_start, source, target : arrays
         ``panels[target[q]] = data[source[q]]`` for q from ``entry_start[k]`` to ``entry_start[k+1] - 1`` puts K into
         panel k.
@@ -48,11 +43,8 @@ class AssemblyTree:
     parent: IntArray
     row_start: IntArray
     rows: IntArray
-    relative: IntArray
+    owner: IntArray
     panel_start: IntArray
-    stack_start: IntArray
-    child: IntArray
-    sibling: IntArray
     entry_start: IntArray
     source: IntArray
     target: IntArray
@@ -83,12 +75,6 @@ class AssemblyTree:
         """Largest number of rows of a panel."""
         return int((np.diff(self.first) + np.diff(self.row_start)).max(initial=0))
 
-    @property
-    def stack_size(self) -> int:
-        """Entries of the stack of update matrices."""
-        m = np.diff(self.row_start)
-        return int((self.stack_start + m * (m + 1) // 2).max(initial=0))
-
 
 def assembly_tree(n: int, indptr: IntArray, indices: IntArray, analysis: Analysis) -> AssemblyTree:
     """Supernodes for the order of an analysis, which is changed within the freedom of its elimination tree.
@@ -110,15 +96,13 @@ def assembly_tree(n: int, indptr: IntArray, indices: IntArray, analysis: Analysi
     perm = analysis.perm[order]
     up, ui, position = permute_upper(n, indptr, indices, perm)
     row_start, rows = row_structure(up, ui, first, parent, height)
-    relative = relative_places(first, parent, row_start, rows)
-    child, sibling, stack_start = _stack_layout(parent, height)
     panel_start = np.zeros(len(first), np.int64)
     w = np.diff(first)
+    owner = np.repeat(np.arange(len(w)), w)
     np.cumsum(w * (w + height), out=panel_start[1:])
     entry_start, source, target = _place_entries(up, ui, position, first, row_start, rows, panel_start)
     return AssemblyTree(
-        perm, first, parent, row_start, rows, relative, panel_start, stack_start, child, sibling, entry_start, source,
-        target,
+        perm, first, parent, row_start, rows, owner, panel_start, entry_start, source, target
     )  # fmt: skip
 
 
@@ -162,46 +146,6 @@ def row_structure(indptr, indices, first, parent, height):
                 fill[k] += 1
                 k = parent[k]
     return row_start, rows
-
-
-@kernel
-def relative_places(first, parent, row_start, rows):
-    """The place of each row of a supernode among the columns and rows of its parent."""
-    relative = np.empty(len(rows), np.int64)
-    for k in range(len(parent)):
-        above = parent[k]
-        if above == -1:
-            continue
-        q = row_start[above]
-        width = first[above + 1] - first[above]
-        for p in range(row_start[k], row_start[k + 1]):
-            i = rows[p]
-            if i < first[above + 1]:
-                relative[p] = i - first[above]
-            else:
-                while rows[q] < i:
-                    q += 1
-                relative[p] = width + q - row_start[above]
-    return relative
-
-
-@kernel
-def _stack_layout(parent, height):
-    """First children, next siblings, and where each update matrix is left on the stack."""
-    count = len(parent)
-    child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    for k in range(count - 1, -1, -1):
-        if parent[k] != -1:
-            sibling[k] = child[parent[k]]
-            child[parent[k]] = k
-    stack_start = np.empty(count, np.int64)
-    top = 0
-    for k in range(count):
-        if child[k] != -1:
-            top = stack_start[child[k]]
-        stack_start[k] = top
-        top += height[k] * (height[k] + 1) // 2
-    return child, sibling, stack_start
 
 
 @kernel

@@ -99,7 +99,7 @@ def scalar_factor(
 
 @kernel
 def scalar_solve(perm, start, rows, values, d, rhs, out, work):
-    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); `work` (n) leaves as zeros."""
+    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); work array `work` (n)."""
     n = len(d)
     row_of = rows.view(np.uint64)
     for k in range(n):
@@ -115,4 +115,28 @@ def scalar_solve(perm, start, rows, values, d, rhs, out, work):
         work[j] = x
     for k in range(n):
         out[perm[k]] = work[k]
-        work[k] = 0.0
+
+
+@kernel
+def scalar_solve_two(perm, start, rows, values, d, rhs, out, work):
+    """`scalar_solve` for the two rows of rhs in one pass over L; `work` (2 n), the two side by side."""
+    n = len(d)
+    row_of = rows.view(np.uint64)
+    one = np.uint64(1)
+    for k in range(n):
+        work[2 * k], work[2 * k + 1] = rhs[0, perm[k]], rhs[1, perm[k]]
+    for j in range(n):
+        x, y = work[2 * j], work[2 * j + 1]
+        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+            i = row_of[p] << one
+            work[i] -= values[p] * x
+            work[i + one] -= values[p] * y
+    for j in range(n - 1, -1, -1):
+        x, y = work[2 * j] / d[j], work[2 * j + 1] / d[j]
+        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+            i = row_of[p] << one
+            x -= values[p] * work[i]
+            y -= values[p] * work[i + one]
+        work[2 * j], work[2 * j + 1] = x, y
+    for k in range(n):
+        out[0, perm[k]], out[1, perm[k]] = work[2 * k], work[2 * k + 1]

@@ -8,19 +8,20 @@ from test_form import dense_M, operator_matrix
 from test_scaling import matrices, scaled
 
 from socp import ConeProgram, NonNeg, SecondOrder
-from socp.assembly import SMALL_CONE, KKTMatrix, reflect, rotate, rotate_back
+from socp.assembly import KKTMatrix, reflect, rotate, rotate_back
 from socp.cones import norm_tail
+from socp.expansion import SMALL_CONE
 from socp.form import StandardForm
 
 
-def mixture(seed, dims, equilibrate=True, p=2, n=6):
+def mixture(seed, dims, equilibrate=True, p=2, n=6, density=0.6):
     """A program of bounds, parallel rows, copies, a zero row and cones of the given dimensions; P sparse."""
     rng = np.random.default_rng(seed)
     row, other = rng.normal(size=(2, n))
     bounds = np.zeros((3, n))
     bounds[[0, 1, 2], [0, 0, n - 1]] = [2.0, -1.0, -5.0]
     orthant = np.vstack([row, bounds[0], -row, other, bounds[1], row, bounds[2], np.zeros(n), -other])
-    G = np.vstack([orthant[:5], *(sparse_rows(rng, d, n) for d in dims), orthant[5:]])
+    G = np.vstack([orthant[:5], *(sparse_rows(rng, d, n, density) for d in dims), orthant[5:]])
     F = sparse_rows(rng, n, n)
     A = sparse_rows(rng, p, n)
     cones = [NonNeg(5), *(SecondOrder(d) for d in dims), NonNeg(4)]
@@ -30,8 +31,8 @@ def mixture(seed, dims, equilibrate=True, p=2, n=6):
                         equilibrate)  # fmt: skip
 
 
-def sparse_rows(rng, rows, columns):
-    return rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.6)
+def sparse_rows(rng, rows, columns, density=0.6):
+    return rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < density)
 
 
 def scaling_point(form, seed=0, distance=None):
@@ -77,18 +78,82 @@ def test_schur_complement_onto_the_variables_and_equalities(seed, dims, equilibr
     schur = [S[:kept, :kept] - S[:kept, kept:] @ np.linalg.solve(S[kept:, kept:], S[kept:, :kept])
              for S in (K, assembled_K)]  # fmt: skip
     np.testing.assert_allclose(schur[1], schur[0], rtol=1e-9, atol=1e-11 * np.abs(schur[0]).max())
-    # bounds have no row, parallel rows one
-    large = sum(d > SMALL_CONE for d in dims)
-    assert matrix.size == kept + 3 + sum(dims) + 2 * large
+    # bounds have no row, parallel rows one; rows of one entry in an expanded cone have none, the cone two columns
     assert matrix.groups.count == 3
+    entries = (dense_M(form)[form.p :] != 0.0).sum(axis=1)
+    expanded = matrix.cones.extra >= 0
+    assert expanded[np.array(dims, dtype=int) > SMALL_CONE].all()
+    gone = sum(int((entries[form.ptr[k] : form.ptr[k + 1]] <= 1).sum()) for k in np.flatnonzero(expanded))
+    assert matrix.size == kept + 3 + sum(dims) - gone + 2 * expanded.sum()
+
+
+def short_rows(seed, head, long=0, n=6, dim=9):
+    """A norm of single variables, some of them twice and one row empty, its head and `long` more rows of any length."""
+    rng = np.random.default_rng(seed)
+    G = np.zeros((dim, n))
+    G[np.arange(dim), rng.integers(n, size=dim)] = rng.normal(size=dim)
+    G[1] = 0.0
+    if head:
+        G[0] = rng.normal(size=n)
+    G[2 : 2 + long] = rng.normal(size=(long, n))
+    program = ConeProgram(
+        rng.normal(size=n), np.vstack([-np.eye(n), G, -np.eye(3, n)]), rng.normal(size=n + dim + 3),
+        [NonNeg(n), SecondOrder(dim), SecondOrder(3)],
+    )  # fmt: skip
+    return StandardForm(program, False)
+
+
+@pytest.mark.parametrize("distance", [None, 1e-2, 1e-5])
+@pytest.mark.parametrize("long", [0, 1, 7])
+@pytest.mark.parametrize("head", [False, True])
+def test_rows_of_one_entry_are_eliminated(head, long, distance):
+    form = short_rows(3, head, long)
+    w, eta = scaling_point(form, 1, distance)
+    K, (matrix, assembled_K) = dense_kkt(form, w, eta), assembled(form, w, eta)
+    assert matrix.size == form.n + head + long + 2 + 2
+    schur = [S[:6, :6] - S[:6, 6:] @ np.linalg.solve(S[6:, 6:], S[6:, :6]) for S in (K, assembled_K)]
+    np.testing.assert_allclose(schur[1], schur[0], rtol=1e-6, atol=1e-9 * np.abs(schur[0]).max())
+    # the columns v and u are scaled so that their pivots are -1 and 1
+    v = matrix.cones.extra[0]
+    np.testing.assert_array_equal(np.diag(assembled_K)[[v, v + 1]], [-1.0, 1.0])
+
+
+def test_expansion_where_it_takes_fewer_entries():
+    # a cone of three rows with one entry each is expanded, one of two or one of full rows is rotated
+    G = np.vstack([-np.eye(3), -np.eye(2, 3), np.ones((4, 3))])
+    form = StandardForm(ConeProgram(np.ones(3), G, np.ones(9), [SecondOrder(3), SecondOrder(2), SecondOrder(4)]))
+    cones = KKTMatrix(form).cones
+    np.testing.assert_array_equal(cones.extra >= 0, [True, False, False])
+    np.testing.assert_array_equal(cones.column, [-1, -1, -1, 3, 4, 5, 6, 7, 8])
+    np.testing.assert_array_equal(cones.variable, [0, 1, 2, -1, -1, -1, -1, -1, -1])
+    assert (cones.extra[0], cones.end) == (9, 11)
 
 
 @pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
 def test_static_regularization_follows_the_signs(dims):
-    form = mixture(1, dims)
+    form = mixture(1, dims, density=1.0)
     w, eta = scaling_point(form)
     (matrix, K), (_, regularized) = assembled(form, w, eta), assembled(form, w, eta, static=1e-3)
     np.testing.assert_allclose(regularized - K, 1e-3 * np.diag(matrix.signs), atol=1e-12)
+
+
+@pytest.mark.parametrize("long", [0, 1, 7])
+@pytest.mark.parametrize("head", [False, True])
+def test_static_regularization_of_an_expanded_cone_comes_before_the_elimination(head, long):
+    form, static = short_rows(5, head, long), 1e-2
+    w, eta = scaling_point(form)
+    _, K = assembled(form, w, eta, static)
+    n, M = form.n, dense_M(form)
+    expected = static * np.eye(n) + M[: form.l].T @ np.diag(w[: form.l] ** -2.0) @ M[: form.l]
+    for k, (start, stop) in enumerate(zip(form.ptr[:-1], form.ptr[1:])):
+        tail = w[start + 1 : stop]
+        rho = w[start] + np.linalg.norm(tail)
+        v, u = (np.append(1.0, side * tail / np.linalg.norm(tail)) / np.sqrt(2.0) for side in (-1.0, 1.0))
+        v, u = eta[k] * np.sqrt(1.0 - rho**-2) * v, eta[k] * np.sqrt(rho**2 - 1.0) * u
+        block = (eta[k] ** 2 + static) * np.eye(stop - start) + (np.outer(u, u) - np.outer(v, v)) / (1.0 + static)
+        expected += M[start:stop].T @ np.linalg.solve(block, M[start:stop])
+    schur = K[:n, :n] - K[:n, n:] @ np.linalg.solve(K[n:, n:], K[n:, :n])
+    np.testing.assert_allclose(schur, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("dims", DIMENSIONS, ids=str)

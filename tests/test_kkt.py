@@ -9,6 +9,7 @@ from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.dense import DenseKKT
 from socp.form import StandardForm
 from socp.kkt import REST, SparseKKT
+from socp.ldl import LDL
 from socp.woodbury import LowRankKKT
 
 BACKENDS = [SparseKKT, DenseKKT]
@@ -132,29 +133,36 @@ def test_refreshed_is_built_anew(backend):
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("method", ["scalar", "supernodal"])
 @pytest.mark.parametrize("distance", [1e-2, 1e-6])
 @pytest.mark.parametrize("P", ["sparse", "dense", "none"])
-def test_refinement_in_one_call_is_refinement_step_by_step(P, distance):
+def test_refinement_in_one_call_is_refinement_step_by_step(P, distance, method):
     rng = np.random.default_rng(3)
     n = 12
     F = rng.normal(size=(n, 4))
     hessian = {"sparse": np.diag(rng.uniform(0.0, 1.0, n)), "dense": F @ F.T, "none": None}[P]
-    G = np.vstack([-np.eye(n), rng.normal(size=(9, n))])
-    cones = [NonNeg(n), SecondOrder(2), SecondOrder(7)]
-    program = ConeProgram(np.ones(n), G, np.ones(n + 9), cones, rng.normal(size=(2, n)), np.ones(2), hessian)
+    G = np.vstack([-np.eye(n), rng.normal(size=(9, n)), -np.eye(9, n)])
+    cones = [NonNeg(n), SecondOrder(2), SecondOrder(7), SecondOrder(9)]
+    program = ConeProgram(np.ones(n), G, np.ones(n + 18), cones, rng.normal(size=(2, n)), np.ones(2), hessian)
     form = StandardForm(program)
     w, eta = scaling_point(form, 0, distance)
     kkt = SparseKKT(form, 1e-8, 10)
-    rhs = rng.normal(size=form.n + form.p + form.m)
-    together, apart = np.empty(rhs.size), np.empty(rhs.size)
+    matrix = kkt.matrix
+    kkt.ldl = LDL(matrix.size, matrix.indptr, matrix.indices, matrix.signs, method=method)
+    kkt.refresh()
+    # the second row needs no further solve
+    rhs = np.vstack([rng.normal(size=form.n + form.p + form.m), np.zeros(form.n + form.p + form.m)])
+    together, apart = np.empty(rhs.shape), np.empty(rhs.shape)
     assert kkt.factor(w, eta, rhs, together) >= 0
-    kkt.take_refinements()
-    left = kkt.solve(rhs, together)
-    count = kkt.take_refinements()
-    assert count > 0
-    assert left == pytest.approx(super(SparseKKT, kkt).solve(rhs, apart), rel=1e-3)
-    assert count == kkt.take_refinements()
-    np.testing.assert_allclose(together, apart, rtol=1e-9, atol=1e-12 * np.abs(apart).max())
+    for rows in (slice(0, 2), slice(0, 1)):
+        one_call = kkt._solve_rows(rhs[rows], together[rows])[rows].copy()
+        Px = kkt.Pu[rows].copy()
+        steps = super(SparseKKT, kkt)._solve_rows(rhs[rows], apart[rows])
+        assert one_call[0, 2] > 0
+        np.testing.assert_allclose(one_call[:, [0, 2]], steps[:, [0, 2]])
+        assert one_call[0, 1] == pytest.approx(steps[0, 1], rel=1e-3, abs=1e-9 * steps[0, 0])
+        np.testing.assert_allclose(together[rows], apart[rows], rtol=1e-9, atol=1e-12 * np.abs(apart[rows]).max())
+        np.testing.assert_allclose(Px, kkt.Pu[rows], rtol=1e-9, atol=1e-12)
 
 
 def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison(monkeypatch):

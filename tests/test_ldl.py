@@ -79,6 +79,11 @@ def test_factor_and_solve(name, ordering, method):
     np.testing.assert_array_equal(rhs, kept)
     ldl.solve(rhs, rhs)
     np.testing.assert_array_equal(rhs, out)
+    two, found = np.vstack([kept, rng.normal(size=n)]), np.full((2, n), np.nan)
+    ldl.solve(two, found)
+    np.testing.assert_allclose(found[0], out, rtol=0, atol=1e-13 * condition * np.abs(out).max())
+    ldl.solve(two[1], out)
+    np.testing.assert_allclose(found[1], out, rtol=0, atol=1e-13 * condition * np.abs(out).max())
 
 
 @pytest.mark.parametrize("method", METHODS)

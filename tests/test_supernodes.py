@@ -1,4 +1,4 @@
-"""The assembly tree against the dense pattern of L, and the dense front against the textbook."""
+"""The assembly tree against the dense pattern of L, and the dense panels against the textbook."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 from socp.amalgamation import total_time
-from socp.panels import BLOCK, LONG, factor_front, scaled_size
+from socp.panels import BLOCK, LONG, factor_panel, product_size, scaled_size, update_panel
 from socp.supernodes import assembly_tree, fundamental_supernodes
 from socp.symbolic import analyze
 
@@ -59,34 +59,12 @@ def test_panels_cover_the_pattern_of_the_factor(name, seed):
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_relative_places_and_stack(name):
+def test_owners_and_parents(name):
     _, tree = tree_of(PATTERNS[name], 0)
-    height = np.diff(tree.row_start)
-    on_stack = []  # (start, end, supernode) of the update matrices
     for k in range(len(tree.parent)):
-        children = []
-        c = tree.child[k]
-        while c != -1:
-            children.append(c)
-            c = tree.sibling[c]
-        assert children == [c for c in range(k) if tree.parent[c] == k]
-        taken = on_stack[len(on_stack) - len(children) :]
-        assert [c for _, _, c in taken] == children  # they are on top
-        on_stack = on_stack[: len(on_stack) - len(children)]
-        start = tree.stack_start[k]
-        assert all(end <= start for _, end, _ in on_stack)
-        on_stack.append((start, start + height[k] * (height[k] + 1) // 2, k))
-        assert on_stack[-1][1] <= tree.stack_size
+        assert (tree.owner[tree.first[k] : tree.first[k + 1]] == k).all()
         rows = tree.rows[tree.row_start[k] : tree.row_start[k + 1]]
-        if tree.parent[k] == -1:
-            assert len(rows) == 0
-            continue
-        p = tree.parent[k]
-        assert p > k
-        front = np.concatenate(
-            [np.arange(tree.first[p], tree.first[p + 1]), tree.rows[tree.row_start[p] : tree.row_start[p + 1]]]
-        )
-        np.testing.assert_array_equal(front[tree.relative[tree.row_start[k] : tree.row_start[k + 1]]], rows)
+        assert tree.parent[k] == (tree.owner[rows[0]] if len(rows) else -1)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -113,7 +91,7 @@ def test_entries_go_to_their_places(name):
 def test_empty_matrix():
     empty = np.empty(0, np.int64)
     tree = assembly_tree(0, np.zeros(1, np.int64), empty, analyze(0, np.zeros(1, np.int64), empty, empty))
-    assert tree.nnz == tree.flops == tree.stack_size == tree.largest_front == tree.largest_update == 0
+    assert tree.nnz == tree.flops == tree.largest_front == tree.largest_update == 0
 
 
 def test_alike_columns_are_one_supernode():
@@ -125,32 +103,50 @@ SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, BLOCK, BLOCK + 1, 150]
 
 
 @pytest.mark.parametrize("width, height", [*SIZES, (200, LONG), (LONG, 300)])
-def test_front(width, height):
-    """[F11 .; F21 F22] = [L11; L21] D [L11; L21]' + [0 .; . U], with one pivot that has to be replaced."""
+def test_panel(width, height):
+    """[F11; F21] = [L11; L21] D L11', with one pivot that has to be replaced."""
     rng = np.random.default_rng(width + 1000 * height)
     length = width + height
     signs = rng.choice([-1.0, 1.0], width)
     L = np.tril(rng.normal(size=(length, width)) / np.sqrt(length), -1) + np.eye(length, width)
     d = signs * rng.uniform(1.0, 2.0, width)
-    U = rng.normal(size=(height, height))
-    U = U + U.T
-    F = L @ np.diag(d) @ L.T
-    F[width:, width:] += U
+    F = L @ np.diag(d) @ L[:width].T
     wrong = width // 2
     F[wrong, wrong] -= 3.0 * signs[wrong]  # the pivot comes out with the wrong sign, and |d| takes its place
-    panel = np.where(np.tri(length, width, dtype=bool), F[:, :width], np.nan).ravel(order="F")  # the rest is not read
-    update = np.where(np.tri(height, dtype=bool), F[width:, width:], np.nan).ravel(order="F")
+    panel = np.where(np.tri(length, width, dtype=bool), F, np.nan).ravel(order="F")  # the rest is not read
     margin = 3
     panels = np.concatenate([np.full(margin, 7.0), panel, np.full(margin, 7.0)])
     all_signs = np.concatenate([np.zeros(2), signs])
     found, scaled = np.zeros(width + 2), np.empty(scaled_size(length))
     delta = abs(d[wrong])
-    assert factor_front(panels, margin, width, height, all_signs, 2, 1e-13, delta, found, update, scaled) == 1
+    assert factor_panel(panels, margin, width, height, all_signs, 2, 1e-13, delta, found, scaled) == 1
     np.testing.assert_allclose(found[2:], d, rtol=1e-10)
     ours = panels[margin:-margin].reshape(width, length).T
     np.testing.assert_allclose(np.tril(ours), L, atol=1e-10)
-    np.testing.assert_allclose(np.tril(update.reshape(height, height).T), np.tril(U), atol=1e-9)
     assert (panels[:margin] == 7.0).all() and (panels[-margin:] == 7.0).all()
+
+
+@pytest.mark.parametrize("neighbours", [0, 3, 30])
+@pytest.mark.parametrize("width, count, columns", [(1, 7, 3), (3, 5, 5), (5, 40, 12), (20, 90, 80), (3, 300, 150)])
+def test_update_of_a_panel_by_another(width, count, columns, neighbours):
+    """F(R, C) -= L(R, :) D L(C, :)', R scattered rows of F, the last ones neighbours."""
+    rng = np.random.default_rng(width + count)
+    above, size = 2, 2 * count + 5
+    L, d, F = rng.normal(size=(width + above + count, width)), rng.normal(size=width), rng.normal(size=(size, size))
+    run = min(neighbours, count)
+    apart = np.sort(rng.choice(size - run, count - run, replace=False))
+    places = np.concatenate([apart, np.arange(size - run, size)])
+    panels = np.concatenate([np.zeros(4), F.ravel(order="F"), L.ravel(order="F")])
+    product, scaled = np.empty(product_size(count)), np.empty(scaled_size(len(L)))
+    update_panel(
+        panels, 4, size, 4 + F.size, width, width + above, count, columns, places.astype(np.uint64),
+        np.concatenate([[7.0], d]), 1, product, scaled,
+    )  # fmt: skip
+    R = L[width + above :]
+    expected = F.copy()
+    expected[np.ix_(places, places[:columns])] -= R @ np.diag(d) @ R[:columns].T
+    found = panels[4 : 4 + F.size].reshape(size, size).T
+    np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-12)
 
 
 def test_columns_beside_a_dense_block_are_grouped():
