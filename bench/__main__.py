@@ -1,4 +1,5 @@
-"""`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers."""
+"""`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
+`anatomy`: where the time goes."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import socp
 
-from . import answer, catalogue, compare, measurement, report, sets, suite
+from . import anatomy, answer, catalogue, compare, measurement, report, sets, suite
 from .compiling import warm_up
 from .tour import tour
 from .verify import verify
@@ -19,7 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
     options = _parser().parse_args(arguments)
     try:
-        return {"solve": _solve, "suite": _suite, "compare": _compare, None: _tour}[options.command](options)
+        return {"solve": _solve, "suite": _suite, "compare": _compare, "anatomy": _anatomy, None: _tour}[
+            options.command
+        ](options)
     except (sets.DataError, socp.ProgramError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
@@ -28,6 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _tour(options: argparse.Namespace) -> int:
     warm_up()
     return 0 if tour() else 1
+
+
+def _anatomy(options: argparse.Namespace) -> int:
+    warm_up()
+    print(anatomy.table(options.programs.split(",") if options.programs else anatomy.PROGRAMS))
+    return 0
 
 
 def _solve(options: argparse.Namespace) -> int:
@@ -102,6 +111,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m bench", description="With no command: a short tour on generated programs."
     )
     commands = parser.add_subparsers(dest="command")
+
+    parts = commands.add_parser("anatomy", help="where the time of a solve goes, for one program of each kind")
+    parts.add_argument(
+        "--programs", help="classes and sizes, as svm_dual_rbf_200,lasso_500 (default: one of each kind)"
+    )
 
     one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz)")
     one.add_argument("file", help="the file; its ending says what it is")

@@ -132,6 +132,7 @@ class LowRankKKT(KKT):
         self.B, self.BD, self.S = np.empty((order, n)), np.empty(order * n), np.zeros(order * order)
         self.D, self.r, self.t = np.zeros(n), np.zeros(n), np.zeros(2 * order)
         self.before, self.found = np.zeros(n + p + m), np.zeros(6)
+        self._allow_correctors(order**2 * (n + order / 3.0), order * (n + 0.5 * order))
         self.B[: self.k] = F.T
         self.B[self.k : self.k + p] = self.rows.A
 

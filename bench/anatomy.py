@@ -1,0 +1,76 @@
+"""Where the time of a solve goes, and how far it is from the least that its method allows.
+
+The floor is the flops of one factorization, as the KKT solver counts them before the first one, at the rate that
+dgemm reaches here on one thread, times the factorizations of the run (its iterations and the starting point).  A
+solve, the residuals and everything else would be free; a factorization of a small or very sparse matrix cannot reach
+that rate, which is then what the figure says.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable
+
+import numpy as np
+from scipy.linalg import blas
+
+import qp
+import socp
+from socp.solution import TIMINGS
+
+from . import generate, learning
+
+PROGRAMS = (
+    "svm_dual_rbf_10", "svm_dual_rbf_200", "svm_dual_rbf_2000", "svm_dual_linear_2000", "ea_svm_cubic_800",
+    "med_dual_2000", "svm_primal_2000", "svm_primal_documents_300", "bilevel_300", "lasso_500", "portfolio_2000",
+    "group_lasso_500", "robust_least_squares_500", "robust_kalman_1000", "enclosing_ball_1000", "mpc_300",
+)  # fmt: skip
+"""One of each kind: class and size."""
+RUNS = 3
+
+
+def dgemm_rate(order: int = 1000) -> float:
+    """Flops a second of dgemm, the best of five."""
+    A = np.asfortranarray(np.random.default_rng(0).normal(size=(order, order)))
+    best = np.inf
+    for _ in range(5):
+        started = time.perf_counter()
+        blas.dgemm(1.0, A, A)
+        best = min(best, time.perf_counter() - started)
+    return 2.0 * order**3 / best
+
+
+def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.Solver]:
+    """The solution with the median time of `RUNS`, each with a set-up of its own, and a solver."""
+    group, size = name.rsplit("_", 1)
+    program = {**generate.CLASSES, **learning.CLASSES}[group](int(size), 0)
+    module = qp if isinstance(program, qp.QuadraticProgram) else socp
+    solutions = []
+    for _ in range(RUNS):
+        solver = module.Solver(program)
+        solutions.append(solver.solve())
+    seconds = [solution.setup_time + solution.solve_time for solution in solutions]
+    return solutions[seconds.index(statistics.median(seconds))], solver
+
+
+def row(name: str, rate: float) -> list[str]:
+    """One program's line: total, iterations, each part's share, the floor and the distance from it."""
+    solution, solver = measured(name)
+    cone_solver = solver.cone_solver if isinstance(solver, qp.Solver) else solver
+    total = solution.setup_time + solution.solve_time
+    shares = [f"{100.0 * solution.timings[part] / total:.0f}" for part in TIMINGS]
+    floor = cone_solver.kkt.flops / rate * (solution.iterations + 1)
+    distance = f"{total / floor:.1f}" if floor > 0.0 else "-"
+    method = cone_solver.kkt.description.split(",")[0]
+    return [name, method, f"{1e3 * total:.3g}", str(solution.iterations), *shares, f"{1e3 * floor:.3g}", distance]
+
+
+def table(names: Iterable[str]) -> str:
+    """A Markdown table of the programs, in milliseconds and percent."""
+    rate = dgemm_rate()
+    head = ["program", "KKT systems", "ms", "iterations", *(f"{part} %" for part in TIMINGS), "floor ms", "ms / floor"]
+    lines = [head, ["---"] * len(head), *(row(name, rate) for name in names)]
+    return "\n".join(
+        [f"dgemm: {rate / 1e9:.0f} Gflop/s on one thread", ""] + ["| " + " | ".join(line) + " |" for line in lines]
+    )
