@@ -268,7 +268,7 @@ class KKT:
         self.Pu = np.zeros((2, n))  # P x of the solutions that the last call of `solve` found
 
     def _allow_correctors(self, flops: float, entries: float) -> None:
-        """Note the work of a factorization, and set `correctors` by what it costs beside a solve with so many entries."""
+        """Note a factorization's work, and set `correctors` by what it costs beside a solve with so many entries."""
         self.flops = flops
         ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
         self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
