@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.jit import kernel
 from socp.program import as_hessian, no_rows
 
 
@@ -101,6 +102,8 @@ def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarr
     if value is None:
         return np.full(size, absent)
     side = as_vector(name, value, size, why, spread=True)
+    if are_plain_sides(side, absent):
+        return side
     check_no_nan(name, side)
     side = no_side_beyond(side)
     bad = side == -absent
@@ -110,6 +113,24 @@ def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarr
     return side
 
 
+@kernel
+def are_plain_sides(side, absent):
+    """Whether all sides are absent or numbers well below 1e20 in size, which need no further look."""
+    for i in range(side.size):
+        if not (abs(side[i]) < 0.99e20 or side[i] == absent):
+            return False
+    return True
+
+
+@kernel
+def in_order(lower, upper):
+    """Whether no lower side is above its upper side."""
+    for i in range(lower.size):
+        if lower[i] > upper[i]:
+            return False
+    return True
+
+
 def no_side_beyond(side: np.ndarray) -> np.ndarray:
     """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
     far = np.abs(side) >= 1e20 * (1 - 1e-9)
@@ -117,8 +138,8 @@ def no_side_beyond(side: np.ndarray) -> np.ndarray:
 
 
 def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:
-    bad = lower > upper
-    if bad.any():
+    if not in_order(lower, upper):
+        bad = lower > upper
         i = int(np.flatnonzero(bad)[0])
         raise ProgramError(
             f"{lower_name} must be at most {upper_name}, but {lower_name}[{i}] = {lower[i]:g} > "

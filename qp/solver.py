@@ -46,8 +46,18 @@ class Solver:
     """
 
     def __init__(self, program: QuadraticProgram, **settings: Any) -> None:
+        self._start(program, Settings.checked(settings))
+
+    @classmethod
+    def of_checked(cls, program: QuadraticProgram, settings: Settings) -> Solver:
+        """The solver with settings that were checked before."""
+        solver = object.__new__(cls)
+        solver._start(program, settings)
+        return solver
+
+    def _start(self, program: QuadraticProgram, settings: Settings) -> None:
         started = time.perf_counter()
-        self.settings = Settings.checked(settings)
+        self.settings = settings
         self.program = program
         self._set_up()
         self.setup_time = time.perf_counter() - started
@@ -57,7 +67,7 @@ class Solver:
         self.presolved = Presolve(self.program, self.settings.presolve)
         self.conic = ConicForm(self.presolved.program)
         self._verified: tuple[np.ndarray, Verified] | None = None
-        self.cone_solver = ConeSolver(self.conic.program(self.presolved.program), **vars(self.settings))
+        self.cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
         self.cone_solver.accepts, self.cone_solver.certificate_error = self._accepts, self._certificate_error
 
     def update(
@@ -209,5 +219,5 @@ def solve(
         return Solver(P, **settings).solve()
     if q is None:
         raise ProgramError("q, the linear objective, is missing")
-    Settings.checked(settings)
-    return Solver(QuadraticProgram(P, q, A, l, u, lb, ub, offset), **settings).solve()
+    checked = Settings.checked(settings)
+    return Solver.of_checked(QuadraticProgram(P, q, A, l, u, lb, ub, offset), checked).solve()

@@ -19,6 +19,7 @@ from .sparse import multiply_symmetric, scale, scaled_norms
 
 SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
+SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its largest entry makes it definite
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 
 
@@ -54,8 +55,7 @@ class SparseHessian:
         """P as a full array."""
         n = self.indptr.size - 1
         full = np.zeros((n, n))
-        if self.data.size:
-            full[self.indices, np.repeat(np.arange(n), np.diff(self.indptr))] = self.data
+        expand(self.indptr, self.indices, self.data, full)
         return full
 
     def largest(self) -> float:
@@ -186,6 +186,34 @@ class DenseHessian:
         return np.cumsum(counts), indices, data
 
 
+def diagonal(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> np.ndarray:
+    """The diagonal of P as a program holds it."""
+    if P is None:
+        return np.zeros(n)
+    if not sp.issparse(P):
+        return np.ascontiguousarray(P.diagonal())
+    found = np.zeros(n)
+    add_diagonal(P.indptr, P.indices, P.data, found)
+    return found
+
+
+@kernel
+def add_diagonal(indptr, indices, data, out):
+    """out += the diagonal of a CSC matrix."""
+    for j in range(out.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                out[j] += data[k]
+
+
+@kernel
+def expand(indptr, indices, data, full):
+    """full += a CSC matrix."""
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            full[indices[k], j] += data[k]
+
+
 @kernel
 def scale_dense(array, D, factor, out):
     """out := factor diag(D) array diag(D)."""
@@ -273,7 +301,7 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
     return SparseHessian(P.indptr, P.indices, P.data)
 
 
-def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
+def check_semidefinite(P: Hessian, tol: float = SEMIDEFINITE_TOL) -> None:
     """Refuse a P that is not positive semidefinite: P + tol max|P_ij| I has no LDL' with D > 0.
 
     A `LowRankHessian` is semidefinite by construction.

@@ -19,6 +19,7 @@ from .checks import (
     check_finite,
     check_no_nan,
     check_symmetric,
+    is_symmetric,
     symmetric_part,
 )
 from .lowrank import LowRank
@@ -182,6 +183,8 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return symmetric_part(dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
+    if is_symmetric(matrix.indptr, matrix.indices, matrix.data):
+        return matrix
     check_symmetric(name, matrix)
     return symmetric_part(matrix)
 

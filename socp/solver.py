@@ -53,8 +53,18 @@ class Solver:
     """
 
     def __init__(self, program: ConeProgram, **settings: Any) -> None:
+        self._start(program, Settings.checked(settings))
+
+    @classmethod
+    def of_checked(cls, program: ConeProgram, settings: Settings) -> Solver:
+        """The solver with settings that were checked before."""
+        solver = object.__new__(cls)
+        solver._start(program, settings)
+        return solver
+
+    def _start(self, program: ConeProgram, settings: Settings) -> None:
         started = time.perf_counter()
-        self.settings = Settings.checked(settings)
+        self.settings = settings
         self.program = program
         self.timings: dict[str, float] = dict.fromkeys(TIMINGS, 0.0)  # of the last set-up or update
         self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
@@ -68,11 +78,11 @@ class Solver:
         self._note(time.perf_counter() - started)
         small = SmallPath.fits(form, self.settings)
         with contextlib.nullcontext() if small else blas_threads(self.settings.threads):
-            check_semidefinite(form.P)
-            self.form = form
             self._engine: Newton | None = None
             self.small = SmallPath(form, self.settings) if small else None
+            self.form = form
             if self.small is None:
+                check_semidefinite(form.P)
                 self._build_engine()
         self._last: Point | None = None
 
@@ -159,14 +169,14 @@ class Solver:
         started = time.perf_counter()
         self.form.refresh(program)
         self._note(time.perf_counter() - started)
-        if program.P is not old.P:
+        if self.small is not None:
+            self.small.refresh()
+        elif program.P is not old.P:
             check_semidefinite(self.form.P)
         if self._engine is not None and not self._engine.kkt.still_fits():
             return self._set_up()
         if self._engine is not None:
             self._engine.kkt.refresh()
-        if self.small is not None:
-            self.small.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -250,8 +260,7 @@ def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:
     >>> print(sol.status, f"{sol.objective:.6f}")
     optimal -1.000000
     """
-    program, settings = _program_and_settings(program, arguments)
-    return Solver(program, **settings).solve()
+    return Solver.of_checked(*_program_and_settings(program, arguments)).solve()
 
 
 def iterates(program: ConeProgram | None = None, **arguments: Any) -> Iterator[Iterate]:
@@ -269,17 +278,15 @@ def iterates(program: ConeProgram | None = None, **arguments: Any) -> Iterator[I
     >>> all(0 < iterate.mu < 10 for iterate in iterates(program))
     True
     """
-    program, settings = _program_and_settings(program, arguments)
-    return Solver(program, **settings).iterates()
+    return Solver.of_checked(*_program_and_settings(program, arguments)).iterates()
 
 
 DATA = ("c", "G", "h", "cones", "A", "b", "P", "offset")
 
 
-def _program_and_settings(program: Any, arguments: dict[str, Any]) -> tuple[ConeProgram, dict[str, Any]]:
+def _program_and_settings(program: Any, arguments: dict[str, Any]) -> tuple[ConeProgram, Settings]:
     data = {name: arguments[name] for name in DATA if name in arguments}
-    settings = {name: value for name, value in arguments.items() if name not in DATA}
-    Settings.checked(settings)
+    settings = Settings.checked({name: value for name, value in arguments.items() if name not in DATA})
     if program is not None:
         if not isinstance(program, ConeProgram):
             raise ProgramError(f"program must be a ConeProgram, but {type(program).__name__} came")
