@@ -65,13 +65,32 @@ class QuadraticProgram:
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
         m = self.A.shape[0]
-        self.l = _side("l", l, m, -np.inf, " (the rows of A)")
-        self.u = _side("u", u, m, np.inf, " (the rows of A)")
-        self.lb = _side("lb", lb, n, -np.inf, f" ({n} variables in q)")
-        self.ub = _side("ub", ub, n, np.inf, f" ({n} variables in q)")
+        rows, variables = " (the rows of A)", f" ({n} variables in q)"
+        self.l, self.u = _side("l", l, m, -np.inf, rows), _side("u", u, m, np.inf, rows)
+        self.lb, self.ub = _side("lb", lb, n, -np.inf, variables), _side("ub", ub, n, np.inf, variables)
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
         self.offset = as_number("offset", offset)
+
+    def with_data(
+        self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
+    ) -> QuadraticProgram:
+        """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
+        program = self.of_checked(P, self.q, A, self.l, self.u, self.lb, self.ub, self.offset)
+        if q is not None:
+            program.q = as_vector("q", q)
+            check_finite("q", program.q)
+            if program.q.size != self.n:
+                raise ProgramError(f"q must have {self.n} entries, but {program.q.size} came")
+        for name, side, like in (("l", l, self.l), ("u", u, self.u), ("lb", lb, self.lb), ("ub", ub, self.ub)):
+            if side is not None:
+                why = " (the rows of A)" if name in "lu" else f" ({self.n} variables in q)"
+                setattr(program, name, _side(name, side, like.size, -np.inf if name in ("l", "lb") else np.inf, why))
+        if l is not None or u is not None:
+            _check_order("l", program.l, "u", program.u)
+        if lb is not None or ub is not None:
+            _check_order("lb", program.lb, "ub", program.ub)
+        return program
 
     @classmethod
     def of_checked(

@@ -90,9 +90,7 @@ class Solver:
         old, old_presolved, old_conic = self.program, self.presolved, self.conic
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
-        new = {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}
-        values = {name: getattr(old, name) if value is None else value for name, value in new.items()}
-        self.program = QuadraticProgram(P, A=A, offset=old.offset, **values)
+        self.program = old.with_data(P, A, q, l, u, lb, ub)
         try:
             presolved = Presolve(self.program, self.settings.presolve)
             if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
@@ -100,9 +98,7 @@ class Solver:
             else:
                 self.presolved = presolved
                 if P_data is None and A_data is None:
-                    c, b, h, offset = self.conic.vectors(presolved.program)
-                    self.cone_solver.update(c=c, b=b, h=h)
-                    self.cone_solver.program.offset = offset
+                    self.cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
                 else:
                     self.cone_solver.replace(self.conic.program(presolved.program))
         except ProgramError:  # refused: the solver stays as it was

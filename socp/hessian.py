@@ -15,7 +15,7 @@ from .cholesky import cholesky
 from .jit import kernel
 from .ldl import LDL
 from .lowrank import LowRank
-from .sparse import multiply_symmetric, scale, scaled_norms
+from .sparse import multiply_symmetric, scale
 
 SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
@@ -40,10 +40,6 @@ class SparseHessian:
     def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A part of P in CSC that has P's largest entries in each column under any diagonal scaling D P D."""
         return self.indptr, self.indices, self.data
-
-    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j := max(norms_j, the infinity norm of column j of D P D)."""
-        scaled_norms(self.indptr, self.indices, self.data, D, D, norms, norms)
 
     def scaled(self, D: np.ndarray, factor: float) -> SparseHessian:
         """factor D P D."""
@@ -94,10 +90,6 @@ class DenseHessian:
     def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The diagonal in CSC: |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not."""
         return diagonal_csc(self.array.diagonal())
-
-    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
-        np.maximum(norms, D * D * self.array.diagonal(), out=norms)
 
     def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
         """factor D P D."""
@@ -268,10 +260,6 @@ class LowRankHessian:
     def diagonal(self) -> np.ndarray:
         """The diagonal."""
         return np.einsum("ij,ij->i", self.F, self.F) + self.d
-
-    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
-        np.maximum(norms, D * D * self.diagonal(), out=norms)
 
     def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
         """factor D P D."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -152,8 +153,7 @@ class ConeProgram:
     @cached_property
     def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
         """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
-        start = np.zeros(len(self.cones) + 1, dtype=np.int64)
-        np.cumsum([cone.dim for cone in self.cones], out=start[1:])
+        start = np.array([0, *accumulate([cone.dim for cone in self.cones])], dtype=np.int64)
         return start, np.array([isinstance(cone, SecondOrder) for cone in self.cones], dtype=np.bool_)
 
     def __repr__(self) -> str:

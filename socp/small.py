@@ -342,9 +342,10 @@ class SmallPath:
 
     def refresh(self) -> None:
         """Take the values of the form anew; a P that is not semidefinite is refused."""
-        self._P = self.form.P.dense()
-        if not self.form.P.is_zero and not is_semidefinite(self._P, SEMIDEFINITE_TOL, LOW_RANK_TOL):
+        P = self.form.P.dense()
+        if not self.form.P.is_zero and not is_semidefinite(P, SEMIDEFINITE_TOL, LOW_RANK_TOL):
             check_semidefinite(self.form.P)
+        self._P = P
 
     def claims(
         self, point: Point, warm: bool, norms: tuple[float, float], offset: float

@@ -138,14 +138,20 @@ class Solver:
         for name, data in (("P", P_data), ("A", A_data), ("G", G_data)):
             if data is not None:
                 setattr(program, name, with_data(name, getattr(old, name), data))
-        started = time.perf_counter()
         if P_data is None and G_data is None and A_data is None:
-            self.program = program
-            self.form.refresh_vectors(program)
-            self.setup_time = time.perf_counter() - started
-            self._note(self.setup_time)
+            self.replace_vectors(program.c, program.b, program.h, program.offset)
         else:
             self.replace(program)
+
+    def replace_vectors(self, c: np.ndarray, b: np.ndarray, h: np.ndarray, offset: float) -> None:
+        """Take other vectors, which were checked before and are infinite in the same places."""
+        started = time.perf_counter()
+        program = object.__new__(ConeProgram)
+        program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
+        self.program = program
+        self.form.refresh_vectors(program)
+        self.setup_time = time.perf_counter() - started
+        self._note(self.setup_time)
 
     def replace(self, program: ConeProgram) -> None:
         """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
@@ -160,6 +166,8 @@ class Solver:
             except ProgramError:
                 self.program = old
                 self.form.refresh(old)
+                if self.small is not None:
+                    self.small.refresh()
                 raise
         self.setup_time = time.perf_counter() - started
 
