@@ -46,8 +46,8 @@ from .small_kkt import build_system, factor, is_semidefinite, multiply, multiply
 from .solution import TRACE
 from .start import SHORT_WARM_STEP, SMALL_STEP, WARM_LIMIT, WARM_MARGIN, move_inside, shift_inside, weigh_sides
 
-MOST_VARIABLES = 100  # variables and equalities up to which a program may be small
-MOST_WORK = 1e6  # multiplications of a factorization up to which it is
+MOST_VARIABLES = 110  # variables and equalities up to which a program may be small
+MOST_WORK = 1.5e6  # multiplications of a factorization up to which it is
 MOST_ITERATIONS, PATIENCE = 60, 12  # iterations in all, and without a better iterate, after which the engine takes over
 DELTAS = (1e-13, 1e-8, 1e-10, 1e-6)  # the choices of delta
 GOOD, MUCH_WORSE = 1e-8, 10.0  # a relative residual that is good enough, and how much worse than the best it may become
@@ -387,4 +387,4 @@ class SmallPath:
             if claim == NO_CLAIM:
                 return
             point.tau, point.kappa = float(state[TAU]), float(state[KAPPA])
-            yield claim, records[: int(state[RECORDS])]
+            yield claim, records[: int(state[RECORDS])].copy()
