@@ -291,9 +291,11 @@ def follow_path(ptr, M_indptr, M_indices, M_data, P, c, g, D, E, options, state,
     if not resumed and state[WARM] > 0.0:
         measure_point(system, work, options, state, c, g, D, E, u, s)
         state[WARM] = 1.0 if move_warm(system, work, state, c, g, u, s) else 0.0
-    if not resumed and state[WARM] == 0.0 and not start_cold(system, work, options, state, c, g, u, s):
-        return NO_CLAIM
+    cold = not resumed and state[WARM] == 0.0
     while True:
+        if cold and not start_cold(system, work, options, state, c, g, u, s):
+            return NO_CLAIM
+        cold = False
         mu = measure_point(system, work, options, state, c, g, D, E, u, s)
         if not resumed:
             k = int(state[RECORDS])
@@ -311,9 +313,7 @@ def follow_path(ptr, M_indptr, M_indices, M_data, P, c, g, D, E, options, state,
         resumed = False
         dtau, dkappa, alpha = search_direction(system, work, options, state, mu, c, g, u, s, z)
         if state[WARM] > 0.0 and alpha < SHORT_WARM_STEP:
-            state[WARM] = 0.0
-            if not start_cold(system, work, options, state, c, g, u, s):
-                return NO_CLAIM
+            state[WARM], cold = 0.0, True
             continue
         if not alpha > SMALL_STEP:
             return NO_CLAIM
