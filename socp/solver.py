@@ -69,19 +69,21 @@ class Solver:
         small = SmallPath.fits(form, self.settings)
         with contextlib.nullcontext() if small else blas_threads(self.settings.threads):
             check_semidefinite(form.P)
-            self.form = form
-            self._engine: Newton | None = None
-            self.small = SmallPath(form, self.settings) if small else None
-            if self.small is None:
-                self._build_engine()
+            engine = None if small else self._new_engine(form)
+        # nothing was refused: from here on the solver is that of the new form
+        self.form, self._engine = form, engine
+        self.small = SmallPath(form, self.settings) if small else None
         self._last: Point | None = None
+
+    def _new_engine(self, form: StandardForm) -> Newton:
+        kkt = choose(form, self.settings)
+        self.timings["ordering"], self.timings["symbolic"] = kkt.analysis_seconds()
+        return Newton(form, kkt)
 
     def _build_engine(self) -> Newton:
         """The Newton systems of the general method; a small program seldom needs them."""
         if self._engine is None:
-            kkt = choose(self.form, self.settings)
-            self.timings["ordering"], self.timings["symbolic"] = kkt.analysis_seconds()
-            self._engine = Newton(self.form, kkt)
+            self._engine = self._new_engine(self.form)
         return self._engine
 
     def _note(self, equilibration: float) -> None:
