@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from . import cones, scaling
-from .cholesky import START, symmetric_product
+from .cholesky import ONE, START, symmetric_product
 from .dense import bound_weights, factor_dense, refine_dense, scale_rows
 from .form import StandardForm
+from .hessian import DenseHessian
 from .jit import kernel
 from .kkt import GOOD_RESIDUAL
 from .newton import (
@@ -39,7 +40,10 @@ from .newton import (
 from .settings import Settings
 from .start import FAR, SHORT_WARM_STEP, SMALL_STEP
 
-MOST_VARIABLES, MOST_ROWS = 64, 256  # beyond these the general engine is as quick
+MOST_VARIABLES, MOST_ROWS = 256, 1024
+MOST_WORK = 6e5  # flops of an iteration beyond which the general engine is as quick
+MOST_DENSE_WORK = 6e6  # the same where the engine would take dense Cholesky too
+LONG_TIME = 1.0  # a limit of so many seconds is none for a small program
 MOST_ITERATIONS = 60
 NO_CLAIM, OPTIMAL, PRIMAL_RAY, DUAL_RAY = range(4)
 DELTAS = (1e-13, 1e-8)  # the choices of the static regularization
@@ -48,25 +52,29 @@ TWO = np.int64(2)
 
 
 @kernel
-def split_rows(n, p, l, M_indptr, M_indices, M_data, variable, coefficient, others, A, G):
-    """A, and G without its bounds, as dense arrays; `others` are the orthant rows that are no bounds.
-
-    Returns the number of rows of G that were filled; G and others have room for all.
-    """
-    m = G.shape[0]
-    count, place = np.zeros(m, np.int64), np.empty(m, np.int64)
-    variable[:] = -1
+def place_rows(l, p, M_indices, place):
+    """place_i := the number of row i of G among those that are no bounds, or -1; returns how many these are."""
+    place[:] = 0
     for k in range(M_indices.size):
         if M_indices[k] >= p:
-            count[M_indices[k] - p] += 1
+            place[M_indices[k] - p] += 1
     rows = 0
-    for i in range(m):
-        place[i] = -1
-        if i >= l or count[i] != 1:
+    for i in range(place.size):
+        if i < l and place[i] == 1:
+            place[i] = -1
+        else:
             place[i] = rows
-            if i < l:
-                others[rows] = i
             rows += 1
+    return rows
+
+
+@kernel
+def split_rows(n, p, M_indptr, M_indices, M_data, place, variable, coefficient, others, A, G):
+    """A and G without its bounds as dense arrays, the bounds, and the orthant rows that are none."""
+    for i in range(variable.size):
+        variable[i] = -1
+        if place[i] >= 0:
+            others[place[i]] = i
     A[:] = 0.0
     G[:] = 0.0
     for j in range(n):
@@ -78,7 +86,6 @@ def split_rows(n, p, l, M_indptr, M_indices, M_data, variable, coefficient, othe
                 G[place[i], j] = M_data[k]
             else:
                 variable[i], coefficient[i] = j, M_data[k]
-    return rows
 
 
 @kernel
@@ -141,11 +148,11 @@ def follow_path(
     iterations, steps = int(limits[4]), int(limits[5])
     norm_g, norm_c, offset = limits[6], limits[7], limits[8]
     m, size, degree = s.size, u.size, l + ptr.size - 1
-    variable, coefficient, others = np.empty(l, np.int64), np.zeros(l), np.empty(m, np.int64)
-    A, all_rows = np.empty(p * n), np.empty((m, n))
-    rows = split_rows(n, p, l, M_indptr, M_indices, M_data, variable, coefficient, others, A, all_rows)
-    G, scaled, cone_rows = all_rows[:rows], np.empty((rows, n)), m - l
-    others = others[: rows - cone_rows]
+    place = np.empty(m, np.int64)
+    rows = place_rows(l, p, M_indices, place)
+    variable, coefficient, others = np.empty(l, np.int64), np.zeros(l), np.empty(rows - (m - l), np.int64)
+    A, G, scaled = np.empty(p * n), np.empty((rows, n)), np.empty((rows, n))
+    split_rows(n, p, M_indptr, M_indices, M_data, place, variable, coefficient, others, A, G)
     bounded = np.zeros(n)
     bound_weights(variable, coefficient, np.ones(l), bounded)
     rho = np.zeros(2)
@@ -162,7 +169,7 @@ def follow_path(
     dz_scaled, scalars, test = du[n + p :], np.zeros(SCALARS), np.zeros(4)
     u2, u1, rhs1 = solution[:size], solution[size:], rhs[size:]
 
-    k = 0
+    k = START
     tau, kappa, dtau, dkappa = tau_kappa[0], tau_kappa[1], 0.0, 0.0
     started = warm
     while True:
@@ -182,7 +189,7 @@ def follow_path(
         else:
             Px[:] = 0.0
             if curved:
-                symmetric_product(n, P, np.int64(1), u, Px)
+                symmetric_product(n, P, ONE, u, Px)
             embedding_residuals(n, p, M_indptr, M_indices, M_data, Px, c, g, u, s, tau, D, E, factor, r, Mtv, scalars)
             mu = cones_mean(u[n + p :], s, tau, kappa, degree)
             record(k, scalars, tau, kappa, mu, factor, norm_g, norm_c, offset, trace, test)
@@ -251,7 +258,7 @@ def follow_path(
                 corrector_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, shift, rhs1)
                 refine_dense(
                     n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P, curved, order, START, roots, H, Y, S, rho,
-                    steps, np.int64(1), rhs1, u1, before, residual, Pu, t, dy, v, Mtv, room, found,
+                    steps, ONE, rhs1, u1, before, residual, Pu, t, dy, v, Mtv, room, found,
                 )  # fmt: skip
                 solves += found[2]
             numerator = (1.0 - sigma) * rtau + kappa_rhs / tau + tau_numerator(n, q, Px, tau, u1)
@@ -271,7 +278,7 @@ def follow_path(
         take_step(l, ptr, w, eta, alpha, du, ds_scaled, u, s, work)
         tau += alpha * dtau
         kappa += alpha * dkappa
-        k += 1
+        k += ONE
         trace[k, 6], trace[k, 7], trace[k, 8], trace[k, 11] = sigma, affine, alpha, solves
 
 
@@ -294,9 +301,19 @@ class SmallPath:
     @staticmethod
     def fits(form: StandardForm, settings: Settings) -> bool:
         """Whether the program is small and the settings leave the way of solving it open."""
-        small = 0 < form.n <= MOST_VARIABLES and form.p + form.m <= MOST_ROWS and form.p <= form.n
-        watched = settings.verbose or settings.callback is not None or settings.time_limit is not None
-        return small and not watched and settings.kkt == "auto" and settings.regularization is None
+        n, p, m = form.n, form.p, form.m
+        limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
+        if settings.verbose or settings.callback is not None or limited:
+            return False
+        if settings.kkt != "auto" or settings.regularization is not None:
+            return False
+        if not (0 < n <= MOST_VARIABLES and p + m <= MOST_ROWS and p <= n):
+            return False
+        most = MOST_DENSE_WORK if isinstance(form.P, DenseHessian) and form.P.low_rank is None else MOST_WORK
+        work = n**3 / 3.0 + p * (n + p / 3.0) * p + n * n * p
+        if work + n * n * m <= most:
+            return True
+        return work + n * n * place_rows(form.l, p, form.M_indices, np.empty(m, np.int64)) <= most
 
     def refresh(self) -> None:
         """Take the values of the form anew."""

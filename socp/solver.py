@@ -21,7 +21,7 @@ from .newton import Newton, Point
 from .program import ConeProgram
 from .run import Iterate, Run
 from .settings import Settings
-from .small import SmallPath
+from .small import MOST_VARIABLES, SmallPath
 from .solution import TIMINGS, Solution
 from .status import Status
 from .threads import blas_threads
@@ -66,9 +66,10 @@ class Solver:
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
         self._note(time.perf_counter() - started)
-        small = SmallPath.fits(form, self.settings)
-        with contextlib.nullcontext() if small else blas_threads(self.settings.threads):
+        few = form.n <= MOST_VARIABLES
+        with contextlib.nullcontext() if few else blas_threads(self.settings.threads):
             check_semidefinite(form.P)
+            small = SmallPath.fits(form, self.settings)
             engine = None if small else self._new_engine(form)
         # nothing was refused: from here on the solver is that of the new form
         self.form, self._engine = form, engine
