@@ -310,10 +310,8 @@ class SmallPath:
         if not (0 < n <= MOST_VARIABLES and p + m <= MOST_ROWS and p <= n):
             return False
         most = MOST_DENSE_WORK if isinstance(form.P, DenseHessian) and form.P.low_rank is None else MOST_WORK
-        work = n**3 / 3.0 + p * (n + p / 3.0) * p + n * n * p
-        if work + n * n * m <= most:
-            return True
-        return work + n * n * place_rows(form.l, p, form.M_indices, np.empty(m, np.int64)) <= most
+        rows = place_rows(form.l, p, form.M_indices, np.empty(m, np.int64))
+        return n * n * (n / 3.0 + rows + p) + p * p * (n + p / 3.0) <= most
 
     def refresh(self) -> None:
         """Take the values of the form anew."""
