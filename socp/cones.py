@@ -20,24 +20,32 @@ import math
 
 import numpy as np
 
-from .jit import inner_kernel, kernel
+from .jit import inner_kernel
 
 
 @inner_kernel
 def dot(u, v, start, stop):
-    """u'v over [start, stop): four sums side by side, as one would wait for each addition."""
+    """u'v over [start, stop)."""
+    return dot_within(u, start, v, start, stop - start)
+
+
+@inner_kernel
+def dot_within(u, u0, v, v0, count):
+    """u[u0:][:count]'v[v0:][:count]: four sums side by side, as one would wait for each addition."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    i, end = np.uint64(start), np.uint64(stop)
-    whole = np.uint64(start + (((stop - start) >> 2) << 2))
+    i, k, end = np.uint64(u0), np.uint64(v0), np.uint64(u0 + count)
+    whole = np.uint64(u0 + ((count >> 2) << 2))
     while i < whole:
-        a += u[i] * v[i]
-        b += u[i + np.uint64(1)] * v[i + np.uint64(1)]
-        c += u[i + np.uint64(2)] * v[i + np.uint64(2)]
-        d += u[i + np.uint64(3)] * v[i + np.uint64(3)]
+        a += u[i] * v[k]
+        b += u[i + np.uint64(1)] * v[k + np.uint64(1)]
+        c += u[i + np.uint64(2)] * v[k + np.uint64(2)]
+        d += u[i + np.uint64(3)] * v[k + np.uint64(3)]
         i += np.uint64(4)
+        k += np.uint64(4)
     while i < end:
-        a += u[i] * v[i]
+        a += u[i] * v[k]
         i += np.uint64(1)
+        k += np.uint64(1)
     return (a + b) + (c + d)
 
 
@@ -65,7 +73,7 @@ def j_residual(v, start, stop):
     return (v[start] - tail) * (v[start] + tail)
 
 
-@kernel
+@inner_kernel
 def add_identity(l, ptr, alpha, v):
     """v := v + alpha e."""
     for i in range(l):
@@ -74,7 +82,7 @@ def add_identity(l, ptr, alpha, v):
         v[ptr[k]] += alpha
 
 
-@kernel
+@inner_kernel
 def margin(l, ptr, v):
     """The largest alpha with v - alpha e in K: v is in K exactly when this is not negative (inf for the empty cone)."""
     smallest = np.inf
@@ -85,7 +93,7 @@ def margin(l, ptr, v):
     return smallest
 
 
-@kernel
+@inner_kernel
 def product(l, ptr, u, v, out):
     """out := u o v."""
     for i in range(l):
@@ -99,7 +107,7 @@ def product(l, ptr, u, v, out):
         out[start] = inner
 
 
-@kernel
+@inner_kernel
 def divide(l, ptr, lam, d, out):
     """out := lam \\ d, the solution u of lam o u = d, for lam in the interior of K."""
     for i in range(l):
@@ -114,7 +122,7 @@ def divide(l, ptr, lam, d, out):
         out[start] = u0
 
 
-@kernel
+@inner_kernel
 def max_step(l, ptr, v, d):
     """The largest alpha with v + alpha d in K, for v in the interior of K (inf when there is none).
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from . import cones, scaling
 from .form import StandardForm
-from .jit import kernel
+from .jit import inner_kernel
 from .kkt import KKT
 from .sparse import multiply_both
 
@@ -43,11 +43,12 @@ LEAST_PRODUCT = 0.1  # the share of the mean product that a centrality corrector
 (XPX, CX, GV, SZ, DUAL, PRIMAL, NORM_PX, NORM_MX, NORM_MTV, NORM_MXS, SCALARS) = range(11)
 
 
-@kernel
-def embedding_residuals(n, p, M_indptr, M_indices, M_data, Px, c, g, u, s, tau, D, E, factor, r, Mtv, scalars):
-    """r := (rx, rv); the scalars: products, and infinity norms in the caller's units."""
-    multiply_both(M_indptr, M_indices, M_data, u[:n], u[n:], r[n:], Mtv)
-    scalars[:] = 0.0
+@inner_kernel
+def embedding_residuals(n, p, Px, Mtv, c, g, u, s, tau, D, E, factor, r, scalars):
+    """r := (rx, rv), of which the second part is M x before; the scalars: products, and infinity norms in the
+    caller's units."""
+    for k in range(scalars.size):
+        scalars[k] = 0.0
     for j in range(n):
         unscale = 1.0 / (factor * D[j])
         r[j] = Px[j] + Mtv[j] + c[j] * tau
@@ -70,14 +71,14 @@ def embedding_residuals(n, p, M_indptr, M_indices, M_data, Px, c, g, u, s, tau, 
         scalars[NORM_MXS] = max(scalars[NORM_MXS], abs(Mxs) / E[i])
 
 
-@kernel
+@inner_kernel
 def scale_data(n, p, l, ptr, w, eta, lam, c, g, r, q, r_scaled, rhs):
     """q := (c, b, W^-1 h), r_scaled := (rx, ry, W^-1 rz) and the right-hand sides of u2 and of the affine u1."""
-    q[:n] = c
-    q[n : n + p] = g[:p]
-    scaling.apply_inverse(l, ptr, w, eta, g[p:], q[n + p :])
-    r_scaled[: n + p] = r[: n + p]
-    scaling.apply_inverse(l, ptr, w, eta, r[n + p :], r_scaled[n + p :])
+    for i in range(n + p):
+        q[i] = c[i] if i < n else g[i - n]
+        r_scaled[i] = r[i]
+    scaling.apply_inverse_within(l, ptr, w, eta, g, p, q, n + p)
+    scaling.apply_inverse_within(l, ptr, w, eta, r, n + p, r_scaled, n + p)
     for j in range(n):
         rhs[0, j] = -c[j]
     for i in range(n, q.size):
@@ -88,18 +89,18 @@ def scale_data(n, p, l, ptr, w, eta, lam, c, g, r, q, r_scaled, rhs):
         rhs[1, n + p + i] += lam[i]
 
 
-@kernel
+@inner_kernel
 def corrector_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, shift, rhs):
     """The right-hand side of the corrector's u1 and shift := lam \\ ds_rhs, for
 
     ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz) of the predictor.
     """
     m = shift.size
-    cones.product(l, ptr, ds_scaled, dz_scaled, rhs[:m])
+    cones.product(l, ptr, ds_scaled, dz_scaled, rhs)  # in its first m places
     for i in range(m):
         rhs[i] = -rhs[i]
-    cones.add_identity(l, ptr, sigma * mu, rhs[:m])
-    cones.divide(l, ptr, lam, rhs[:m], shift)
+    cones.add_identity(l, ptr, sigma * mu, rhs)
+    cones.divide(l, ptr, lam, rhs, shift)
     for i in range(m):
         shift[i] -= lam[i]
     for i in range(rhs.size):
@@ -109,7 +110,7 @@ def corrector_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, shift,
         rhs[first + i] -= shift[i]
 
 
-@kernel
+@inner_kernel
 def centrality_rhs(l, lam, alpha, target, dz_scaled, ds_scaled, shift, rhs):
     """Move the products s_i z_i that a step of alpha would leave outside [target / 10, 10 target] towards it.
 
@@ -124,7 +125,7 @@ def centrality_rhs(l, lam, alpha, target, dz_scaled, ds_scaled, shift, rhs):
         rhs[first + i] -= move
 
 
-@kernel
+@inner_kernel
 def tau_curvature(n, m, q, xPx, Px, x, tau, kappa, u2, Px2):
     """The denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
     linear, mixed, squares = 0.0, 0.0, 0.0
@@ -138,7 +139,7 @@ def tau_curvature(n, m, q, xPx, Px, x, tau, kappa, u2, Px2):
     return kappa / tau + max(xPx / tau**2 - 2.0 * mixed / tau - linear, squares)
 
 
-@kernel
+@inner_kernel
 def tau_numerator(n, q, Px, tau, u1):
     """q'u1 + 2 xi'P x1."""
     linear, mixed = 0.0, 0.0
@@ -149,24 +150,23 @@ def tau_numerator(n, q, Px, tau, u1):
     return linear + 2.0 * mixed / tau
 
 
-@kernel
-def combine(l, ptr, lam, u1, u2, dtau, shift, du, ds_scaled):
-    """du := u1 + dtau u2, W^-1 ds := shift - W dz; returns the longest step in K."""
+@inner_kernel
+def combine(l, ptr, lam, u1, u2, dtau, shift, du, dz_scaled, ds_scaled):
+    """du := u1 + dtau u2, of which W dz is the end, W^-1 ds := shift - W dz; returns the longest step in K."""
     for i in range(du.size):
         du[i] = u1[i] + dtau * u2[i]
-    dz_scaled = du[du.size - shift.size :]
     for i in range(shift.size):
         ds_scaled[i] = shift[i] - dz_scaled[i]
     return min(cones.max_step(l, ptr, lam, dz_scaled), cones.max_step(l, ptr, lam, ds_scaled))
 
 
-@kernel
-def take_step(l, ptr, w, eta, alpha, du, ds_scaled, u, s, work):
+@inner_kernel
+def take_step(l, ptr, w, eta, alpha, du, dz_scaled, ds_scaled, u, s, work):
     """(x, y) += alpha (dx, dy), z += alpha W^-1 (W dz), s += alpha W (W^-1 ds)."""
     first = u.size - s.size
     for i in range(first):
         u[i] += alpha * du[i]
-    scaling.apply_inverse(l, ptr, w, eta, du[first:], work)
+    scaling.apply_inverse(l, ptr, w, eta, dz_scaled, work)
     for i in range(s.size):
         u[first + i] += alpha * work[i]
     scaling.apply(l, ptr, w, eta, ds_scaled, work)
@@ -223,10 +223,12 @@ class Newton:
     def residuals(self, point: Point) -> None:
         """Residuals of the embedding, and mu, at the point."""
         form = self.form
-        form.P.product(point.u[: form.n], self.Px)
+        x = point.u[: form.n]
+        form.P.product(x, self.Px)
+        multiply_both(form.M_indptr, form.M_indices, form.M_data, x, point.u[form.n :], self.r[form.n :], self.Mtv)
         embedding_residuals(
-            form.n, form.p, form.M_indptr, form.M_indices, form.M_data, self.Px, form.c, form.g, point.u, point.s,
-            point.tau, form.D, form.E, form.factor, self.r, self.Mtv, self.scalars,
+            form.n, form.p, self.Px, self.Mtv, form.c, form.g, point.u, point.s, point.tau, form.D, form.E,
+            form.factor, self.r, self.scalars,
         )  # fmt: skip
         self.rtau = point.kappa + self.scalars[CX] + self.scalars[GV] + self.scalars[XPX] / point.tau
         self.mu = (self.scalars[SZ] + point.tau * point.kappa) / (self.degree + 1)
@@ -287,7 +289,10 @@ class Newton:
     def step(self, point: Point, alpha: float) -> None:
         """Move the point by alpha along the direction."""
         form = self.form
-        take_step(form.l, form.ptr, self.w, self.eta, alpha, self.du, self.ds_scaled, point.u, point.s, self.work)
+        take_step(
+            form.l, form.ptr, self.w, self.eta, alpha, self.du, self.dz_scaled, self.ds_scaled, point.u, point.s,
+            self.work,
+        )  # fmt: skip
         point.tau += alpha * self.dtau
         point.kappa += alpha * self.dkappa
 
@@ -298,7 +303,10 @@ class Newton:
         numerator += tau_numerator(form.n, self.q, self.Px, point.tau, self.u1)
         self.dtau = numerator / self.curvature
         self.dkappa = (kappa_rhs - point.kappa * self.dtau) / point.tau
-        alpha = combine(form.l, form.ptr, self.lam, self.u1, self.u2, self.dtau, self.shift, self.du, self.ds_scaled)
+        alpha = combine(
+            form.l, form.ptr, self.lam, self.u1, self.u2, self.dtau, self.shift, self.du, self.dz_scaled,
+            self.ds_scaled,
+        )  # fmt: skip
         if self.dtau < 0.0:
             alpha = min(alpha, -point.tau / self.dtau)
         if self.dkappa < 0.0:

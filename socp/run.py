@@ -13,7 +13,7 @@ from .form import StandardForm
 from .newton import CX, DUAL, GV, NORM_MTV, NORM_MX, NORM_MXS, NORM_PX, PRIMAL, XPX, Newton, Point
 from .program import ConeProgram
 from .settings import Settings
-from .small import DUAL_RAY, NO_CLAIM, OPTIMAL, PRIMAL_RAY, SmallPath
+from .small import DUAL_RAY, OPTIMAL, PRIMAL_RAY, SmallPath
 from .solution import TRACE, Solution
 from .status import Status
 
@@ -90,7 +90,7 @@ class Run:
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
         self.best_worst, self.best_ray, self.last_progress, self.last_better = np.inf, np.inf, 0, 0
-        self.records: list[tuple[Any, ...]] = []
+        self.records: Any = []  # tuples, or of a small program an array of `TRACE`
         self._verified: tuple[Point, int, Verified] | None = None  # with the number of records it was found at
         self.status: Status | None = None
         self.message = ""
@@ -140,12 +140,13 @@ class Run:
 
     def at_once(self, small: SmallPath) -> bool:
         """The same in one call for a small program; False, and all is as before, without a claim that holds."""
-        point = self.point
-        warm = self.last is not None and start.warm(self._newton(), point, self.last)
-        claim, rows = small.follow(point, warm, (self.norm_g, self.norm_c), self.program.offset)
-        if claim != NO_CLAIM and np.isfinite(point.u).all():
-            rows[-1, -1] = time.perf_counter() - self.started
-            self.records = [(k, *row) for k, row in enumerate(rows.tolist())]
+        point, last = self.point, self.last
+        if last is not None:
+            np.divide(last.u, last.tau, out=point.u)
+            np.divide(last.s, last.tau, out=point.s)
+        for claim, records in small.claims(point, last is not None, (self.norm_g, self.norm_c), self.program.offset):
+            records["seconds"][-1] = time.perf_counter() - self.started
+            self.records = records
             if self._claim(CLAIMS[claim]):
                 return True
         self.records, self.point, self._verified = [], Point(self.form), None

@@ -16,11 +16,13 @@ import math
 
 import numpy as np
 
-from .cones import dot, norm_tail
-from .jit import inner_kernel, kernel
+from .cones import dot, dot_within, norm_tail
+from .jit import inner_kernel
+
+START = np.int64(0)  # a literal would be a second signature
 
 
-@kernel
+@inner_kernel
 def nesterov_todd(l, ptr, s, z, w, eta, lam):
     """The scaling at (s, z).  Returns 0, or -1 when s or z is not in the interior of K."""
     for i in range(l):
@@ -61,7 +63,7 @@ def apply_cone(eta, w, v, out, start, stop):
         out[i] = eta * (v[i] + factor * w[i])
 
 
-@kernel
+@inner_kernel
 def apply(l, ptr, w, eta, v, out):
     """out := W v (out may be v)."""
     for i in range(l):
@@ -70,22 +72,29 @@ def apply(l, ptr, w, eta, v, out):
         apply_cone(eta[k], w, v, out, ptr[k], ptr[k + 1])
 
 
-@kernel
+@inner_kernel
 def apply_inverse(l, ptr, w, eta, v, out):
     """out := W^-1 v (out may be v)."""
+    apply_inverse_within(l, ptr, w, eta, v, START, out, START)
+
+
+@inner_kernel
+def apply_inverse_within(l, ptr, w, eta, v, v0, out, out0):
+    """out[out0:] := W^-1 v[v0:]."""
     for i in range(l):
-        out[i] = v[i] / w[i]
+        out[out0 + i] = v[v0 + i] / w[i]
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
-        inner = dot(w, v, start + 1, stop)
-        v0, inverse = v[start], 1.0 / eta[k]
-        factor = inner / (1.0 + w[start]) - v0
-        out[start] = (w[start] * v0 - inner) * inverse
+        inner = dot_within(w, start + 1, v, v0 + start + 1, stop - start - 1)
+        head, inverse = v[v0 + start], 1.0 / eta[k]
+        factor = inner / (1.0 + w[start]) - head
+        out[out0 + start] = (w[start] * head - inner) * inverse
+        source, to = np.uint64(v0), np.uint64(out0)
         for i in range(np.uint64(start + 1), np.uint64(stop)):
-            out[i] = (v[i] + factor * w[i]) * inverse
+            out[to + i] = (v[source + i] + factor * w[i]) * inverse
 
 
-@kernel
+@inner_kernel
 def apply_square(l, ptr, w, eta, v, out):
     """out := W^2 v (out may be v)."""
     for i in range(l):

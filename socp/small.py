@@ -1,22 +1,24 @@
-"""A small program in one call: the whole interior-point method as one kernel, on dense matrices.
+"""The whole interior-point method of a small program in one kernel.
 
-With ten variables an iteration is a few microseconds of arithmetic, and what lies around it in Python costs a hundred.
-The kernel takes the same steps as `run` and `newton`, with the same directions, steps and tests, by the dense
-Cholesky of `dense`.  It claims, and `Run.at_once` checks the claim on the caller's own data; where it does not come
-to a claim, `Run.iterates` begins anew with all that the engine has.
+For programs with few variables the steps of `run` cost next to nothing beside the Python around them.  Here is the same
+method compiled in one piece: `newton`'s directions, `start`'s starting points, the KKT systems of `small_kkt`.
+
+The kernel only claims.  It stops where an iterate seems to be a solution or a certificate; `Run.at_once` tests that on
+the caller's own data, and lets the kernel go on where the test fails.  Whatever else happens, a breakdown or a limit,
+is left to `Run.iterates`, which begins anew with all that the engine has.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
-from . import cones, scaling
-from .cholesky import ONE, START, symmetric_product
-from .dense import bound_weights, factor_dense, refine_dense, scale_rows
+from . import scaling
 from .form import StandardForm
-from .hessian import DenseHessian
-from .jit import kernel
-from .kkt import GOOD_RESIDUAL
+from .jit import inner_kernel, kernel
 from .newton import (
     CX,
     DUAL,
@@ -27,6 +29,7 @@ from .newton import (
     NORM_PX,
     PRIMAL,
     SCALARS,
+    SZ,
     XPX,
     Point,
     combine,
@@ -38,257 +41,288 @@ from .newton import (
     tau_numerator,
 )
 from .settings import Settings
-from .start import FAR, SHORT_WARM_STEP, SMALL_STEP
+from .small_kkt import build_system, factor, multiply, multiply_both, solve
+from .solution import TRACE
+from .start import SHORT_WARM_STEP, SMALL_STEP, WARM_LIMIT, WARM_MARGIN, move_inside, shift_inside, weigh_sides
 
-MOST_VARIABLES, MOST_ROWS = 256, 1024
-MOST_WORK = 6e5  # flops of an iteration beyond which the general engine is as quick
-MOST_DENSE_WORK = 6e6  # the same where the engine would take dense Cholesky too
+MOST_VARIABLES = 100  # variables and equalities up to which a program may be small
+MOST_WORK = 1e6  # multiplications of a factorization up to which it is
 LONG_TIME = 1.0  # a limit of so many seconds is none for a small program
-MOST_ITERATIONS = 60
+MOST_ITERATIONS, PATIENCE = 60, 12  # iterations in all, and without a better iterate, after which the engine takes over
+DELTAS = (1e-13, 1e-8, 1e-10, 1e-6)  # the choices of delta
+GOOD, MUCH_WORSE = 1e-8, 10.0  # a relative residual that is good enough, and how much worse than the best it may become
+
+# what the kernel returns
 NO_CLAIM, OPTIMAL, PRIMAL_RAY, DUAL_RAY = range(4)
-DELTAS = (1e-13, 1e-8)  # the choices of the static regularization
-COLUMNS = 15  # of the trace: the fields of `TRACE` from the second one on
-TWO = np.int64(2)
+# places in `options`, what a run is given, and in `state`, what it keeps between two calls of the kernel
+FACTOR, NORM_G, NORM_C, OFFSET, TOL, TOL_ABS, TOL_RAY, MAX_ITER, FRACTION, STEPS, DELTA, OPTIONS = range(12)
+(
+    TAU, KAPPA, RECORDS, WARM, BEST, PROGRESS, CHOICE, ACCEPTED, SIGMA, AFFINE, ALPHA, REFINED, REPLACED, STATE,
+) = range(14)  # fmt: skip
+# columns of the trace
+COLUMNS = len(TRACE.names or ())
+ITERATION, REFINEMENTS, REPLACED_PIVOTS, REGULARIZATION = 0, 12, 13, 14
+
+
+class Work(NamedTuple):
+    """The linearized embedding at a point, as in `newton.Newton`."""
+
+    r: np.ndarray
+    Px: np.ndarray
+    Mtv: np.ndarray
+    scalars: np.ndarray
+    w: np.ndarray
+    eta: np.ndarray
+    lam: np.ndarray
+    shift: np.ndarray
+    room: np.ndarray
+    q: np.ndarray
+    r_scaled: np.ndarray
+    rhs: np.ndarray  # the right-hand sides of u2 and u1, in two rows, and each of these
+    rhs2: np.ndarray
+    rhs1: np.ndarray
+    u2: np.ndarray
+    u1: np.ndarray
+    Px2: np.ndarray
+    du: np.ndarray
+    dz_scaled: np.ndarray
+    ds_scaled: np.ndarray
+    ones: np.ndarray  # (m,)
 
 
 @kernel
-def place_rows(l, p, M_indices, place):
-    """place_i := the number of row i of G among those that are no bounds, or -1; returns how many these are."""
-    place[:] = 0
-    for k in range(M_indices.size):
-        if M_indices[k] >= p:
-            place[M_indices[k] - p] += 1
-    rows = 0
-    for i in range(place.size):
-        if i < l and place[i] == 1:
-            place[i] = -1
-        else:
-            place[i] = rows
-            rows += 1
-    return rows
+def make_work(n, size, m, second_order):
+    """`Work` for a program with n variables, size = n + p + m and so many second-order cones."""
+    rhs, du = np.zeros((2, size)), np.zeros(size)
+    return Work(
+        np.zeros(size), np.zeros(n), np.zeros(n), np.zeros(SCALARS), np.ones(m), np.ones(second_order), np.zeros(m),
+        np.zeros(m), np.zeros(m), np.zeros(size), np.zeros(size), rhs, rhs[0], rhs[1], np.zeros(size),
+        np.zeros(size), np.zeros(n), du, du[size - m :], np.zeros(m), np.ones(m),
+    )  # fmt: skip
 
 
-@kernel
-def split_rows(n, p, M_indptr, M_indices, M_data, place, variable, coefficient, others, A, G):
-    """A and G without its bounds as dense arrays, the bounds, and the orthant rows that are none."""
-    for i in range(variable.size):
-        variable[i] = -1
-        if place[i] >= 0:
-            others[place[i]] = i
-    A[:] = 0.0
-    G[:] = 0.0
-    for j in range(n):
-        for k in range(M_indptr[j], M_indptr[j + 1]):
-            i = M_indices[k] - p
-            if i < 0:
-                A[M_indices[k] * n + j] = M_data[k]
-            elif place[i] >= 0:
-                G[place[i], j] = M_data[k]
-            else:
-                variable[i], coefficient[i] = j, M_data[k]
+@inner_kernel
+def factor_and_solve(system, work, options, state):
+    """K u2 = rhs2 and K u1 = rhs1 with the delta that does it best; False when none does.
 
-
-@kernel
-def record(k, scalars, tau, kappa, mu, factor, norm_g, norm_c, offset, trace, test):
-    """The trace's row k; test := (worst relative residual, largest absolute one, slopes of the two rays)."""
-    xPx, cx, gv = scalars[XPX] / tau**2 / factor, scalars[CX] / tau / factor, scalars[GV] / tau / factor
-    primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
-    gap = abs(primal_objective - dual_objective)
-    primal, dual = scalars[PRIMAL] / tau, scalars[DUAL] / tau
-    test[1] = max(primal, dual, gap)
-    primal /= 1.0 + max(norm_g, scalars[NORM_MX] / tau)
-    dual /= 1.0 + max(norm_c, scalars[NORM_PX] / tau)
-    gap /= 1.0 + max(abs(primal_objective), abs(dual_objective))
-    test[0] = max(primal, dual, gap) + 0.0 * (primal + dual + gap)  # NaN with any of them
-    test[2] = scalars[NORM_MTV] / (-scalars[GV] / factor) if scalars[GV] < 0.0 else np.inf
-    test[3] = max(scalars[NORM_PX], scalars[NORM_MXS]) / (-scalars[CX] / factor) if scalars[CX] < 0.0 else np.inf
-    trace[k, 0], trace[k, 1] = primal_objective + offset, dual_objective + offset
-    trace[k, 2], trace[k, 3], trace[k, 4], trace[k, 5] = primal, dual, gap, mu
-    trace[k, 9], trace[k, 10] = tau, kappa
-
-
-@kernel
-def side_weights(l, ptr, h, size, w, eta, weight):
-    """`start.side_weights` on work arrays."""
-    for i in range(h.size):
-        weight[i] = abs(h[i]) / size
-        if weight[i] < FAR:
-            weight[i] = 1.0
-    w[:] = 0.0
-    cones.add_identity(l, ptr, 1.0, w)
-    for i in range(l):
-        w[i] = weight[i]
-    for k in range(ptr.size - 1):
-        cone = weight[ptr[k] : ptr[k + 1]]
-        eta[k] = cone.max()
-        cone[:] = eta[k]
-
-
-@kernel
-def shift_inside(l, ptr, v):
-    """v + (1 + alpha) e when v is not well inside the cone, alpha the way to its boundary."""
-    largest = 1.0
-    for i in range(v.size):
-        largest = max(largest, abs(v[i]))
-    inside = cones.margin(l, ptr, v)
-    if inside <= 1e-8 * largest:
-        cones.add_identity(l, ptr, 1.0 - inside, v)
-
-
-@kernel
-def follow_path(
-    n, p, l, ptr, M_indptr, M_indices, M_data, P, curved, c, g, D, E, factor, limits, warm, u, s, tau_kappa, trace
-):  # fmt: skip
-    """The interior-point method from a cold start, or with `warm` from (u, s, tau, kappa).
-
-    `limits` are (tol, tol_abs, tol_infeasible, step fraction, iterations, refinements, |(b, h)|, |c|, offset).
-    Returns what is claimed of (u, s, tau, kappa) and the index of the last row of the trace.
+    The choices of delta are tried in turn from the last one on, until the residuals are good enough.
     """
-    tol, tol_abs, tol_infeasible, fraction = limits[0], limits[1], limits[2], limits[3]
-    iterations, steps = int(limits[4]), int(limits[5])
-    norm_g, norm_c, offset = limits[6], limits[7], limits[8]
-    m, size, degree = s.size, u.size, l + ptr.size - 1
-    place = np.empty(m, np.int64)
-    rows = place_rows(l, p, M_indices, place)
-    variable, coefficient, others = np.empty(l, np.int64), np.zeros(l), np.empty(rows - (m - l), np.int64)
-    A, G, scaled = np.empty(p * n), np.empty((rows, n)), np.empty((rows, n))
-    split_rows(n, p, M_indptr, M_indices, M_data, place, variable, coefficient, others, A, G)
-    bounded = np.zeros(n)
-    bound_weights(variable, coefficient, np.ones(l), bounded)
-    rho = np.zeros(2)
-    if p > 0 and bounded.min() == 0.0:
-        rho[0] = max(1.0, P.max()) / max(1.0, np.abs(A).max()) ** 2
-    w, eta, lam, z = np.ones(m), np.ones(ptr.size - 1), np.zeros(m), u[n + p :]
-    H, Y, S = np.empty(n * n), np.empty(n * p), np.empty(p * p)
-    order, roots, diagonal = np.arange(n), np.zeros(n), np.zeros(n)
-    rhs, solution, Pu = np.zeros(2 * size), np.zeros(2 * size), np.zeros(2 * n)
-    before, residual, room = np.zeros(size), np.zeros(size), np.zeros(size)
-    t, dy, v, Mtv, found = np.zeros(2 * n), np.zeros(2 * p), np.zeros(p + m), np.zeros(n), np.zeros(6)
-    r, q, r_scaled, du = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    Px, ds_scaled, shift, work = np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(m)
-    dz_scaled, scalars, test = du[n + p :], np.zeros(SCALARS), np.zeros(4)
-    u2, u1, rhs1 = solution[:size], solution[size:], rhs[size:]
+    best, best_choice = np.inf, -1
+    choices, steps = options.size - DELTA, int(options[STEPS])
+    for trial in range(choices + 1):
+        choice = (int(state[CHOICE]) + trial) % choices
+        if trial == choices:  # none is good: the best one again, and from now on it is good enough
+            if not best < 1.0:
+                return False
+            choice = best_choice
+            state[ACCEPTED] = max(GOOD, MUCH_WORSE * best)
+        state[REPLACED] = factor(system, work.w, work.eta, options[DELTA + choice])
+        constant, further = solve(system, work.w, work.rhs2, work.u2, steps)
+        for j in range(system.n):
+            work.Px2[j] = system.Px[j]
+        affine, count = solve(system, work.w, work.rhs1, work.u1, steps)
+        worst = max(constant, affine)
+        state[REFINED] += further + count
+        if worst <= state[ACCEPTED] or trial == choices:
+            state[CHOICE] = choice
+            return True
+        if worst < best:
+            best, best_choice = worst, choice
+    return False
 
-    k = START
-    tau, kappa, dtau, dkappa = tau_kappa[0], tau_kappa[1], 0.0, 0.0
-    started = warm
+
+@inner_kernel
+def start_cold(system, work, options, state, c, g, u, s):
+    """`start.cold`; False when the KKT matrix cannot be factored."""
+    n, p, l, ptr = system.n, system.p, system.l, system.ptr
+    weight, curved = work.lam, False
+    weigh_sides(p, l, ptr, g, work.w, work.eta, weight)
+    for i in range(system.P.size):
+        curved |= system.P[i] != 0.0
+    # (., y, W z) is the first solution, (x, ., W^-1 (f - s)) the second; the same where the objective is curved
+    for j in range(n):
+        work.rhs2[j], work.rhs1[j] = -c[j], -c[j] if curved else 0.0
+    for i in range(g.size):
+        far = g[i] if i >= p and weight[i - p] > 1.0 else 0.0
+        work.rhs1[n + i] = (g[i] - far) / (weight[i - p] if i >= p else 1.0)
+        work.rhs2[n + i] = work.rhs1[n + i] if curved else 0.0
+    if not factor_and_solve(system, work, options, state):
+        return False
+    for i in range(u.size):
+        u[i] = work.u1[i] if i < n else work.u2[i]
+    z, first = work.room, n + p
+    for i in range(s.size):
+        far = g[p + i] if weight[i] > 1.0 else 0.0
+        s[i] = far / weight[i] - work.u1[first + i]
+        z[i] = u[first + i]
+    shift_inside(l, ptr, s)
+    shift_inside(l, ptr, z)
+    for i in range(s.size):
+        s[i] *= weight[i]
+        u[first + i] = z[i] / weight[i]
+    state[TAU] = state[KAPPA] = 1.0
+    return True
+
+
+@inner_kernel
+def measure_point(system, work, options, state, c, g, D, E, u, s):
+    """The residuals of the embedding at the point, and mu."""
+    multiply(system.n, system.P, u, work.Px)
+    multiply_both(system, work.ones, u, work.r, work.Mtv)
+    embedding_residuals(
+        system.n, system.p, work.Px, work.Mtv, c, g, u, s, state[TAU], D, E, options[FACTOR], work.r, work.scalars
+    )
+    return (work.scalars[SZ] + state[TAU] * state[KAPPA]) / (system.l + system.ptr.size)
+
+
+@inner_kernel
+def move_warm(system, work, state, c, g, u, s):
+    """`start.warm` of a point with tau = 1 whose residuals are known; False when it is no better than a cold start."""
+    size, largest = 1.0, 0.0
+    for j in range(c.size):
+        size = max(size, 1.0 + abs(c[j]))
+    for i in range(g.size):
+        size = max(size, 1.0 + abs(g[i]))
+    for i in range(work.r.size):
+        largest = max(largest, abs(work.r[i]))
+    margin = max(largest / size, WARM_MARGIN)
+    if not margin < WARM_LIMIT:
+        return False
+    z, first = work.room, u.size - s.size
+    for i in range(s.size):
+        z[i] = u[first + i]
+    move_inside(system.l, system.ptr, margin, s)
+    move_inside(system.l, system.ptr, margin, z)
+    for i in range(s.size):
+        u[first + i] = z[i]
+    state[KAPPA] = margin
+    return True
+
+
+@inner_kernel
+def judge(q, mu, options, state, record):
+    """Fill the record of an iterate; returns which claim it may stand (0 for none, -1 when there is no progress)."""
+    tau, f = state[TAU], options[FACTOR]
+    xPx, cx, gv = q[XPX] / tau**2 / f, q[CX] / tau / f, q[GV] / tau / f
+    primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
+    difference = abs(primal_objective - dual_objective)
+    primal = q[PRIMAL] / tau / (1.0 + max(options[NORM_G], q[NORM_MX] / tau))
+    dual = q[DUAL] / tau / (1.0 + max(options[NORM_C], q[NORM_PX] / tau))
+    gap = difference / (1.0 + max(abs(primal_objective), abs(dual_objective)))
+    record[1], record[2] = primal_objective + options[OFFSET], dual_objective + options[OFFSET]
+    record[3], record[4], record[5] = primal, dual, gap
+    record[6], record[7], record[8], record[9] = mu, state[SIGMA], state[AFFINE], state[ALPHA]
+    record[10], record[11] = tau, state[KAPPA]
+    if not math.isfinite(primal + dual + gap + mu):
+        return -1
+    worst, absolute = max(primal, dual, gap), max(q[PRIMAL] / tau, q[DUAL] / tau, difference)
+    if worst <= options[TOL] and absolute <= options[TOL_ABS]:
+        return OPTIMAL
+    # slopes of the two rays, as in `stopping`
+    primal_ray = q[NORM_MTV] / (-q[GV] / f) if q[GV] < 0.0 else np.inf
+    dual_ray = max(q[NORM_PX], q[NORM_MXS]) / (-q[CX] / f) if q[CX] < 0.0 else np.inf
+    if primal_ray <= options[TOL_RAY]:
+        return PRIMAL_RAY
+    if dual_ray <= options[TOL_RAY]:
+        return DUAL_RAY
+    worst = min(worst, primal_ray, dual_ray)
+    if worst < state[BEST]:
+        state[BEST], state[PROGRESS] = worst, state[RECORDS]
+    return -1 if state[RECORDS] - state[PROGRESS] > PATIENCE else 0
+
+
+@inner_kernel
+def direction(system, work, state, rtau, sigma, kappa_rhs, curvature):
+    """du = u1 + dtau u2, with ds and dkappa; returns (dtau, dkappa, the longest step)."""
+    tau, kappa = state[TAU], state[KAPPA]
+    products = tau_numerator(system.n, work.q, work.Px, tau, work.u1)
+    dtau = ((1.0 - sigma) * rtau + kappa_rhs / tau + products) / curvature
+    dkappa = (kappa_rhs - kappa * dtau) / tau
+    alpha = combine(
+        system.l, system.ptr, work.lam, work.u1, work.u2, dtau, work.shift, work.du, work.dz_scaled, work.ds_scaled
+    )
+    if dtau < 0.0:
+        alpha = min(alpha, -tau / dtau)
+    if dkappa < 0.0:
+        alpha = min(alpha, -kappa / dkappa)
+    return dtau, dkappa, alpha
+
+
+@inner_kernel
+def search_direction(system, work, options, state, mu, c, g, u, s, z):
+    """Predictor and corrector; returns (dtau, dkappa, the step to take), a step of 0 when that breaks down."""
+    n, p, l, ptr = system.n, system.p, system.l, system.ptr
+    tau, kappa = state[TAU], state[KAPPA]
+    if scaling.nesterov_todd(l, ptr, s, z, work.w, work.eta, work.lam) != 0:
+        return 0.0, 0.0, 0.0
+    scale_data(n, p, l, ptr, work.w, work.eta, work.lam, c, g, work.r, work.q, work.r_scaled, work.rhs)
+    if not factor_and_solve(system, work, options, state):
+        return 0.0, 0.0, 0.0
+    xPx = work.scalars[XPX]
+    curvature = tau_curvature(n, s.size, work.q, xPx, work.Px, u, tau, kappa, work.u2, work.Px2)
+    rtau = kappa + work.scalars[CX] + work.scalars[GV] + xPx / tau
+
+    for i in range(s.size):
+        work.shift[i] = -work.lam[i]
+    dtau, dkappa, longest = direction(system, work, state, rtau, 0.0, -tau * kappa, curvature)
+    state[AFFINE] = min(1.0, longest)
+    sigma = (1.0 - state[AFFINE]) ** 3
+    kappa_rhs = sigma * mu - tau * kappa - dtau * dkappa
+    corrector_rhs(
+        l, ptr, work.lam, work.r_scaled, sigma, mu, work.dz_scaled, work.ds_scaled, work.shift, work.rhs1
+    )  # fmt: skip
+    _, count = solve(system, work.w, work.rhs1, work.u1, int(options[STEPS]))
+    dtau, dkappa, longest = direction(system, work, state, rtau, sigma, kappa_rhs, curvature)
+    state[SIGMA], state[ALPHA] = sigma, min(1.0, options[FRACTION] * longest)
+    state[REFINED] += count
+    return dtau, dkappa, state[ALPHA] if math.isfinite(curvature + dtau) else 0.0
+
+
+@kernel
+def follow_path(ptr, M_indptr, M_indices, M_data, P, c, g, D, E, options, state, u, s, trace, counts):
+    """Iterate until a claim may be made, or nothing more can be done; returns which.
+
+    `trace` and `counts` are the trace's memory as numbers and as integers.  Called again, it goes on.
+    """
+    n, m = c.size, s.size
+    system = build_system(g.size - m, ptr, M_indptr, M_indices, M_data, P)
+    work = make_work(n, u.size, m, ptr.size - 1)
+    z = u[u.size - m :]
+    resumed = state[RECORDS] > 0.0
+    if not resumed and state[WARM] > 0.0:
+        measure_point(system, work, options, state, c, g, D, E, u, s)
+        state[WARM] = 1.0 if move_warm(system, work, state, c, g, u, s) else 0.0
+    if not resumed and state[WARM] == 0.0 and not start_cold(system, work, options, state, c, g, u, s):
+        return NO_CLAIM
     while True:
-        if not started:  # the scaling and the right-hand sides of `start.cold`
-            reach = max(1.0, -cones.margin(l, ptr, g[p:]))
-            for i in range(p):
-                reach = max(reach, abs(g[i]))
-            side_weights(l, ptr, g[p:], reach, w, eta, shift)
-            for j in range(n):
-                rhs[j] = -c[j] if curved else 0.0
-                rhs1[j] = -c[j]
-            for i in range(n, size):
-                rhs[i], rhs1[i] = g[i - n], 0.0
-            for i in range(m):
-                far = g[p + i] if shift[i] > 1.0 else 0.0
-                rhs[n + p + i] = (g[p + i] - far) / shift[i]
-        else:
-            Px[:] = 0.0
-            if curved:
-                symmetric_product(n, P, ONE, u, Px)
-            embedding_residuals(n, p, M_indptr, M_indices, M_data, Px, c, g, u, s, tau, D, E, factor, r, Mtv, scalars)
-            mu = cones_mean(u[n + p :], s, tau, kappa, degree)
-            record(k, scalars, tau, kappa, mu, factor, norm_g, norm_c, offset, trace, test)
-            tau_kappa[0], tau_kappa[1] = tau, kappa
-            if test[0] <= tol and test[1] <= tol_abs:
-                return OPTIMAL, k
-            if test[2] <= tol_infeasible:
-                return PRIMAL_RAY, k
-            if test[3] <= tol_infeasible:
-                return DUAL_RAY, k
-            if k >= iterations or not np.isfinite(mu):
-                return NO_CLAIM, k
-            if scaling.nesterov_todd(l, ptr, s, z, w, eta, lam) != 0:
-                return NO_CLAIM, k
-            scale_data(n, p, l, ptr, w, eta, lam, c, g, r, q, r_scaled, rhs.reshape((2, size)))
-
-        solves = 0.0
-        for delta in DELTAS:
-            trace[k + 1 if started else 0, 13] = delta
-            scale_rows(l, ptr, w, eta, others, G, scaled)
-            diagonal[:] = 0.0
-            bound_weights(variable, coefficient, w, diagonal)
-            if factor_dense(n, p, rows, P, A, scaled.reshape(-1), rho, diagonal, delta, H, Y, S) != 0:
-                found[1] = np.inf
-                continue
-            refine_dense(
-                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P, curved, order, START, roots, H, Y, S, rho, steps,
-                TWO, rhs, solution, before, residual, Pu, t, dy, v, Mtv, room, found,
-            )  # fmt: skip
-            solves += found[2] + found[5]
-            if found[1] <= GOOD_RESIDUAL * found[0] and found[4] <= GOOD_RESIDUAL * max(found[3], 1e-300):
-                break
-        if not (found[1] <= GOOD_RESIDUAL * found[0]):
-            return NO_CLAIM, k
-
-        if not started:
-            u[:] = u2 if curved else u1
-            u[:n] = u2[:n]
-            for i in range(m):
-                far = g[p + i] if shift[i] > 1.0 else 0.0
-                s[i] = far / shift[i] - u2[n + p + i]
-            shift_inside(l, ptr, s)
-            shift_inside(l, ptr, z)
-            for i in range(m):
-                s[i] *= shift[i]
-                z[i] /= shift[i]
-            tau, kappa, started = 1.0, 1.0, True
-            trace[0, 6], trace[0, 7], trace[0, 8], trace[0, 11] = np.nan, np.nan, np.nan, solves
-            continue
-
-        #  the affine direction, then the centered one with its second-order term
-        rtau = kappa + scalars[CX] + scalars[GV] + scalars[XPX] / tau
-        curvature = tau_curvature(n, m, q, scalars[XPX], Px, u, tau, kappa, u2, Pu)
-        if not np.isfinite(curvature):
-            return NO_CLAIM, k
-        sigma, alpha, affine = 0.0, 0.0, 0.0
-        for stage in range(2):
-            if stage == 0:
-                kappa_rhs = -tau * kappa
-                for i in range(m):
-                    shift[i] = -lam[i]
-            else:
-                affine = min(1.0, alpha)
-                sigma = (1.0 - affine) ** 3
-                kappa_rhs = sigma * mu - tau * kappa - dtau * dkappa
-                corrector_rhs(l, ptr, lam, r_scaled, sigma, mu, dz_scaled, ds_scaled, shift, rhs1)
-                refine_dense(
-                    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, P, curved, order, START, roots, H, Y, S, rho,
-                    steps, ONE, rhs1, u1, before, residual, Pu, t, dy, v, Mtv, room, found,
-                )  # fmt: skip
-                solves += found[2]
-            numerator = (1.0 - sigma) * rtau + kappa_rhs / tau + tau_numerator(n, q, Px, tau, u1)
-            dtau = numerator / curvature
-            dkappa = (kappa_rhs - kappa * dtau) / tau
-            alpha = combine(l, ptr, lam, u1, u2, dtau, shift, du, ds_scaled)
-            if dtau < 0.0:
-                alpha = min(alpha, -tau / dtau)
-            if dkappa < 0.0:
-                alpha = min(alpha, -kappa / dkappa)
-        alpha = min(1.0, fraction * alpha)
-        if warm and alpha < SHORT_WARM_STEP:
-            warm, started = False, False
+        mu = measure_point(system, work, options, state, c, g, D, E, u, s)
+        if not resumed:
+            k = int(state[RECORDS])
+            if k >= trace.shape[0]:
+                return NO_CLAIM
+            claim = judge(work.scalars, mu, options, state, trace[k])
+            counts[k, ITERATION], counts[k, REFINEMENTS] = k, int(state[REFINED])
+            counts[k, REPLACED_PIVOTS] = int(state[REPLACED])
+            trace[k, REGULARIZATION] = options[DELTA + int(state[CHOICE])]
+            state[RECORDS], state[REFINED] = k + 1, 0.0
+            if claim > 0:
+                return claim
+            if claim < 0 or k >= options[MAX_ITER]:
+                return NO_CLAIM
+        resumed = False
+        dtau, dkappa, alpha = search_direction(system, work, options, state, mu, c, g, u, s, z)
+        if state[WARM] > 0.0 and alpha < SHORT_WARM_STEP:
+            state[WARM] = 0.0
+            if not start_cold(system, work, options, state, c, g, u, s):
+                return NO_CLAIM
             continue
         if not alpha > SMALL_STEP:
-            return NO_CLAIM, k
-        take_step(l, ptr, w, eta, alpha, du, ds_scaled, u, s, work)
-        tau += alpha * dtau
-        kappa += alpha * dkappa
-        k += ONE
-        trace[k, 6], trace[k, 7], trace[k, 8], trace[k, 11] = sigma, affine, alpha, solves
-
-
-@kernel
-def cones_mean(z, s, tau, kappa, degree):
-    """mu = (s'z + tau kappa) / (degree + 1)."""
-    total = tau * kappa
-    for i in range(s.size):
-        total += s[i] * z[i]
-    return total / (degree + 1)
+            return NO_CLAIM
+        take_step(
+            system.l, ptr, work.w, work.eta, alpha, work.du, work.dz_scaled, work.ds_scaled, u, s, work.room
+        )  # fmt: skip
+        state[TAU] += alpha * dtau
+        state[KAPPA] += alpha * dkappa
 
 
 class SmallPath:
@@ -300,40 +334,56 @@ class SmallPath:
 
     @staticmethod
     def fits(form: StandardForm, settings: Settings) -> bool:
-        """Whether the program is small and the settings leave the way of solving it open."""
-        n, p, m = form.n, form.p, form.m
+        """Whether the program is small, by the count of the work, and the settings leave the way of solving it open."""
+        size = form.n + form.p
         limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
-        if settings.verbose or settings.callback is not None or limited:
-            return False
-        if settings.kkt != "auto" or settings.regularization is not None:
-            return False
-        if not (0 < n <= MOST_VARIABLES and p + m <= MOST_ROWS and p <= n):
-            return False
-        most = MOST_DENSE_WORK if isinstance(form.P, DenseHessian) and form.P.low_rank is None else MOST_WORK
-        rows = place_rows(form.l, p, form.M_indices, np.empty(m, np.int64))
-        return n * n * (n / 3.0 + rows + p) + p * p * (n + p / 3.0) <= most
+        watched = settings.verbose or settings.callback is not None or limited
+        small = 0 < form.n and size <= MOST_VARIABLES and size**3 / 6 + form.m * form.n**2 / 2 <= MOST_WORK
+        return small and not watched and settings.kkt == "auto" and settings.regularization is None
 
     def refresh(self) -> None:
         """Take the values of the form anew."""
-        form = self.form
-        self._P = form.P.dense().ravel()
+        self._P = self.form.P.dense()
 
-    def follow(self, point: Point, warm: bool, norms: tuple[float, float], offset: float) -> tuple[int, np.ndarray]:
-        """Move the point along the central path; what is claimed of where it ends, and the trace's rows."""
+    def claims(
+        self, point: Point, warm: bool, norms: tuple[float, float], offset: float
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Move the point along the central path from one claim to the next.
+
+        Parameters
+        ----------
+        point : Point
+            With `warm`, where to start (tau = 1).
+        norms : (float, float)
+            Those of (b, h) and c, for the stopping test.
+        offset : float
+            That of the objective, for the trace.
+
+        Yields
+        ------
+        claim, records
+            What may hold of the point, and the trace up to it; nothing more comes when the kernel is at its end.
+        """
         form, settings = self.form, self.settings
-        iterations = min(settings.max_iter, MOST_ITERATIONS)
-        limits = np.array(
+        state = np.zeros(STATE)
+        state[TAU], state[WARM], state[ACCEPTED], state[BEST] = 1.0, warm, GOOD, np.inf
+        state[SIGMA] = state[AFFINE] = state[ALPHA] = np.nan
+        options = np.array(
             [
-                settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs,
-                settings.tol_infeasible or settings.tol, settings.step_fraction, iterations, settings.refinement_steps,
-                *norms, offset,
+                form.factor, *norms, offset, settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs,
+                settings.tol_infeasible or settings.tol, settings.max_iter, settings.step_fraction,
+                settings.refinement_steps, *DELTAS,
             ]
         )  # fmt: skip
-        trace, tau_kappa = np.zeros((iterations + 2, COLUMNS)), np.array([point.tau, point.kappa])
-        claim, last = follow_path(
-            form.n, form.p, form.l, form.ptr, form.M_indptr, form.M_indices, form.M_data, self._P,
-            not form.P.is_zero, form.c, form.g, form.D, form.E, form.factor, limits, warm, point.u, point.s, tau_kappa,
-            trace,
-        )  # fmt: skip
-        point.tau, point.kappa = tau_kappa.tolist()
-        return claim, trace[: last + 1]
+        records = np.zeros(MOST_ITERATIONS, TRACE)
+        numbers = records.view(np.float64).reshape(MOST_ITERATIONS, COLUMNS)
+        integers = records.view(np.int64).reshape(MOST_ITERATIONS, COLUMNS)
+        while True:
+            claim = follow_path(
+                form.ptr, form.M_indptr, form.M_indices, form.M_data, self._P, form.c, form.g, form.D, form.E, options,
+                state, point.u, point.s, numbers, integers,
+            )  # fmt: skip
+            if claim == NO_CLAIM:
+                return
+            point.tau, point.kappa = float(state[TAU]), float(state[KAPPA])
+            yield claim, records[: int(state[RECORDS])]

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import cones
 from .form import StandardForm
+from .jit import inner_kernel
 from .kkt import KKT
 from .newton import Newton, Point
 
@@ -49,8 +50,8 @@ def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
     if not factored:
         return False
     point.s += far / weight
-    _shift(form, point.s)
-    _shift(form, point.z)
+    shift_inside(form.l, form.ptr, point.s)
+    shift_inside(form.l, form.ptr, point.z)
     point.s *= weight
     point.z /= weight
     point.tau = point.kappa = 1.0
@@ -62,18 +63,29 @@ def side_weights(form: StandardForm) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
     The size is that of what keeps x = 0 from being feasible, hence of x, s and z that are not far away.
     """
-    b, h = form.g[: form.p], form.g[form.p :]
-    size = max(1.0, float(np.abs(b).max(initial=0.0)), -cones.margin(form.l, form.ptr, h))
-    weight = np.abs(h) / size
-    weight[weight < FAR] = 1.0
-    eta = np.ones(form.ptr.size - 1)
-    if eta.size:
-        eta = np.maximum.reduceat(weight[form.l :], form.ptr[:-1] - form.l)
-        weight[form.l :] = np.repeat(eta, np.diff(form.ptr))
-    w = np.zeros(form.m)
-    cones.add_identity(form.l, form.ptr, 1.0, w)
-    w[: form.l] = weight[: form.l]
+    w, eta, weight = np.zeros(form.m), np.ones(form.ptr.size - 1), np.ones(form.m)
+    weigh_sides(form.p, form.l, form.ptr, form.g, w, eta, weight)
     return w, eta, weight
+
+
+@inner_kernel
+def weigh_sides(p, l, ptr, g, w, eta, weight):
+    """`side_weights` into its three arrays."""
+    for i in range(weight.size):
+        weight[i] = g[p + i]
+    size = max(1.0, -cones.margin(l, ptr, weight))
+    for i in range(p):
+        size = max(size, abs(g[i]))
+    for i in range(weight.size):
+        weight[i] = abs(weight[i]) / size if abs(weight[i]) / size >= FAR else 1.0
+        w[i] = weight[i] if i < l else 0.0
+    for k in range(ptr.size - 1):
+        eta[k] = 1.0
+        for i in range(ptr[k], ptr[k + 1]):
+            eta[k] = max(eta[k], weight[i])
+        for i in range(ptr[k], ptr[k + 1]):
+            weight[i] = eta[k]
+        w[ptr[k]] = 1.0
 
 
 def warm(newton: Newton, point: Point, last: Point) -> bool:
@@ -92,15 +104,24 @@ def warm(newton: Newton, point: Point, last: Point) -> bool:
     if not epsilon < WARM_LIMIT:
         return False
     for part in (point.s, point.z):
-        inside = cones.margin(form.l, form.ptr, part)
-        if inside < epsilon:
-            cones.add_identity(form.l, form.ptr, epsilon - min(inside, 0.0), part)
+        move_inside(form.l, form.ptr, epsilon, part)
     point.kappa = epsilon
     return True
 
 
-def _shift(form: StandardForm, v: np.ndarray) -> None:
-    """v + (1 + alpha) e when v is not well inside the cone, alpha the way to its boundary."""
-    inside = cones.margin(form.l, form.ptr, v)
-    if inside <= 1e-8 * max(1.0, float(np.abs(v).max(initial=0.0))):
-        cones.add_identity(form.l, form.ptr, 1.0 - inside, v)
+@inner_kernel
+def shift_inside(l, ptr, v):
+    """v := v + (1 + alpha) e when v is not well inside the cone, alpha the way to its boundary."""
+    inside, size = cones.margin(l, ptr, v), 1.0
+    for i in range(v.size):
+        size = max(size, abs(v[i]))
+    if inside <= 1e-8 * size:
+        cones.add_identity(l, ptr, 1.0 - inside, v)
+
+
+@inner_kernel
+def move_inside(l, ptr, margin, v):
+    """v := v + alpha e where v is not so far inside the cone."""
+    inside = cones.margin(l, ptr, v)
+    if inside < margin:
+        cones.add_identity(l, ptr, margin - min(inside, 0.0), v)

@@ -9,6 +9,7 @@ import socp
 from socp import ConeProgram, NonNeg, Status, small
 from socp.newton import Point
 from socp.small import MOST_VARIABLES, SmallPath
+from socp.solution import TRACE
 
 
 def in_one_call(solution):
@@ -75,9 +76,9 @@ def program():
 def test_a_program_without_a_claim_goes_to_the_engine(program, monkeypatch):
     def gives_up(self, point, warm, norms, offset):
         point.u[:] = np.nan
-        return small.NO_CLAIM, np.zeros((1, small.COLUMNS))
+        return iter(())
 
-    monkeypatch.setattr(SmallPath, "follow", gives_up)
+    monkeypatch.setattr(SmallPath, "claims", gives_up)
     solution = socp.solve(program)
     assert solution.status is Status.OPTIMAL and solution.iterations > 2
     assert solution.objective == pytest.approx(socp.solve(program, kkt="ldl").objective, rel=1e-9)
@@ -87,9 +88,9 @@ def test_a_program_without_a_claim_goes_to_the_engine(program, monkeypatch):
 def test_a_wrong_claim_is_not_believed(program, claim, monkeypatch):
     def lies(self, point, warm, norms, offset):
         point.u[:], point.s[:] = 1.0, 1.0
-        return claim, np.ones((3, small.COLUMNS))
+        yield claim, np.zeros(3, TRACE)
 
-    monkeypatch.setattr(SmallPath, "follow", lies)
+    monkeypatch.setattr(SmallPath, "claims", lies)
     solution = socp.solve(program)
     assert solution.status is Status.OPTIMAL and solution.iterations > 2
     assert max(solution.primal_residual, solution.dual_residual, solution.gap) <= 1e-8
@@ -159,7 +160,7 @@ def test_the_path_starts_where_the_engine_does(program):
     solver = socp.Solver(program, max_iter=0)
     form = solver.form
     here, there = Point(form), Point(form)
-    SmallPath(form, solver.settings).follow(here, False, (1.0, 1.0), 0.0)
+    assert list(SmallPath(form, solver.settings).claims(here, False, (1.0, 1.0), 0.0)) == []
     assert start.cold(form, solver.kkt, there)
     np.testing.assert_allclose(here.u, there.u, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(here.s, there.s, rtol=1e-7, atol=1e-8)

@@ -1,0 +1,341 @@
+"""The KKT system of a small program, on dense arrays.
+
+    [ H  A'       ] [dx]   [r1 + G'W^-1 r3]
+    [ A  -delta I ] [dy] = [r2            ],     H = P + G'W^-2 G + delta I,     W dz = W^-1 G dx - r3
+
+is the system of `kkt` without W dz.  It is quasi-definite and has the factors U'DU with n positive and then p
+negative pivots; one that is too small or has the wrong sign is replaced.  The rows of G with one entry in the
+orthant, bounds, go straight to the diagonal of H.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .cones import dot_within
+from .jit import inner_kernel, kernel
+from .kkt import PIVOT_DELTA, PIVOT_EPS
+from .refinement import ENOUGH, SLOW, USEFUL
+
+ZERO = np.int64(0)  # a literal would be a second signature
+
+
+class System(NamedTuple):
+    """The equilibrated data, and the places to work in; matrices by rows in flat arrays.
+
+    Row i < l of G, in the orthant, is coefficient[i] times the unit vector of variable[i] where that is not negative, a
+    bound, and coefficient[i] = +-1 times row[i] of `rows` else: the two sides of a row are one.
+    """
+
+    n: int
+    p: int
+    l: int
+    ptr: np.ndarray
+    P: np.ndarray  # (n, n)
+    A: np.ndarray  # (p, n)
+    variable: np.ndarray  # (l,)
+    row: np.ndarray  # (l,)
+    coefficient: np.ndarray  # (l,)
+    rows: np.ndarray  # (distinct rows, n)
+    cones: np.ndarray  # (m - l, n), the rows of G in second-order cones
+    scaled: np.ndarray  # (m - l, n), W^-1 times these
+    K: np.ndarray  # (n + p, n + p), the upper triangle: the matrix, then D U
+    inverse: np.ndarray  # (n + p,), the inverse pivots
+    reduced: np.ndarray  # (n + p,)
+    gathered: np.ndarray  # (distinct rows,)
+    Px: np.ndarray  # (n,)
+    residual: np.ndarray  # (n + p + m,)
+    before: np.ndarray  # (n + p + m,)
+
+
+@kernel
+def build_system(p, ptr, M_indptr, M_indices, M_data, P):
+    """The `System` of a program."""
+    n, l, m = P.shape[0], ptr[0], ptr[-1]
+    N, count = n + p, np.zeros(p + m, np.int64)
+    dense = np.zeros((p + m) * n)
+    variable, row, coefficient = np.full(l, -1), np.full(l, -1), np.ones(l)
+    for j in range(n):
+        for k in range(M_indptr[j], M_indptr[j + 1]):
+            dense[M_indices[k] * n + j] = M_data[k]
+            count[M_indices[k]] += 1
+            if p <= M_indices[k] < p + l:
+                variable[M_indices[k] - p], coefficient[M_indices[k] - p] = j, M_data[k]
+    rows, distinct = np.empty(l * n), 0
+    for i in range(l):
+        if count[p + i] == 1:
+            continue
+        variable[i], coefficient[i] = -1, 1.0
+        for r in range(distinct):
+            sign = parallel(n, rows, r * n, dense, (p + i) * n)
+            if sign != 0.0:
+                row[i], coefficient[i] = r, sign
+                break
+        if row[i] < 0:
+            row[i] = distinct
+            rows[distinct * n : distinct * n + n] = dense[(p + i) * n : (p + i) * n + n]
+            distinct += 1
+    return System(
+        n, p, l, ptr, P.ravel(), dense[: p * n], variable, row, coefficient, rows[: distinct * n],
+        dense[(p + l) * n :], np.zeros((m - l) * n), np.zeros(N * N), np.zeros(N), np.zeros(N), np.zeros(distinct),
+        np.zeros(n), np.zeros(N + m), np.zeros(N + m),
+    )  # fmt: skip
+
+
+@inner_kernel
+def parallel(n, x, x0, y, y0):
+    """The sign with x[x0:][:n] = +-y[y0:][:n], 0 when there is none."""
+    same, opposite = True, True
+    for j in range(n):
+        same &= x[x0 + j] == y[y0 + j]
+        opposite &= x[x0 + j] == -y[y0 + j]
+        if not (same or opposite):
+            return 0.0
+    return 1.0 if same else -1.0
+
+
+@inner_kernel
+def add_multiples(x, to, y, origin, stride, count, a, b, c, d):
+    """x[to:][:count] += a y_0 + b y_1 + c y_2 + d y_3 for four rows of y, `stride` apart, the first at `origin`."""
+    start, row = np.uint64(to), np.uint64(origin)
+    second, third, fourth = np.uint64(origin + stride), np.uint64(origin + 2 * stride), np.uint64(origin + 3 * stride)
+    for j in range(np.uint64(count)):
+        x[start + j] += (a * y[row + j] + b * y[second + j]) + (c * y[third + j] + d * y[fourth + j])
+
+
+@inner_kernel
+def add_multiple(x, to, y, origin, count, a):
+    """x[to:][:count] += a y[origin:][:count]."""
+    start, row = np.uint64(to), np.uint64(origin)
+    for j in range(np.uint64(count)):
+        x[start + j] += a * y[row + j]
+
+
+@inner_kernel
+def add_rows(count, n, rows, v, v0, factor, out):
+    """out += factor rows'v[v0:], four of the `count` rows of n entries at a time."""
+    fours = count - count % 4
+    for k in range(0, fours, 4):
+        a, b, c, d = v[v0 + k], v[v0 + k + 1], v[v0 + k + 2], v[v0 + k + 3]
+        add_multiples(out, ZERO, rows, k * n, n, n, factor * a, factor * b, factor * c, factor * d)
+    for k in range(fours, count):
+        add_multiple(out, ZERO, rows, k * n, n, factor * v[v0 + k])
+
+
+@inner_kernel
+def scale_cones(system, w, eta):
+    """W^-1 G for the rows in second-order cones, W^-1 as in `scaling`."""
+    n, ptr, G, out = system.n, system.ptr, system.cones, system.scaled
+    at = 0
+    for k in range(ptr.size - 1):
+        start, size = ptr[k], ptr[k + 1] - ptr[k]
+        for j in range(at, at + n):
+            inner = 0.0
+            for i in range(1, size):
+                inner += w[start + i] * G[j + i * n]
+            head = G[j]
+            factor = inner / (1.0 + w[start]) - head
+            out[j] = (w[start] * head - inner) / eta[k]
+            for i in range(1, size):
+                out[j + i * n] = (G[j + i * n] + factor * w[start + i]) / eta[k]
+        at += size * n
+
+
+@inner_kernel
+def assemble(system, w, delta):
+    """K := [H A'; A -delta I], its upper triangle."""
+    n, p, P, A, K, weight = system.n, system.p, system.P, system.A, system.K, system.gathered
+    N = n + p
+    for i in range(n):
+        for j in range(i, n):
+            K[i * N + j] = P[i * n + j]
+        for j in range(p):
+            K[i * N + n + j] = A[j * n + i]
+        K[i * N + i] += delta
+    for i in range(n, N):
+        for j in range(i, N):
+            K[i * N + j] = 0.0
+        K[i * N + i] = -delta
+    for r in range(weight.size):
+        weight[r] = 0.0
+    for i in range(system.l):
+        j, square = system.variable[i], (system.coefficient[i] / w[i]) ** 2
+        if j >= 0:
+            K[j * N + j] += square
+        else:
+            weight[system.row[i]] += square
+    add_products(n, N, weight.size, system.rows, weight, K)
+    add_products(n, N, system.scaled.size // n, system.scaled, weight[:0], K)
+
+
+@inner_kernel
+def add_products(n, N, count, rows, weight, K):
+    """K += rows' diag(weight) rows, the upper triangle; without weights where there are none."""
+    fours = count - count % 4  # so many at a time, as H is then read and written less often
+    weighted = weight.size > 0
+    for r in range(0, fours, 4):
+        for i in range(n):
+            k = r * n + i
+            a, b, c, d = rows[k], rows[k + n], rows[k + 2 * n], rows[k + 3 * n]
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                if weighted:
+                    a, b, c, d = a * weight[r], b * weight[r + 1], c * weight[r + 2], d * weight[r + 3]
+                add_multiples(K, i * N + i, rows, k, n, n - i, a, b, c, d)
+    for r in range(fours, count):
+        for i in range(n):
+            value = rows[r * n + i] * (weight[r] if weighted else 1.0)
+            if value != 0.0:
+                add_multiple(K, i * N + i, rows, r * n + i, n - i, value)
+
+
+@inner_kernel
+def eliminate(n, N, K, inverse):
+    """The factors U'DU of the upper triangle of K, D U in its place; returns the number of replaced pivots."""
+    replaced = 0
+    for i in range(N):
+        # row i of D U is row i of K minus U(k, i) times row k of D U for all k above, four at a time
+        fours = i // 4
+        for k in range(0, 4 * fours, 4):
+            q = k * N + i
+            a, b = -K[q] * inverse[k], -K[q + N] * inverse[k + 1]
+            c, d = -K[q + 2 * N] * inverse[k + 2], -K[q + 3 * N] * inverse[k + 3]
+            add_multiples(K, i * N + i, K, q, N, N - i, a, b, c, d)
+        for k in range(4 * fours, i):
+            add_multiple(K, i * N + i, K, k * N + i, N - i, -K[k * N + i] * inverse[k])
+        pivot = K[i * N + i]
+        if not (pivot if i < n else -pivot) > PIVOT_EPS:
+            pivot = PIVOT_DELTA if i < n else -PIVOT_DELTA
+            K[i * N + i] = pivot
+            replaced += 1
+        inverse[i] = 1.0 / pivot
+    return replaced
+
+
+@inner_kernel
+def factor(system, w, eta, delta):
+    """Factor at the scaling (w, eta); returns the number of replaced pivots."""
+    scale_cones(system, w, eta)
+    assemble(system, w, delta)
+    return eliminate(system.n, system.n + system.p, system.K, system.inverse)
+
+
+@inner_kernel
+def substitute(N, K, inverse, b):
+    """b := K^-1 b."""
+    for k in range(N):
+        add_multiple(b, k + 1, K, k * N + k + 1, N - k - 1, -b[k] * inverse[k])
+    for k in range(N - 1, -1, -1):
+        b[k] = (b[k] - dot_within(K, k * N + k + 1, b, k + 1, N - k - 1)) * inverse[k]
+
+
+@inner_kernel
+def multiply(n, P, x, out):
+    """out := P x for the symmetric P."""
+    for i in range(n):
+        out[i] = 0.0
+    add_rows(n, n, P, x, ZERO, 1.0, out)
+
+
+@inner_kernel
+def add_transposed(system, w, cones, v, v0, factor, out):
+    """out += factor G'v[v0:] with the orthant's rows of G divided by w, and `cones` in place of the others."""
+    n, l, sums = system.n, system.l, system.gathered
+    for r in range(sums.size):
+        sums[r] = 0.0
+    for i in range(l):
+        value = system.coefficient[i] / w[i] * v[v0 + i]
+        if system.variable[i] >= 0:
+            out[system.variable[i]] += factor * value
+        else:
+            sums[system.row[i]] += value
+    add_rows(sums.size, n, system.rows, sums, ZERO, factor, out)
+    add_rows(cones.size // n, n, cones, v, v0 + l, factor, out)
+
+
+@inner_kernel
+def add_product(system, w, cones, x, factor, out, out0):
+    """out[out0:] += factor G x with the orthant's rows of G divided by w, and `cones` in place of the others."""
+    n, l, values = system.n, system.l, system.gathered
+    for r in range(values.size):
+        values[r] = dot_within(system.rows, r * n, x, ZERO, n)
+    for i in range(l):
+        value = x[system.variable[i]] if system.variable[i] >= 0 else values[system.row[i]]
+        out[out0 + i] += factor * (system.coefficient[i] / w[i] * value)
+    for r in range(cones.size // n):
+        out[out0 + l + r] += factor * dot_within(cones, r * n, x, ZERO, n)
+
+
+@inner_kernel
+def add_solution(system, w, rhs, out):
+    """out += the solution (dx, dy, W dz) with the factors, not refined."""
+    b, N = system.reduced, system.n + system.p
+    for i in range(N):
+        b[i] = rhs[i]
+    add_transposed(system, w, system.scaled, rhs, N, 1.0, b)
+    substitute(N, system.K, system.inverse, b)
+    for i in range(N):
+        out[i] += b[i]
+    for i in range(N, rhs.size):
+        out[i] -= rhs[i]
+    add_product(system, w, system.scaled, b, 1.0, out, N)
+
+
+@inner_kernel
+def measure_residual(system, w, rhs, out):
+    """residual := rhs - K out for the K of `kkt`; returns its infinity norm.  P x is left in the system."""
+    n, p, r = system.n, system.p, system.residual
+    multiply(n, system.P, out, system.Px)
+    for i in range(rhs.size):
+        r[i] = rhs[i] - system.Px[i] if i < n else rhs[i]
+    add_rows(p, n, system.A, out, n, -1.0, r)
+    add_transposed(system, w, system.scaled, out, n + p, -1.0, r)
+    for i in range(p):
+        r[n + i] -= dot_within(system.A, i * n, out, ZERO, n)
+    for i in range(n + p, rhs.size):
+        r[i] += out[i]
+    add_product(system, w, system.scaled, out, -1.0, r, n + p)
+    norm, trap = 0.0, 0.0  # the trap becomes NaN with any entry that is not finite; max(norm, NaN) is norm
+    for i in range(rhs.size):
+        norm = max(norm, abs(r[i]))
+        trap += 0.0 * r[i]
+    return norm if trap == 0.0 else np.inf
+
+
+@inner_kernel
+def multiply_both(system, ones, u, r, Mtv):
+    """r[n:] := M x and Mtv := M'v for u = (x, v)."""
+    n, p = system.n, system.p
+    for j in range(n):
+        Mtv[j] = 0.0
+    add_rows(p, n, system.A, u, n, 1.0, Mtv)
+    add_transposed(system, ones, system.cones, u, n + p, 1.0, Mtv)
+    for i in range(n, u.size):
+        r[i] = dot_within(system.A, (i - n) * n, u, ZERO, n) if i < n + p else 0.0
+    add_product(system, ones, system.cones, u, 1.0, r, n + p)
+
+
+@inner_kernel
+def solve(system, w, rhs, out, steps):
+    """K out = rhs for the K of `kkt`, by iterative refinement; returns (the relative residual, the further solves)."""
+    size = 1e-300
+    for i in range(rhs.size):
+        size = max(size, abs(rhs[i]))
+        out[i] = 0.0
+    add_solution(system, w, rhs, out)
+    norm, count = measure_residual(system, w, rhs, out), 0
+    while norm > ENOUGH * size and count < steps:
+        previous = norm
+        for i in range(out.size):
+            system.before[i] = out[i]
+        add_solution(system, w, system.residual, out)
+        norm = measure_residual(system, w, rhs, out)
+        count += 1
+        if not norm < USEFUL * previous:
+            for i in range(out.size):
+                out[i] = system.before[i]
+            norm = measure_residual(system, w, rhs, out)
+        if not norm < SLOW * previous:
+            break
+    return norm / size, count
