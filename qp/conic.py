@@ -13,16 +13,20 @@ bounds none (see `socp.groups`).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 
 from socp.checks import as_csc
 from socp.jit import kernel
 from socp.lowrank import LowRank
-from socp.program import ConeProgram, NonNeg
+from socp.program import ConeProgram, NonNeg, no_rows
 from socp.sparse import csc
 
 from .program import QuadraticProgram
+
+UPPER, LOWER, EQUAL = np.int64(1), np.int64(2), np.int64(4)  # kinds of rows and variables by their sides
 
 
 class ConicForm:
@@ -34,31 +38,36 @@ class ConicForm:
     """
 
     def __init__(self, program: QuadraticProgram) -> None:
-        self.masks = _masks(program)
-        equal, upper, lower, fixed, above, below = self.masks
-        self.equal, self.upper, self.lower = np.flatnonzero(equal), np.flatnonzero(upper), np.flatnonzero(lower)
-        self.fixed, self.free = np.flatnonzero(fixed), np.flatnonzero(~fixed)
-        self.above, self.below = np.flatnonzero(above[self.free]), np.flatnonzero(below[self.free])
+        self.kinds = np.empty(program.m + program.n, dtype=np.int64)
+        classify(program.l, program.u, program.lb, program.ub, self.kinds)
+        self.equal, self.upper, self.lower, self.fixed, self.free, self.above, self.below = sort_sides(
+            self.kinds, program.m
+        )
         self.sizes = (self.upper.size, self.lower.size, self.above.size, self.below.size)
 
     def fits(self, program: QuadraticProgram) -> bool:
         """Whether the program has the same equalities, fixed variables and finite sides."""
-        return all(np.array_equal(old, new) for old, new in zip(self.masks, _masks(program)))
+        kinds = np.empty(program.m + program.n, dtype=np.int64)
+        classify(program.l, program.u, program.lb, program.ub, kinds)
+        return np.array_equal(kinds, self.kinds)
 
     def vectors(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """c, b, h and the constant of the objective."""
-        c, l, u, offset = program.q[self.free], program.l, program.u, program.offset
+        q, l, u, offset = program.q, program.l, program.u, program.offset
         if self.fixed.size:
             value = np.zeros(program.n)
             value[self.fixed] = program.lb[self.fixed]
             Pv = value * 0.0 if program.P is None else program.P @ value
-            c = c + Pv[self.free]
-            offset += 0.5 * float(value @ Pv) + float(program.q @ value)
+            offset += 0.5 * float(value @ Pv) + float(q @ value)
+            q = q + Pv
             shift = program.A @ value
             l, u = l - shift, u - shift
-        ub, lb = program.ub[self.free], program.lb[self.free]
-        h = np.concatenate([u[self.upper], -l[self.lower], ub[self.above], -lb[self.below]])
-        return c, l[self.equal], h, offset
+        c, b, h = np.empty(self.free.size), np.empty(self.equal.size), np.empty(sum(self.sizes))
+        gather_vectors(
+            q, l, u, program.lb, program.ub, self.equal, self.upper, self.lower, self.free, self.above, self.below, c,
+            b, h,
+        )  # fmt: skip
+        return c, b, h, offset
 
     def program(self, program: QuadraticProgram) -> ConeProgram:
         """The cone program."""
@@ -70,6 +79,8 @@ class ConicForm:
     def _equalities(self, program: QuadraticProgram) -> sp.csc_array:
         """The rows of A with equal sides, in the free variables."""
         n, none = self.free.size, np.zeros(0, dtype=np.int64)
+        if not self.equal.size:
+            return no_rows(n)
         return _rows_by_column(program.A, self.free, (self.equal, none, none, none), (self.equal.size, n))
 
     def _rows(self, program: QuadraticProgram) -> sp.csc_array:
@@ -93,12 +104,9 @@ class ConicForm:
         With x = None, (y, z) is a certificate of infeasibility: the same without the objective's gradient.
         """
         rows, bounds = np.zeros(program.m), np.zeros(program.n)
-        z_upper, z_lower, z_above, z_below = np.split(z, np.cumsum(self.sizes)[:-1])
-        rows[self.equal] = y
-        rows[self.upper] += z_upper
-        rows[self.lower] -= z_lower
-        bounds[self.free[self.above]] += z_above
-        bounds[self.free[self.below]] -= z_below
+        spread_multipliers(
+            y, z, self.equal, self.upper, self.lower, self.free, self.above, self.below, rows, bounds
+        )  # fmt: skip
         if self.fixed.size:
             gradient = program.A.T @ rows
             if x is not None:
@@ -107,17 +115,82 @@ class ConicForm:
         return rows, bounds
 
 
-def _masks(program: QuadraticProgram) -> tuple[np.ndarray, ...]:
-    """(equal rows, upper sides, lower sides, fixed variables, upper bounds, lower bounds)."""
-    equal, fixed = program.l == program.u, program.lb == program.ub
+@kernel
+def classify(l, u, lb, ub, kinds):
+    """kinds := for each row, then each variable, EQUAL for equal sides, else UPPER and LOWER where they are finite."""
+    for i in range(kinds.size):
+        j = i - l.size
+        lower, upper = (l[i], u[i]) if j < 0 else (lb[j], ub[j])
+        if lower == upper:
+            kinds[i] = EQUAL
+        else:
+            kinds[i] = (UPPER if math.isfinite(upper) else 0) + (LOWER if math.isfinite(lower) else 0)
+
+
+@kernel
+def sort_sides(kinds, m):
+    """(equal rows, upper sides, lower sides, fixed variables, free ones, upper and lower bounds of the free ones)."""
+    counts = np.zeros(7, np.int64)
+    lists = np.empty((7, kinds.size), np.int64)
+    for i in range(kinds.size):
+        first, index = (0, i) if i < m else (4, counts[4])  # a bound is known by the place of its free variable
+        if kinds[i] == EQUAL:
+            k = 0 if i < m else 3
+            lists[k, counts[k]] = i if i < m else i - m
+            counts[k] += 1
+            continue
+        for k in (first + 1, first + 2):
+            if kinds[i] & (UPPER if k == first + 1 else LOWER):
+                lists[k, counts[k]] = index
+                counts[k] += 1
+        if i >= m:
+            lists[4, counts[4]] = i - m
+            counts[4] += 1
     return (
-        equal,
-        np.isfinite(program.u) & ~equal,
-        np.isfinite(program.l) & ~equal,
-        fixed,
-        np.isfinite(program.ub) & ~fixed,
-        np.isfinite(program.lb) & ~fixed,
-    )
+        lists[0, : counts[0]].copy(), lists[1, : counts[1]].copy(), lists[2, : counts[2]].copy(),
+        lists[3, : counts[3]].copy(), lists[4, : counts[4]].copy(), lists[5, : counts[5]].copy(),
+        lists[6, : counts[6]].copy(),
+    )  # fmt: skip
+
+
+@kernel
+def gather_vectors(q, l, u, lb, ub, equal, upper, lower, free, above, below, c, b, h):
+    """c := q of the free variables, b := the equal sides, h := (u, -l, ub, -lb) where they are finite."""
+    for j in range(free.size):
+        c[j] = q[free[j]]
+    for i in range(equal.size):
+        b[i] = l[equal[i]]
+    at = 0
+    for i in range(upper.size):
+        h[at + i] = u[upper[i]]
+    at += upper.size
+    for i in range(lower.size):
+        h[at + i] = -l[lower[i]]
+    at += lower.size
+    for j in range(above.size):
+        h[at + j] = ub[free[above[j]]]
+    at += above.size
+    for j in range(below.size):
+        h[at + j] = -lb[free[below[j]]]
+
+
+@kernel
+def spread_multipliers(y, z, equal, upper, lower, free, above, below, rows, bounds):
+    """rows and bounds += the multipliers of the sides, those of lower ones negated."""
+    for i in range(equal.size):
+        rows[equal[i]] += y[i]
+    at = 0
+    for i in range(upper.size):
+        rows[upper[i]] += z[at + i]
+    at += upper.size
+    for i in range(lower.size):
+        rows[lower[i]] -= z[at + i]
+    at += lower.size
+    for j in range(above.size):
+        bounds[free[above[j]]] += z[at + j]
+    at += above.size
+    for j in range(below.size):
+        bounds[free[below[j]]] -= z[at + j]
 
 
 def _rows_by_column(A: sp.csc_array, free: np.ndarray, parts: tuple[np.ndarray, ...], shape: tuple[int, int]):

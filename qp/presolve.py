@@ -19,6 +19,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from socp.hessian import diagonal
 from socp.jit import kernel
 from socp.lowrank import LowRank
 from socp.sparse import csc, transposed
@@ -51,8 +52,9 @@ class Presolve:
         A = program.A
         live, twin = np.zeros(program.m, dtype=np.int64), np.full(program.m, NONE)
         if not wanted or not find_candidates(
-            A.indptr, A.indices, A.data, program.l, program.u, program.lb, program.ub, live, twin
-        ):
+            A.indptr, A.indices, A.data, program.l, program.u, program.lb, program.ub, diagonal(program.P, program.n),
+            live, twin,
+        ):  # fmt: skip
             return
         kept, l, u = np.ones(program.m, dtype=np.bool_), program.l.copy(), program.u.copy()
         lb, ub = program.lb.copy(), program.ub.copy()
@@ -132,7 +134,7 @@ def _hessian_is_empty(P: sp.csc_array | np.ndarray | LowRank | None, j: np.ndarr
     """For each of the variables j whether its column of P has no entry."""
     if P is None or not j.size:
         return np.ones(j.size, dtype=np.bool_)
-    empty = P.diagonal()[j] == 0.0
+    empty = diagonal(P, P.shape[0])[j] == 0.0
     for k in np.flatnonzero(empty):  # the diagonal decides where P is semidefinite, which is not known yet
         unit = np.zeros(P.shape[0])
         unit[j[k]] = 1.0
@@ -141,10 +143,11 @@ def _hessian_is_empty(P: sp.csc_array | np.ndarray | LowRank | None, j: np.ndarr
 
 
 @kernel
-def find_candidates(A_indptr, A_indices, A_data, l, u, lb, ub, live, twin):
+def find_candidates(A_indptr, A_indices, A_data, l, u, lb, ub, diagonal, live, twin):
     """live := the entries of each row in variables that are not fixed; twin := an earlier row that may be parallel.
 
-    Returns how many rows have at most one live entry or a twin, and how many variables have no entry.
+    Returns how many rows have at most one live entry or a twin, and how many variables no entry, nor one in the
+    diagonal of P.
     """
     m, n = l.size, lb.size
     first, key = np.zeros(m), np.zeros(m, np.int64)
@@ -165,7 +168,7 @@ def find_candidates(A_indptr, A_indices, A_data, l, u, lb, ub, live, twin):
             rounded = np.int64(math.floor(ratio * 1048576.0 + 0.5)) if abs(ratio) < 1e12 else np.int64(1)
             value = ((int(key[i]) ^ (j + 1)) * 1099511) & mask
             key[i] = ((value ^ (int(rounded) & mask)) * 1099511) & mask
-        candidates += int(entries == 0)
+        candidates += int(entries == 0 and diagonal[j] == 0.0)
     size = 4
     while size < 2 * m:
         size *= 2

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.jit import kernel
 from socp.program import as_hessian, no_rows
 
 
@@ -64,13 +65,32 @@ class QuadraticProgram:
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
         m = self.A.shape[0]
-        self.l = _side("l", l, m, -np.inf, " (the rows of A)")
-        self.u = _side("u", u, m, np.inf, " (the rows of A)")
-        self.lb = _side("lb", lb, n, -np.inf, f" ({n} variables in q)")
-        self.ub = _side("ub", ub, n, np.inf, f" ({n} variables in q)")
+        rows, variables = " (the rows of A)", f" ({n} variables in q)"
+        self.l, self.u = _side("l", l, m, -np.inf, rows), _side("u", u, m, np.inf, rows)
+        self.lb, self.ub = _side("lb", lb, n, -np.inf, variables), _side("ub", ub, n, np.inf, variables)
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
         self.offset = as_number("offset", offset)
+
+    def with_data(
+        self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
+    ) -> QuadraticProgram:
+        """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
+        program = self.of_checked(P, self.q, A, self.l, self.u, self.lb, self.ub, self.offset)
+        if q is not None:
+            program.q = as_vector("q", q)
+            check_finite("q", program.q)
+            if program.q.size != self.n:
+                raise ProgramError(f"q must have {self.n} entries, but {program.q.size} came")
+        for name, side, like in (("l", l, self.l), ("u", u, self.u), ("lb", lb, self.lb), ("ub", ub, self.ub)):
+            if side is not None:
+                why = " (the rows of A)" if name in "lu" else f" ({self.n} variables in q)"
+                setattr(program, name, _side(name, side, like.size, -np.inf if name in ("l", "lb") else np.inf, why))
+        if l is not None or u is not None:
+            _check_order("l", program.l, "u", program.u)
+        if lb is not None or ub is not None:
+            _check_order("lb", program.lb, "ub", program.ub)
+        return program
 
     @classmethod
     def of_checked(
@@ -101,6 +121,8 @@ def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarr
     if value is None:
         return np.full(size, absent)
     side = as_vector(name, value, size, why, spread=True)
+    if are_plain_sides(side, absent):
+        return side
     check_no_nan(name, side)
     side = no_side_beyond(side)
     bad = side == -absent
@@ -110,6 +132,24 @@ def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarr
     return side
 
 
+@kernel
+def are_plain_sides(side, absent):
+    """Whether all sides are absent or numbers well below 1e20 in size, which need no further look."""
+    for i in range(side.size):
+        if not (abs(side[i]) < 0.99e20 or side[i] == absent):
+            return False
+    return True
+
+
+@kernel
+def in_order(lower, upper):
+    """Whether no lower side is above its upper side."""
+    for i in range(lower.size):
+        if lower[i] > upper[i]:
+            return False
+    return True
+
+
 def no_side_beyond(side: np.ndarray) -> np.ndarray:
     """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
     far = np.abs(side) >= 1e20 * (1 - 1e-9)
@@ -117,8 +157,8 @@ def no_side_beyond(side: np.ndarray) -> np.ndarray:
 
 
 def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:
-    bad = lower > upper
-    if bad.any():
+    if not in_order(lower, upper):
+        bad = lower > upper
         i = int(np.flatnonzero(bad)[0])
         raise ProgramError(
             f"{lower_name} must be at most {upper_name}, but {lower_name}[{i}] = {lower[i]:g} > "

@@ -46,8 +46,18 @@ class Solver:
     """
 
     def __init__(self, program: QuadraticProgram, **settings: Any) -> None:
+        self._start(program, Settings.checked(settings))
+
+    @classmethod
+    def of_checked(cls, program: QuadraticProgram, settings: Settings) -> Solver:
+        """The solver with settings that were checked before."""
+        solver = object.__new__(cls)
+        solver._start(program, settings)
+        return solver
+
+    def _start(self, program: QuadraticProgram, settings: Settings) -> None:
         started = time.perf_counter()
-        self.settings = Settings.checked(settings)
+        self.settings = settings
         self.program = program
         self._set_up()
         self.setup_time = time.perf_counter() - started
@@ -57,7 +67,7 @@ class Solver:
         self.presolved = Presolve(self.program, self.settings.presolve)
         self.conic = ConicForm(self.presolved.program)
         self._verified: tuple[np.ndarray, Verified] | None = None
-        self.cone_solver = ConeSolver(self.conic.program(self.presolved.program), **vars(self.settings))
+        self.cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
         self.cone_solver.accepts, self.cone_solver.certificate_error = self._accepts, self._certificate_error
 
     def update(
@@ -80,9 +90,7 @@ class Solver:
         old, old_presolved, old_conic = self.program, self.presolved, self.conic
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
-        new = {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}
-        values = {name: getattr(old, name) if value is None else value for name, value in new.items()}
-        self.program = QuadraticProgram(P, A=A, offset=old.offset, **values)
+        self.program = old.with_data(P, A, q, l, u, lb, ub)
         try:
             presolved = Presolve(self.program, self.settings.presolve)
             if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
@@ -90,9 +98,7 @@ class Solver:
             else:
                 self.presolved = presolved
                 if P_data is None and A_data is None:
-                    c, b, h, offset = self.conic.vectors(presolved.program)
-                    self.cone_solver.update(c=c, b=b, h=h)
-                    self.cone_solver.program.offset = offset
+                    self.cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
                 else:
                     self.cone_solver.replace(self.conic.program(presolved.program))
         except ProgramError:  # refused: the solver stays as it was
@@ -209,5 +215,5 @@ def solve(
         return Solver(P, **settings).solve()
     if q is None:
         raise ProgramError("q, the linear objective, is missing")
-    Settings.checked(settings)
-    return Solver(QuadraticProgram(P, q, A, l, u, lb, ub, offset), **settings).solve()
+    checked = Settings.checked(settings)
+    return Solver.of_checked(QuadraticProgram(P, q, A, l, u, lb, ub, offset), checked).solve()

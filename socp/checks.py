@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .jit import kernel
-from .sparse import csc_of_dense
+from .sparse import csc, csc_of_dense
 
 
 class ProgramError(ValueError):
@@ -20,9 +21,10 @@ def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spr
 
     With `spread` a number stands for a vector of equal entries.
     """
-    if sp.issparse(value):
-        value = value.toarray()
-    vector = _as_float(name, value)
+    if _is_plain(value):
+        vector = value.copy()
+    else:
+        vector = _as_float(name, value.toarray() if sp.issparse(value) else value)
     if vector.ndim == 0 and spread and size is not None:
         vector = np.full(size, vector)
     if (vector.ndim == 2 and 1 in vector.shape) or (vector.ndim == 0 and size == 1):
@@ -46,6 +48,12 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
+    if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.dtype == np.float64:
+        data = np.array(value.data, order="C")
+        indices, indptr = np.array(value.indices, dtype=np.int64), np.array(value.indptr, dtype=np.int64)
+        if is_canonical(value.shape[0], indptr, indices, data):
+            _check_shape(name, value.shape, shape, why)
+            return csc(data, indices, indptr, value.shape)
     if sp.issparse(value):
         if value.dtype.kind not in "fiub":
             raise ProgramError(f"{name} must be real, but its entries are of type {value.dtype}")
@@ -82,9 +90,8 @@ def as_number(name: str, value: Any) -> float:
 
 def check_finite(name: str, array: np.ndarray) -> None:
     """Refuse NaN and infinity, naming the first entry."""
-    bad = ~np.isfinite(array)
-    if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
+    if not all_finite(array.ravel()):
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         index = ", ".join(map(str, where))
         raise ProgramError(f"{name} must be finite, but {name}[{index}] is {array[where]}")
 
@@ -94,6 +101,15 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
     bad = np.isnan(array)
     if bad.any():
         raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")
+
+
+@kernel
+def all_finite(values):
+    """Whether no entry is NaN or infinite."""
+    trap = 0.0  # 0 times a number that is not finite is NaN
+    for i in range(np.uint64(values.size)):
+        trap += 0.0 * values[i]
+    return trap == 0.0
 
 
 @kernel
@@ -152,6 +168,43 @@ def symmetric_part(P: Any) -> Any:
     return as_csc("P", both)
 
 
+@kernel
+def is_canonical(rows, indptr, indices, data):
+    """Whether a CSC matrix has ascending indices in each column, all in range, and finite entries."""
+    size = min(indices.size, data.size)
+    if indptr[0] != 0 or indptr[-1] > size or indices.size != data.size:
+        return False
+    for j in range(indptr.size - 1):
+        if indptr[j + 1] < indptr[j]:
+            return False
+        last = -1
+        for k in range(indptr[j], indptr[j + 1]):
+            if not (last < indices[k] < rows and math.isfinite(data[k])):
+                return False
+            last = indices[k]
+    return indptr[-1] == size
+
+
+@kernel
+def is_symmetric(indptr, indices, data):
+    """Whether a canonical CSC matrix is symmetric to the bit, pattern and values; False may also mean another order."""
+    n = indptr.size - 1
+    next_entry = indptr.copy()
+    for j in range(n):  # the entries of row j come in the order of the columns
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            mirrored = next_entry[i]
+            if mirrored == indptr[i + 1] or indices[mirrored] != j or data[mirrored] != data[k]:
+                return False
+            next_entry[i] += 1
+    return True
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is an array of float64 of a NumPy that is nobody's subclass."""
+    return type(value) is np.ndarray and value.dtype == np.float64
+
+
 def _is_triangular(P: Any) -> bool:
     if sp.issparse(P):
         coo = P.tocoo()
@@ -160,6 +213,8 @@ def _is_triangular(P: Any) -> bool:
 
 
 def _as_float(name: str, value: Any) -> np.ndarray:
+    if _is_plain(value):
+        return np.array(value, order="C", copy=True)
     if np.ma.is_masked(value):
         raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
     try:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .hessian import as_operator
 from .jit import kernel
-from .program import ConeProgram, SecondOrder
+from .program import ConeProgram
 from .sparse import scale, scaled_norms, transposed
 
 
@@ -40,8 +40,8 @@ class StandardForm:
 
     def __init__(self, program: ConeProgram, equilibrate: bool = True) -> None:
         self.n, self.p = program.n, program.p
-        self.rows, self.l, self.ptr = _sort_rows(program)
-        self.m = self.rows.size
+        self.rows, self.ptr = sort_rows(*program.cone_layout, program.h)
+        self.l, self.m = int(self.ptr[0]), self.rows.size
         self._stack(program)
         self._read(program)
         self.D, self.E, self.factor = np.ones(self.n), np.ones(self.p + self.m), 1.0
@@ -56,7 +56,7 @@ class StandardForm:
 
     def refresh_vectors(self, program: ConeProgram) -> None:
         """New vectors c, b, h only."""
-        self.raw_c, self.raw_g = program.c, np.concatenate([program.b, program.h[self.rows]])
+        self._read_vectors(program)
         self._scale_vectors()
 
     def _stack(self, program: ConeProgram) -> None:
@@ -77,21 +77,21 @@ class StandardForm:
 
     def _read(self, program: ConeProgram) -> None:
         self.raw_P = as_operator(program.P, self.n)
-        self.raw_M = np.concatenate([program.A.data, program.G.data])[self.M_source]
-        self.raw_c = program.c
-        self.raw_g = np.concatenate([program.b, program.h[self.rows]])
+        self.raw_M = np.empty(self.M_source.size)
+        gather(program.A.data, program.G.data, self.M_source, self.raw_M)
+        self._read_vectors(program)
+
+    def _read_vectors(self, program: ConeProgram) -> None:
+        self.raw_c, self.raw_g = program.c, np.empty(self.p + self.m)
+        gather_sides(program.b, program.h, self.rows, self.raw_g)
 
     def _ruiz(self, passes: int = 10, limit: float = 1e4) -> None:
         """Bring the infinity norms of the rows and columns of [P M'; M 0] near one (Ruiz 2001)."""
+        entries = self.raw_P.largest_entries()
         ruiz(
-            self.p, self.l, self.ptr, self.M_indptr, self.M_indices, self.raw_M, *self.raw_P.largest_entries(), passes,
-            limit, self.D, self.E,
-        )  # fmt: skip
-        cost = np.abs(self.D * self.raw_c).max(initial=0.0)
-        if self.n and not self.raw_P.is_zero:
-            norms = np.zeros(self.n)
-            self.raw_P.raise_norms(self.D, norms)
-            cost = max(cost, norms.mean())
+            self.p, self.l, self.ptr, self.M_indptr, self.M_indices, self.raw_M, *entries, passes, limit, self.D, self.E
+        )
+        cost = objective_size(self.D, self.raw_c, *entries)
         if cost > 0.0:
             self.factor = min(max(1.0 / cost, 1.0 / limit), limit)
 
@@ -102,8 +102,8 @@ class StandardForm:
         self._scale_vectors()
 
     def _scale_vectors(self) -> None:
-        self.c = self.factor * self.D * self.raw_c
-        self.g = self.E * self.raw_g
+        self.c, self.g = np.empty(self.n), np.empty(self.p + self.m)
+        scale_vectors(self.factor, self.D, self.E, self.raw_c, self.raw_g, self.c, self.g)
 
     def rows_of_M(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """M by rows: indptr, column indices, and the place of each entry in M_data."""
@@ -190,18 +190,74 @@ def divide_by_root(norms, limit, scales):
         scales[i] = min(max(scales[i] / math.sqrt(norms[i]), 1.0 / limit), limit)
 
 
-def _sort_rows(program: ConeProgram) -> tuple[np.ndarray, int, np.ndarray]:
-    """The order of the rows (orthant first), the size of the orthant, and the second-order cones' boundaries."""
-    orthant, second_order, sizes = [], [], []
-    start = 0
-    for cone in program.cones:
-        rows = np.arange(start, start + cone.dim, dtype=np.int64)
-        if isinstance(cone, SecondOrder) and cone.dim >= 2:
-            second_order.append(rows)
-            sizes.append(cone.dim)
-        else:
-            orthant.append(rows[np.isfinite(program.h[rows])])
-        start += cone.dim
-    rows = np.concatenate([np.zeros(0, dtype=np.int64), *orthant, *second_order])
-    l = sum(part.size for part in orthant)
-    return rows, l, l + np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
+@kernel
+def objective_size(D, c, P_indptr, P_indices, P_data):
+    """The larger of max |D c| and the mean of the infinity norms of the columns of D P D."""
+    norms, size = np.zeros(D.size), 0.0
+    scaled_norms(P_indptr, P_indices, P_data, D, D, norms, norms)
+    for j in range(D.size):
+        size = max(size, abs(D[j] * c[j]))
+    return max(size, norms.sum() / max(D.size, 1))
+
+
+@kernel
+def gather(first, second, source, out):
+    """out := the entries of (first, second) in the places of source."""
+    for k in range(source.size):
+        i = source[k]
+        out[k] = first[i] if i < first.size else second[i - first.size]
+
+
+@kernel
+def gather_sides(b, h, rows, out):
+    """out := (b, h in the order of rows)."""
+    for i in range(b.size):
+        out[i] = b[i]
+    for i in range(rows.size):
+        out[b.size + i] = h[rows[i]]
+
+
+@kernel
+def scale_vectors(factor, D, E, raw_c, raw_g, c, g):
+    """c := factor D c and g := E g."""
+    for j in range(c.size):
+        c[j] = factor * D[j] * raw_c[j]
+    for i in range(g.size):
+        g[i] = E[i] * raw_g[i]
+
+
+@kernel
+def unscale(rows, D, E, factor, tau, u, s, x, y, z, slack):
+    """(x, y, z, slack) := the equilibrated point (u, s) in the caller's units and row order, divided by tau."""
+    n, p = x.size, y.size
+    for j in range(n):
+        x[j] = D[j] * u[j] / tau
+    for i in range(p):
+        y[i] = E[i] * u[n + i] / (factor * tau)
+    for i in range(rows.size):
+        z[rows[i]] = E[p + i] * u[n + p + i] / (factor * tau)
+        slack[rows[i]] = s[i] / (E[p + i] * tau)
+
+
+@kernel
+def sort_rows(start, second_order, h):
+    """The order of the rows (finite ones of the orthant first) and the boundaries of the second-order cones.
+
+    A second-order cone of dimension one is a half-line.
+    """
+    rows, ptr, count, cones = np.empty(h.size, np.int64), np.empty(second_order.size + 1, np.int64), 0, 0
+    for pass_ in range(2):
+        for k in range(second_order.size):
+            is_cone = second_order[k] and start[k + 1] - start[k] >= 2
+            if is_cone != (pass_ == 1):
+                continue
+            for i in range(start[k], start[k + 1]):
+                if is_cone or math.isfinite(h[i]):
+                    rows[count] = i
+                    count += 1
+            if is_cone:
+                cones += 1
+                ptr[cones] = count
+        if pass_ == 0:
+            ptr[0] = count
+    return rows[:count].copy(), ptr[: cones + 1].copy()

@@ -6,6 +6,8 @@ factor D P D, and its upper triangle for a sparse KKT matrix.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
@@ -15,10 +17,11 @@ from .cholesky import cholesky
 from .jit import kernel
 from .ldl import LDL
 from .lowrank import LowRank
-from .sparse import multiply_symmetric, scale, scaled_norms
+from .sparse import multiply_symmetric, scale
 
 SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
+SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its largest entry makes it definite
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 
 
@@ -40,10 +43,6 @@ class SparseHessian:
         """A part of P in CSC that has P's largest entries in each column under any diagonal scaling D P D."""
         return self.indptr, self.indices, self.data
 
-    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j := max(norms_j, the infinity norm of column j of D P D)."""
-        scaled_norms(self.indptr, self.indices, self.data, D, D, norms, norms)
-
     def scaled(self, D: np.ndarray, factor: float) -> SparseHessian:
         """factor D P D."""
         data = np.empty_like(self.data)
@@ -54,8 +53,7 @@ class SparseHessian:
         """P as a full array."""
         n = self.indptr.size - 1
         full = np.zeros((n, n))
-        if self.data.size:
-            full[self.indices, np.repeat(np.arange(n), np.diff(self.indptr))] = self.data
+        expand(self.indptr, self.indices, self.data, full)
         return full
 
     def largest(self) -> float:
@@ -94,10 +92,6 @@ class DenseHessian:
     def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The diagonal in CSC: |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not."""
         return diagonal_csc(self.array.diagonal())
-
-    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
-        np.maximum(norms, D * D * self.array.diagonal(), out=norms)
 
     def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
         """factor D P D."""
@@ -186,6 +180,34 @@ class DenseHessian:
         return np.cumsum(counts), indices, data
 
 
+def diagonal(P: Any, n: int) -> np.ndarray:
+    """The diagonal of P as a program holds it."""
+    if P is None:
+        return np.zeros(n)
+    if not sp.issparse(P):
+        return np.ascontiguousarray(P.diagonal())
+    found = np.zeros(n)
+    add_diagonal(P.indptr, P.indices, P.data, found)
+    return found
+
+
+@kernel
+def add_diagonal(indptr, indices, data, out):
+    """out += the diagonal of a CSC matrix."""
+    for j in range(out.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                out[j] += data[k]
+
+
+@kernel
+def expand(indptr, indices, data, full):
+    """full += a CSC matrix."""
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            full[indices[k], j] += data[k]
+
+
 @kernel
 def scale_dense(array, D, factor, out):
     """out := factor diag(D) array diag(D)."""
@@ -241,10 +263,6 @@ class LowRankHessian:
         """The diagonal."""
         return np.einsum("ij,ij->i", self.F, self.F) + self.d
 
-    def raise_norms(self, D: np.ndarray, norms: np.ndarray) -> None:
-        """norms_j raised by the diagonal of D P D, where the largest entry of a semidefinite matrix lies."""
-        np.maximum(norms, D * D * self.diagonal(), out=norms)
-
     def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
         """factor D P D."""
         return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
@@ -273,7 +291,7 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
     return SparseHessian(P.indptr, P.indices, P.data)
 
 
-def check_semidefinite(P: Hessian, tol: float = 1e-8) -> None:
+def check_semidefinite(P: Hessian, tol: float = SEMIDEFINITE_TOL) -> None:
     """Refuse a P that is not positive semidefinite: P + tol max|P_ij| I has no LDL' with D > 0.
 
     A `LowRankHessian` is semidefinite by construction.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .checks import (
     check_finite,
     check_no_nan,
     check_symmetric,
+    is_symmetric,
     symmetric_part,
 )
 from .lowrank import LowRank
@@ -151,8 +153,7 @@ class ConeProgram:
     @cached_property
     def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
         """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
-        start = np.zeros(len(self.cones) + 1, dtype=np.int64)
-        np.cumsum([cone.dim for cone in self.cones], out=start[1:])
+        start = np.array([0, *accumulate([cone.dim for cone in self.cones])], dtype=np.int64)
         return start, np.array([isinstance(cone, SecondOrder) for cone in self.cones], dtype=np.bool_)
 
     def __repr__(self) -> str:
@@ -182,6 +183,8 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return symmetric_part(dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
+    if is_symmetric(matrix.indptr, matrix.indices, matrix.data):
+        return matrix
     check_symmetric(name, matrix)
     return symmetric_part(matrix)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import printing, start, stopping
-from .form import StandardForm
+from .form import StandardForm, unscale
 from .newton import CX, DUAL, GV, NORM_MTV, NORM_MX, NORM_MXS, NORM_PX, PRIMAL, XPX, Newton, Point
 from .program import ConeProgram
 from .settings import Settings
@@ -95,8 +95,7 @@ class Run:
         self.status: Status | None = None
         self.message = ""
         self.started = time.perf_counter()
-        self.norm_g = max(stopping.norm(program.b), stopping.norm(program.h[self.form.rows]))
-        self.norm_c = stopping.norm(program.c)
+        self.norm_g, self.norm_c = stopping.infinity_norm(form.raw_g), stopping.infinity_norm(form.raw_c)
 
     def iterates(self) -> Iterator[Iterate]:
         """The interior-point method, one iterate at a time."""
@@ -308,12 +307,9 @@ class Run:
     def unscale(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(x, y, z, s) of a point in the caller's units and row order, divided by tau."""
         form, program = self.form, self.program
-        x = form.D * point.u[: form.n] / point.tau
-        v = form.E * point.u[form.n :] / (form.factor * point.tau)
-        z, s = np.zeros(program.m), np.full(program.m, np.inf)
-        z[form.rows] = v[form.p :]
-        s[form.rows] = point.s / (form.E[form.p :] * point.tau)
-        return x, v[: form.p], z, s
+        x, y, z, s = np.empty(form.n), np.empty(form.p), np.zeros(program.m), np.full(program.m, np.inf)
+        unscale(form.rows, form.D, form.E, form.factor, point.tau, point.u, point.s, x, y, z, s)
+        return x, y, z, s
 
 
 def structured(records: list[tuple[Any, ...]]) -> np.ndarray:

@@ -67,10 +67,10 @@ class Settings:
     @classmethod
     def checked(cls, settings: dict[str, Any]) -> Settings:
         """Settings from keyword arguments; an unknown name is refused."""
-        known = [field.name for field in fields(cls)]
         for name in settings:
-            if name not in known:
-                raise ProgramError(f"unknown setting {name!r}; the settings are {', '.join(known)}")
+            if name not in cls.__dataclass_fields__:
+                known = ", ".join(field.name for field in fields(cls))
+                raise ProgramError(f"unknown setting {name!r}; the settings are {known}")
         return cls(**settings)
 
 

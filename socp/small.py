@@ -18,6 +18,7 @@ import numpy as np
 
 from . import scaling
 from .form import StandardForm
+from .hessian import LOW_RANK_TOL, SEMIDEFINITE_TOL, check_semidefinite
 from .jit import inner_kernel, kernel
 from .newton import (
     CX,
@@ -41,7 +42,7 @@ from .newton import (
     tau_numerator,
 )
 from .settings import Settings
-from .small_kkt import build_system, factor, multiply, multiply_both, solve
+from .small_kkt import build_system, factor, is_semidefinite, multiply, multiply_both, solve
 from .solution import TRACE
 from .start import SHORT_WARM_STEP, SMALL_STEP, WARM_LIMIT, WARM_MARGIN, move_inside, shift_inside, weigh_sides
 
@@ -342,8 +343,11 @@ class SmallPath:
         return small and not watched and settings.kkt == "auto" and settings.regularization is None
 
     def refresh(self) -> None:
-        """Take the values of the form anew."""
-        self._P = self.form.P.dense()
+        """Take the values of the form anew; a P that is not semidefinite is refused."""
+        P = self.form.P.dense()
+        if not self.form.P.is_zero and not is_semidefinite(P, SEMIDEFINITE_TOL, LOW_RANK_TOL):
+            check_semidefinite(self.form.P)
+        self._P = P
 
     def claims(
         self, point: Point, warm: bool, norms: tuple[float, float], offset: float

@@ -10,6 +10,7 @@ orthant, bounds, go straight to the diagonal of H.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -211,6 +212,25 @@ def eliminate(n, N, K, inverse):
             replaced += 1
         inverse[i] = 1.0 / pivot
     return replaced
+
+
+@kernel
+def is_semidefinite(P, tol, empty):
+    """Whether P + tol max P_ii I has positive pivots, and rows with P_ii <= empty max P_ii none above its root.
+
+    False leaves it open.
+    """
+    n = P.shape[0]
+    K, size = P.copy().ravel(), 0.0
+    for i in range(n):
+        size = max(size, P[i, i])
+    for i in range(n):
+        K[i * n + i] += tol * size
+        if P[i, i] <= empty * size:
+            for j in range(n):
+                if abs(P[i, j]) > math.sqrt(empty) * size:
+                    return False
+    return eliminate(n, n, K, np.empty(n)) == 0
 
 
 @inner_kernel

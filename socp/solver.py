@@ -53,8 +53,18 @@ class Solver:
     """
 
     def __init__(self, program: ConeProgram, **settings: Any) -> None:
+        self._start(program, Settings.checked(settings))
+
+    @classmethod
+    def of_checked(cls, program: ConeProgram, settings: Settings) -> Solver:
+        """The solver with settings that were checked before."""
+        solver = object.__new__(cls)
+        solver._start(program, settings)
+        return solver
+
+    def _start(self, program: ConeProgram, settings: Settings) -> None:
         started = time.perf_counter()
-        self.settings = Settings.checked(settings)
+        self.settings = settings
         self.program = program
         self.timings: dict[str, float] = dict.fromkeys(TIMINGS, 0.0)  # of the last set-up or update
         self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
@@ -68,12 +78,14 @@ class Solver:
         self._note(time.perf_counter() - started)
         few = form.n <= MOST_VARIABLES
         with contextlib.nullcontext() if few else blas_threads(self.settings.threads):
-            check_semidefinite(form.P)
-            small = SmallPath.fits(form, self.settings)
-            engine = None if small else self._new_engine(form)
+            small, engine = None, None
+            if SmallPath.fits(form, self.settings):
+                small = SmallPath(form, self.settings)
+            else:
+                check_semidefinite(form.P)
+                engine = self._new_engine(form)
         # nothing was refused: from here on the solver is that of the new form
-        self.form, self._engine = form, engine
-        self.small = SmallPath(form, self.settings) if small else None
+        self.form, self._engine, self.small = form, engine, small
         self._last: Point | None = None
 
     def _new_engine(self, form: StandardForm) -> Newton:
@@ -131,14 +143,20 @@ class Solver:
         for name, data in (("P", P_data), ("A", A_data), ("G", G_data)):
             if data is not None:
                 setattr(program, name, with_data(name, getattr(old, name), data))
-        started = time.perf_counter()
         if P_data is None and G_data is None and A_data is None:
-            self.program = program
-            self.form.refresh_vectors(program)
-            self.setup_time = time.perf_counter() - started
-            self._note(self.setup_time)
+            self.replace_vectors(program.c, program.b, program.h, program.offset)
         else:
             self.replace(program)
+
+    def replace_vectors(self, c: np.ndarray, b: np.ndarray, h: np.ndarray, offset: float) -> None:
+        """Take other vectors, which were checked before and are infinite in the same places."""
+        started = time.perf_counter()
+        program = object.__new__(ConeProgram)
+        program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
+        self.program = program
+        self.form.refresh_vectors(program)
+        self.setup_time = time.perf_counter() - started
+        self._note(self.setup_time)
 
     def replace(self, program: ConeProgram) -> None:
         """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
@@ -153,6 +171,8 @@ class Solver:
             except ProgramError:
                 self.program = old
                 self.form.refresh(old)
+                if self.small is not None:
+                    self.small.refresh()
                 raise
         self.setup_time = time.perf_counter() - started
 
@@ -162,14 +182,14 @@ class Solver:
         started = time.perf_counter()
         self.form.refresh(program)
         self._note(time.perf_counter() - started)
-        if program.P is not old.P:
+        if self.small is not None:
+            self.small.refresh()
+        elif program.P is not old.P:
             check_semidefinite(self.form.P)
         if self._engine is not None and not self._engine.kkt.still_fits():
             return self._set_up()
         if self._engine is not None:
             self._engine.kkt.refresh()
-        if self.small is not None:
-            self.small.refresh()
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -253,8 +273,7 @@ def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:
     >>> print(sol.status, f"{sol.objective:.6f}")
     optimal -1.000000
     """
-    program, settings = _program_and_settings(program, arguments)
-    return Solver(program, **settings).solve()
+    return Solver.of_checked(*_program_and_settings(program, arguments)).solve()
 
 
 def iterates(program: ConeProgram | None = None, **arguments: Any) -> Iterator[Iterate]:
@@ -272,17 +291,15 @@ def iterates(program: ConeProgram | None = None, **arguments: Any) -> Iterator[I
     >>> all(0 < iterate.mu < 10 for iterate in iterates(program))
     True
     """
-    program, settings = _program_and_settings(program, arguments)
-    return Solver(program, **settings).iterates()
+    return Solver.of_checked(*_program_and_settings(program, arguments)).iterates()
 
 
 DATA = ("c", "G", "h", "cones", "A", "b", "P", "offset")
 
 
-def _program_and_settings(program: Any, arguments: dict[str, Any]) -> tuple[ConeProgram, dict[str, Any]]:
+def _program_and_settings(program: Any, arguments: dict[str, Any]) -> tuple[ConeProgram, Settings]:
     data = {name: arguments[name] for name in DATA if name in arguments}
-    settings = {name: value for name, value in arguments.items() if name not in DATA}
-    Settings.checked(settings)
+    settings = Settings.checked({name: value for name, value in arguments.items() if name not in DATA})
     if program is not None:
         if not isinstance(program, ConeProgram):
             raise ProgramError(f"program must be a ConeProgram, but {type(program).__name__} came")

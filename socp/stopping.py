@@ -15,7 +15,7 @@ for a program within a relative tol of the given one.  Likewise for x, scaled to
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,8 +28,7 @@ from .sparse import multiply_both, multiply_symmetric
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 
 
-@dataclass(frozen=True)
-class Residuals:
+class Residuals(NamedTuple):
     """Absolute residuals of a point, the scales that the stopping test divides them by, and the objectives.
 
     The objectives are without the program's offset.
@@ -52,8 +51,8 @@ class Residuals:
     @property
     def worst(self) -> float:
         """The largest relative residual: the smallest tol at which the test holds (inf for NaN)."""
-        ratios = self.relative
-        return max(ratios) if all(ratio == ratio for ratio in ratios) else np.inf
+        primal, dual, gap = self.relative
+        return max(primal, dual, gap) if primal == primal and dual == dual and gap == gap else np.inf
 
     def meets(self, tol: float, tol_abs: float | None = None) -> bool:
         """Whether the stopping test holds."""
@@ -187,7 +186,7 @@ def product(P, x: np.ndarray) -> np.ndarray:
     """P x for P as a program holds it: zero when it is None."""
     if P is None:
         return np.zeros(x.size)
-    if sp.issparse(P):
+    if isinstance(P, sp.csc_array):
         out = np.empty(x.size)
         multiply_symmetric(P.indptr, P.indices, P.data, x, out)
         return out
@@ -208,6 +207,18 @@ def largest(matrix) -> float:
 def relative(value: float, size: float) -> float:
     """value / size, 0 for 0 / 0."""
     return value / size if value > 0.0 else 0.0
+
+
+@kernel
+def infinity_norm(v):
+    """`norm` of a contiguous vector."""
+    largest = 0.0
+    for i in range(v.size):
+        if not abs(v[i]) <= largest:
+            largest = abs(v[i])
+            if largest != largest:
+                break
+    return largest
 
 
 def norm(v: np.ndarray) -> float:

@@ -7,6 +7,7 @@ from programs import planted_optimum, random_hessian
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.form import StandardForm
+from socp.sparse import scaled_norms
 
 
 def dense_M(form):
@@ -136,7 +137,7 @@ def test_hessians_agree_with_their_matrices(seed):
     assert upper.has_sorted_indices
     np.testing.assert_allclose(upper.toarray(), np.triu(expected), rtol=1e-13, atol=1e-13)
     D, norms = rng.uniform(0.5, 2.0, 7), np.full(7, 1e-3)
-    form.P.raise_norms(D, norms)
+    scaled_norms(*form.P.largest_entries(), D, D, norms, norms)
     scaled = np.abs(D[:, None] * expected * D)
     # at least the diagonal, at most the largest entry of the column
     assert (norms >= scaled.diagonal() * (1 - 1e-12)).all()
