@@ -68,7 +68,6 @@ class Solver:
         self.conic = ConicForm(self.presolved.program)
         self._verified: tuple[np.ndarray, Verified] | None = None
         self.cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
-        self.cone_solver.accepts, self.cone_solver.certificate_error = self._accepts, self._certificate_error
 
     def update(
         self,
@@ -108,7 +107,7 @@ class Solver:
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
-        solution, found = self._lift(self.cone_solver.solve(warm_start))
+        solution, found = self._lift(self.cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error))
         tol = max(self.settings.tol, INACCURATE_TOL)
         if solution.status is Status.INACCURATE and not found.meets(tol):
             solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"

@@ -184,8 +184,8 @@ def diagonal(P: Any, n: int) -> np.ndarray:
     """The diagonal of P as a program holds it."""
     if P is None:
         return np.zeros(n)
-    if not sp.issparse(P):
-        return np.ascontiguousarray(P.diagonal())
+    if not isinstance(P, sp.csc_array):
+        return P.diagonal().copy()  # for that of an array is read-only
     found = np.zeros(n)
     add_diagonal(P.indptr, P.indices, P.data, found)
     return found

@@ -145,7 +145,7 @@ class Run:
             np.divide(last.s, last.tau, out=point.s)
         for claim, records in small.claims(point, last is not None, (self.norm_g, self.norm_c), self.program.offset):
             records["seconds"][-1] = time.perf_counter() - self.started
-            self.records = records
+            self.records = records.tolist()
             if self._claim(CLAIMS[claim]):
                 return True
         self.records, self.point, self._verified = [], Point(self.form), None

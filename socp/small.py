@@ -46,8 +46,8 @@ from .small_kkt import build_system, factor, is_semidefinite, multiply, multiply
 from .solution import TRACE
 from .start import SHORT_WARM_STEP, SMALL_STEP, WARM_LIMIT, WARM_MARGIN, move_inside, shift_inside, weigh_sides
 
-MOST_VARIABLES = 100  # variables and equalities up to which a program may be small
-MOST_WORK = 1e6  # multiplications of a factorization up to which it is
+MOST_VARIABLES = 110  # variables and equalities up to which a program may be small
+MOST_WORK = 1.5e6  # multiplications of a factorization up to which it is
 LONG_TIME = 1.0  # a limit of so many seconds is none for a small program
 MOST_ITERATIONS, PATIENCE = 60, 12  # iterations in all, and without a better iterate, after which the engine takes over
 DELTAS = (1e-13, 1e-8, 1e-10, 1e-6)  # the choices of delta
@@ -88,7 +88,6 @@ class Work(NamedTuple):
     du: np.ndarray
     dz_scaled: np.ndarray
     ds_scaled: np.ndarray
-    ones: np.ndarray  # (m,)
 
 
 @kernel
@@ -98,7 +97,7 @@ def make_work(n, size, m, second_order):
     return Work(
         np.zeros(size), np.zeros(n), np.zeros(n), np.zeros(SCALARS), np.ones(m), np.ones(second_order), np.zeros(m),
         np.zeros(m), np.zeros(m), np.zeros(size), np.zeros(size), rhs, rhs[0], rhs[1], np.zeros(size),
-        np.zeros(size), np.zeros(n), du, du[size - m :], np.zeros(m), np.ones(m),
+        np.zeros(size), np.zeros(n), du, du[size - m :], np.zeros(m),
     )  # fmt: skip
 
 
@@ -118,10 +117,10 @@ def factor_and_solve(system, work, options, state):
             choice = best_choice
             state[ACCEPTED] = max(GOOD, MUCH_WORSE * best)
         state[REPLACED] = factor(system, work.w, work.eta, options[DELTA + choice])
-        constant, further = solve(system, work.w, work.rhs2, work.u2, steps)
+        constant, further = solve(system, work.rhs2, work.u2, steps)
         for j in range(system.n):
             work.Px2[j] = system.Px[j]
-        affine, count = solve(system, work.w, work.rhs1, work.u1, steps)
+        affine, count = solve(system, work.rhs1, work.u1, steps)
         worst = max(constant, affine)
         state[REFINED] += further + count
         if worst <= state[ACCEPTED] or trial == choices:
@@ -169,7 +168,7 @@ def start_cold(system, work, options, state, c, g, u, s):
 def measure_point(system, work, options, state, c, g, D, E, u, s):
     """The residuals of the embedding at the point, and mu."""
     multiply(system.n, system.P, u, work.Px)
-    multiply_both(system, work.ones, u, work.r, work.Mtv)
+    multiply_both(system, u, work.r, work.Mtv)
     embedding_residuals(
         system.n, system.p, work.Px, work.Mtv, c, g, u, s, state[TAU], D, E, options[FACTOR], work.r, work.scalars
     )
@@ -272,7 +271,7 @@ def search_direction(system, work, options, state, mu, c, g, u, s, z):
     corrector_rhs(
         l, ptr, work.lam, work.r_scaled, sigma, mu, work.dz_scaled, work.ds_scaled, work.shift, work.rhs1
     )  # fmt: skip
-    _, count = solve(system, work.w, work.rhs1, work.u1, int(options[STEPS]))
+    _, count = solve(system, work.rhs1, work.u1, int(options[STEPS]))
     dtau, dkappa, longest = direction(system, work, state, rtau, sigma, kappa_rhs, curvature)
     state[SIGMA], state[ALPHA] = sigma, min(1.0, options[FRACTION] * longest)
     state[REFINED] += count
@@ -390,4 +389,4 @@ class SmallPath:
             if claim == NO_CLAIM:
                 return
             point.tau, point.kappa = float(state[TAU]), float(state[KAPPA])
-            yield claim, records[: int(state[RECORDS])]
+            yield claim, records[: int(state[RECORDS])].copy()

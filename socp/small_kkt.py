@@ -39,6 +39,7 @@ class System(NamedTuple):
     variable: np.ndarray  # (l,)
     row: np.ndarray  # (l,)
     coefficient: np.ndarray  # (l,)
+    ratio: np.ndarray  # (l,), coefficient / w
     rows: np.ndarray  # (distinct rows, n)
     cones: np.ndarray  # (m - l, n), the rows of G in second-order cones
     scaled: np.ndarray  # (m - l, n), W^-1 times these
@@ -79,7 +80,7 @@ def build_system(p, ptr, M_indptr, M_indices, M_data, P):
             rows[distinct * n : distinct * n + n] = dense[(p + i) * n : (p + i) * n + n]
             distinct += 1
     return System(
-        n, p, l, ptr, P.ravel(), dense[: p * n], variable, row, coefficient, rows[: distinct * n],
+        n, p, l, ptr, P.ravel(), dense[: p * n], variable, row, coefficient, np.ones(l), rows[: distinct * n],
         dense[(p + l) * n :], np.zeros((m - l) * n), np.zeros(N * N), np.zeros(N), np.zeros(N), np.zeros(distinct),
         np.zeros(n), np.zeros(N + m), np.zeros(N + m),
     )  # fmt: skip
@@ -146,7 +147,7 @@ def scale_cones(system, w, eta):
 
 @inner_kernel
 def assemble(system, w, delta):
-    """K := [H A'; A -delta I], its upper triangle."""
+    """K := [H A'; A -delta I], its upper triangle, and the ratios."""
     n, p, P, A, K, weight = system.n, system.p, system.P, system.A, system.K, system.gathered
     N = n + p
     for i in range(n):
@@ -162,7 +163,8 @@ def assemble(system, w, delta):
     for r in range(weight.size):
         weight[r] = 0.0
     for i in range(system.l):
-        j, square = system.variable[i], (system.coefficient[i] / w[i]) ** 2
+        system.ratio[i] = system.coefficient[i] / w[i]
+        j, square = system.variable[i], system.ratio[i] ** 2
         if j >= 0:
             K[j * N + j] += square
         else:
@@ -259,63 +261,63 @@ def multiply(n, P, x, out):
 
 
 @inner_kernel
-def add_transposed(system, w, cones, v, v0, factor, out):
-    """out += factor G'v[v0:] with the orthant's rows of G divided by w, and `cones` in place of the others."""
-    n, l, sums = system.n, system.l, system.gathered
+def add_transposed(system, ratio, cones, v, v0, factor, out):
+    """out += factor G'v[v0:] with `ratio` in place of the coefficients of G, and `cones` of the cones' rows."""
+    n, variable, row, sums = system.n, system.variable, system.row, system.gathered
     for r in range(sums.size):
         sums[r] = 0.0
-    for i in range(l):
-        value = system.coefficient[i] / w[i] * v[v0 + i]
-        if system.variable[i] >= 0:
-            out[system.variable[i]] += factor * value
+    for i in range(ratio.size):
+        value = ratio[i] * v[v0 + i]
+        if variable[i] >= 0:
+            out[variable[i]] += factor * value
         else:
-            sums[system.row[i]] += value
+            sums[row[i]] += value
     add_rows(sums.size, n, system.rows, sums, ZERO, factor, out)
-    add_rows(cones.size // n, n, cones, v, v0 + l, factor, out)
+    add_rows(cones.size // n, n, cones, v, v0 + ratio.size, factor, out)
 
 
 @inner_kernel
-def add_product(system, w, cones, x, factor, out, out0):
-    """out[out0:] += factor G x with the orthant's rows of G divided by w, and `cones` in place of the others."""
-    n, l, values = system.n, system.l, system.gathered
+def add_product(system, ratio, cones, x, factor, out, out0):
+    """out[out0:] += factor G x with the same in their places."""
+    n, variable, row, values = system.n, system.variable, system.row, system.gathered
     for r in range(values.size):
         values[r] = dot_within(system.rows, r * n, x, ZERO, n)
-    for i in range(l):
-        value = x[system.variable[i]] if system.variable[i] >= 0 else values[system.row[i]]
-        out[out0 + i] += factor * (system.coefficient[i] / w[i] * value)
+    for i in range(ratio.size):
+        value = x[variable[i]] if variable[i] >= 0 else values[row[i]]
+        out[out0 + i] += factor * (ratio[i] * value)
     for r in range(cones.size // n):
-        out[out0 + l + r] += factor * dot_within(cones, r * n, x, ZERO, n)
+        out[out0 + ratio.size + r] += factor * dot_within(cones, r * n, x, ZERO, n)
 
 
 @inner_kernel
-def add_solution(system, w, rhs, out):
+def add_solution(system, rhs, out):
     """out += the solution (dx, dy, W dz) with the factors, not refined."""
     b, N = system.reduced, system.n + system.p
     for i in range(N):
         b[i] = rhs[i]
-    add_transposed(system, w, system.scaled, rhs, N, 1.0, b)
+    add_transposed(system, system.ratio, system.scaled, rhs, N, 1.0, b)
     substitute(N, system.K, system.inverse, b)
     for i in range(N):
         out[i] += b[i]
     for i in range(N, rhs.size):
         out[i] -= rhs[i]
-    add_product(system, w, system.scaled, b, 1.0, out, N)
+    add_product(system, system.ratio, system.scaled, b, 1.0, out, N)
 
 
 @inner_kernel
-def measure_residual(system, w, rhs, out):
+def measure_residual(system, rhs, out):
     """residual := rhs - K out for the K of `kkt`; returns its infinity norm.  P x is left in the system."""
     n, p, r = system.n, system.p, system.residual
     multiply(n, system.P, out, system.Px)
     for i in range(rhs.size):
         r[i] = rhs[i] - system.Px[i] if i < n else rhs[i]
     add_rows(p, n, system.A, out, n, -1.0, r)
-    add_transposed(system, w, system.scaled, out, n + p, -1.0, r)
+    add_transposed(system, system.ratio, system.scaled, out, n + p, -1.0, r)
     for i in range(p):
         r[n + i] -= dot_within(system.A, i * n, out, ZERO, n)
     for i in range(n + p, rhs.size):
         r[i] += out[i]
-    add_product(system, w, system.scaled, out, -1.0, r, n + p)
+    add_product(system, system.ratio, system.scaled, out, -1.0, r, n + p)
     norm, trap = 0.0, 0.0  # the trap becomes NaN with any entry that is not finite; max(norm, NaN) is norm
     for i in range(rhs.size):
         norm = max(norm, abs(r[i]))
@@ -324,38 +326,38 @@ def measure_residual(system, w, rhs, out):
 
 
 @inner_kernel
-def multiply_both(system, ones, u, r, Mtv):
+def multiply_both(system, u, r, Mtv):
     """r[n:] := M x and Mtv := M'v for u = (x, v)."""
     n, p = system.n, system.p
     for j in range(n):
         Mtv[j] = 0.0
     add_rows(p, n, system.A, u, n, 1.0, Mtv)
-    add_transposed(system, ones, system.cones, u, n + p, 1.0, Mtv)
+    add_transposed(system, system.coefficient, system.cones, u, n + p, 1.0, Mtv)
     for i in range(n, u.size):
         r[i] = dot_within(system.A, (i - n) * n, u, ZERO, n) if i < n + p else 0.0
-    add_product(system, ones, system.cones, u, 1.0, r, n + p)
+    add_product(system, system.coefficient, system.cones, u, 1.0, r, n + p)
 
 
 @inner_kernel
-def solve(system, w, rhs, out, steps):
+def solve(system, rhs, out, steps):
     """K out = rhs for the K of `kkt`, by iterative refinement; returns (the relative residual, the further solves)."""
     size = 1e-300
     for i in range(rhs.size):
         size = max(size, abs(rhs[i]))
         out[i] = 0.0
-    add_solution(system, w, rhs, out)
-    norm, count = measure_residual(system, w, rhs, out), 0
+    add_solution(system, rhs, out)
+    norm, count = measure_residual(system, rhs, out), 0
     while norm > ENOUGH * size and count < steps:
         previous = norm
         for i in range(out.size):
             system.before[i] = out[i]
-        add_solution(system, w, system.residual, out)
-        norm = measure_residual(system, w, rhs, out)
+        add_solution(system, system.residual, out)
+        norm = measure_residual(system, rhs, out)
         count += 1
         if not norm < USEFUL * previous:
             for i in range(out.size):
                 out[i] = system.before[i]
-            norm = measure_residual(system, w, rhs, out)
+            norm = measure_residual(system, rhs, out)
         if not norm < SLOW * previous:
             break
     return norm / size, count

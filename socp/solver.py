@@ -67,8 +67,6 @@ class Solver:
         self.settings = settings
         self.program = program
         self.timings: dict[str, float] = dict.fromkeys(TIMINGS, 0.0)  # of the last set-up or update
-        self.accepts: Callable[..., bool] | None = None  # a further test that an optimal (x, y, z) must pass
-        self.certificate_error: Callable[..., float] | None = None  # and one of a certificate (y, z) of infeasibility
         self._set_up()
         self.setup_time = time.perf_counter() - started
 
@@ -198,7 +196,17 @@ class Solver:
         -------
         Solution
         """
-        run = self._run(warm_start)
+        return self.solve_tested(warm_start, None, None)
+
+    def solve_tested(
+        self,
+        warm_start: bool,
+        accepts: Callable[..., bool] | None,
+        certificate_error: Callable[..., float] | None,
+    ) -> Solution:
+        """`solve` with a further test that an optimal (x, y, z) must pass, and one of a certificate (y, z) of
+        infeasibility."""
+        run = self._run(warm_start, accepts, certificate_error)
         if self.small is not None:  # an engine that was built since set-up is not a part of it
             self._note(self.timings["equilibration"])
         try:
@@ -238,11 +246,14 @@ class Solver:
         """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
         return self._run(False).iterates()
 
-    def _run(self, warm_start: bool) -> Run:
+    def _run(
+        self,
+        warm_start: bool,
+        accepts: Callable[..., bool] | None = None,
+        certificate_error: Callable[..., float] | None = None,
+    ) -> Run:
         last = self._last if warm_start else None
-        return Run(
-            self.program, self.form, self._build_engine, self.settings, last, self.accepts, self.certificate_error
-        )  # fmt: skip
+        return Run(self.program, self.form, self._build_engine, self.settings, last, accepts, certificate_error)
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:

@@ -2,13 +2,24 @@
 
 import numpy as np
 import pytest
-from programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum, planted_quadratic
+import scipy.sparse as sp
+from programs import (
+    DUAL_INFEASIBLE,
+    OPTIMAL,
+    PRIMAL_INFEASIBLE,
+    check,
+    interior,
+    planted_optimum,
+    planted_quadratic,
+)
 
 import qp
 import socp
-from socp import ConeProgram, NonNeg, Status, small
+from socp import ConeProgram, NonNeg, Status, scaling, small
+from socp.hessian import LOW_RANK_TOL, SEMIDEFINITE_TOL
 from socp.newton import Point
 from socp.small import MOST_VARIABLES, SmallPath
+from socp.small_kkt import build_system, factor, is_semidefinite, solve
 from socp.solution import TRACE
 
 
@@ -164,3 +175,105 @@ def test_the_path_starts_where_the_engine_does(program):
     assert start.cold(form, solver.kkt, there)
     np.testing.assert_allclose(here.u, there.u, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(here.s, there.s, rtol=1e-7, atol=1e-8)
+
+
+def test_the_kernel_goes_on_after_a_claim_that_failed(program, monkeypatch):
+    refused = []
+    claim = socp.run.Run._claim
+
+    def strict(self, status):
+        if len(refused) < 2:
+            refused.append(len(self.records))
+            return False
+        return claim(self, status)
+
+    monkeypatch.setattr(socp.run.Run, "_claim", strict)
+    solution = socp.solve(program)
+    assert refused[1] == refused[0] + 1  # the claim was made anew one iterate later
+    assert solution.status is Status.OPTIMAL and in_one_call(solution)
+    np.testing.assert_array_equal(solution.trace["iteration"], np.arange(solution.iterations + 1))
+    assert solution.gap < 1e-9
+
+
+def test_the_trace_is_that_of_the_engine(program):
+    ours, general = socp.solve(program).trace, socp.solve(program, kkt="ldl").trace
+    assert ours.dtype == general.dtype
+    for name in ("primal_objective", "dual_objective", "mu", "sigma", "alpha_affine", "alpha", "tau", "kappa"):
+        np.testing.assert_allclose(ours[name][:4], general[name][:4], rtol=1e-5, atol=1e-7)
+    assert np.isnan(ours["sigma"][0]) and ours["regularization"].min() > 0.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_degenerate_rows(seed):
+    """Equalities of deficient rank, rows twice, both sides of rows, fixed variables, far bounds, no objective."""
+    rng = np.random.default_rng([seed, 3])
+    n = int(rng.integers(2, 12))
+    x = rng.normal(size=n)
+    A = rng.normal(size=(4, n))
+    A = np.vstack([A, A[:2] + A[2:], -A[0], A[1], rng.normal(size=(2, n))])
+    width = np.repeat([0.0, 1.0], [6, 4])
+    lb, ub = x - rng.choice([0.0, 1.0, 1e6], n), x + rng.choice([0.0, 1.0, 1e6], n)
+    P = None if seed % 2 else np.outer(x, x)
+    program = qp.QuadraticProgram(P, rng.normal(size=n), A, A @ x - width, A @ x + width, lb, ub)
+    for presolve in (True, False):
+        check(program, qp.solve(program, presolve=presolve))
+        general = qp.solve(program, presolve=presolve, kkt="ldl")
+        assert qp.solve(program).objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("P", "convex"),
+    [
+        (np.diag([1.0, 0.0]), True), (np.ones((2, 2)), True), ([[1.0, 2.0], [2.0, 1.0]], False),
+        ([[1.0, 0.0], [0.0, -1e-5]], False), ([[1.0, 0.01], [0.01, 0.0]], False), ([[0.0, 1.0], [1.0, 0.0]], False),
+    ],
+)  # fmt: skip
+def test_the_quick_test_of_convexity(P, convex):
+    array = np.array(P)
+    assert is_semidefinite(array, SEMIDEFINITE_TOL, LOW_RANK_TOL) == convex
+    for form in (array, sp.csc_array(array)):
+        if convex:
+            socp.Solver(ConeProgram(np.zeros(2), P=form))
+        else:
+            with pytest.raises(socp.ProgramError, match="P must be positive semidefinite"):
+                socp.Solver(ConeProgram(np.zeros(2), P=form))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_systems_are_solved(seed):
+    """The solution times the KKT matrix, put together here, is the right-hand side."""
+    rng = np.random.default_rng([seed, 4])
+    program, _ = planted_optimum(rng, n=8)
+    form = socp.Solver(program).form
+    n, p, l, m = form.n, form.p, form.l, form.m
+    M = sp.csc_array((form.M_data, form.M_indices, form.M_indptr), shape=(p + m, n)).toarray()
+    P = form.P.dense() + np.eye(n)
+    w, eta, lam = np.zeros(m), np.zeros(form.ptr.size - 1), np.zeros(m)
+    s, z = interior(program.cones, rng)[form.rows], interior(program.cones, rng)[form.rows]
+    assert scaling.nesterov_todd(l, form.ptr, s, z, w, eta, lam) == 0
+    scaled = M[p:].copy()
+    for j in range(n):
+        column = scaled[:, j].copy()
+        scaling.apply_inverse(l, form.ptr, w, eta, column, column)
+        scaled[:, j] = column
+    K = np.zeros((n + p + m, n + p + m))
+    K[:n, :n], K[n : n + p, :n], K[n + p :, :n] = P, M[:p], scaled
+    K[n + p :, n + p :] = -np.eye(m)
+    K[:n, n:] = K[n:, :n].T
+    system = build_system(p, form.ptr, form.M_indptr, form.M_indices, form.M_data, P)
+    factor(system, w, eta, 1e-12)
+    rhs, out = rng.normal(size=n + p + m), np.zeros(n + p + m)
+    residual, _ = solve(system, rhs, out, 10)
+    assert residual < 1e-9
+    np.testing.assert_allclose(K @ out, rhs, atol=1e-8 * max(1.0, np.abs(out).max()))
+
+
+def test_sides_of_rows_are_one_row():
+    A = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]])
+    G = np.vstack([A, -A, np.eye(3), [[0.0, 5.0, 0.0]], A[:1]])
+    form = socp.Solver(ConeProgram(np.zeros(3), G, np.ones(9), [NonNeg(9)]), equilibrate=False).form
+    system = build_system(form.p, form.ptr, form.M_indptr, form.M_indices, form.M_data, form.P.dense())
+    np.testing.assert_array_equal(system.row, [0, 1, 0, 1, -1, -1, -1, -1, 0])
+    np.testing.assert_array_equal(system.variable, [-1, -1, -1, -1, 0, 1, 2, 1, -1])
+    np.testing.assert_array_equal(system.coefficient, [1, 1, -1, -1, 1, 1, 1, 5, 1])
+    np.testing.assert_array_equal(system.rows.reshape(2, 3), A)
