@@ -6,6 +6,8 @@ factor D P D, and its upper triangle for a sparse KKT matrix.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
@@ -178,7 +180,7 @@ class DenseHessian:
         return np.cumsum(counts), indices, data
 
 
-def diagonal(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> np.ndarray:
+def diagonal(P: Any, n: int) -> np.ndarray:
     """The diagonal of P as a program holds it."""
     if P is None:
         return np.zeros(n)

@@ -252,9 +252,7 @@ class KKT:
     """
 
     choices: tuple[float, ...] = STATIC
-    correctors = (
-        0  # how many centrality correctors an iteration may try; each costs a solve, and may save factorizations
-    )
+    correctors = 0  # centrality correctors that an iteration may try; each costs a solve and may save factorizations
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         self.form, self.refinement_steps = form, refinement_steps

@@ -90,7 +90,7 @@ class Run:
         self.warm = False
         self.point, self.best = Point(self.form), Point(self.form)
         self.best_worst, self.best_ray, self.last_progress, self.last_better = np.inf, np.inf, 0, 0
-        self.records: list[tuple[Any, ...]] = []
+        self.records: Any = []  # tuples, or of a small program an array of `TRACE`
         self._verified: tuple[Point, int, Verified] | None = None  # with the number of records it was found at
         self.status: Status | None = None
         self.message = ""

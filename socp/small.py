@@ -48,6 +48,7 @@ from .start import SHORT_WARM_STEP, SMALL_STEP, WARM_LIMIT, WARM_MARGIN, move_in
 
 MOST_VARIABLES = 110  # variables and equalities up to which a program may be small
 MOST_WORK = 1.5e6  # multiplications of a factorization up to which it is
+LONG_TIME = 1.0  # a limit of so many seconds is none for a small program
 MOST_ITERATIONS, PATIENCE = 60, 12  # iterations in all, and without a better iterate, after which the engine takes over
 DELTAS = (1e-13, 1e-8, 1e-10, 1e-6)  # the choices of delta
 GOOD, MUCH_WORSE = 1e-8, 10.0  # a relative residual that is good enough, and how much worse than the best it may become
@@ -335,7 +336,8 @@ class SmallPath:
     def fits(form: StandardForm, settings: Settings) -> bool:
         """Whether the program is small, by the count of the work, and the settings leave the way of solving it open."""
         size = form.n + form.p
-        watched = settings.verbose or settings.callback is not None or settings.time_limit is not None
+        limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
+        watched = settings.verbose or settings.callback is not None or limited
         small = 0 < form.n and size <= MOST_VARIABLES and size**3 / 6 + form.m * form.n**2 / 2 <= MOST_WORK
         return small and not watched and settings.kkt == "auto" and settings.regularization is None
 

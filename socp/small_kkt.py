@@ -21,7 +21,6 @@ from .kkt import PIVOT_DELTA, PIVOT_EPS
 from .refinement import ENOUGH, SLOW, USEFUL
 
 ZERO = np.int64(0)  # a literal would be a second signature
-NO_WEIGHTS = np.zeros(0)
 
 
 class System(NamedTuple):
@@ -171,7 +170,7 @@ def assemble(system, w, delta):
         else:
             weight[system.row[i]] += square
     add_products(n, N, weight.size, system.rows, weight, K)
-    add_products(n, N, system.scaled.size // n, system.scaled, NO_WEIGHTS, K)
+    add_products(n, N, system.scaled.size // n, system.scaled, weight[:0], K)
 
 
 @inner_kernel

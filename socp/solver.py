@@ -21,7 +21,7 @@ from .newton import Newton, Point
 from .program import ConeProgram
 from .run import Iterate, Run
 from .settings import Settings
-from .small import SmallPath
+from .small import MOST_VARIABLES, SmallPath
 from .solution import TIMINGS, Solution
 from .status import Status
 from .threads import blas_threads
@@ -74,22 +74,27 @@ class Solver:
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
         self._note(time.perf_counter() - started)
-        small = SmallPath.fits(form, self.settings)
-        with contextlib.nullcontext() if small else blas_threads(self.settings.threads):
-            self._engine: Newton | None = None
-            self.small = SmallPath(form, self.settings) if small else None
-            self.form = form
-            if self.small is None:
+        few = form.n <= MOST_VARIABLES
+        with contextlib.nullcontext() if few else blas_threads(self.settings.threads):
+            small, engine = None, None
+            if SmallPath.fits(form, self.settings):
+                small = SmallPath(form, self.settings)
+            else:
                 check_semidefinite(form.P)
-                self._build_engine()
+                engine = self._new_engine(form)
+        # nothing was refused: from here on the solver is that of the new form
+        self.form, self._engine, self.small = form, engine, small
         self._last: Point | None = None
+
+    def _new_engine(self, form: StandardForm) -> Newton:
+        kkt = choose(form, self.settings)
+        self.timings["ordering"], self.timings["symbolic"] = kkt.analysis_seconds()
+        return Newton(form, kkt)
 
     def _build_engine(self) -> Newton:
         """The Newton systems of the general method; a small program seldom needs them."""
         if self._engine is None:
-            kkt = choose(self.form, self.settings)
-            self.timings["ordering"], self.timings["symbolic"] = kkt.analysis_seconds()
-            self._engine = Newton(self.form, kkt)
+            self._engine = self._new_engine(self.form)
         return self._engine
 
     def _note(self, equilibration: float) -> None:

@@ -99,7 +99,7 @@ def test_a_program_without_a_claim_goes_to_the_engine(program, monkeypatch):
 def test_a_wrong_claim_is_not_believed(program, claim, monkeypatch):
     def lies(self, point, warm, norms, offset):
         point.u[:], point.s[:] = 1.0, 1.0
-        yield claim, np.ones(3, TRACE)
+        yield claim, np.zeros(3, TRACE)
 
     monkeypatch.setattr(SmallPath, "claims", lies)
     solution = socp.solve(program)
@@ -113,7 +113,7 @@ def test_settings_that_watch_a_run_take_the_engine(program, capsys):
     assert len(seen) > 2
     socp.solve(program, verbose=True)
     assert len(capsys.readouterr().out.splitlines()) > 5
-    for setting in ({"kkt": "ldl"}, {"time_limit": 10.0}, {"regularization": 1e-8}):
+    for setting in ({"kkt": "ldl"}, {"time_limit": 0.5}, {"regularization": 1e-8}):
         assert not in_one_call(socp.solve(program, **setting))
 
 

@@ -607,3 +607,17 @@ def test_a_run_that_no_longer_improves_ends_early(seed):
     worst = np.max([trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
     assert solution.status == "inaccurate" and np.nanmin(worst) < 1e-8
     assert solution.iterations <= int(np.nanargmin(worst)) + PATIENCE_NEAR + 1
+
+
+def test_a_refused_replacement_leaves_the_solver_as_it_was():
+    rng = np.random.default_rng(0)
+    n = 12
+    F = rng.normal(size=(n, 2))
+    box = ConeProgram(rng.normal(size=n), np.eye(n), np.ones(n), [NonNeg(n)], P=socp.LowRank(F, np.ones(n)))
+    solver = Solver(box, kkt="lowrank")
+    before = solver.solve()
+    unbounded = ConeProgram(box.c, np.eye(n)[:3], np.ones(3), [NonNeg(3)], P=socp.LowRank(F, np.zeros(n)))
+    with pytest.raises(ProgramError, match="lowrank"):
+        solver.replace(unbounded)
+    after = solver.solve()
+    np.testing.assert_array_equal(after.x, before.x)
