@@ -37,6 +37,13 @@ class Solution:
         The reason for stopping, in words.
     cone_solution : socp.Solution
         The engine's answer to the cone program behind it.
+
+    Examples
+    --------
+    >>> import qp
+    >>> sol = qp.solve([[1.0]], [-3.0], ub=[2.0])  # the point of x <= 2 nearest to 3
+    >>> print(sol.status, sol.x.round(6), sol.z_bounds.round(6), round(sol.objective, 6), sol.gap < 1e-8)
+    optimal [2.] [1.] -4.0 True
     """
 
     status: Status

@@ -201,12 +201,12 @@ def solve(
 
     Examples
     --------
-    The projection of (1, 2) onto the box [0, 1]^2 cut by x_1 + x_2 <= 1:
+    The projection of (1, 1.4) onto the box [0, 1]^2 cut by x_1 + x_2 <= 1:
 
     >>> import qp
-    >>> sol = qp.solve([[1, 0], [0, 1]], [-1, -2], A=[[1, 1]], u=[1], lb=0, ub=1)
-    >>> print(sol.status, abs(sol.x.round(6)), sol.y.round(6))
-    optimal [0. 1.] [1.]
+    >>> sol = qp.solve([[1, 0], [0, 1]], [-1, -1.4], A=[[1, 1]], u=[1], lb=0, ub=1)
+    >>> print(sol.status, sol.x.round(6), sol.y.round(6))
+    optimal [0.3 0.7] [0.7]
     """
     if isinstance(P, QuadraticProgram):
         if any(value is not None for value in (q, A, l, u, lb, ub)):

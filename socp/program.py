@@ -29,7 +29,13 @@ from .sparse import csc
 
 @dataclass(frozen=True)
 class NonNeg:
-    """The nonnegative orthant, s >= 0, of dimension `dim` (0 allowed)."""
+    """The nonnegative orthant, s >= 0, of dimension `dim` (0 allowed).
+
+    Examples
+    --------
+    >>> NonNeg(3)
+    NonNeg(dim=3)
+    """
 
     dim: int
 
@@ -39,7 +45,13 @@ class NonNeg:
 
 @dataclass(frozen=True)
 class SecondOrder:
-    """The second-order cone {(t, u) : ||u|| <= t} of dimension `dim`, t first (0 allowed, 1 is t >= 0)."""
+    """The second-order cone {(t, u) : ||u|| <= t} of dimension `dim`, t first (0 allowed, 1 is t >= 0).
+
+    Examples
+    --------
+    >>> SecondOrder(3)
+    SecondOrder(dim=3)
+    """
 
     dim: int
 

@@ -34,6 +34,14 @@ class Iterate:
     point, newton, form : Point, Newton, StandardForm
         The engine's own state, in equilibrated units, open to a student: residuals, scaling point,
         directions, the KKT matrix.
+
+    Examples
+    --------
+    >>> import socp
+    >>> disk = dict(G=[[0, 0], [-1, 0], [0, -1]], h=[1, 0, 0], cones=[socp.SecondOrder(3)])
+    >>> gaps = [iterate.gap for iterate in socp.iterates(socp.ConeProgram(c=[1, 1], **disk))]
+    >>> gaps[-1] < 1e-4 * gaps[0]
+    True
     """
 
     def __init__(self, run: Run, record: tuple[Any, ...]) -> None:

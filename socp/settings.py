@@ -12,7 +12,18 @@ from .checks import ProgramError
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of `socp.solve`, `socp.Solver`, `qp.solve` and `qp.Solver`."""
+    """Settings of `socp.solve`, `socp.Solver`, `qp.solve` and `qp.Solver`.
+
+    Examples
+    --------
+    >>> import socp
+    >>> socp.Settings(tol=1e-6).max_iter
+    200
+    >>> socp.solve(c=[1.0], G=[[-1.0]], h=[0.0], cones=[socp.NonNeg(1)], tol=-1.0)
+    Traceback (most recent call last):
+    ...
+    socp.checks.ProgramError: tol must be a positive number, but -1.0 came
+    """
 
     tol: float = 1e-8
     """Relative tolerance of the stopping test, in the caller's own units."""

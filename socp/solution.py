@@ -71,6 +71,13 @@ class Solution:
         - "rest": everything else, and all of a solve that runs as one compiled piece
 
         A part that did not occur is 0.
+
+    Examples
+    --------
+    >>> import socp
+    >>> sol = socp.solve(c=[1.0], G=[[-1.0]], h=[2.0], cones=[socp.NonNeg(1)])  # the least x with x + 2 >= 0
+    >>> print(sol.status, sol.x.round(6), sol.z.round(6), round(sol.objective, 6), sol.gap < 1e-8)
+    optimal [-2.] [1.] -2.0 True
     """
 
     status: Status

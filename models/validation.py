@@ -1,0 +1,190 @@
+"""Samples, labels, weights and parameters, checked before any work.
+
+The messages name the argument, and use scikit-learn's words where its users look for them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest: int = 1) -> Any:
+    """X as a C-contiguous float64 array, or as canonical CSR when it is sparse and `sparse` allows it.
+
+    Parameters
+    ----------
+    X : array_like or sparse, shape (samples, features)
+    who : str
+        The estimator's name, for messages.
+    sparse, nan : bool
+        Whether sparse X and NaN (a missing value) are taken.
+    fewest : int
+        The least number of samples.
+    """
+    if sp.issparse(X):
+        if not sparse:
+            raise TypeError(f"Sparse X was passed to {who}, but dense data is required: use X.toarray()")
+        if X.ndim != 2:
+            raise ValueError(f"Expected 2D array as X, got {X.ndim}D sparse array. Reshape your data with X.reshape")
+        _check_real(X, "X")
+        matrix = sp.csr_array(X, dtype=np.float64)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        values = matrix.data
+    else:
+        matrix = _as_float(X, "X")
+        if matrix.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array as X, got {matrix.ndim}D array instead. Reshape your data: X.reshape(-1, 1) if it "
+                "has a single feature, X.reshape(1, -1) if it has a single sample."
+            )
+        values = matrix
+    samples, features = matrix.shape
+    if samples < fewest:
+        raise ValueError(
+            f"Found array with {samples} sample(s) (shape=({samples}, {features})) while a minimum of {fewest} is "
+            f"required by {who}."
+        )
+    if features < 1:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({samples}, 0)) while a minimum of 1 is required by {who}."
+        )
+    if np.isinf(values).any() or (not nan and np.isnan(values).any()):
+        kind = "infinity" if nan else "NaN or infinity"
+        raise ValueError(f"Input X contains {kind} (inf or too large for float64), which {who} does not take.")
+    return matrix
+
+
+def as_labels(y: Any, samples: int, who: str, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted distinct labels, and of every sample the index of its label among them."""
+    y = _as_column(y, who)
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity; it must be a label for every sample.")
+        if (y != np.round(y)).any():
+            raise ValueError(
+                f"Unknown label type: continuous. {who} is a classifier: y must hold classes, not real values."
+            )
+    elif y.dtype.kind not in "biuUSO":
+        raise ValueError(f"Unknown label type: {y.dtype}. y must hold classes.")
+    check_same_length("y", y, samples)
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"Unknown label type: the labels in y cannot be compared with each other ({error})") from None
+    if classes.size < fewest:
+        raise ValueError(
+            f"{who} needs samples of at least {fewest} classes in y, but there is one class: {classes[0]!r}"
+        )
+    return classes, codes.reshape(-1).astype(np.int64)
+
+
+def as_targets(y: Any, samples: int, who: str) -> np.ndarray:
+    """y as a float64 vector of finite real targets."""
+    y = _as_float(_as_column(y, who), "y")
+    check_same_length("y", y, samples)
+    if not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity; it must be a finite number for every sample.")
+    return y
+
+
+def as_weights(sample_weight: Any, samples: int) -> np.ndarray:
+    """The samples' weights: all ones for None, else finite, nonnegative and not all zero."""
+    if sample_weight is None:
+        return np.ones(samples)
+    weights = _as_float(sample_weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(samples, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar: sample_weight has shape {weights.shape}")
+    if weights.size != samples:
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(samples,)}!")
+    if not np.isfinite(weights).all() or (weights < 0.0).any():
+        raise ValueError("sample_weight must be finite and nonnegative")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample: there is nothing to fit")
+    return weights
+
+
+def check_same_length(name: str, values: np.ndarray, samples: int) -> None:
+    """Refuse an argument that has not one entry for every sample."""
+    if values.shape[0] != samples:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {samples}, {name} has {values.shape[0]}"
+        )
+
+
+def check_number(
+    name: str, value: Any, low: float = -math.inf, high: float = math.inf, open_low: bool = False, whole: bool = False
+) -> Any:
+    """A parameter that must be a number in [low, high] (above `low` when `open_low`), a whole one when `whole`."""
+    good = isinstance(value, (Real, np.number)) and not isinstance(value, (bool, np.bool_)) and not math.isnan(value)
+    if good and whole:
+        good = value == math.inf or value == int(value)
+    if not good or not (low < value if open_low else low <= value) or value > high:
+        kind = "a whole number" if whole else "a number"
+        bounds = f" {'above' if open_low else 'of at least'} {low:g}" if low > -math.inf else ""
+        bounds += f"{' and' if bounds else ''} at most {high:g}" if high < math.inf else ""
+        raise ValueError(f"{name} must be {kind}{bounds}, but {value!r} came")
+    return int(value) if whole and value != math.inf else float(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """A parameter that must be one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, but {value!r} came")
+    return value
+
+
+def feature_names(X: Any) -> np.ndarray | None:
+    """The columns' names of a table when all of them are strings; otherwise None."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = np.asarray(columns, dtype=object)
+    kinds = {isinstance(name, str) for name in names}
+    if kinds == {True, False}:
+        raise TypeError("Feature names are only supported if all input features have string names")
+    return names if kinds == {True} else None
+
+
+def _as_column(y: Any, who: str) -> np.ndarray:
+    """y as a vector; of a matrix with one column, that column with a warning."""
+    if y is None:
+        raise ValueError(f"{who} requires y to be passed, but the target y is None.")
+    if sp.issparse(y):
+        raise TypeError("Sparse y was passed, but dense data is required: use y.toarray()")
+    y = np.asarray(y)
+    _check_real(y, "y")
+    if y.ndim == 2 and y.shape[1] == 1:
+        # scikit-learn's own class when that is loaded, for its users filter by it
+        exceptions = sys.modules.get("sklearn.exceptions")
+        category = UserWarning if exceptions is None else exceptions.DataConversionWarning
+        message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
+        warnings.warn(message, category, stacklevel=5)
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    return y
+
+
+def _as_float(values: Any, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    _check_real(array, name)
+    try:
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers: {error}") from None
+
+
+def _check_real(array: Any, name: str) -> None:
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has entries of type {array.dtype}")
