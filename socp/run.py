@@ -40,7 +40,7 @@ class Iterate:
     >>> import socp
     >>> disk = dict(G=[[0, 0], [-1, 0], [0, -1]], h=[1, 0, 0], cones=[socp.SecondOrder(3)])
     >>> gaps = [iterate.gap for iterate in socp.iterates(socp.ConeProgram(c=[1, 1], **disk))]
-    >>> gaps[-1] < 1e-4 * gaps[0]
+    >>> bool(gaps[-1] < 1e-4 * gaps[0])
     True
     """
 
