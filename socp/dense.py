@@ -33,7 +33,7 @@ from .form import StandardForm
 from .hessian import DenseHessian
 from .jit import kernel
 from .kkt import GOOD_RESIDUAL, KKT, kkt_residual
-from .refinement import STOP, TAKE_BACK, verdict
+from .refinement import GO_ON, STOP, judge
 from .scaling import apply_inverse
 from .sparse import multiply_both
 
@@ -279,29 +279,20 @@ def refine_dense(
         Mtv, room,
     )  # fmt: skip
     for r in range(count):
-        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
-        largest, previous, solves = np.abs(b).max(), np.inf, START
-        taken_back = False
-        while True:
-            Pu[r * n : (r + 1) * n] = 0.0
+        b, u, Px = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size], Pu[r]
+        found[r, 0], found[r, 1], found[r, 2] = np.abs(b).max(), np.inf, 0.0
+        what = GO_ON
+        while what != STOP:
+            Px[:] = 0.0
             if curved:
-                symmetric_product(n, P, ONE, u, Pu[r * n :])
-            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Pu[r * n :], u, b, v, Mtv, residual)
-            what = verdict(norm, previous, largest, solves, steps)
-            if what == STOP or taken_back:
-                break
-            if what == TAKE_BACK:  # and the residual once more
-                u[:] = before
-                taken_back = True
-                continue
-            before[:] = u
-            previous = norm
-            solves += ONE
-            add_dense(
-                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, ONE, residual, u,
-                t, dy, v, Mtv, room,
-            )  # fmt: skip
-        found[3 * r], found[3 * r + 1], found[3 * r + 2] = largest, norm, solves
+                symmetric_product(n, P, ONE, u, Px)
+            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, u, b, v, Mtv, residual)
+            what = judge(what, norm, steps, u, before, found[r])
+            if what == GO_ON:
+                add_dense(
+                    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, ONE, residual,
+                    u, t, dy, v, Mtv, room,
+                )  # fmt: skip
 
 
 class DenseKKT(KKT):
@@ -319,7 +310,7 @@ class DenseKKT(KKT):
         self.order, self.weak, self.roots, self.caution = np.arange(n), 0, np.zeros(n), 1.0
         self.before, self.room = np.zeros(n + p + m), np.zeros(n + p + m)
         self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.G.shape[0], 0.5 * n**2)
-        self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros(6)
+        self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros((2, 3))
         self.refresh()
 
     @property
@@ -395,7 +386,7 @@ class DenseKKT(KKT):
             form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.P,
             not form.P.is_zero, self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho,
             self.refinement_steps, rhs.shape[0], rhs.ravel(), out.ravel(), self.before, self.residual,
-            self.Pu.ravel(), self.t, self.dy, self.v, self.Mtv, self.room, self.found,
+            self.Pu, self.t, self.dy, self.v, self.Mtv, self.room, self.found,
         )  # fmt: skip
         return self.found
 
