@@ -166,7 +166,7 @@ def factor_split(n, p, P, A, diagonal, static, order, weak, roots, H, Y, S):
     for k in range(p):
         for i in range(n):
             Y[k * n + i] = A[k * n + order[i]]
-    forward(n, weak, roots, H, p, Y)
+    solve_factor(NO_TRANSPOSE, n, weak, roots, H, p, Y)
     return factor_schur(n, p, Y, static, S)
 
 
@@ -179,33 +179,29 @@ def factor_schur(n, p, Y, static, S):
 
 
 @kernel
-def forward(n, weak, roots, H, count, X):
-    """x := L^-1 x for `count` vectors one after the other, L of `factor_dense` (weak = 0) or of `factor_split`."""
+def solve_factor(trans, n, weak, roots, H, count, X):
+    """x := L^-1 x, or L'^-1 x for TRANSPOSE, for `count` vectors one after the other.
+
+    L is that of `factor_dense` (weak = 0) or of `factor_split`.
+    """
     if weak == 0:
-        solve_lower(n, H, count, X)
+        if trans == TRANSPOSE:
+            solve_lower_transposed(n, H, count, X)
+        else:
+            solve_lower(n, H, count, X)
         return
     free = n - weak
+    L = H[free * weak :]
     for r in range(count):
         x = X[r * n : (r + 1) * n]
+        if trans == TRANSPOSE:
+            solve_lower_transposed(free, L, ONE, x[weak:])
+            gemv(TRANSPOSE, free, weak, -1.0, H, START, free, x, weak, 1.0, x, START)
         for j in range(weak):
             x[j] /= roots[j]
-        gemv(NO_TRANSPOSE, free, weak, -1.0, H, START, free, x, START, 1.0, x, weak)
-        solve_lower(free, H[free * weak :], ONE, x[weak:])
-
-
-@kernel
-def backward(n, weak, roots, H, count, X):
-    """x := L'^-1 x, as `forward`."""
-    if weak == 0:
-        solve_lower_transposed(n, H, count, X)
-        return
-    free = n - weak
-    for r in range(count):
-        x = X[r * n : (r + 1) * n]
-        solve_lower_transposed(free, H[free * weak :], ONE, x[weak:])
-        gemv(TRANSPOSE, free, weak, -1.0, H, START, free, x, weak, 1.0, x, START)
-        for j in range(weak):
-            x[j] /= roots[j]
+        if trans == NO_TRANSPOSE:
+            gemv(NO_TRANSPOSE, free, weak, -1.0, H, START, free, x, START, 1.0, x, weak)
+            solve_lower(free, L, ONE, x[weak:])
 
 
 @kernel
@@ -241,7 +237,7 @@ def add_dense(
         multiply_both(M_indptr, M_indices, M_data, room[:n], v, room[n:], Mtv)
         for j in range(n):
             t[r * n + j] = b[order[j]] + Mtv[order[j]]
-    forward(n, weak, roots, H, count, t)
+    solve_factor(NO_TRANSPOSE, n, weak, roots, H, count, t)
     if p > 0:  # S dy = Y't - r2, t := t - Y dy
         for r in range(count):
             dy[r * p : (r + 1) * p] = rhs[r * size + n : r * size + n + p]
@@ -250,7 +246,7 @@ def add_dense(
         solve_lower_transposed(p, S, count, dy)
         for r in range(count):
             gemv(NO_TRANSPOSE, n, p, -1.0, Y, START, n, dy, r * p, 1.0, t, r * n)
-    backward(n, weak, roots, H, count, t)
+    solve_factor(TRANSPOSE, n, weak, roots, H, count, t)
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
         dx = room[:n]
