@@ -15,6 +15,7 @@ when refinement does not get the residual down, the other ones are tried and the
 
 from __future__ import annotations
 
+import abc
 import functools
 from time import perf_counter
 from typing import Any
@@ -240,10 +241,10 @@ def refine_supernodal(system, w, eta, reduction, state, steps, factors, solve_wo
             break
 
 
-class KKT:
+class KKT(abc.ABC):
     """What all ways of solving the KKT systems of one program share: the residual, refinement, the choice of delta.
 
-    A way of solving gives `_factor`, `_add_solution`, `refresh`, `still_fits` and `description`.
+    A way of solving gives the abstract methods, and `still_fits` where what it found at set-up may cease to hold.
     """
 
     choices: tuple[float, ...] = STATIC
@@ -267,25 +268,25 @@ class KKT:
         self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
 
     @property
+    @abc.abstractmethod
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
-        raise NotImplementedError
 
     def still_fits(self) -> bool:
         """Whether what set-up found in the values of the form still holds for its new values."""
         return True
 
+    @abc.abstractmethod
     def _factor(self, static: float) -> int:
         """Factor at the present scaling; the number of replaced pivots, -1 on failure."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
         """out += the solution with the factors, not refined."""
-        raise NotImplementedError
 
     def analysis_seconds(self) -> tuple[float, float]:
         """What the ordering and the symbolic analysis took."""
