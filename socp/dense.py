@@ -281,7 +281,7 @@ def refine_dense(
         while what != STOP:
             Px[:] = 0.0
             if curved:
-                symmetric_product(n, P, ONE, u, Px)
+                symmetric_product(n, P, u, Px)
             norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, u, b, v, Mtv, residual)
             what = judge(what, norm, steps, u, before, found[r])
             if what == GO_ON:
