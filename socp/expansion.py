@@ -34,7 +34,7 @@ SMALL_CONE = 6
 def choose_expansions(n, p, l, ptr, indptr, indices, expanded, stays, variable):
     """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
 
-    A cone is expanded when it has more than `SMALL_CONE` rows, or else when this takes fewer entries than the rotated rows.
+    A cone is expanded when it has more than `SMALL_CONE` rows, or when this takes fewer entries than the rotated rows.
     """
     touched, alone = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     for k in range(ptr.size - 1):
