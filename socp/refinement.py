@@ -33,6 +33,26 @@ def verdict(norm, previous, size, count, steps):
     return GO_ON
 
 
+@kernel
+def judge(what, norm, steps, solution, before, found):
+    """The verdict that follows `what`, now that `solution` leaves the residual `norm`.
+
+    found = (|rhs|, |residual|, further solves) is brought up to date.  With GO_ON the solution is kept in `before`, and
+    a correction is to be added to it; with TAKE_BACK it is again what it was, and its residual is to be judged once
+    more, which then ends with STOP.
+    """
+    previous, found[1] = found[1], norm
+    if what == TAKE_BACK:
+        return STOP
+    what = verdict(norm, previous, found[0], np.int64(found[2]), steps)
+    if what == GO_ON:
+        before[:] = solution
+        found[2] += 1.0
+    elif what == TAKE_BACK:
+        solution[:] = before
+    return what
+
+
 def solve_refined(
     residual_of: Callable[[np.ndarray], float],
     residual: np.ndarray,

@@ -57,7 +57,7 @@ GOOD, MUCH_WORSE = 1e-8, 10.0  # a relative residual that is good enough, and ho
 # what the kernel returns
 NO_CLAIM, OPTIMAL, PRIMAL_RAY, DUAL_RAY = range(4)
 # places in `options`, what a run is given, and in `state`, what it keeps between two calls of the kernel
-FACTOR, NORM_G, NORM_C, OFFSET, TOL, TOL_ABS, TOL_RAY, MAX_ITER, FRACTION, STEPS, DELTA, OPTIONS = range(12)
+FACTOR, NORM_G, NORM_C, OFFSET, TOL, TOL_ABS, TOL_RAY, MAX_ITER, FRACTION, STEPS, DELTA = range(11)
 (
     TAU, KAPPA, RECORDS, WARM, BEST, PROGRESS, CHOICE, ACCEPTED, SIGMA, AFFINE, ALPHA, REFINED, REPLACED, STATE,
 ) = range(14)  # fmt: skip

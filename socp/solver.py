@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +27,34 @@ from .solution import TIMINGS, Solution
 from .status import Status
 from .threads import blas_threads
 
+Kind = TypeVar("Kind", bound="SetUpOnce")
 
-class Solver:
+
+class SetUpOnce(abc.ABC):
+    """What the solvers of all kinds of programs share: a program, its checked settings, and a set-up that is timed."""
+
+    settings: Settings
+    setup_time: float
+
+    @classmethod
+    def of_checked(cls: type[Kind], program: Any, settings: Settings) -> Kind:
+        """The solver with settings that were checked before."""
+        solver = object.__new__(cls)
+        solver._start(program, settings)
+        return solver
+
+    def _start(self, program: Any, settings: Settings) -> None:
+        started = time.perf_counter()
+        self.program, self.settings = program, settings
+        self._set_up()
+        self.setup_time = time.perf_counter() - started
+
+    @abc.abstractmethod
+    def _set_up(self) -> None:
+        """All that is done once for a program."""
+
+
+class Solver(SetUpOnce):
     """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
 
     Parameters
@@ -52,23 +79,10 @@ class Solver:
     3.000000
     """
 
+    program: ConeProgram
+
     def __init__(self, program: ConeProgram, **settings: Any) -> None:
         self._start(program, Settings.checked(settings))
-
-    @classmethod
-    def of_checked(cls, program: ConeProgram, settings: Settings) -> Solver:
-        """The solver with settings that were checked before."""
-        solver = object.__new__(cls)
-        solver._start(program, settings)
-        return solver
-
-    def _start(self, program: ConeProgram, settings: Settings) -> None:
-        started = time.perf_counter()
-        self.settings = settings
-        self.program = program
-        self.timings: dict[str, float] = dict.fromkeys(TIMINGS, 0.0)  # of the last set-up or update
-        self._set_up()
-        self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
         started = time.perf_counter()
@@ -99,7 +113,7 @@ class Solver:
 
     def _note(self, equilibration: float) -> None:
         """The timings of a set-up or update so far."""
-        self.timings.update(equilibration=equilibration, ordering=0.0, symbolic=0.0)
+        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": equilibration}
 
     @property
     def newton(self) -> Newton:
