@@ -34,17 +34,21 @@ class ConvergenceWarning(UserWarning):
     """The engine ended short of "optimal"; the estimator holds its best iterate."""
 
 
+def convergence_warning() -> type[Warning]:
+    """The warning of an iteration that ended early: scikit-learn's own when that is loaded."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
+
+
 def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy: str = "") -> None:
     """Warn, with what can be done about it, when the program of an estimator was not solved to its tolerance."""
     if solution.status == "optimal":
         return
-    exceptions = sys.modules.get("sklearn.exceptions")
-    category = ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
     gap = abs(solution.objective - solution.dual_objective)
     warnings.warn(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
         f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
-        category,
+        convergence_warning(),
         stacklevel=3,
     )
 
