@@ -1,3 +1,6 @@
 """models: published learning problems written as cone programs."""
 
-__all__: list[str] = []
+from .gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
+from .joint_gaussian import JointGaussianRegressor
+
+__all__ = ["JointGaussianRegressor", "LinearDiscriminant", "Prototypes", "QuadraticDiscriminant"]
