@@ -2,5 +2,15 @@
 
 from .gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from .joint_gaussian import JointGaussianRegressor
+from .naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
 
-__all__ = ["JointGaussianRegressor", "LinearDiscriminant", "Prototypes", "QuadraticDiscriminant"]
+__all__ = [
+    "BernoulliNaiveBayes",
+    "GaussianNaiveBayes",
+    "JointGaussianRegressor",
+    "LinearDiscriminant",
+    "MixedNaiveBayes",
+    "MultinomialNaiveBayes",
+    "Prototypes",
+    "QuadraticDiscriminant",
+]

@@ -6,18 +6,15 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .generative import GenerativeClassifier
+from .generative import GenerativeClassifier, check_dirichlet, check_priors, log_posteriors, priors_after, with_label
 from .normal import conjugate_prior, groups_of
 from .normal_classes import (
     UNLABELLED,
     NormalClasses,
     Sample,
-    check_dirichlet,
-    check_priors,
     check_shrinkage,
     maximize_likelihood,
     normal_classes,
-    priors_with,
 )
 from .validation import as_matrix, as_weights, check_choice, check_number
 
@@ -144,32 +141,16 @@ class NormalDiscriminant(GenerativeClassifier):
         self._keep(old, shrinkage)
         return self
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The log-odds log P(classes_[1] | x) / P(classes_[0] | x) of two classes; of more, log pi_k + log p(x | k)."""
+        joint = self._log_joint(self._matrix_to_predict(X))
+        if self.classes_.size > 2:
+            return joint
+        posteriors = log_posteriors(joint, self.priors_)
+        return posteriors[:, 1] - posteriors[:, 0]
+
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
         return self._model.log_joint(X, groups_of(X))
-
-
-def with_label(classes: np.ndarray, label: Any) -> tuple[np.ndarray, int]:
-    """The sorted labels with a new one, and where it stands."""
-    if label in classes.tolist():
-        raise ValueError(f"label must be one that classes_ does not have yet, but {label!r} came")
-    if isinstance(label, str) != (classes.dtype.kind in "USO" and isinstance(classes.tolist()[0], str)):
-        raise ValueError(f"label must be of the kind of the labels {classes.tolist()[:3]}, but {label!r} came")
-    together = np.concatenate([classes, np.asarray([label], dtype=object if classes.dtype.kind == "O" else None)])
-    order = np.argsort(together, kind="stable")
-    return together[order], int(np.flatnonzero(order == classes.size)[0])
-
-
-def priors_after(given: Any, priors: np.ndarray, position: int, prior: Any) -> np.ndarray | None:
-    """The class priors once a class has come in; None when they are estimated from counts."""
-    if given is None:
-        if prior is not None:
-            raise ValueError("prior must be None when the class priors are estimated from the samples")
-        return None
-    if isinstance(given, str):
-        return np.full(priors.size + 1, 1.0 / (priors.size + 1))
-    if prior is None:
-        raise ValueError("prior must be a number in [0, 1] when the class priors were given, but None came")
-    return priors_with(priors, position, check_number("prior", prior, 0.0, 1.0))
 
 
 def _as_matrices(covariances: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .estimator import Classifier, convergence_warning
-from .validation import as_weights
+from .validation import as_weights, check_number
 
 
 class GenerativeClassifier(Classifier):
@@ -36,14 +36,6 @@ class GenerativeClassifier(Classifier):
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(k | x), shape (samples, classes)."""
         return np.exp(log_posteriors(self._log_joint(self._matrix_to_predict(X)), self.priors_))
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The log-odds log P(classes_[1] | x) / P(classes_[0] | x) of two classes; of more, log pi_k + log p(x | k)."""
-        joint = self._log_joint(self._matrix_to_predict(X))
-        if self.classes_.size > 2:
-            return joint
-        posteriors = log_posteriors(joint, self.priors_)
-        return posteriors[:, 1] - posteriors[:, 0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of the class with the largest posterior."""
@@ -76,3 +68,61 @@ def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         below = joint - largest  # first, for log sum exp of large numbers would be rounded in their units
         return np.where(np.isfinite(largest), below - logsumexp(below, axis=1, keepdims=True), np.log(priors))
+
+
+def estimated_priors(counts: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> np.ndarray:
+    """The mode of pi under the Dirichlet prior with parameters `dirichlet` >= 1, or the priors that were given."""
+    if given is not None:
+        return given
+    weight = counts + dirichlet - 1.0
+    return weight / weight.sum()
+
+
+def check_priors(priors: Any, classes: int) -> np.ndarray | None:
+    """Given class priors as an array; None when they are to be estimated."""
+    if priors is None:
+        return None
+    if isinstance(priors, str) and priors == "uniform":
+        return np.full(classes, 1.0 / classes)
+    try:
+        array = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (classes,) or not (array >= 0.0).all() or abs(array.sum() - 1.0) > 1e-8:
+        raise ValueError(
+            f"priors must be None, 'uniform' or {classes} nonnegative numbers that sum to 1, but {priors!r} came"
+        )
+    return array / array.sum()
+
+
+def check_dirichlet(dirichlet: Any, classes: int) -> np.ndarray:
+    """The parameters of the Dirichlet prior of the class priors, one a class."""
+    array = np.asarray(dirichlet, dtype=np.float64)
+    if array.shape not in ((), (classes,)) or not (array >= 1.0).all() or not np.isfinite(array).all():
+        raise ValueError(f"dirichlet must be a number or {classes} numbers of at least 1, but {dirichlet!r} came")
+    return np.broadcast_to(array, (classes,)).copy()
+
+
+def with_label(classes: np.ndarray, label: Any) -> tuple[np.ndarray, int]:
+    """The sorted labels with a new one, and where it stands."""
+    if label in classes.tolist():
+        raise ValueError(f"label must be one that classes_ does not have yet, but {label!r} came")
+    if isinstance(label, str) != (classes.dtype.kind in "USO" and isinstance(classes.tolist()[0], str)):
+        raise ValueError(f"label must be of the kind of the labels {classes.tolist()[:3]}, but {label!r} came")
+    together = np.concatenate([classes, np.asarray([label], dtype=object if classes.dtype.kind == "O" else None)])
+    order = np.argsort(together, kind="stable")
+    return together[order], int(np.flatnonzero(order == classes.size)[0])
+
+
+def priors_after(given: Any, priors: np.ndarray, position: int, prior: Any) -> np.ndarray | None:
+    """The class priors once a class has come in; None when they are estimated from counts."""
+    if given is None:
+        if prior is not None:
+            raise ValueError("prior must be None when the class priors are estimated from the samples")
+        return None
+    if isinstance(given, str):
+        return np.full(priors.size + 1, 1.0 / (priors.size + 1))
+    if prior is None:
+        raise ValueError("prior must be a number in [0, 1] when the class priors were given, but None came")
+    prior = check_number("prior", prior, 0.0, 1.0)
+    return np.insert((1.0 - prior) * priors, position, prior)

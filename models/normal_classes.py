@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from .generative import estimated_priors
 from .normal import (
     ConjugatePrior,
     Groups,
@@ -37,39 +38,6 @@ from .normal import (
 from .validation import check_number
 
 UNLABELLED = -1
-
-
-def estimated_priors(counts: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> np.ndarray:
-    """The mode of pi under the Dirichlet prior with parameters `dirichlet` >= 1, or the priors that were given."""
-    if given is not None:
-        return given
-    weight = counts + dirichlet - 1.0
-    return weight / weight.sum()
-
-
-def check_priors(priors: Any, classes: int) -> np.ndarray | None:
-    """Given class priors as an array; None when they are to be estimated."""
-    if priors is None:
-        return None
-    if isinstance(priors, str) and priors == "uniform":
-        return np.full(classes, 1.0 / classes)
-    try:
-        array = np.asarray(priors, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (classes,) or not (array >= 0.0).all() or abs(array.sum() - 1.0) > 1e-8:
-        raise ValueError(
-            f"priors must be None, 'uniform' or {classes} nonnegative numbers that sum to 1, but {priors!r} came"
-        )
-    return array / array.sum()
-
-
-def check_dirichlet(dirichlet: Any, classes: int) -> np.ndarray:
-    """The parameters of the Dirichlet prior of the class priors, one a class."""
-    array = np.asarray(dirichlet, dtype=np.float64)
-    if array.shape not in ((), (classes,)) or not (array >= 1.0).all() or not np.isfinite(array).all():
-        raise ValueError(f"dirichlet must be a number or {classes} numbers of at least 1, but {dirichlet!r} came")
-    return np.broadcast_to(array, (classes,)).copy()
 
 
 @dataclass
@@ -279,11 +247,6 @@ def maximize_likelihood(
         if history[-1] - history[-2] <= tol * (1.0 + abs(value)):
             return history, step, True
     return history, max_iter, False
-
-
-def priors_with(priors: np.ndarray, position: int, prior: float) -> np.ndarray:
-    """Class priors after a class with the given prior came in at `position`; the others keep their ratios."""
-    return np.insert((1.0 - prior) * priors, position, prior)
 
 
 def check_shrinkage(shrinkage: Any) -> float | str:
