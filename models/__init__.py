@@ -2,6 +2,7 @@
 
 from .gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from .joint_gaussian import JointGaussianRegressor
+from .logistic import LogisticRegression
 from .naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "GaussianNaiveBayes",
     "JointGaussianRegressor",
     "LinearDiscriminant",
+    "LogisticRegression",
     "MixedNaiveBayes",
     "MultinomialNaiveBayes",
     "Prototypes",
