@@ -1,3 +1,6 @@
 """models: published learning problems written as cone programs."""
 
-__all__: list[str] = []
+from .kernels import Kernel
+from .svc import SVC
+
+__all__ = ["SVC", "Kernel"]
