@@ -10,8 +10,8 @@ Dual, G_ij = y_i y_j k(x_i, x_j):
     minimize    1/2 alpha'G alpha - 1'alpha
     subject to  y'alpha = 0,   0 <= alpha_i <= C_i
 
-C_i = infinity is the hard margin: no xi_i, no upper bound.  Without the bias b, y'alpha = 0 is left out.  alpha_i is the
-multiplier of row i of the primal, y'alpha = 0 has the multiplier b.
+C_i = infinity is the hard margin: no xi_i, no upper bound.  Without the bias b, y'alpha = 0 is left out.  alpha_i is
+the multiplier of row i of the primal, y'alpha = 0 has the multiplier b.
 """
 
 from __future__ import annotations
@@ -76,8 +76,22 @@ def largest_margin(
     ValueError
         The margin is hard and the classes cannot be separated, or the kernel is not positive semidefinite.
     """
-    form = choose_form(X, kernel) if form == "auto" else check_choice("solver", form, FORMS)
     K = None if kernel.is_linear else kernel.gram(X)
+    if check_choice("solver", form, FORMS) != "auto":
+        return _by_form(X, y, C, K, bias, form, settings)
+    form = choose_form(X, kernel)
+    machine = _by_form(X, y, C, K, bias, form, settings)
+    if form == "dual" and machine.solution.status != "optimal":  # badly scaled data: the primal often does better
+        other = _by_form(X, y, C, K, bias, "primal", settings)
+        if other.solution.status == "optimal" or other.solution.gap < machine.solution.gap:
+            return other
+    return machine
+
+
+def _by_form(
+    X: Any, y: np.ndarray, C: np.ndarray, K: np.ndarray | None, bias: bool, form: str, settings: dict[str, Any]
+) -> Machine:
+    """The machine by the primal or the dual; K is None for the linear kernel."""
     if form == "dual":
         program = dual_program(hessian(X, y, K), y, C, bias)
         solution = solve(program, settings)
@@ -105,12 +119,17 @@ def choose_form(X: Any, kernel: Kernel) -> str:
     return "primal" if tall else "dual"
 
 
+def low_rank_pays(samples: int, features: int) -> bool:
+    """Whether the kernel matrix is better kept as X X' than formed."""
+    return samples >= FEWEST_TO_FACTOR * (features + 1)
+
+
 def hessian(X: Any, y: np.ndarray, K: np.ndarray | None) -> np.ndarray | qp.LowRank:
     """G: of low rank when K is None (a linear kernel) and the features are few, else in full."""
     if K is not None:
         return K * y * y[:, None]
     signed = sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X
-    if X.shape[0] >= FEWEST_TO_FACTOR * (X.shape[1] + 1):
+    if low_rank_pays(*X.shape):
         return qp.LowRank(signed.toarray() if sp.issparse(signed) else signed)
     G = signed @ signed.T
     return G.toarray() if sp.issparse(G) else G
@@ -148,7 +167,7 @@ def features_of(K: np.ndarray) -> np.ndarray:
     return F
 
 
-def solve(program: qp.QuadraticProgram, settings: dict[str, Any]) -> qp.Solution:
+def solve(program: qp.QuadraticProgram, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
     """The engine's answer; an infeasible program is an error that says what cannot hold."""
     try:
         solution = qp.solve(program, **settings)
@@ -157,7 +176,7 @@ def solve(program: qp.QuadraticProgram, settings: dict[str, Any]) -> qp.Solution
             raise ValueError(NOT_SEMIDEFINITE) from error
         raise
     if solution.status.is_infeasible:
-        raise ValueError(NOT_SEPARABLE)
+        raise ValueError(infeasible)
     return solution
 
 
