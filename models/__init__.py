@@ -3,8 +3,9 @@
 from .kernels import Kernel
 from .multitask import MultiTaskSVC
 from .perceptron import Perceptron
+from .strings import MismatchKernel
 from .subgradient import SubgradientSVC
 from .svc import SVC
 from .svr import SVR
 
-__all__ = ["SVC", "SVR", "Kernel", "MultiTaskSVC", "Perceptron", "SubgradientSVC"]
+__all__ = ["SVC", "SVR", "Kernel", "MismatchKernel", "MultiTaskSVC", "Perceptron", "SubgradientSVC"]

@@ -62,7 +62,7 @@ class MultiTaskSVC(Classifier):
     coef_ : array, shape (tasks, features)
         w_t, for the linear kernel.
     intercept_ : array, shape (tasks,)
-        b_t.  In a task of one class only all alpha are zero, and b_t is the end of its interval next to the other class.
+        b_t.  In a task of one class only all alpha are zero, and b_t is the finite end of its interval.
     support_ : array of int
     support_vectors_ : array or CSR
     support_tasks_ : array of int
@@ -124,6 +124,11 @@ class MultiTaskSVC(Classifier):
     program_: qp.QuadraticProgram
     solution_: qp.Solution
     n_iter_: int
+    support_: np.ndarray
+    support_vectors_: Any
+    support_tasks_: np.ndarray
+    support_kinds_: np.ndarray
+    dual_coef_: np.ndarray
 
     def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> MultiTaskSVC:
         """Solve the program of all tasks.
@@ -234,7 +239,7 @@ class MultiTaskSVC(Classifier):
 
 
 def joint_features(X: Any, task: np.ndarray, count: int, C1: float, C2: float) -> np.ndarray:
-    """One row a sample whose products are the multi-task kernel's: x / sqrt(2 C_1), and sqrt(C_2) of that at its task."""
+    """Rows whose products are the multi-task kernel: x / sqrt(2 C_1), and sqrt(C_2) times that at the sample's task."""
     X = X.toarray() if sp.issparse(X) else X
     m, d = X.shape
     features = np.zeros((m, count + 1, d))

@@ -20,10 +20,10 @@ class SubgradientSVC(LinearClassifier):
 
         g = \Bigl(w, 0\Bigr) - C \sum_{n:\, y_n (w^\top x_n + b) < 1} y_n (x_n, 1)
 
-    The method is the lecture's direct route.  Its steps follow Polyak: with a target below the best value so far by delta,
-    the step is (f - target) / ||g||^2 along -g, and delta is halved when a number of steps brought no such improvement.
-    The best point is kept, as a sub-gradient step may go uphill.  On scaled features expect f to four digits at C = 1 and
-    to one or two at C = 100; `models.SVC` solves the same program to eight.
+    The method is the lecture's direct route.  Its steps follow Polyak: with a target below the best value so far by
+    delta, the step is (f - target) / ||g||^2 along -g, and delta is halved when a number of steps brought no such
+    improvement.  The best point is kept, as a sub-gradient step may go uphill.  On scaled features expect f to four
+    digits at C = 1 and to one or two at C = 100; `models.SVC` solves the same program to eight.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class SubgradientSVC(LinearClassifier):
             regular[-1] = 0.0  # b is free of charge
         w = np.zeros(Z.shape[1])
         best, f_best, delta, since = w, np.inf, np.inf, 0
-        objectives = []
+        objectives: list[float] = []
         while len(objectives) < self.max_iter:
             slack = 1.0 - y * (Z @ w)
             f = 0.5 * float(w @ (regular * w)) + float(C @ np.maximum(slack, 0.0))

@@ -51,8 +51,8 @@ class SVC(KernelClassifier):
         factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
         and the primal for many sparse samples of few features or where the dual misses its tolerance.
     tol, max_iter, verbose
-        Of the engine, see `socp.Settings`.  w is known to sqrt(2 tol |objective|) at worst, mostly far better: with tol at
-        1e-11 the forms agree to 1e-6 in the decision values too, for one or two iterations more.
+        Of the engine, see `socp.Settings`.  w is known to sqrt(2 tol |objective|) at worst, mostly far better: with
+        tol at 1e-11 the forms agree to 1e-6 in the decision values too, for one or two iterations more.
 
     Attributes
     ----------
