@@ -1,5 +1,7 @@
 """models: published learning problems written as cone programs."""
 
+from .easvm import ExplanationAugmentedSVC
+from .explanations import explained_examples
 from .kernels import Kernel
 from .multitask import MultiTaskSVC
 from .perceptron import Perceptron
@@ -8,4 +10,14 @@ from .subgradient import SubgradientSVC
 from .svc import SVC
 from .svr import SVR
 
-__all__ = ["SVC", "SVR", "Kernel", "MismatchKernel", "MultiTaskSVC", "Perceptron", "SubgradientSVC"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "ExplanationAugmentedSVC",
+    "Kernel",
+    "MismatchKernel",
+    "MultiTaskSVC",
+    "Perceptron",
+    "SubgradientSVC",
+    "explained_examples",
+]

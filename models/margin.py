@@ -16,6 +16,7 @@ the multiplier of row i of the primal, y'alpha = 0 has the multiplier b.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,8 +170,13 @@ def features_of(K: np.ndarray) -> np.ndarray:
 
 def solve(program: qp.QuadraticProgram, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
     """The engine's answer; an infeasible program is an error that says what cannot hold."""
+    return checked(lambda: qp.solve(program, **settings), infeasible)
+
+
+def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
+    """What `run` returns, unless it is no answer."""
     try:
-        solution = qp.solve(program, **settings)
+        solution = run()
     except socp.ProgramError as error:
         if "semidefinite" in str(error):
             raise ValueError(NOT_SEMIDEFINITE) from error
