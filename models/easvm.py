@@ -9,12 +9,11 @@ import scipy.sparse as sp
 
 import qp
 
-from .estimator import warn_unless_optimal
 from .expansion import KernelClassifier
 from .explained import ExplainedMargin, Products
 from .explanations import explained_examples
 from .kernels import make_kernel
-from .margin import KINDS, NOT_SUPPORT, checked, intercept_of, sort_out
+from .margin import KINDS, NOT_SUPPORT, checked, intercept_of, sort_out, warn_unless_good
 from .multiclass import scores, two_class_problems
 from .validation import check_choice, check_number
 
@@ -138,7 +137,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
         class_weight: Any = None,
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
-        tol: float = 1e-8,
+        tol: float = 1e-10,
         max_iter: int = 200,
         verbose: bool = False,
     ) -> None:
@@ -262,7 +261,7 @@ class _MachineSeries:
 
     def at(self, Q: float) -> _Machine:
         solution = checked(lambda: self.margin.solve(Q), NOT_SEPARABLE)
-        warn_unless_optimal("ExplanationAugmentedSVC", solution)
+        warn_unless_good("ExplanationAugmentedSVC", solution)
         return _Machine(self, solution)
 
 

@@ -27,6 +27,7 @@ from scipy.linalg import lapack
 import qp
 import socp
 
+from .estimator import warn_unless_optimal
 from .kernels import Kernel
 from .validation import check_choice
 
@@ -35,6 +36,7 @@ NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
 KINDS = np.array(["none", "margin", "inside", "wrong"])
 FEWEST_TO_FACTOR = 4  # samples a feature from which the dual keeps its low rank
 FEWEST_TO_STAY_SPARSE = 2  # samples a feature from which the primal of sparse samples is the less work
+GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning
 FACTOR_TOL = 1e-13  # pivots of K below this share of its largest entry count as zero
 NOT_SEMIDEFINITE = "the matrix of the kernel must be positive semidefinite, but it is not"
 NOT_SEPARABLE = (
@@ -82,9 +84,9 @@ def largest_margin(
         return _by_form(X, y, C, K, bias, form, settings)
     form = choose_form(X, kernel)
     machine = _by_form(X, y, C, K, bias, form, settings)
-    if form == "dual" and machine.solution.status != "optimal":  # badly scaled data: the primal often does better
+    if form == "dual" and not is_good(machine.solution):  # badly scaled data: the primal often does better
         other = _by_form(X, y, C, K, bias, "primal", settings)
-        if other.solution.status == "optimal" or other.solution.gap < machine.solution.gap:
+        if is_good(other.solution) or other.solution.gap < machine.solution.gap:
             return other
     return machine
 
@@ -184,6 +186,18 @@ def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> 
     if solution.status.is_infeasible:
         raise ValueError(infeasible)
     return solution
+
+
+def is_good(solution: qp.Solution) -> bool:
+    """Whether an answer is what was asked for, or as good as the engine promises by default."""
+    errors = (solution.primal_residual, solution.dual_residual, solution.gap)
+    return solution.status == "optimal" or all(error <= GOOD for error in errors)
+
+
+def warn_unless_good(who: str, solution: qp.Solution) -> None:
+    """Warn of an answer that is not `is_good`."""
+    if not is_good(solution):
+        warn_unless_optimal(who, solution)
 
 
 def sort_out(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

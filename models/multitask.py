@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 import qp
 
-from .estimator import Classifier, warn_unless_optimal
+from .estimator import Classifier
 from .kernels import Kernel, make_kernel
-from .margin import KINDS, NOT_SUPPORT, intercept_of, low_rank_pays, solve, sort_out
+from .margin import KINDS, NOT_SUPPORT, intercept_of, low_rank_pays, solve, sort_out, warn_unless_good
 from .validation import as_weights, check_number, check_same_length
 
 
@@ -101,7 +101,7 @@ class MultiTaskSVC(Classifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         task_column: int | None = None,
-        tol: float = 1e-8,
+        tol: float = 1e-10,
         max_iter: int = 200,
         verbose: bool = False,
     ) -> None:
@@ -193,7 +193,7 @@ class MultiTaskSVC(Classifier):
         self.program_ = qp.QuadraticProgram(P, -np.ones(y.size), same * y, 0.0, 0.0, 0.0, weights)
         settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
         self.solution_ = solve(self.program_, settings)
-        warn_unless_optimal("MultiTaskSVC", self.solution_)
+        warn_unless_good("MultiTaskSVC", self.solution_)
         self.n_iter_ = self.solution_.iterations
         kinds, alpha = sort_out(self.solution_.x, weights, self.solution_.z_bounds)
         coefficients = alpha * y
@@ -231,7 +231,8 @@ class MultiTaskSVC(Classifier):
 
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
         """The class of every sample in its task."""
-        return self.classes_[(self.decision_function(X, tasks) > 0.0).astype(np.int64)]
+        values = self.decision_function(X, tasks)
+        return self.classes_[(values > 0.0).astype(np.int64)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""

@@ -40,8 +40,7 @@ class Perceptron(LinearClassifier):
     coef_ : array, shape (machines, features)
     intercept_ : array, shape (machines,)
     mistakes_ : list of arrays, shape (samples,)
-        How often each sample was mistaken: w = sum_n mistakes_n y_n x_n.  (Samples of weight zero are left out, other
-        weights lengthen the step.)
+        How often each sample was mistaken: w = sum_n mistakes_n y_n x_n.
     converged_ : bool
         Whether the last pass of every machine was without a mistake.
     n_iter_ : int
@@ -72,12 +71,12 @@ class Perceptron(LinearClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+    def fit(self, X: Any, y: Any) -> Perceptron:
         """Learn from samples X, shape (samples, features), with labels y."""
         check_number("margin", self.margin, 0.0)
         check_number("max_iter", self.max_iter, 1, whole=True)
         self.mistakes_, self.converged_, self.n_iter_ = [], True, 0
-        self._fit_machines(X, y, sample_weight)
+        self._fit_machines(X, y, None)
         return self
 
     def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -89,7 +88,7 @@ class Perceptron(LinearClassifier):
             clean, passes = True, passes + 1
             for n in rng.permutation(y.size):
                 if y[n] * (samples[n] @ w) <= self.margin:
-                    w += weights[n] * y[n] * samples[n]
+                    w += y[n] * samples[n]
                     mistakes[n] += 1
                     clean = False
         self.mistakes_.append(mistakes)

@@ -9,10 +9,9 @@ import scipy.sparse as sp
 
 import qp
 
-from .estimator import warn_unless_optimal
 from .expansion import KernelClassifier
 from .kernels import make_kernel
-from .margin import FORMS, KINDS, NOT_SUPPORT, Machine, largest_margin
+from .margin import FORMS, KINDS, NOT_SUPPORT, Machine, largest_margin, warn_unless_good
 from .multiclass import two_class_problems
 from .validation import check_choice
 
@@ -50,9 +49,12 @@ class SVC(KernelClassifier):
         The program that is solved.  The primal of a kernel other than the linear one is solved in the features of a
         factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
         and the primal for many sparse samples of few features or where the dual misses its tolerance.
-    tol, max_iter, verbose
-        Of the engine, see `socp.Settings`.  w is known to sqrt(2 tol |objective|) at worst, mostly far better: with
-        tol at 1e-11 the forms agree to 1e-6 in the decision values too, for one or two iterations more.
+    tol : float, default 1e-10
+        Of the engine, see `socp.Settings`.  It bounds the objective's error, and so ||w||'s by sqrt(2 tol |objective|);
+        on scaled data that is mostly far better, and the forms agree to about 1e-6 in the decision values too.
+        A warning comes only above 1e-8.
+    max_iter, verbose
+        Of the engine.
 
     Attributes
     ----------
@@ -127,7 +129,7 @@ class SVC(KernelClassifier):
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-10,
         max_iter: int = 200,
         verbose: bool = False,
     ) -> None:
@@ -179,7 +181,7 @@ class SVC(KernelClassifier):
             if self.kernel_.is_precomputed and sp.issparse(X):
                 part = part[:, rows]
         machine = largest_margin(part, y, C, self.kernel_, bool(self.fit_intercept), self.solver, settings)
-        warn_unless_optimal("SVC", machine.solution)
+        warn_unless_good("SVC", machine.solution)
         return machine
 
     def _keep(

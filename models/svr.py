@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 import qp
 
-from .estimator import Regressor, warn_unless_optimal
+from .estimator import Regressor
 from .kernels import Kernel, make_kernel
-from .margin import FORMS, choose_form, features_of, intercept_of, low_rank_pays, solve, sort_out
+from .margin import FORMS, choose_form, features_of, intercept_of, low_rank_pays, solve, sort_out, warn_unless_good
 from .validation import as_targets, as_weights, check_choice, check_number
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
@@ -91,7 +91,7 @@ class SVR(Regressor):
         coef0: float = 0.0,
         fit_intercept: bool = True,
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-10,
         max_iter: int = 200,
         verbose: bool = False,
     ) -> None:
@@ -157,7 +157,7 @@ class SVR(Regressor):
             self.program_ = primal_program(features, y, C, epsilon, bias)
         settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
         solution = self.solution_ = solve(self.program_, settings, NOT_IN_TUBE)
-        warn_unless_optimal("SVR", solution)
+        warn_unless_good("SVR", solution)
         if features is None:
             both, violation = solution.x, solution.z_bounds
         else:
