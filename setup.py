@@ -32,6 +32,7 @@ setup(
             "hypothesis",
             "clarabel",
             ECOS,
+            "cvxpy",
             "scikit-learn",
             "scipy>=1.15",
             "mypy",
