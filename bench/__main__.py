@@ -1,5 +1,5 @@
 """`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes."""
+`anatomy`: where the time goes; `models`: support vector machines beside LIBSVM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import socp
 
-from . import anatomy, answer, catalogue, compare, measurement, report, sets, suite
+from . import anatomy, answer, catalogue, compare, measurement, report, sets, suite, svm
 from .compiling import warm_up
 from .tour import tour
 from .verify import verify
@@ -20,9 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
     options = _parser().parse_args(arguments)
     try:
-        return {"solve": _solve, "suite": _suite, "compare": _compare, "anatomy": _anatomy, None: _tour}[
-            options.command
-        ](options)
+        commands = {"solve": _solve, "suite": _suite, "compare": _compare, "anatomy": _anatomy, "models": _models}
+        return commands.get(options.command, _tour)(options)
     except (sets.DataError, socp.ProgramError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
@@ -36,6 +35,19 @@ def _tour(options: argparse.Namespace) -> int:
 def _anatomy(options: argparse.Namespace) -> int:
     warm_up()
     print(anatomy.table(options.programs.split(",") if options.programs else anatomy.PROGRAMS))
+    return 0
+
+
+def _models(options: argparse.Namespace) -> int:
+    warm_up()
+    rows = []
+    for row in svm.run(options.only):
+        print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
+        rows.append(row)
+    table = svm.markdown(rows)
+    print(table)
+    if options.out:
+        Path(options.out).write_text(table + "\n")
     return 0
 
 
@@ -116,6 +128,10 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument(
         "--programs", help="classes and sizes, as svm_dual_rbf_200,lasso_500 (default: one of each kind)"
     )
+
+    machines = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
+    machines.add_argument("--only", help="a part of the names of the data")
+    machines.add_argument("--out", help="write the table to this file, too")
 
     one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz)")
     one.add_argument("file", help="the file; its ending says what it is")
