@@ -54,7 +54,8 @@ def test_newsgroups(tmp_path):
 
 def test_reuters(tmp_path):
     article = (
-        '<REUTERS TOPICS="{topics}" LEWISSPLIT="{split}" NEWID="1">\n<TOPICS>{listed}</TOPICS><PLACES><D>usa</D></PLACES>'
+        '<REUTERS TOPICS="{topics}" LEWISSPLIT="{split}" NEWID="1">\n'
+        "<TOPICS>{listed}</TOPICS><PLACES><D>usa</D></PLACES>"
         "<TEXT>\n<TITLE>A &lt;B> title</TITLE><BODY>Text &amp; more\n&#3;</BODY></TEXT>\n</REUTERS>\n"
     )
     first = article.format(topics="YES", split="TRAIN", listed="<D>grain</D><D>wheat</D>")

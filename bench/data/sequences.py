@@ -41,7 +41,7 @@ class Sequences:
 
 
 def promoters(data: str | os.PathLike[str] | None = None) -> Sequences:
-    """106 sequences of 57 bases from 50 before to 6 behind where transcription starts; labels "+" (promoter) and "-"."""
+    """106 sequences of 57 bases, 50 before to 6 behind where transcription starts; labels "+" (promoter) and "-"."""
     return _read(PROMOTERS, data, 57, {"+", "-"})
 
 
