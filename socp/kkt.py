@@ -344,7 +344,8 @@ class KKT(abc.ABC):
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
         """K out = rhs with refinement for one vector, or for each row of an array of them (at most two).
 
-        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
+        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms),
+        infinity when one is not a number.
         """
         started = perf_counter()
         if rhs.ndim == 1:
@@ -355,7 +356,8 @@ class KKT(abc.ABC):
                 norm, count = self._finish(rhs[k], out[k], (size, norm, int(count)))
                 self.Pu[k] = self.Px
             self.refinements += int(count)
-            worst = max(worst, norm / max(size, 1e-300))
+            relative = norm / max(size, 1e-300)
+            worst = max(worst, relative) if relative == relative else np.inf
         self.solve_seconds += perf_counter() - started
         return worst
 
