@@ -35,6 +35,7 @@ setup(
             ECOS,
             "joblib",
             "matplotlib",
+            "cvxpy",
             "scikit-learn",
             "scipy>=1.15",
             "mypy",

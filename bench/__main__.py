@@ -1,5 +1,6 @@
 """`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes; `experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
+`anatomy`: where the time goes; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a
+paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import socp
 
-from . import anatomy, answer, catalogue, compare, experiments, measurement, report, sets, suite
+from . import anatomy, answer, catalogue, compare, experiments, measurement, report, sets, suite, svm
 from .compiling import warm_up
 from .experiments import conduct, pages
 from .tour import tour
@@ -35,6 +36,19 @@ def _tour(options: argparse.Namespace) -> int:
 def _anatomy(options: argparse.Namespace) -> int:
     warm_up()
     print(anatomy.table(options.programs.split(",") if options.programs else anatomy.PROGRAMS))
+    return 0
+
+
+def _models(options: argparse.Namespace) -> int:
+    warm_up()
+    rows = []
+    for row in svm.run(options.only):
+        print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
+        rows.append(row)
+    table = svm.markdown(rows)
+    print(table)
+    if options.out:
+        Path(options.out).write_text(table + "\n")
     return 0
 
 
@@ -140,6 +154,7 @@ COMMANDS = {
     "anatomy": _anatomy,
     "compare": _compare,
     "experiment": _experiment,
+    "models": _models,
     "report": _report,
     "solve": _solve,
     "suite": _suite,
@@ -156,6 +171,10 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument(
         "--programs", help="classes and sizes, as svm_dual_rbf_200,lasso_500 (default: one of each kind)"
     )
+
+    machines = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
+    machines.add_argument("--only", help="a part of the names of the data")
+    machines.add_argument("--out", help="write the table to this file, too")
 
     one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz)")
     one.add_argument("file", help="the file; its ending says what it is")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .estimator import Classifier
 from .kernels import Kernel
-from .multiclass import SCHEMES, class_weights, scores
+from .multiclass import SCHEMES, check_classes_left, class_weights, scores
 from .validation import as_weights, check_choice, check_number
 
 
@@ -59,10 +59,7 @@ class KernelClassifier(Classifier):
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
-        left = np.unique(codes[weights > 0.0])
-        if left.size < self.classes_.size:
-            gone = np.setdiff1d(np.arange(self.classes_.size), left)
-            raise ValueError(f"sample_weight is zero for every sample of the classes {list(self.classes_[gone])}")
+        check_classes_left(self.classes_, codes, weights)
         per_class = class_weights(self.class_weight, self.classes_, codes, weights)
         C = np.zeros(weights.size)
         C[weights > 0.0] = self.C * (per_class[codes] * weights)[weights > 0.0]

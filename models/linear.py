@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .estimator import Classifier
-from .multiclass import scores, two_class_problems
+from .multiclass import check_classes_left, scores, two_class_problems
 from .validation import as_weights
 
 
@@ -30,8 +30,7 @@ class LinearClassifier(Classifier):
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
         used = np.flatnonzero(weights > 0.0)
-        if np.unique(codes[used]).size < self.classes_.size:
-            raise ValueError("sample_weight is zero for every sample of a class")
+        check_classes_left(self.classes_, codes, weights)
         Z = X[used]
         if self.fit_intercept:  # b is the weight of a feature that is always one
             ones = np.ones((used.size, 1))

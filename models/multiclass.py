@@ -96,3 +96,10 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, wei
             raise ValueError(f"class_weight[{label!r}] must be a positive number, but {weight!r} came")
         found[at] = weight
     return found
+
+
+def check_classes_left(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
+    """Refuse weights that leave no sample of a class."""
+    gone = np.bincount(codes, weights, classes.size) == 0.0
+    if gone.any():
+        raise ValueError(f"sample_weight is zero for every sample of the classes {classes[gone].tolist()}")

@@ -12,6 +12,7 @@ import qp
 from .estimator import Classifier
 from .kernels import Kernel, make_kernel
 from .margin import KINDS, NOT_SUPPORT, intercept_of, low_rank_pays, solve, sort_out, warn_unless_good
+from .multiclass import check_classes_left
 from .validation import as_weights, check_number, check_same_length
 
 
@@ -151,14 +152,13 @@ class MultiTaskSVC(Classifier):
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
         X, tasks = self._apart(X, tasks)
-        self.tasks_, task = np.unique(tasks, return_inverse=True)
+        check_classes_left(self.classes_, codes, weights)
         rows = np.flatnonzero(weights > 0.0)
-        if np.unique(codes[rows]).size < 2:
-            raise ValueError("sample_weight is zero for every sample of a class")
+        self.tasks_, task = np.unique(tasks[rows], return_inverse=True)
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         if self.kernel_.is_precomputed:
             raise ValueError("kernel must be one that can be evaluated between tasks, but 'precomputed' came")
-        self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task[rows], weights[rows])
+        self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weights[rows])
         self.support_ = rows[self.support_]
         return self
 
@@ -200,7 +200,7 @@ class MultiTaskSVC(Classifier):
         # f(x) - b = y (P alpha), whichever form P has
         left = y - y * (P @ alpha)
         groups = [np.flatnonzero(task == t) for t in range(count)]
-        self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) if at.size else 0.0 for at in groups])
+        self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) for at in groups])
         self.support_ = np.flatnonzero(kinds != NOT_SUPPORT)
         self.support_vectors_ = X[self.support_]
         self.support_tasks_ = task[self.support_]
