@@ -176,19 +176,18 @@ def comparisons(results: Results) -> list[Comparison]:
     return lines
 
 
-def profile(results: Results, solvers: Sequence[str] | None = None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def profile(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """The performance profile of each solver as the corners (factor, share) of its steps.
 
     The shares are of all programs that anyone was asked: a solver that does not take a program
     does not solve it.
     """
-    names = results.solvers if solvers is None else list(solvers)
     fastest = {}
     for program in results.programs:
-        solved = [results.best.get((program, solver)) for solver in names]
+        solved = [results.best.get((program, solver)) for solver in results.solvers]
         fastest[program] = min((m.seconds for m in solved if m is not None and results.solved(m)), default=np.inf)
     steps = {}
-    for solver in names:
+    for solver in results.solvers:
         factors = sorted(
             results.best[program, solver].seconds / fastest[program] if fastest[program] > 0.0 else 1.0
             for program in results.taken(solver)

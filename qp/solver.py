@@ -10,8 +10,8 @@ import numpy as np
 from socp.checks import ProgramError
 from socp.settings import Settings
 from socp.solution import Solution as ConeSolution
+from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
-from socp.solver import with_data
 from socp.status import Status
 from socp.stopping import INACCURATE_TOL, Residuals
 
@@ -25,7 +25,7 @@ NOTHING_FOUND = Residuals(*[np.nan] * 6)
 Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Residuals]
 
 
-class Solver:
+class Solver(SetUpOnce):
     """A quadratic program set up once, to be solved again after `update`.
 
     Parameters
@@ -45,22 +45,10 @@ class Solver:
     -3.750000
     """
 
+    program: QuadraticProgram
+
     def __init__(self, program: QuadraticProgram, **settings: Any) -> None:
         self._start(program, Settings.checked(settings))
-
-    @classmethod
-    def of_checked(cls, program: QuadraticProgram, settings: Settings) -> Solver:
-        """The solver with settings that were checked before."""
-        solver = object.__new__(cls)
-        solver._start(program, settings)
-        return solver
-
-    def _start(self, program: QuadraticProgram, settings: Settings) -> None:
-        started = time.perf_counter()
-        self.settings = settings
-        self.program = program
-        self._set_up()
-        self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
         # the program, what presolve leaves of it, and that as a cone program

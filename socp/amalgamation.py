@@ -44,21 +44,14 @@ def _time(width, height):
 
 
 @kernel
-def total_operations(first, row_start):
-    """Floating-point operations of all panels."""
-    total = 0.0
+def panel_work(first, row_start):
+    """(floating-point operations, the model of the time) of all panels."""
+    operations, time = 0.0, 0.0
     for k in range(len(first) - 1):
-        total += _operations(first[k + 1] - first[k], row_start[k + 1] - row_start[k])
-    return total
-
-
-@kernel
-def total_time(first, row_start):
-    """The model of the time of all panels."""
-    total = 0.0
-    for k in range(len(first) - 1):
-        total += _time(first[k + 1] - first[k], row_start[k + 1] - row_start[k])
-    return total
+        width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
+        operations += _operations(width, height)
+        time += _time(width, height)
+    return operations, time
 
 
 @kernel

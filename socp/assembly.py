@@ -32,7 +32,7 @@ from .jit import inner_kernel, kernel
 
 
 @kernel
-def cone_columns(n, p, l, ptr, M_indptr, M_indices, extra, union_ptr, union, entry):
+def cone_columns(n, p, ptr, M_indptr, M_indices, extra, union_ptr, union, entry):
     """The columns that the rows of each rotated cone touch, sorted, and for each entry its place among them.
 
     Returns the number of columns found; `union` has room for all entries, `entry` follows the rows of M.
@@ -265,7 +265,7 @@ class KKTMatrix:
 
         self.union_ptr = np.zeros(ptr.size, dtype=np.int64)
         union, self.entry = np.empty(rows[1].size, dtype=np.int64), np.empty(rows[1].size, dtype=np.int64)
-        found = cone_columns(n, p, l, ptr, rows[0], rows[1], cones.extra, self.union_ptr, union, self.entry)
+        found = cone_columns(n, p, ptr, rows[0], rows[1], cones.extra, self.union_ptr, union, self.entry)
         blocks = np.diff(ptr) * np.diff(self.union_ptr)
         self.dense_ptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(blocks)])
         self.dense = np.zeros(self.dense_ptr[-1])

@@ -99,7 +99,6 @@ def solve_lower_many(n, L, columns, B):
 
 
 @kernel
-def symmetric_product(n, A, count, X, Y):
-    """y := A x for `count` vectors x, one after the other in X."""
-    for r in range(count):
-        symv(LOWER, n, 1.0, A, START, n, X, r * n, 0.0, Y, r * n)
+def symmetric_product(n, A, x, y):
+    """y := A x."""
+    symv(LOWER, n, 1.0, A, START, n, x, START, 0.0, y, START)

@@ -33,7 +33,7 @@ from .form import StandardForm
 from .hessian import DenseHessian
 from .jit import kernel
 from .kkt import GOOD_RESIDUAL, KKT, kkt_residual
-from .refinement import STOP, TAKE_BACK, verdict
+from .refinement import GO_ON, STOP, judge
 from .scaling import apply_inverse
 from .sparse import multiply_both
 
@@ -166,7 +166,7 @@ def factor_split(n, p, P, A, diagonal, static, order, weak, roots, H, Y, S):
     for k in range(p):
         for i in range(n):
             Y[k * n + i] = A[k * n + order[i]]
-    forward(n, weak, roots, H, p, Y)
+    solve_factor(NO_TRANSPOSE, n, weak, roots, H, p, Y)
     return factor_schur(n, p, Y, static, S)
 
 
@@ -179,33 +179,29 @@ def factor_schur(n, p, Y, static, S):
 
 
 @kernel
-def forward(n, weak, roots, H, count, X):
-    """x := L^-1 x for `count` vectors one after the other, L of `factor_dense` (weak = 0) or of `factor_split`."""
+def solve_factor(trans, n, weak, roots, H, count, X):
+    """x := L^-1 x, or L'^-1 x for TRANSPOSE, for `count` vectors one after the other.
+
+    L is that of `factor_dense` (weak = 0) or of `factor_split`.
+    """
     if weak == 0:
-        solve_lower(n, H, count, X)
+        if trans == TRANSPOSE:
+            solve_lower_transposed(n, H, count, X)
+        else:
+            solve_lower(n, H, count, X)
         return
     free = n - weak
+    L = H[free * weak :]
     for r in range(count):
         x = X[r * n : (r + 1) * n]
+        if trans == TRANSPOSE:
+            solve_lower_transposed(free, L, ONE, x[weak:])
+            gemv(TRANSPOSE, free, weak, -1.0, H, START, free, x, weak, 1.0, x, START)
         for j in range(weak):
             x[j] /= roots[j]
-        gemv(NO_TRANSPOSE, free, weak, -1.0, H, START, free, x, START, 1.0, x, weak)
-        solve_lower(free, H[free * weak :], ONE, x[weak:])
-
-
-@kernel
-def backward(n, weak, roots, H, count, X):
-    """x := L'^-1 x, as `forward`."""
-    if weak == 0:
-        solve_lower_transposed(n, H, count, X)
-        return
-    free = n - weak
-    for r in range(count):
-        x = X[r * n : (r + 1) * n]
-        solve_lower_transposed(free, H[free * weak :], ONE, x[weak:])
-        gemv(TRANSPOSE, free, weak, -1.0, H, START, free, x, weak, 1.0, x, START)
-        for j in range(weak):
-            x[j] /= roots[j]
+        if trans == NO_TRANSPOSE:
+            gemv(NO_TRANSPOSE, free, weak, -1.0, H, START, free, x, START, 1.0, x, weak)
+            solve_lower(free, L, ONE, x[weak:])
 
 
 @kernel
@@ -241,7 +237,7 @@ def add_dense(
         multiply_both(M_indptr, M_indices, M_data, room[:n], v, room[n:], Mtv)
         for j in range(n):
             t[r * n + j] = b[order[j]] + Mtv[order[j]]
-    forward(n, weak, roots, H, count, t)
+    solve_factor(NO_TRANSPOSE, n, weak, roots, H, count, t)
     if p > 0:  # S dy = Y't - r2, t := t - Y dy
         for r in range(count):
             dy[r * p : (r + 1) * p] = rhs[r * size + n : r * size + n + p]
@@ -250,7 +246,7 @@ def add_dense(
         solve_lower_transposed(p, S, count, dy)
         for r in range(count):
             gemv(NO_TRANSPOSE, n, p, -1.0, Y, START, n, dy, r * p, 1.0, t, r * n)
-    backward(n, weak, roots, H, count, t)
+    solve_factor(TRANSPOSE, n, weak, roots, H, count, t)
     for r in range(count):
         b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
         dx = room[:n]
@@ -279,29 +275,20 @@ def refine_dense(
         Mtv, room,
     )  # fmt: skip
     for r in range(count):
-        b, u = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size]
-        largest, previous, solves = np.abs(b).max(), np.inf, START
-        taken_back = False
-        while True:
-            Pu[r * n : (r + 1) * n] = 0.0
+        b, u, Px = rhs[r * size : (r + 1) * size], out[r * size : (r + 1) * size], Pu[r]
+        found[r, 0], found[r, 1], found[r, 2] = np.abs(b).max(), np.inf, 0.0
+        what = GO_ON
+        while what != STOP:
+            Px[:] = 0.0
             if curved:
-                symmetric_product(n, P, ONE, u, Pu[r * n :])
-            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Pu[r * n :], u, b, v, Mtv, residual)
-            what = verdict(norm, previous, largest, solves, steps)
-            if what == STOP or taken_back:
-                break
-            if what == TAKE_BACK:  # and the residual once more
-                u[:] = before
-                taken_back = True
-                continue
-            before[:] = u
-            previous = norm
-            solves += ONE
-            add_dense(
-                n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, ONE, residual, u,
-                t, dy, v, Mtv, room,
-            )  # fmt: skip
-        found[3 * r], found[3 * r + 1], found[3 * r + 2] = largest, norm, solves
+                symmetric_product(n, P, u, Px)
+            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, u, b, v, Mtv, residual)
+            what = judge(what, norm, steps, u, before, found[r])
+            if what == GO_ON:
+                add_dense(
+                    n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, order, weak, roots, H, Y, S, rho, ONE, residual,
+                    u, t, dy, v, Mtv, room,
+                )  # fmt: skip
 
 
 class DenseKKT(KKT):
@@ -319,7 +306,7 @@ class DenseKKT(KKT):
         self.order, self.weak, self.roots, self.caution = np.arange(n), 0, np.zeros(n), 1.0
         self.before, self.room = np.zeros(n + p + m), np.zeros(n + p + m)
         self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.G.shape[0], 0.5 * n**2)
-        self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros(6)
+        self.t, self.dy, self.found = np.zeros(2 * n), np.zeros(2 * p), np.zeros((2, 3))
         self.refresh()
 
     @property
@@ -395,7 +382,7 @@ class DenseKKT(KKT):
             form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.P,
             not form.P.is_zero, self.order, self.weak, self.roots, self.H, self.Y, self.S, self.rho,
             self.refinement_steps, rhs.shape[0], rhs.ravel(), out.ravel(), self.before, self.residual,
-            self.Pu.ravel(), self.t, self.dy, self.v, self.Mtv, self.room, self.found,
+            self.Pu, self.t, self.dy, self.v, self.Mtv, self.room, self.found,
         )  # fmt: skip
         return self.found
 

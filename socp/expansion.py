@@ -31,10 +31,10 @@ SMALL_CONE = 6
 
 
 @kernel
-def choose_expansions(n, p, l, ptr, indptr, indices, small, expanded, stays, variable):
+def choose_expansions(n, p, l, ptr, indptr, indices, expanded, stays, variable):
     """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
 
-    A cone is expanded when it has more than `small` rows, or else when this takes fewer entries than the rotated rows.
+    A cone is expanded when it has more than `SMALL_CONE` rows, or when this takes fewer entries than the rotated rows.
     """
     touched, alone = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     for k in range(ptr.size - 1):
@@ -51,7 +51,7 @@ def choose_expansions(n, p, l, ptr, indptr, indices, small, expanded, stays, var
             elif length == 1 and alone[indices[indptr[p + i]]] != k:
                 alone[indices[indptr[p + i]]] = k
                 variables += 1
-        expanded[k] = size > small or entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
+        expanded[k] = size > SMALL_CONE or entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
         for i in range(ptr[k], ptr[k + 1]):
             length = indptr[p + i + 1] - indptr[p + i]
             stays[i - l] = not expanded[k] or length > 1
@@ -224,9 +224,7 @@ class ConeColumns:
         count, size = form.ptr.size - 1, form.m - form.l
         expanded, stays = np.zeros(count, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
         self.variable, self.slot = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-        choose_expansions(
-            form.n, form.p, form.l, form.ptr, rows[0], rows[1], SMALL_CONE, expanded, stays, self.variable
-        )
+        choose_expansions(form.n, form.p, form.l, form.ptr, rows[0], rows[1], expanded, stays, self.variable)
         self.slots_ptr, self.slots = np.zeros(count + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
         gather_variables(form.n, form.l, form.ptr, self.variable, self.slot, self.slots_ptr, self.slots)
         self.column = np.where(stays, base - 1 + np.cumsum(stays), -1)

@@ -88,9 +88,7 @@ class StandardForm:
     def _ruiz(self, passes: int = 10, limit: float = 1e4) -> None:
         """Bring the infinity norms of the rows and columns of [P M'; M 0] near one (Ruiz 2001)."""
         entries = self.raw_P.largest_entries()
-        ruiz(
-            self.p, self.l, self.ptr, self.M_indptr, self.M_indices, self.raw_M, *entries, passes, limit, self.D, self.E
-        )
+        ruiz(self.p, self.ptr, self.M_indptr, self.M_indices, self.raw_M, *entries, passes, limit, self.D, self.E)
         cost = objective_size(self.D, self.raw_c, *entries)
         if cost > 0.0:
             self.factor = min(max(1.0 / cost, 1.0 / limit), limit)
@@ -152,7 +150,7 @@ def stack(n, p, m, place, A_indptr, A_indices, G_indptr, G_indices, indptr, indi
 
 
 @kernel
-def ruiz(p, l, ptr, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, passes, limit, D, E):
+def ruiz(p, ptr, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data, passes, limit, D, E):
     """Bring the infinity norms of the rows and columns of [D P D, D M'E; E M D, 0] near one.
 
     A second-order cone has one norm, the mean over its rows.

@@ -28,8 +28,6 @@ LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count 
 class SparseHessian:
     """P as the full symmetric CSC matrix (no entries when the objective is linear)."""
 
-    kind = "sparse"
-
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> None:
         self.indptr, self.indices, self.data = indptr, indices, data
         self.is_zero = data.size == 0
@@ -76,7 +74,6 @@ class SparseHessian:
 class DenseHessian:
     """P as a full array."""
 
-    kind = "dense"
     is_zero = False
 
     def __init__(self, array: np.ndarray) -> None:
@@ -235,7 +232,6 @@ def diagonal_csc(diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 class LowRankHessian:
     """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
 
-    kind = "lowrank"
     is_zero = False
 
     def __init__(self, F: np.ndarray, d: np.ndarray) -> None:

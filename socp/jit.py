@@ -5,7 +5,8 @@ numba's cache are closed here:
 
 * its key sees only the text of the function's own file, so that a change in a callee in another
   file would run stale machine code (numba#8851).  Here the stamp of a kernel covers the text of
-  its file and the stamps of all kernels which that file has imported.
+  its file, the stamps of all kernels which that file has imported, by name or with their module,
+  and the numbers which it has imported, as these are compiled in.
 * where no cache folder can be written, numba raises at import (librosa#1156).  Here the kernel is
   compiled without a cache, and the log says so once.
 
@@ -25,14 +26,17 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import event
 
 logger = logging.getLogger("socp")
 
 _stamps: dict[int, str] = {}  # id of a kernel's dispatcher -> stamp
+_stamps_of_module: dict[str, set[str]] = {}
 _kernels: list[Any] = []
 
 
@@ -64,6 +68,7 @@ def _compile(py_func: Callable[..., Any], options: dict[str, Any]) -> Any:
         compiled = numba.njit(**options)(py_func)
     stamp = _stamp(py_func)
     _stamps[id(compiled)] = stamp
+    _stamps_of_module.setdefault(py_func.__module__, set()).add(stamp)
     _kernels.append(compiled)
     if want_cache and hasattr(compiled, "_cache"):
         cache_file = getattr(compiled._cache, "_cache_file", None)
@@ -107,10 +112,16 @@ def kernels() -> list[Any]:
 
 
 def _stamp(py_func: Callable[..., Any]) -> str:
-    imported = {_stamps[id(g)] for g in py_func.__globals__.values() if id(g) in _stamps}
+    seen = py_func.__globals__
+    imported = {_stamps[id(g)] for g in seen.values() if id(g) in _stamps}
+    for g in seen.values():
+        if isinstance(g, ModuleType):
+            imported |= _stamps_of_module.get(g.__name__, set())
+    numbers = sorted((name, repr(g)) for name, g in seen.items() if isinstance(g, (int, float, np.number)))
     digest = hashlib.sha256(_file_text(py_func.__code__.co_filename))
     digest.update(_file_text(__file__))
-    digest.update(str(py_func.__globals__.get("STAMP", "")).encode())
+    digest.update(str(seen.get("STAMP", "")).encode())
+    digest.update(repr(numbers).encode())
     for stamp in sorted(imported):
         digest.update(stamp.encode())
     return digest.hexdigest()

@@ -15,6 +15,7 @@ when refinement does not get the residual down, the other ones are tried and the
 
 from __future__ import annotations
 
+import abc
 import functools
 from time import perf_counter
 from typing import Any
@@ -27,7 +28,7 @@ from .expansion import recover_expanded, reduce_expanded
 from .form import StandardForm
 from .jit import inner_kernel, kernel
 from .ldl import LDL
-from .refinement import GO_ON, KRYLOV_ABOVE, TAKE_BACK, finish_with_gmres, solve_refined, verdict
+from .refinement import GO_ON, KRYLOV_ABOVE, TAKE_BACK, finish_with_gmres, judge, solve_refined
 from .scaling import apply_inverse
 from .sparse import multiply_both, multiply_symmetric
 from .supernodal import supernodal_solve, supernodal_solve_two
@@ -184,24 +185,19 @@ def correct_rows(system, w, eta, reduction, state, steps, rhs, out, Px, found):
             n, p, l, ptr, residual[r], w, eta, variable, group, coefficient, theta, t[r], heaviest, cones, f[r],
             reduced[r], work, out[r],
         )  # fmt: skip
-        multiply_symmetric(P_indptr, P_indices, P_data, out[r, :n], Px[r])
-        norm = kkt_residual(
-            n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px[r], out[r], rhs[r], v, Mtv, residual[r]
-        )
-        what = verdict(norm, found[r, 1], found[r, 0], np.int64(found[r, 2]), steps)
-        if what == TAKE_BACK:
-            out[r] = before[r]
+        what = GO_ON
+        while True:
             multiply_symmetric(P_indptr, P_indices, P_data, out[r, :n], Px[r])
             norm = kkt_residual(
                 n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px[r], out[r], rhs[r], v, Mtv, residual[r]
             )
-        found[r, 1] = norm
-        if what != GO_ON:
-            active[r] = 0
-        else:
-            before[r] = out[r]
-            found[r, 2] += 1.0
+            what = judge(what, norm, steps, out[r], before[r], found[r])
+            if what != TAKE_BACK:
+                break
+        if what == GO_ON:
             left += 1
+        else:
+            active[r] = 0
     return left
 
 
@@ -245,10 +241,10 @@ def refine_supernodal(system, w, eta, reduction, state, steps, factors, solve_wo
             break
 
 
-class KKT:
+class KKT(abc.ABC):
     """What all ways of solving the KKT systems of one program share: the residual, refinement, the choice of delta.
 
-    A way of solving gives `_factor`, `_add_solution`, `refresh`, `still_fits` and `description`.
+    A way of solving gives the abstract methods, and `still_fits` where what it found at set-up may cease to hold.
     """
 
     choices: tuple[float, ...] = STATIC
@@ -272,25 +268,25 @@ class KKT:
         self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
 
     @property
+    @abc.abstractmethod
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
-        raise NotImplementedError
 
     def still_fits(self) -> bool:
         """Whether what set-up found in the values of the form still holds for its new values."""
         return True
 
+    @abc.abstractmethod
     def _factor(self, static: float) -> int:
         """Factor at the present scaling; the number of replaced pivots, -1 on failure."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
         """out += the solution with the factors, not refined."""
-        raise NotImplementedError
 
     def analysis_seconds(self) -> tuple[float, float]:
         """What the ordering and the symbolic analysis took."""
@@ -348,18 +344,20 @@ class KKT:
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
         """K out = rhs with refinement for one vector, or for each row of an array of them (at most two).
 
-        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
+        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms),
+        infinity when one is not a number.
         """
         started = perf_counter()
         if rhs.ndim == 1:
             rhs, out = rhs[None], out[None]
         worst = 0.0
-        for k, (size, norm, count) in enumerate(self._solve_rows(rhs, out).reshape(-1, 3)[: rhs.shape[0]].tolist()):
+        for k, (size, norm, count) in enumerate(self._solve_rows(rhs, out)[: rhs.shape[0]].tolist()):
             if norm > KRYLOV_ABOVE * size:
-                norm, count = self._finish(rhs[k], out[k], size, norm, int(count))
+                norm, count = self._finish(rhs[k], out[k], (size, norm, int(count)))
                 self.Pu[k] = self.Px
             self.refinements += int(count)
-            worst = max(worst, norm / max(size, 1e-300))
+            relative = norm / max(size, 1e-300)
+            worst = max(worst, relative) if relative == relative else np.inf
         self.solve_seconds += perf_counter() - started
         return worst
 
@@ -374,14 +372,13 @@ class KKT:
             self.Pu[k] = self.Px
         return found
 
-    def _finish(self, rhs: np.ndarray, out: np.ndarray, size: float, norm: float, count: int) -> tuple[float, int]:
+    def _finish(self, rhs: np.ndarray, out: np.ndarray, found: tuple[float, float, int]) -> tuple[float, int]:
         """GMRES where refinement of out has stalled; the residual that is left, and the further solves in all."""
         residual_of = functools.partial(self._residual, rhs)
         residual_of(out)
         return finish_with_gmres(
-            residual_of, self.residual, self._add_solution, self._multiply, size, norm, count, out,
-            self.refinement_steps,
-        )  # fmt: skip
+            residual_of, self.residual, self._add_solution, self._multiply, found, out, self.refinement_steps
+        )
 
     def _multiply(self, u: np.ndarray, out: np.ndarray) -> None:
         """out := K u."""

@@ -33,6 +33,26 @@ def verdict(norm, previous, size, count, steps):
     return GO_ON
 
 
+@kernel
+def judge(what, norm, steps, solution, before, found):
+    """The verdict that follows `what`, now that `solution` leaves the residual `norm`.
+
+    found = (|rhs|, |residual|, further solves) is brought up to date.  With GO_ON the solution is kept in `before`, and
+    a correction is to be added to it; with TAKE_BACK it is again what it was, and its residual is to be judged once
+    more, which then ends with STOP.
+    """
+    previous, found[1] = found[1], norm
+    if what == TAKE_BACK:
+        return STOP
+    what = verdict(norm, previous, found[0], np.int64(found[2]), steps)
+    if what == GO_ON:
+        before[:] = solution
+        found[2] += 1.0
+    elif what == TAKE_BACK:
+        solution[:] = before
+    return what
+
+
 def solve_refined(
     residual_of: Callable[[np.ndarray], float],
     residual: np.ndarray,
@@ -77,13 +97,12 @@ def finish_with_gmres(
     residual: np.ndarray,
     add_solution: Callable[[np.ndarray, np.ndarray], None],
     multiply: Callable[[np.ndarray, np.ndarray], None],
-    size: float,
-    norm: float,
-    count: int,
+    found: tuple[float, float, int],
     out: np.ndarray,
     steps: int,
 ) -> tuple[float, int]:
-    """(norm, count) as of `solve_refined`, after GMRES where refinement of `out` stalled at the residual `norm`."""
+    """(norm, count) after GMRES where refinement of `out` stalled; `found` is what `solve_refined` returned."""
+    size, norm, count = found
     if KRYLOV_ABOVE * size < norm < LARGEST and steps > 0:
         before, previous = out.copy(), norm
         count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)

@@ -92,17 +92,3 @@ def apply_inverse_within(l, ptr, w, eta, v, v0, out, out0):
         source, to = np.uint64(v0), np.uint64(out0)
         for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[to + i] = (v[source + i] + factor * w[i]) * inverse
-
-
-@inner_kernel
-def apply_square(l, ptr, w, eta, v, out):
-    """out := W^2 v (out may be v)."""
-    for i in range(l):
-        out[i] = w[i] * w[i] * v[i]
-    for k in range(ptr.size - 1):
-        start, stop = ptr[k], ptr[k + 1]
-        inner = dot(w, v, start, stop)
-        square = eta[k] * eta[k]
-        out[start] = square * (2.0 * inner * w[start] - v[start])
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
-            out[i] = square * (2.0 * inner * w[i] + v[i])

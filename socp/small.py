@@ -18,7 +18,7 @@ import numpy as np
 
 from . import scaling
 from .form import StandardForm
-from .hessian import LOW_RANK_TOL, SEMIDEFINITE_TOL, check_semidefinite
+from .hessian import LOW_RANK_TOL, SEMIDEFINITE_TOL, DenseHessian, check_semidefinite
 from .jit import inner_kernel, kernel
 from .newton import (
     CX,
@@ -46,8 +46,9 @@ from .small_kkt import build_system, factor, is_semidefinite, multiply, multiply
 from .solution import TRACE
 from .start import SHORT_WARM_STEP, SMALL_STEP, WARM_LIMIT, WARM_MARGIN, move_inside, shift_inside, weigh_sides
 
-MOST_VARIABLES = 110  # variables and equalities up to which a program may be small
-MOST_WORK = 1.5e6  # multiplications of a factorization up to which it is
+MOST_VARIABLES, MOST_DENSE = 170, 260  # variables and equalities up to which a program may be small; when P is dense
+MOST_WORK = 1.5e6  # multiplications of a factorization up to which it is, those in products by BLAS
+PRODUCT = 0.3  # counted at their share of the time
 LONG_TIME = 1.0  # a limit of so many seconds is none for a small program
 MOST_ITERATIONS, PATIENCE = 60, 12  # iterations in all, and without a better iterate, after which the engine takes over
 DELTAS = (1e-13, 1e-8, 1e-10, 1e-6)  # the choices of delta
@@ -56,7 +57,7 @@ GOOD, MUCH_WORSE = 1e-8, 10.0  # a relative residual that is good enough, and ho
 # what the kernel returns
 NO_CLAIM, OPTIMAL, PRIMAL_RAY, DUAL_RAY = range(4)
 # places in `options`, what a run is given, and in `state`, what it keeps between two calls of the kernel
-FACTOR, NORM_G, NORM_C, OFFSET, TOL, TOL_ABS, TOL_RAY, MAX_ITER, FRACTION, STEPS, DELTA, OPTIONS = range(12)
+FACTOR, NORM_G, NORM_C, OFFSET, TOL, TOL_ABS, TOL_RAY, MAX_ITER, FRACTION, STEPS, DELTA = range(11)
 (
     TAU, KAPPA, RECORDS, WARM, BEST, PROGRESS, CHOICE, ACCEPTED, SIGMA, AFFINE, ALPHA, REFINED, REPLACED, STATE,
 ) = range(14)  # fmt: skip
@@ -117,6 +118,8 @@ def factor_and_solve(system, work, options, state):
             choice = best_choice
             state[ACCEPTED] = max(GOOD, MUCH_WORSE * best)
         state[REPLACED] = factor(system, work.w, work.eta, options[DELTA + choice])
+        if state[REPLACED] < 0.0:
+            continue
         constant, further = solve(system, work.rhs2, work.u2, steps)
         for j in range(system.n):
             work.Px2[j] = system.Px[j]
@@ -338,7 +341,9 @@ class SmallPath:
         size = form.n + form.p
         limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
         watched = settings.verbose or settings.callback is not None or limited
-        small = 0 < form.n and size <= MOST_VARIABLES and size**3 / 6 + form.m * form.n**2 / 2 <= MOST_WORK
+        work = PRODUCT * size**3 / 6 + form.M_data.size * form.n / 2
+        most = MOST_DENSE if isinstance(form.P, DenseHessian) else MOST_VARIABLES
+        small = 0 < form.n and size <= most and work <= MOST_WORK
         return small and not watched and settings.kkt == "auto" and settings.regularization is None
 
     def refresh(self) -> None:

@@ -3,9 +3,9 @@
     [ H  A'       ] [dx]   [r1 + G'W^-1 r3]
     [ A  -delta I ] [dy] = [r2            ],     H = P + G'W^-2 G + delta I,     W dz = W^-1 G dx - r3
 
-is the system of `kkt` without W dz.  It is quasi-definite and has the factors U'DU with n positive and then p
-negative pivots; one that is too small or has the wrong sign is replaced.  The rows of G with one entry in the
-orthant, bounds, go straight to the diagonal of H.
+is the system of `kkt` without W dz.  It is quasi-definite and has the factors LDL' with n positive and then p
+negative pivots, one panel of the supernodal factorization; a pivot that is too small or has the wrong sign is replaced.
+The rows of G with one entry in the orthant, bounds, go straight to the diagonal of H.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, gemv, symv, trsv
 from .cones import dot_within
 from .jit import inner_kernel, kernel
 from .kkt import PIVOT_DELTA, PIVOT_EPS
+from .panels import BLOCK, factor_panel
 from .refinement import ENOUGH, SLOW, USEFUL
 
 ZERO = np.int64(0)  # a literal would be a second signature
+LOOPS = 3000  # entries of a matrix up to which a product with it is quicker by loops than by BLAS
 
 
 class System(NamedTuple):
@@ -43,8 +46,10 @@ class System(NamedTuple):
     rows: np.ndarray  # (distinct rows, n)
     cones: np.ndarray  # (m - l, n), the rows of G in second-order cones
     scaled: np.ndarray  # (m - l, n), W^-1 times these
-    K: np.ndarray  # (n + p, n + p), the upper triangle: the matrix, then D U
-    inverse: np.ndarray  # (n + p,), the inverse pivots
+    K: np.ndarray  # (n + p, n + p), the lower triangle by columns: the matrix, then L
+    signs: np.ndarray  # (n + p,), those of the pivots
+    pivots: np.ndarray  # (n + p,)
+    panel: np.ndarray  # work of the factorization
     reduced: np.ndarray  # (n + p,)
     gathered: np.ndarray  # (distinct rows,)
     Px: np.ndarray  # (n,)
@@ -57,32 +62,43 @@ def build_system(p, ptr, M_indptr, M_indices, M_data, P):
     """The `System` of a program."""
     n, l, m = P.shape[0], ptr[0], ptr[-1]
     N, count = n + p, np.zeros(p + m, np.int64)
-    dense = np.zeros((p + m) * n)
     variable, row, coefficient = np.full(l, -1), np.full(l, -1), np.ones(l)
+    for k in range(M_indices.size):
+        count[M_indices[k]] += 1
+    # the rows that are no bounds, in their order, as dense ones
+    place, kept = np.full(p + m, -1), 0
+    for i in range(p + m):
+        if not (p <= i < p + l and count[i] == 1):
+            place[i] = kept
+            kept += 1
+    cones = kept - (m - l)
+    dense = np.zeros(kept * n)
     for j in range(n):
         for k in range(M_indptr[j], M_indptr[j + 1]):
-            dense[M_indices[k] * n + j] = M_data[k]
-            count[M_indices[k]] += 1
-            if p <= M_indices[k] < p + l:
-                variable[M_indices[k] - p], coefficient[M_indices[k] - p] = j, M_data[k]
-    rows, distinct = np.empty(l * n), 0
+            i = M_indices[k]
+            if place[i] >= 0:
+                dense[place[i] * n + j] = M_data[k]
+            else:
+                variable[i - p], coefficient[i - p] = j, M_data[k]
+    rows, distinct = np.empty((cones - p) * n), 0
     for i in range(l):
-        if count[p + i] == 1:
+        if place[p + i] < 0:
             continue
-        variable[i], coefficient[i] = -1, 1.0
         for r in range(distinct):
-            sign = parallel(n, rows, r * n, dense, (p + i) * n)
+            sign = parallel(n, rows, r * n, dense, place[p + i] * n)
             if sign != 0.0:
                 row[i], coefficient[i] = r, sign
                 break
         if row[i] < 0:
-            row[i] = distinct
-            rows[distinct * n : distinct * n + n] = dense[(p + i) * n : (p + i) * n + n]
+            row[i], first = distinct, place[p + i] * n
+            rows[distinct * n : distinct * n + n] = dense[first : first + n]
             distinct += 1
+    signs = np.ones(N)
+    signs[n:] = -1.0
     return System(
         n, p, l, ptr, P.ravel(), dense[: p * n], variable, row, coefficient, np.ones(l), rows[: distinct * n],
-        dense[(p + l) * n :], np.zeros((m - l) * n), np.zeros(N * N), np.zeros(N), np.zeros(N), np.zeros(distinct),
-        np.zeros(n), np.zeros(N + m), np.zeros(N + m),
+        dense[cones * n :], np.zeros((m - l) * n), np.zeros(N * N), signs, np.zeros(N), np.zeros(N * BLOCK),
+        np.zeros(N), np.zeros(distinct), np.zeros(n), np.zeros(N + m), np.zeros(N + m),
     )  # fmt: skip
 
 
@@ -118,12 +134,25 @@ def add_multiple(x, to, y, origin, count, a):
 @inner_kernel
 def add_rows(count, n, rows, v, v0, factor, out):
     """out += factor rows'v[v0:], four of the `count` rows of n entries at a time."""
+    if count * n > LOOPS:
+        gemv(NO_TRANSPOSE, n, count, factor, rows, ZERO, n, v, v0, 1.0, out, ZERO)
+        return
     fours = count - count % 4
     for k in range(0, fours, 4):
         a, b, c, d = v[v0 + k], v[v0 + k + 1], v[v0 + k + 2], v[v0 + k + 3]
         add_multiples(out, ZERO, rows, k * n, n, n, factor * a, factor * b, factor * c, factor * d)
     for k in range(fours, count):
         add_multiple(out, ZERO, rows, k * n, n, factor * v[v0 + k])
+
+
+@inner_kernel
+def multiply_rows(count, n, rows, x, factor, beta, out, out0):
+    """out[out0:] := factor rows x + beta out[out0:] for `count` rows of n entries."""
+    if count * n > LOOPS:
+        gemv(TRANSPOSE, n, count, factor, rows, ZERO, n, x, ZERO, beta, out, out0)
+        return
+    for r in range(count):
+        out[out0 + r] = factor * dot_within(rows, r * n, x, ZERO, n) + beta * out[out0 + r]
 
 
 @inner_kernel
@@ -147,7 +176,7 @@ def scale_cones(system, w, eta):
 
 @inner_kernel
 def assemble(system, w, delta):
-    """K := [H A'; A -delta I], its upper triangle, and the ratios."""
+    """K := [H A'; A -delta I], its lower triangle, and the ratios."""
     n, p, P, A, K, weight = system.n, system.p, system.P, system.A, system.K, system.gathered
     N = n + p
     for i in range(n):
@@ -175,7 +204,7 @@ def assemble(system, w, delta):
 
 @inner_kernel
 def add_products(n, N, count, rows, weight, K):
-    """K += rows' diag(weight) rows, the upper triangle; without weights where there are none."""
+    """K += rows' diag(weight) rows, the lower triangle; without weights where there are none."""
     fours = count - count % 4  # so many at a time, as H is then read and written less often
     weighted = weight.size > 0
     for r in range(0, fours, 4):
@@ -191,29 +220,6 @@ def add_products(n, N, count, rows, weight, K):
             value = rows[r * n + i] * (weight[r] if weighted else 1.0)
             if value != 0.0:
                 add_multiple(K, i * N + i, rows, r * n + i, n - i, value)
-
-
-@inner_kernel
-def eliminate(n, N, K, inverse):
-    """The factors U'DU of the upper triangle of K, D U in its place; returns the number of replaced pivots."""
-    replaced = 0
-    for i in range(N):
-        # row i of D U is row i of K minus U(k, i) times row k of D U for all k above, four at a time
-        fours = i // 4
-        for k in range(0, 4 * fours, 4):
-            q = k * N + i
-            a, b = -K[q] * inverse[k], -K[q + N] * inverse[k + 1]
-            c, d = -K[q + 2 * N] * inverse[k + 2], -K[q + 3 * N] * inverse[k + 3]
-            add_multiples(K, i * N + i, K, q, N, N - i, a, b, c, d)
-        for k in range(4 * fours, i):
-            add_multiple(K, i * N + i, K, k * N + i, N - i, -K[k * N + i] * inverse[k])
-        pivot = K[i * N + i]
-        if not (pivot if i < n else -pivot) > PIVOT_EPS:
-            pivot = PIVOT_DELTA if i < n else -PIVOT_DELTA
-            K[i * N + i] = pivot
-            replaced += 1
-        inverse[i] = 1.0 / pivot
-    return replaced
 
 
 @kernel
@@ -232,29 +238,42 @@ def is_semidefinite(P, tol, empty):
             for j in range(n):
                 if abs(P[i, j]) > math.sqrt(empty) * size:
                     return False
-    return eliminate(n, n, K, np.empty(n)) == 0
+    pivots, work = np.empty(n), np.empty(n * BLOCK)
+    return factor_panel(K, ZERO, n, ZERO, np.ones(n), ZERO, PIVOT_EPS, PIVOT_DELTA, pivots, work) == 0
 
 
 @inner_kernel
 def factor(system, w, eta, delta):
-    """Factor at the scaling (w, eta); returns the number of replaced pivots."""
+    """Factor at the scaling (w, eta); returns the number of replaced pivots, -1 when one is not finite."""
     scale_cones(system, w, eta)
     assemble(system, w, delta)
-    return eliminate(system.n, system.n + system.p, system.K, system.inverse)
+    N = system.n + system.p
+    return factor_panel(
+        system.K, ZERO, N, ZERO, system.signs, ZERO, PIVOT_EPS, PIVOT_DELTA, system.pivots, system.panel
+    )  # fmt: skip
 
 
 @inner_kernel
-def substitute(N, K, inverse, b):
-    """b := K^-1 b."""
+def substitute(N, L, pivots, b):
+    """b := (LDL')^-1 b."""
+    if N * N > LOOPS:
+        trsv(LOWER, NO_TRANSPOSE, UNIT, N, L, ZERO, N, b, ZERO)
+        for k in range(N):
+            b[k] /= pivots[k]
+        trsv(LOWER, TRANSPOSE, UNIT, N, L, ZERO, N, b, ZERO)
+        return
     for k in range(N):
-        add_multiple(b, k + 1, K, k * N + k + 1, N - k - 1, -b[k] * inverse[k])
+        add_multiple(b, k + 1, L, k * N + k + 1, N - k - 1, -b[k])
     for k in range(N - 1, -1, -1):
-        b[k] = (b[k] - dot_within(K, k * N + k + 1, b, k + 1, N - k - 1)) * inverse[k]
+        b[k] = b[k] / pivots[k] - dot_within(L, k * N + k + 1, b, k + 1, N - k - 1)
 
 
 @inner_kernel
 def multiply(n, P, x, out):
     """out := P x for the symmetric P."""
+    if n * n > LOOPS:
+        symv(LOWER, n, 1.0, P, ZERO, n, x, ZERO, 0.0, out, ZERO)
+        return
     for i in range(n):
         out[i] = 0.0
     add_rows(n, n, P, x, ZERO, 1.0, out)
@@ -280,13 +299,11 @@ def add_transposed(system, ratio, cones, v, v0, factor, out):
 def add_product(system, ratio, cones, x, factor, out, out0):
     """out[out0:] += factor G x with the same in their places."""
     n, variable, row, values = system.n, system.variable, system.row, system.gathered
-    for r in range(values.size):
-        values[r] = dot_within(system.rows, r * n, x, ZERO, n)
+    multiply_rows(values.size, n, system.rows, x, 1.0, 0.0, values, ZERO)
     for i in range(ratio.size):
         value = x[variable[i]] if variable[i] >= 0 else values[row[i]]
         out[out0 + i] += factor * (ratio[i] * value)
-    for r in range(cones.size // n):
-        out[out0 + ratio.size + r] += factor * dot_within(cones, r * n, x, ZERO, n)
+    multiply_rows(cones.size // n, n, cones, x, factor, 1.0, out, out0 + ratio.size)
 
 
 @inner_kernel
@@ -296,7 +313,7 @@ def add_solution(system, rhs, out):
     for i in range(N):
         b[i] = rhs[i]
     add_transposed(system, system.ratio, system.scaled, rhs, N, 1.0, b)
-    substitute(N, system.K, system.inverse, b)
+    substitute(N, system.K, system.pivots, b)
     for i in range(N):
         out[i] += b[i]
     for i in range(N, rhs.size):
@@ -313,8 +330,7 @@ def measure_residual(system, rhs, out):
         r[i] = rhs[i] - system.Px[i] if i < n else rhs[i]
     add_rows(p, n, system.A, out, n, -1.0, r)
     add_transposed(system, system.ratio, system.scaled, out, n + p, -1.0, r)
-    for i in range(p):
-        r[n + i] -= dot_within(system.A, i * n, out, ZERO, n)
+    multiply_rows(p, n, system.A, out, -1.0, 1.0, r, n)
     for i in range(n + p, rhs.size):
         r[i] += out[i]
     add_product(system, system.ratio, system.scaled, out, -1.0, r, n + p)
@@ -334,7 +350,8 @@ def multiply_both(system, u, r, Mtv):
     add_rows(p, n, system.A, u, n, 1.0, Mtv)
     add_transposed(system, system.coefficient, system.cones, u, n + p, 1.0, Mtv)
     for i in range(n, u.size):
-        r[i] = dot_within(system.A, (i - n) * n, u, ZERO, n) if i < n + p else 0.0
+        r[i] = 0.0
+    multiply_rows(p, n, system.A, u, 1.0, 0.0, r, n)
     add_product(system, system.coefficient, system.cones, u, 1.0, r, n + p)
 
 

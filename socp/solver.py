@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,13 +22,41 @@ from .newton import Newton, Point
 from .program import ConeProgram
 from .run import Iterate, Run
 from .settings import Settings
-from .small import MOST_VARIABLES, SmallPath
+from .small import SmallPath
 from .solution import TIMINGS, Solution
 from .status import Status
 from .threads import blas_threads
 
+FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
-class Solver:
+Kind = TypeVar("Kind", bound="SetUpOnce")
+
+
+class SetUpOnce(abc.ABC):
+    """What the solvers of all kinds of programs share: a program, its checked settings, and a set-up that is timed."""
+
+    settings: Settings
+    setup_time: float
+
+    @classmethod
+    def of_checked(cls: type[Kind], program: Any, settings: Settings) -> Kind:
+        """The solver with settings that were checked before."""
+        solver = object.__new__(cls)
+        solver._start(program, settings)
+        return solver
+
+    def _start(self, program: Any, settings: Settings) -> None:
+        started = time.perf_counter()
+        self.program, self.settings = program, settings
+        self._set_up()
+        self.setup_time = time.perf_counter() - started
+
+    @abc.abstractmethod
+    def _set_up(self) -> None:
+        """All that is done once for a program."""
+
+
+class Solver(SetUpOnce):
     """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
 
     Parameters
@@ -52,32 +81,19 @@ class Solver:
     3.000000
     """
 
+    program: ConeProgram
+
     def __init__(self, program: ConeProgram, **settings: Any) -> None:
         self._start(program, Settings.checked(settings))
-
-    @classmethod
-    def of_checked(cls, program: ConeProgram, settings: Settings) -> Solver:
-        """The solver with settings that were checked before."""
-        solver = object.__new__(cls)
-        solver._start(program, settings)
-        return solver
-
-    def _start(self, program: ConeProgram, settings: Settings) -> None:
-        started = time.perf_counter()
-        self.settings = settings
-        self.program = program
-        self.timings: dict[str, float] = dict.fromkeys(TIMINGS, 0.0)  # of the last set-up or update
-        self._set_up()
-        self.setup_time = time.perf_counter() - started
 
     def _set_up(self) -> None:
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
         self._note(time.perf_counter() - started)
-        few = form.n <= MOST_VARIABLES
-        with contextlib.nullcontext() if few else blas_threads(self.settings.threads):
+        is_small = SmallPath.fits(form, self.settings)
+        with self._threads(form, is_small):
             small, engine = None, None
-            if SmallPath.fits(form, self.settings):
+            if is_small:
                 small = SmallPath(form, self.settings)
             else:
                 check_semidefinite(form.P)
@@ -85,6 +101,11 @@ class Solver:
         # nothing was refused: from here on the solver is that of the new form
         self.form, self._engine, self.small = form, engine, small
         self._last: Point | None = None
+
+    def _threads(self, form: StandardForm, is_small: bool) -> contextlib.AbstractContextManager[None]:
+        """BLAS with the threads of the settings; of the smallest programs it does nothing that it would share out."""
+        alone = is_small and form.n + form.p <= FEW
+        return contextlib.nullcontext() if alone else blas_threads(self.settings.threads)
 
     def _new_engine(self, form: StandardForm) -> Newton:
         kkt = choose(form, self.settings)
@@ -99,7 +120,7 @@ class Solver:
 
     def _note(self, equilibration: float) -> None:
         """The timings of a set-up or update so far."""
-        self.timings.update(equilibration=equilibration, ordering=0.0, symbolic=0.0)
+        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": equilibration}
 
     @property
     def newton(self) -> Newton:
@@ -210,9 +231,9 @@ class Solver:
         if self.small is not None:  # an engine that was built since set-up is not a part of it
             self._note(self.timings["equilibration"])
         try:
-            at_once = self.small is not None and run.at_once(self.small)
-            if not at_once:
-                with blas_threads(self.settings.threads):
+            with self._threads(self.form, self.small is not None):
+                at_once = self.small is not None and run.at_once(self.small)
+                if not at_once:
                     self._follow(run)
         except KeyboardInterrupt:
             run.finish(Status.INTERRUPTED, "interrupted from the keyboard")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .amalgamation import amalgamate, total_operations, total_time
+from .amalgamation import amalgamate, panel_work
 from .jit import kernel
 from .symbolic import Analysis, IntArray, permute_upper
 
@@ -58,12 +58,12 @@ class AssemblyTree:
     @property
     def flops(self) -> float:
         """Floating-point operations of one factorization, those on explicit zeros included."""
-        return total_operations(self.first, self.row_start)
+        return panel_work(self.first, self.row_start)[0]
 
     @property
     def time(self) -> float:
         """What one factorization and three solves are expected to take, in nanoseconds."""
-        return total_time(self.first, self.row_start)
+        return panel_work(self.first, self.row_start)[1]
 
     @property
     def largest_update(self) -> int:

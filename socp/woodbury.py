@@ -19,7 +19,7 @@ from .dense import Rows, bound_weights, scale_rows
 from .form import StandardForm
 from .jit import kernel
 from .kkt import KKT, kkt_residual
-from .refinement import STOP, TAKE_BACK, verdict
+from .refinement import GO_ON, STOP, judge
 
 
 @kernel
@@ -93,27 +93,18 @@ def refine_low_rank(
     out[:] = 0.0
     add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, count, rhs, out, r, t)
     for c in range(count):
-        b, u, Px = rhs[c * size : (c + 1) * size], out[c * size : (c + 1) * size], Pu[c * n : (c + 1) * n]
-        largest, previous, solves = np.abs(b).max(), np.inf, START
-        taken_back = False
-        while True:
+        b, u, Px = rhs[c * size : (c + 1) * size], out[c * size : (c + 1) * size], Pu[c]
+        found[c, 0], found[c, 1], found[c, 2] = np.abs(b).max(), np.inf, 0.0
+        what = GO_ON
+        while what != STOP:
             for j in range(n):
                 Px[j] = d[j] * u[j]
             gemv(TRANSPOSE, n, k, 1.0, B, START, n, u, START, 0.0, t, START)
             gemv(NO_TRANSPOSE, n, k, 1.0, B, START, n, t, START, 1.0, Px, START)
             norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, u, b, v, Mtv, residual)
-            what = verdict(norm, previous, largest, solves, steps)
-            if what == STOP or taken_back:
-                break
-            if what == TAKE_BACK:  # and the residual once more
-                u[:] = before
-                taken_back = True
-                continue
-            before[:] = u
-            previous = norm
-            solves += ONE
-            add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, ONE, residual, u, r, t)
-        found[3 * c], found[3 * c + 1], found[3 * c + 2] = largest, norm, solves
+            what = judge(what, norm, steps, u, before, found[c])
+            if what == GO_ON:
+                add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, ONE, residual, u, r, t)
 
 
 class LowRankKKT(KKT):
@@ -131,7 +122,7 @@ class LowRankKKT(KKT):
         order = self.k + self.rows.dense.shape[0]
         self.B, self.BD, self.S = np.empty((order, n)), np.empty(order * n), np.zeros(order * order)
         self.D, self.r, self.t = np.zeros(n), np.zeros(n), np.zeros(2 * order)
-        self.before, self.found = np.zeros(n + p + m), np.zeros(6)
+        self.before, self.found = np.zeros(n + p + m), np.zeros((2, 3))
         self._allow_correctors(order**2 * (n + order / 3.0), order * (n + 0.5 * order))
         self.B[: self.k] = F.T
         self.B[self.k : self.k + p] = self.rows.A
@@ -166,7 +157,7 @@ class LowRankKKT(KKT):
             form.n, self.k, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data,
             self.d, rows.variable, rows.coefficient, rows.others, self.D, self.B.ravel(), self.S,
             self.refinement_steps, rhs.shape[0], rhs.ravel(), out.ravel(), self.before, self.residual,
-            self.Pu.ravel(), self.r, self.t, self.v, self.Mtv, self.found,
+            self.Pu, self.r, self.t, self.v, self.Mtv, self.found,
         )  # fmt: skip
         return self.found
 

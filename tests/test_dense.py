@@ -41,8 +41,8 @@ def test_cholesky_and_its_solves(n):
         np.testing.assert_allclose(many, y, atol=1e-11)
         solve_lower_transposed(n, flat, count, y)
         np.testing.assert_allclose(y.reshape(count, n) @ A, x, atol=1e-9)
-        symmetric_product(n, A.ravel(), count, x.ravel(), y)
-        np.testing.assert_allclose(y.reshape(count, n), x @ A, rtol=0, atol=1e-12 * n * n)
+    symmetric_product(n, A.ravel(), x[0], y[:n])
+    np.testing.assert_allclose(y[:n], A @ x[0], rtol=0, atol=1e-12 * n * n)
 
 
 @pytest.mark.parametrize("n", [5, NARROW + 9, WIDE + 9])

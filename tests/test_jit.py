@@ -51,9 +51,11 @@ def test_one_signature_a_kernel():
 PACKAGE = """
 from socp.jit import kernel
 
+SHIFT = {}
+
 @kernel
 def inner(x):
-    return x + {}
+    return x + SHIFT
 """
 CALLER = """
 from socp.jit import kernel
@@ -63,12 +65,20 @@ from inner_file import inner
 def outer(x):
     return 2.0 * inner(x)
 """
+CALLERS = {
+    "by name": CALLER,
+    "with its module": CALLER.replace("from inner_file import inner", "import inner_file").replace(
+        "inner(x)", "inner_file.inner(x)"
+    ),
+    "a number": CALLER.replace("import inner", "import SHIFT").replace("inner(x)", "(x + SHIFT)"),
+}
 
 
-def test_a_change_in_an_imported_kernel_is_seen(tmp_path):
+@pytest.mark.parametrize("way", CALLERS)
+def test_a_change_in_what_is_imported_is_seen(tmp_path, way):
     code = "from outer_file import outer; print(outer(1.0), sum(outer.stats.cache_hits.values()))"
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    (tmp_path / "outer_file.py").write_text(CALLER)
+    (tmp_path / "outer_file.py").write_text(CALLERS[way])
     (tmp_path / "inner_file.py").write_text(PACKAGE.format("1.0"))
     assert run(code, tmp_path, environment).split()[:2] == ["4.0", "0"]
     assert run(code, tmp_path, environment).split() == ["4.0", "1"]

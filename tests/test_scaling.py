@@ -48,7 +48,6 @@ def test_operators_are_their_matrices(cone):
     W, W_inverse, W_square = matrices(l, ptr, w, eta)
     np.testing.assert_allclose(by_columns(scaling.apply, l, ptr, w, eta), W, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(by_columns(scaling.apply_inverse, l, ptr, w, eta), W_inverse, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(by_columns(scaling.apply_square, l, ptr, w, eta), W_square, rtol=1e-12, atol=1e-11)
     np.testing.assert_array_equal(W, W.T)
     np.testing.assert_allclose(W @ W_inverse, np.eye(ptr[-1]), atol=1e-11)
     np.testing.assert_allclose(W @ W, W_square, rtol=1e-10, atol=1e-10)
@@ -59,7 +58,7 @@ def test_operators_may_overwrite_their_argument(cone):
     rng = np.random.default_rng(1)
     w, eta, _ = scaled(l, ptr, inside(l, ptr, rng), inside(l, ptr, rng))
     v = rng.normal(size=ptr[-1])
-    for operation in (scaling.apply, scaling.apply_inverse, scaling.apply_square):
+    for operation in (scaling.apply, scaling.apply_inverse):
         out, same = np.empty_like(v), v.copy()
         operation(l, ptr, w, eta, v, out)
         operation(l, ptr, w, eta, same, same)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
-from socp.amalgamation import total_time
+from socp.amalgamation import panel_work
 from socp.panels import BLOCK, LONG, factor_panel, product_size, scaled_size, update_panel
 from socp.supernodes import assembly_tree, fundamental_supernodes
 from socp.symbolic import analyze
@@ -159,4 +159,4 @@ def test_columns_beside_a_dense_block_are_grouped():
     assert len(tree.parent) < n / 5
     assert tree.nnz < 1.5 * analysis.nnz
     first, _, height = fundamental_supernodes(analysis.parent, analysis.counts)
-    assert tree.time < total_time(first, np.concatenate([[0], np.cumsum(height)]))
+    assert tree.time < panel_work(first, np.concatenate([[0], np.cumsum(height)]))[1]

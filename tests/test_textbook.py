@@ -5,24 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from programs import interior
 
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder, Status, textbook
 
 CONES = [NonNeg(3), SecondOrder(1), SecondOrder(2), SecondOrder(0), SecondOrder(5), NonNeg(1)]
 K = textbook.Cone(CONES)
-
-
-def interior(cones, rng):
-    """A point well inside of the cones."""
-    parts = [np.zeros(0)]
-    for cone in cones:
-        v = rng.normal(size=cone.dim)
-        if isinstance(cone, NonNeg):
-            v = np.abs(v) + 0.1
-        elif cone.dim:
-            v[0] = np.linalg.norm(v[1:]) + rng.uniform(0.1, 1.0)
-        parts.append(v)
-    return np.concatenate(parts)
 
 
 # ---- the algebra
