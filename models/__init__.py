@@ -1,3 +1,6 @@
 """models: published learning problems written as cone programs."""
 
-__all__: list[str] = []
+from .bilevel import BilevelClassifier, Round
+from .prior import GenerativePrior
+
+__all__ = ["BilevelClassifier", "GenerativePrior", "Round"]
