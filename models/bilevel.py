@@ -71,8 +71,9 @@ class BilevelClassifier(Classifier):
     An infinite constant makes its constraint hard; all three give the hard problem (4.5)-(4.9).  The problem is not
     convex.  Step 1 solves it in (w, b) with the means fixed, step 2 moves the means as far from the hyperplane as
     (4.19) allows, and the objective never increases (Theorem 4.1).  In the paper step 2 maximizes the distances with
-    the radii phi + nu given; here nu is chosen too, at least cost, so that a finite C_3 has its meaning.  Where
-    Omega has a zero variance, mu = t.
+    the radii phi + nu given; here nu is chosen too, at least cost, so that a finite C_3 has its meaning (with
+    C_2 = inf there is no zeta to trade it for, and nu stays zero unless the means t are infeasible).  Where Omega has
+    a zero variance, mu = t.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class BilevelClassifier(Classifier):
     max_iter : int, default 100
         At most so many rounds.
     tol : float, default 1e-6
-        The alternation ends when step 2 moves the means by less, relatively.
+        The alternation ends when step 2 moves the means by less, relatively, or step 1 would not notice.
     solver_tol : float, default 1e-9
         Tolerance of the cone programs.
     verbose : bool, default False
@@ -176,7 +177,7 @@ class BilevelClassifier(Classifier):
         kept = weights > 0.0
         for k in (0, 1):
             if not kept[codes == k].any():
-                raise ProgramError(f"sample_weight is zero for every sample of class {self.classes_[k]!r}")
+                raise ProgramError(f"sample_weight is zero for every sample of class {self.classes_.tolist()[k]!r}")
         used = X if kept.all() else X[kept]
         self.prior_ = self._prior(used, codes[kept], weights[kept])
         samples = Samples(used, 2.0 * codes[kept] - 1.0, weights[kept])
@@ -221,16 +222,18 @@ class BilevelClassifier(Classifier):
         return self.prior
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
-        prior, settings = self.prior_, {"tol": self.solver_tol, "verbose": self.verbose}
+        prior = self.prior_
+        settings: dict[str, Any] = {"tol": self.solver_tol, "verbose": self.verbose}
         coordinates = choose_coordinates(samples.X, prior, self.span)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         mu, nu = prior.t, np.zeros(2)
         self.trace_: list[Round] = []
         best: Point | None = None
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        for rounds in range(1, self.max_iter + 1):
+            self.n_iter_ = rounds
             w, b, solution = step.solve(mu)
             if solution.status is socp.Status.PRIMAL_INFEASIBLE and best is None:
-                names = (self.classes_[0], self.classes_[1])
+                names = tuple(self.classes_.tolist())
                 mu, nu = feasible_means(coordinates, samples, prior, constants, names, self.max_iter, **settings)
                 w, b, solution = step.solve(mu)
             self.program_, self.solution_ = step.program, solution
@@ -239,24 +242,39 @@ class BilevelClassifier(Classifier):
             point = evaluate(samples, prior, constants, w, b, mu, nu)
             if best is not None and point.objective >= best.objective:
                 break  # the same hyperplane again, to the engine's tolerance
-            moved, nu = self._farthest(constants, w, b)
+            moved, nu = self._farthest(constants, w, b, nu)
             best = evaluate(samples, prior, constants, w, b, moved, nu)
             change = float(np.linalg.norm(moved - mu) / (1.0 + np.linalg.norm(mu)))
             self.trace_.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
+            idle = step.multipliers(solution) * np.linalg.norm(moved - mu, axis=1) <= self.solver_tol
             mu = moved
-            if change <= self.tol:
+            if (
+                change <= self.tol or idle.all()
+            ):  # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
                 break
         else:
             self._warn_unfinished()
         warn_unless_optimal(type(self).__name__, self.solution_)
         assert best is not None
-        return best
+        return self._sharpen(step, samples, constants, best)
 
-    def _farthest(self, constants: Constants, w: np.ndarray, b: float) -> tuple[np.ndarray, np.ndarray]:
+    def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
+        """The last hyperplane to more digits, where the engine finds them."""
+        found = step.sharpen(float(np.linalg.norm(best.w)))
+        if found is None or found[2].status is not socp.Status.OPTIMAL:
+            return best
+        w, b, _ = found
+        point = evaluate(samples, self.prior_, constants, w, b, *self._farthest(constants, w, b, best.nu))
+        close = point.objective <= best.objective + 10.0 * self.solver_tol * (1.0 + best.objective)
+        return point if close else best
+
+    def _farthest(
+        self, constants: Constants, w: np.ndarray, b: float, before: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         if self.step2 == "closed":
-            return farthest_means(self.prior_, constants, w, b)
+            return farthest_means(self.prior_, constants, w, b, before)
         settings = {"tol": self.solver_tol, "verbose": self.verbose}
-        return farthest_means_by_cones(self.prior_, constants, w, b, **settings)
+        return farthest_means_by_cones(self.prior_, constants, w, b, before, **settings)
 
     def _warn_unfinished(self) -> None:
         exceptions = sys.modules.get("sklearn.exceptions")

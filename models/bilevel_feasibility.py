@@ -24,7 +24,7 @@ def feasible_means(
     samples: Samples,
     prior: GenerativePrior,
     constants: Constants,
-    names: tuple[Any, Any],
+    names: tuple[Any, ...],
     max_iter: int,
     **settings: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -59,15 +59,13 @@ def _which_cannot_hold(
     samples: Samples,
     prior: GenerativePrior,
     constants: Constants,
-    names: tuple[Any, Any],
+    names: tuple[Any, ...],
     mu: np.ndarray,
     zeta: np.ndarray,
     settings: dict[str, Any],
 ) -> str:
     hard = replace(constants, C2=math.inf)
-    alone = [
-        _infeasible(HyperplaneStep(coordinates, samples, hard, (i == 0, i == 1), **settings), mu) for i in (0, 1)
-    ]
+    alone = [_infeasible(HyperplaneStep(coordinates, samples, hard, (i == 0, i == 1), **settings), mu) for i in (0, 1)]
     each = [f"{number} (class {name!r})" for number, name in zip(("(4.8)", "(4.9)"), names)]
     if any(alone):
         failing = " and ".join(text for text, fails in zip(each, alone) if fails)

@@ -31,6 +31,10 @@ from .span import Features, Span
 
 SIDES = (-1.0, 1.0)  # the side of the hyperplane on which mu_1 and mu_2 belong
 
+NONE = np.zeros(2)  # no slack nu
+BOUNDING = 1e-4  # the price that rho keeps in a program with curvature, for otherwise nothing need hold it down
+SHARPER = 0.1  # the tolerance of that program in the tolerance of the others
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -68,7 +72,7 @@ class Point:
 def evaluate(
     samples: Samples, prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, mu: np.ndarray, nu: Any
 ) -> Point:
-    """(4.17) with the least slacks xi and zeta; those of an infinite C count nothing, for the solver keeps them zero."""
+    """(4.17) with the least slacks xi and zeta; those of an infinite C count nothing, for step 1 keeps them zero."""
     xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b))
     zeta = np.array([_shortfall(prior, constants, i, w, b, mu[i]) for i in (0, 1)])
     objective = float(np.linalg.norm(w))
@@ -123,6 +127,30 @@ class HyperplaneStep:
         solution = self.solver.solve(warm_start=True)
         return self.coordinates.weights(solution.x[:k]), float(solution.x[k]), solution
 
+    def multipliers(self, solution: socp.Solution) -> np.ndarray:
+        """Those of (4.20) and (4.21)."""
+        m = self.samples.y.size
+        return solution.z[m : m + 2]
+
+    def sharpen(self, length: float) -> tuple[np.ndarray, float, socp.Solution] | None:
+        """The hyperplane again, from a program with the same minimizer and with curvature; None where w is zero.
+
+        A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradient of ||w|| is that
+        of ||w||^2 / (2 ||w*||), and ||w*|| is known to eps: with that objective w is the more certain.
+        """
+        program = self.program
+        if program is None or length <= 0.0:
+            return None
+        k = self.coordinates.size
+        c, curvature = program.c.copy(), np.zeros(program.n)
+        c[k + 1] = BOUNDING
+        curvature[:k] = (1.0 - BOUNDING) / length
+        curved = socp.ConeProgram(
+            c=c, G=program.G, h=program.h, cones=program.cones, P=sp.csc_array(sp.diags_array(curvature))
+        )
+        solution = socp.solve(curved, **{**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)})
+        return self.coordinates.weights(solution.x[:k]), float(solution.x[k]), solution
+
     def _build(self, means: np.ndarray) -> socp.ConeProgram:
         """x = (u, b, rho, the r that need a cone, xi, zeta)."""
         C1, C2, beta = self.constants.C1, self.constants.C2, self.constants.beta
@@ -139,15 +167,14 @@ class HyperplaneStep:
         margins = [-signed, sp.csr_array(-samples.y[:, None]), sp.csr_array((m, radii.size))]
         margins += [-sp.eye_array(m)] * (xi.size > 0) + [sp.csr_array((m, zeta.size))] * (zeta.size > 0)
         priors = np.zeros((len(self.kept), n))
-        for row, i in zip(priors, self.kept):
-            row[: k + 1] = 1.0  # the means come below: a place for every coordinate, zero or not
+        priors[:, : k + 1] = 1.0  # the means come below: a place for every coordinate, zero or not
+        for row, i in enumerate(self.kept):
             scale, cone = which[i]
-            row[radii[cone]] = beta * scale
+            priors[row, radii[cone]] = beta * scale
         if zeta.size:
             priors[np.arange(zeta.size), zeta] = -beta
-        rows = sp.csr_array(priors)
         signs = sp.hstack([sp.csr_array((slacks, n - slacks)), -sp.eye_array(slacks)])
-        blocks = [sp.hstack(margins), rows, signs]
+        blocks = [sp.hstack(margins), sp.csr_array(priors), signs]
         cones: list[socp.NonNeg | socp.SecondOrder] = [socp.NonNeg(m + len(self.kept) + slacks)]
         for radius, root in zip(radii, [sp.eye_array(k), *roots]):
             blocks.append(sp.csr_array(([-1.0], ([0], [radius])), shape=(1, n)))
@@ -183,12 +210,13 @@ class HyperplaneStep:
 
 
 def farthest_means(
-    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float
+    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Step 2 in closed form: mu_i = t_i + s_i (phi + nu_i) Omega_i w / ||Omega_i^(1/2) w||, and nu.
 
     With a finite C_3 the radius grows, at the cost C_3 a unit, as long as it lowers C_2 zeta_i by more: by
-    C_2 ||Omega_i^(1/2) w|| / beta a unit, until zeta_i is zero.  Without a direction (Omega^(1/2) w = 0), mu = t.
+    C_2 ||Omega_i^(1/2) w|| / beta a unit, until zeta_i is zero.  With C_2 infinite step 1 held zeta at zero with the nu
+    of `before`, so that nu can only fall.  Without a direction (Omega^(1/2) w = 0), mu = t.
     """
     mu, nu = prior.t.copy(), np.zeros(2)
     for i, side in enumerate(SIDES):
@@ -198,12 +226,14 @@ def farthest_means(
         if math.isfinite(constants.C3) and constants.C2 * reach > constants.C3 * constants.beta:
             missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
             nu[i] = max(0.0, missing / reach - constants.phi)
+            if math.isinf(constants.C2):
+                nu[i] = min(nu[i], before[i])
         mu[i] += side * (constants.phi + nu[i]) / reach * prior.Omega[i].times(w)
     return mu, nu
 
 
 def farthest_means_by_cones(
-    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, **settings: Any
+    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE, **settings: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Step 2 as cone programs, with mu_i = t_i + R_i'v_i, R_i'R_i = Omega_i: zero variances need no inverse.
 
@@ -214,6 +244,8 @@ def farthest_means_by_cones(
     nu = np.zeros(2)
     if math.isfinite(constants.C3):
         nu = _radii_by_cones(prior, constants, slopes, w, b, settings)
+        if math.isinf(constants.C2):
+            nu = np.minimum(nu, before)
     #  max sum_i slope_i'v_i   s.t.  ||v_i|| <= phi + nu_i
     sizes = [slope.size for slope in slopes]
     G = sp.block_diag([sp.vstack([sp.csr_array((1, k)), -sp.eye_array(k)]) for k in sizes])
@@ -233,7 +265,7 @@ def _radii_by_cones(
     b: float,
     settings: dict[str, Any],
 ) -> np.ndarray:
-    """nu of min C_2 zeta + C_3 nu s.t. ||v|| <= phi + nu, side (w't + b) + slope'v >= beta (||Sigma^(1/2) w|| - zeta)."""
+    """nu of min C_2 zeta + C_3 nu  s.t.  ||v|| <= phi + nu,  slope'v + beta zeta >= what is missing at t."""
     nu = np.zeros(2)
     for i, (side, slope) in enumerate(zip(SIDES, slopes)):
         if not slope.any():

@@ -50,7 +50,9 @@ class GenerativePrior:
     def __init__(self, t: Any, Omega: Any, Sigma: Any = (1.0, 1.0)) -> None:
         first, second = (_mean(f"t[{i}]", mean) for i, mean in enumerate(_pair("t", t)))
         if first.size != second.size:
-            raise ProgramError(f"t must hold two vectors of one length, but lengths {first.size} and {second.size} came")
+            raise ProgramError(
+                f"t must hold two vectors of one length, but lengths {first.size} and {second.size} came"
+            )
         self.t = np.array([first, second])
         n = first.size
         self.Omega = tuple(Covariance(v, n, f"Omega[{i}]") for i, v in enumerate(_pair("Omega", Omega)))
@@ -88,7 +90,7 @@ class GenerativePrior:
         weights = as_weights(sample_weight, X.shape[0])
         totals = np.array([weights[codes == k].sum() for k in (0, 1)])
         if not totals.all():
-            raise ProgramError(f"sample_weight is zero for all of class {classes[int(totals.argmin())]!r}")
+            raise ProgramError(f"sample_weight is zero for all of class {classes.tolist()[int(totals.argmin())]!r}")
         means, variances = zip(*(_moments(X, weights * (codes == k)) for k in (0, 1)))
         spread = float((totals @ np.array(variances)).mean() / totals.sum())
         return cls(means, tuple(v / total for v, total in zip(variances, totals)), (spread, spread))
