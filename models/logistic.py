@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import entr, expit, log_softmax, softmax
 
 import qp
 
 from .estimator import Classifier, convergence_warning
+from .multiclass import check_classes_left
 from .newton import Minimum, minimize, solve_cholesky, solve_conjugate_gradients
 from .validation import as_weights, check_choice, check_number
 
@@ -49,10 +50,14 @@ class LogisticRegression(Classifier):
     Attributes
     ----------
     classes_ : array, shape (classes,)
-    coef_, intercept_ : arrays, shapes (1, features) and (1,) of two classes, otherwise (classes, features) and (classes,)
+    coef_ : array, shape (1, features) of two classes, otherwise (classes, features)
+    intercept_ : array, shape (1,) or (classes,)
     C_ : float
         The C that was used: a finite one where C was infinite and the classes are separable.
     n_iter_ : int
+    objective_, dual_objective_ : float
+        The value of the program at the answer, and a lower bound of its minimum (see the notes; -inf without
+        regularization): their difference certifies the answer.
     minimum_ : Minimum
         Where Newton's method ended.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
@@ -67,6 +72,12 @@ class LogisticRegression(Classifier):
         max sum t_ik   subject to   (v_{y_i} - v_k)'x_i + a_{y_i} - a_k >= t_ik,   0 <= t_ik <= 1,
 
     and the answer is then that of a small regularization, with a warning.
+
+    The bound is the dual objective: any probabilities P with sum_i s_i (P_ik - [y_i = k]) = 0 for all k give
+
+        min >= C sum_i s_i H(P_i) - 1/2 sum_k ||C sum_i s_i (P_ik - [y_i = k]) x_i||^2,    H(p) = -sum_k p_k log p_k,
+
+    with equality for those of the answer.  (Without intercepts the condition on the sums falls away.)
 
     Examples
     --------
@@ -103,6 +114,7 @@ class LogisticRegression(Classifier):
         C = check_number("C", self.C, 0.0, open_low=True)
         solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        check_classes_left(self.classes_, codes, weights)
         keep = weights > 0.0
         loss = LogisticLoss(X[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver)
         self.C_, loss.penalty = C, 1.0 / C
@@ -128,6 +140,8 @@ class LogisticRegression(Classifier):
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
         self.coef_, self.intercept_ = loss.split(minimum.theta)
+        scale = self.C_ if loss.penalty > 0.0 else 1.0
+        self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
         return self
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
@@ -196,11 +210,33 @@ class LogisticLoss:
         W = (self.X.T @ R).T
         return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
 
+    def bound(self, theta: np.ndarray) -> float:
+        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
+        if self.penalty == 0.0:
+            return -math.inf
+        scores = self.scores(theta)
+        P = np.hstack([expit(-scores), expit(scores)]) if self.rows == 1 else softmax(scores, axis=1)
+        Y = (self.codes[:, None] == np.arange(self.classes)).astype(np.float64)
+        if self.intercept:  # (1 - e) P + e q has the sums n of Y, for the least e with which q is a distribution
+            n = self.weights @ Y
+            excess = self.weights @ (P - Y)
+            share = max(float((excess / n).max()), 0.0)
+            if share > 0.0:
+                q = np.maximum(share * n - excess, 0.0)
+                P = (P + share * (q / q.sum())) / (1.0 + share)
+        residual = self.weights[:, None] * (P - Y)[:, -self.rows :]
+        W = self.X.T @ residual
+        return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.penalty * (W**2).sum())
+
     def penalties(self) -> np.ndarray:
         """The diagonal of the penalty's Hessian."""
         row = np.full(self.columns, self.penalty)
         row[self.X.shape[1] :] = 0.0
         return np.tile(row, self.rows)
+
+    def free_columns(self) -> slice:
+        """The columns of (W, b) without penalty, where adding one number to all rows changes nothing."""
+        return slice(0 if self.penalty == 0.0 else self.X.shape[1], self.columns)
 
     def block(self, h: np.ndarray) -> np.ndarray:
         """[X 1]' diag(h) [X 1]."""
@@ -262,7 +298,11 @@ class LogisticPoint:
         diagonal = np.concatenate([self.loss.block_diagonal(h) for h in (self.loss.weights[:, None] * self._own()).T])
         diagonal += self.loss.penalties()
         diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        return solve_conjugate_gradients(self._multiply, diagonal, -gradient, 0.1 * tol, 10 * self.loss.unknowns)
+        found = solve_conjugate_gradients(self._multiply, diagonal, -gradient, 0.1 * tol, 10 * self.loss.unknowns)
+        if self.loss.rows > 1:
+            table = found.reshape(self.loss.rows, self.loss.columns)
+            table[:, self.loss.free_columns()] -= table[:, self.loss.free_columns()].mean(axis=0)
+        return found
 
     def _own(self) -> np.ndarray:
         """d^2 loss / dz_k^2."""
@@ -293,10 +333,9 @@ class LogisticPoint:
         return H
 
     def _fix_sums(self, H: np.ndarray) -> None:
-        """Adding one vector to all classes changes nothing: make H regular there, which keeps the sums at 0."""
+        """Make H regular where it is not, which keeps the sums of the free columns at 0."""
         size = self.loss.columns
-        free = range(size) if self.loss.penalty == 0.0 else range(self.loss.X.shape[1], size)
-        for j in free:
+        for j in range(size)[self.loss.free_columns()]:
             own = np.ix_(range(j, len(H), size), range(j, len(H), size))
             H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
 
@@ -306,7 +345,7 @@ def separation_program(loss: LogisticLoss) -> qp.QuadraticProgram:
     X = sp.csr_array(loss.X)
     if loss.intercept:
         X = sp.csr_array(sp.hstack([X, np.ones((X.shape[0], 1))]))
-    samples, size = X.shape
+    size = X.shape[1]
     if loss.rows == 1:
         sign = np.where(loss.codes == 1, 1.0, -1.0)
         margins = sp.csr_array(sp.diags_array(sign) @ X)

@@ -71,9 +71,7 @@ def minimize(at: Callable[[np.ndarray], Point], theta: np.ndarray, tol: float, m
     return Minimum(point.theta, point.value, max_iter, False, decrement)
 
 
-def _search(
-    at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarray, slope: float
-) -> Point | None:
+def _search(at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarray, slope: float) -> Point | None:
     """The first point on the halved steps that is low enough; None when there is none."""
     step, slack = 1.0, ROUNDING * (1.0 + abs(point.value))
     for _ in range(MOST_HALVINGS):
