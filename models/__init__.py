@@ -4,6 +4,7 @@ from .bilevel import BilevelClassifier, Round
 from .easvm import ExplanationAugmentedSVC
 from .explanations import explained_examples
 from .gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
+from .hybrid import HybridNaiveBayes
 from .joint_gaussian import JointGaussianRegressor
 from .kernels import Kernel
 from .logistic import LogisticRegression
@@ -24,6 +25,7 @@ __all__ = [
     "ExplanationAugmentedSVC",
     "GaussianNaiveBayes",
     "GenerativePrior",
+    "HybridNaiveBayes",
     "JointGaussianRegressor",
     "Kernel",
     "LinearDiscriminant",

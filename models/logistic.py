@@ -15,6 +15,7 @@ import qp
 from .estimator import Classifier, convergence_warning
 from .multiclass import check_classes_left
 from .newton import Minimum, minimize, solve_cholesky, solve_conjugate_gradients
+from .separation import is_separable, separation_program
 from .validation import as_weights, check_choice, check_number
 
 MOST_DENSE = 1500  # unknowns up to which the Hessian is formed and factored
@@ -148,10 +149,9 @@ class LogisticRegression(Classifier):
         return minimize(lambda theta: LogisticPoint(loss, theta), np.zeros(loss.unknowns), tol, max_iter)
 
     def _separable(self, loss: LogisticLoss) -> bool:
-        self.program_ = separation_program(loss)
+        self.program_ = separation_program(margin_matrix(loss))
         self.solution_ = qp.solve(self.program_)
-        # the optimal value is a whole number, that of the inequalities which can be strict together
-        return bool(-self.solution_.objective > 0.5)
+        return is_separable(self.solution_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """z of every sample: shape (samples,) of two classes, otherwise (samples, classes)."""
@@ -340,33 +340,13 @@ class LogisticPoint:
             H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
 
 
-def separation_program(loss: LogisticLoss) -> qp.QuadraticProgram:
-    """The linear program of the notes of `LogisticRegression`, its unknowns (V, a) and t."""
+def margin_matrix(loss: LogisticLoss) -> sp.csr_array:
+    """The matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k, as functions of (V, a); a row each i and k != y_i."""
     X = sp.csr_array(loss.X)
     if loss.intercept:
         X = sp.csr_array(sp.hstack([X, np.ones((X.shape[0], 1))]))
-    size = X.shape[1]
     if loss.rows == 1:
-        sign = np.where(loss.codes == 1, 1.0, -1.0)
-        margins = sp.csr_array(sp.diags_array(sign) @ X)
-    else:
-        i, k = np.nonzero(loss.codes[:, None] != np.arange(loss.classes))
-        count = i.size
-        own = sp.csr_array((np.ones(count), (np.arange(count), loss.codes[i])), shape=(count, loss.rows))
-        other = sp.csr_array((np.ones(count), (np.arange(count), k)), shape=(count, loss.rows))
-        difference = (own - other).toarray()
-        of_pair = X[i]
-        margins = sp.hstack([sp.diags_array(difference[:, c]) @ of_pair for c in range(loss.rows)])
-    count = margins.shape[0]
-    scale = abs(margins).max(axis=0).toarray().ravel()
-    margins = margins @ sp.diags_array(1.0 / np.where(scale > 0.0, scale, 1.0))
-    A = sp.hstack([margins, -sp.eye_array(count)], format="csc")
-    unknowns = loss.rows * size
-    return qp.QuadraticProgram(
-        None,
-        np.r_[np.zeros(unknowns), -np.ones(count)],
-        A=A,
-        l=np.zeros(count),
-        lb=np.r_[np.full(unknowns, -np.inf), np.zeros(count)],
-        ub=np.r_[np.full(unknowns, np.inf), np.ones(count)],
-    )
+        return sp.csr_array(sp.diags_array(np.where(loss.codes == 1, 1.0, -1.0)) @ X)
+    i, k = np.nonzero(loss.codes[:, None] != np.arange(loss.classes))
+    of_pair, signs = X[i], np.eye(loss.rows)[loss.codes[i]] - np.eye(loss.rows)[k]
+    return sp.csr_array(sp.hstack([sp.diags_array(signs[:, c]) @ of_pair for c in range(loss.rows)]))
