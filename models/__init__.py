@@ -1,5 +1,6 @@
 """models: published learning problems written as cone programs."""
 
+from . import judging
 from .bilevel import BilevelClassifier, Round
 from .easvm import ExplanationAugmentedSVC
 from .explanations import explained_examples
@@ -40,4 +41,5 @@ __all__ = [
     "Round",
     "SubgradientSVC",
     "explained_examples",
+    "judging",
 ]
