@@ -36,6 +36,7 @@ setup(
             "joblib",
             "matplotlib",
             "cvxpy",
+            "qpsolvers",
             "scikit-learn",
             "scipy>=1.15",
             "mypy",
