@@ -104,24 +104,26 @@ class HiddenMarkovModel(Estimator):
 
     # -- inference
 
-    def _emissions(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
-        """Likelihoods scaled so that the largest at a position is one, and the logs of the scales."""
-        return _scaled(self._log_emissions(batch))
+    def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of likelihoods, divided by a factor each; the row of every position; and the factors' logs there."""
+        logs = self._log_emissions(batch)
+        if bend is not None:
+            strength = np.repeat(bend.strength, batch.lengths)[:, None]
+            logs = logs + strength * self._bend_of_emissions(batch, bend.emissions)
+        rows, top = _scaled(logs)
+        return rows, np.arange(top.size), top
 
-    def _filter(self, batch: Sequences, bend: Bend | None = None) -> tuple[Any, ...]:
+    def _filter(self, batch: Sequences, bend: Bend | None = None, keep: bool = True) -> tuple[Any, ...]:
         """alpha, predicted, log-likelihoods, which sequences were lost, and the chain's (start, .., strength)."""
         states = self.startprob_.size
         none = Bend(np.zeros(len(batch)), np.zeros(states), np.zeros((states, states)), np.zeros((states, 0)))
-        likelihood, logs = self._emissions(batch)
-        if bend is not None:
-            strength = np.repeat(bend.strength, batch.lengths)[:, None]
-            likelihood, more = _scaled(_log(likelihood) + strength * self._bend_of_emissions(batch, bend.emissions))
-            logs = logs + more
+        rows, row, logs = self._likelihoods(batch, bend)
         by = none if bend is None else bend
         chain = (self.startprob_, self.transmat_, by.start, by.transitions, by.strength)
-        alpha, predicted = np.empty(likelihood.shape), np.empty(likelihood.shape)
+        kept = row.size if keep else 0
+        alpha, predicted = np.empty((kept, states)), np.empty((kept, states))
         log_likelihood, lost = np.empty(len(batch)), np.empty(len(batch), dtype=np.bool_)
-        kernels.filter_states(batch.offsets, *chain, likelihood, alpha, predicted, log_likelihood, lost)
+        kernels.filter_states(batch.offsets, *chain, rows, row, keep, alpha, predicted, log_likelihood, lost)
         log_likelihood += np.add.reduceat(logs, batch.offsets[:-1])
         slow = {}
         for s in np.flatnonzero(lost).tolist():
@@ -269,7 +271,7 @@ class HiddenMarkovModel(Estimator):
     def score_samples(self, sequences: Any) -> np.ndarray:
         """log P(x) of every sequence, shape (sequences,); -inf where the model excludes it."""
         self._check_fitted()
-        return self._filter(self._batch(sequences))[2]
+        return self._filter(self._batch(sequences), keep=False)[2]
 
     def score(self, sequences: Any, y: Any = None) -> float:
         """The mean of log P(x) over the sequences."""
@@ -408,8 +410,11 @@ class DiscreteHMM(HiddenMarkovModel):
         rows = (frequency + 1e-3) * rng.gamma(1.0, size=(int(self.n_states), symbols))
         self.emissionprob_ = rows / rows.sum(axis=1, keepdims=True)
 
-    def _emissions(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
-        return self._by_symbol(self.emissionprob_, 1.0)[batch.values], np.zeros(batch.values.size)
+    def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if bend is not None:
+            return super()._likelihoods(batch, bend)
+        rows = self._by_symbol(self.emissionprob_, 1.0)
+        return rows, np.where(batch.values < 0, rows.shape[0] - 1, batch.values), np.zeros(batch.values.size)
 
     def _log_emissions(self, batch: Sequences) -> np.ndarray:
         return self._by_symbol(_log(self.emissionprob_), 0.0)[batch.values]

@@ -1,7 +1,7 @@
 """Inference in hidden Markov chains, compiled: filtering, smoothing, the best path, random paths.
 
-A batch of sequences is one flat array; sequence s is at the positions offsets[s] to offsets[s + 1].  `likelihood[t, i]`
-is the probability (up to a factor that belongs to the position) of what is seen at t in state i.
+A batch of sequences is one flat array; sequence s is at the positions offsets[s] to offsets[s + 1].  The likelihood at
+t of state i is the probability (up to a factor that belongs to the position) of what is seen at t in state i.
 
 Filtering goes forward with normalized probabilities,
 
@@ -50,55 +50,59 @@ def bend_chain(start, transitions, bend_start, bend_transitions, strength, own_s
 
 @kernel
 def filter_states(
-    offsets,
-    start,
-    transitions,
-    bend_start,
-    bend_transitions,
-    strength,
-    likelihood,
-    alpha,
-    predicted,
-    log_likelihood,
-    lost,
-):
-    """Filter every sequence: alpha, predicted (n, states); log_likelihood, lost (one a sequence)."""
+    offsets, start, transitions, bend_start, bend_transitions, strength, rows, row, keep,
+    alpha, predicted, log_likelihood, lost,
+):  # fmt: skip
+    """Filter every sequence: log_likelihood, lost (one a sequence) and, if they are to be kept, alpha, predicted.
+
+    rows[row[t]] is the likelihood at t; alpha, predicted (n, states).
+    """
     states = start.size
     own_start, own = np.empty(states), np.empty((states, states))
-    p = np.empty(states)
+    p, a = np.empty(states), np.empty(states)
     for s in range(offsets.size - 1):
         top_start, top = bend_chain(start, transitions, bend_start, bend_transitions, strength[s], own_start, own)
         total = top_start + top * (offsets[s + 1] - offsets[s] - 1)
         worst = -np.inf  # log of a bound of what was lost, relative to what was kept
         lost[s] = False
+        product = 1.0  # of the scales, whose logarithm is taken when it gets small
         for t in range(offsets[s], offsets[s + 1]):
             if t == offsets[s]:
                 p[:] = own_start
             else:
                 p[:] = 0.0
                 for i in range(states):
-                    a = alpha[t - 1, i]
+                    share = a[i]
                     for j in range(states):
-                        p[j] += a * own[i, j]
+                        p[j] += share * own[i, j]
+            seen = rows[row[t]]
             c = 0.0
             for j in range(states):
-                predicted[t, j] = p[j]
-                alpha[t, j] = p[j] * likelihood[t, j]
-                c += alpha[t, j]
-            if c == 0.0:
+                a[j] = p[j] * seen[j]
+                c += a[j]
+            if not c > 1e-290:
                 lost[s] = True
                 break
-            dropped = False
+            least = np.inf
             for j in range(states):
-                dropped |= alpha[t, j] <= LOST * c and p[j] > 0.0 and likelihood[t, j] > 0.0
-            log_c = np.log(c)
-            total += log_c
-            worst -= log_c
-            if dropped:
-                worst = max(worst, np.log(LOST))
+                if p[j] > 0.0 and seen[j] > 0.0:
+                    least = min(least, a[j])
+            if least <= LOST * c or worst > -np.inf:
+                worst -= np.log(c)
+                if least <= LOST * c:
+                    worst = max(worst, np.log(LOST))
+            product *= c
+            if not 1e-200 < product < 1e200:
+                total += np.log(product)
+                product = 1.0
+            inverse = 1.0 / c
             for j in range(states):
-                alpha[t, j] /= c
-        log_likelihood[s] = total
+                a[j] *= inverse
+            if keep:
+                for j in range(states):
+                    predicted[t, j] = p[j]
+                    alpha[t, j] = a[j]
+        log_likelihood[s] = total + np.log(product)
         lost[s] |= worst > HARMLESS
 
 
