@@ -3,5 +3,6 @@
 from .gaussian_hmm import GaussianHMM
 from .hmm import DiscreteHMM
 from .sequences import encode_symbols
+from .topics import LatentDirichletAllocation
 
-__all__ = ["DiscreteHMM", "GaussianHMM", "encode_symbols"]
+__all__ = ["DiscreteHMM", "GaussianHMM", "LatentDirichletAllocation", "encode_symbols"]

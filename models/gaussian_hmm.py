@@ -9,6 +9,7 @@ from scipy.linalg import solve_triangular
 
 from . import hmm_kernels as kernels
 from .hmm import HiddenMarkovModel
+from .seeding import cluster_means
 from .sequences import Sequences, as_vectors
 from .validation import check_choice, check_number
 
@@ -116,7 +117,7 @@ class GaussianHMM(HiddenMarkovModel):
         variances = np.where(variances > 0.0, variances, 1.0)
         centre, scale = np.nanmean(batch.values, axis=0), np.sqrt(variances)
         filled = np.where(seen, (batch.values - centre) / scale, 0.0)
-        self.means_ = np.ascontiguousarray(_spread_means(filled, int(self.n_states), rng) * scale + centre)
+        self.means_ = np.ascontiguousarray(cluster_means(filled, int(self.n_states), rng) * scale + centre)
         self._floor = self.min_variance * variances
         diagonal = np.tile(variances, (self.means_.shape[0], 1))
         full = self.covariance_type == "full"
@@ -233,21 +234,3 @@ def _log_normal(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.n
 def _outer(x: np.ndarray) -> np.ndarray:
     """x x' of each row, as a row."""
     return (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], -1)
-
-
-def _spread_means(x: np.ndarray, number: int, rng: np.random.Generator) -> np.ndarray:
-    """Means by k-means++ (Arthur and Vassilvitskii 2007) and ten rounds of k-means."""
-    means = x[rng.integers(x.shape[0])][None]
-    for _ in range(number - 1):
-        nearest = _square_distances(x, means).min(axis=1)
-        total = nearest.sum()
-        chosen = rng.choice(x.shape[0], p=nearest / total) if total > 0.0 else rng.integers(x.shape[0])
-        means = np.vstack([means, x[chosen]])
-    for _ in range(10):
-        owner = _square_distances(x, means).argmin(axis=1)
-        means = np.array([x[owner == i].mean(axis=0) if (owner == i).any() else means[i] for i in range(number)])
-    return means
-
-
-def _square_distances(x: np.ndarray, means: np.ndarray) -> np.ndarray:
-    return np.maximum((x**2).sum(axis=1)[:, None] - 2.0 * x @ means.T + (means**2).sum(axis=1), 0.0)
