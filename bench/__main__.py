@@ -1,5 +1,6 @@
 """`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes."""
+`anatomy`: where the time goes; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a
+paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import socp
 
-from . import anatomy, answer, catalogue, compare, measurement, report, sets, suite
+from . import anatomy, answer, catalogue, compare, experiments, measurement, report, sets, suite, svm
 from .compiling import warm_up
+from .experiments import conduct, pages
 from .tour import tour
 from .verify import verify
 
@@ -20,9 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
     options = _parser().parse_args(arguments)
     try:
-        return {"solve": _solve, "suite": _suite, "compare": _compare, "anatomy": _anatomy, None: _tour}[
-            options.command
-        ](options)
+        return COMMANDS[options.command](options)
     except (sets.DataError, socp.ProgramError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
@@ -36,6 +36,19 @@ def _tour(options: argparse.Namespace) -> int:
 def _anatomy(options: argparse.Namespace) -> int:
     warm_up()
     print(anatomy.table(options.programs.split(",") if options.programs else anatomy.PROGRAMS))
+    return 0
+
+
+def _models(options: argparse.Namespace) -> int:
+    warm_up()
+    rows = []
+    for row in svm.run(options.only):
+        print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
+        rows.append(row)
+    table = svm.markdown(rows)
+    print(table)
+    if options.out:
+        Path(options.out).write_text(table + "\n")
     return 0
 
 
@@ -106,6 +119,48 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
 
 
+def _experiment(options: argparse.Namespace) -> int:
+    """What is run stays run: after Ctrl-C the same command goes on where it was."""
+    names = list(experiments.MODULES) if options.name == "all" else [options.name]
+    folder = Path(options.out or "experiments")
+    for experiment in map(experiments.find, names):
+        own = folder / experiment.name
+        if options.fresh:
+            (own / conduct.RUNS).unlink(missing_ok=True)
+        print(f"{experiment.title} ({experiment.source})")
+        try:
+            with conduct.progress() as show:
+                runs = conduct.conduct(
+                    experiment, own, options.data, options.repeats, options.jobs, options.dask, options.quick, show
+                )
+        except KeyboardInterrupt:
+            print("interrupted; the same command goes on from here", file=sys.stderr)
+            return 130
+        written = pages.write(experiment, runs, own, measurement.machine())
+        print("\n\n".join(table.text() for table in experiment.tables(runs)))
+        print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}\n")
+        print("written:", *written)
+    print("written:", pages.index(folder))
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    print("written:", pages.index(Path(options.folder)))
+    return 0
+
+
+COMMANDS = {
+    None: _tour,
+    "anatomy": _anatomy,
+    "compare": _compare,
+    "experiment": _experiment,
+    "models": _models,
+    "report": _report,
+    "solve": _solve,
+    "suite": _suite,
+}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description="With no command: a short tour on generated programs."
@@ -116,6 +171,10 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument(
         "--programs", help="classes and sizes, as svm_dual_rbf_200,lasso_500 (default: one of each kind)"
     )
+
+    machines = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
+    machines.add_argument("--only", help="a part of the names of the data")
+    machines.add_argument("--out", help="write the table to this file, too")
 
     one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz)")
     one.add_argument("file", help="the file; its ending says what it is")
@@ -145,6 +204,19 @@ def _parser() -> argparse.ArgumentParser:
     every.add_argument("--only", help="a shell pattern of names, or a part of a name")
     every.add_argument("--out", help="the folder of the report (default: compare-SET)")
     every.add_argument("--fresh", action="store_true", help="do not go on with the measurements that are there")
+
+    trial = commands.add_parser("experiment", help="an experiment of a paper on its real data")
+    trial.add_argument("name", choices=[*experiments.MODULES, "all"], help="the experiment")
+    trial.add_argument("--data", help=f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)")
+    trial.add_argument("--repeats", type=int, help="how often each set-up is run (default: as the paper)")
+    trial.add_argument("--jobs", type=int, default=1, help="processes (default %(default)d)")
+    trial.add_argument("--dask", help="the address of a dask scheduler whose workers run it")
+    trial.add_argument("--out", help="the folder of the results (default: experiments)")
+    trial.add_argument("--quick", action="store_true", help="a short form that takes less than a minute")
+    trial.add_argument("--fresh", action="store_true", help="do not go on with the runs that are there")
+
+    together = commands.add_parser("report", help="one page over the experiments in a folder")
+    together.add_argument("folder", help="the --out of the experiments")
     return parser
 
 

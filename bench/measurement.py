@@ -173,7 +173,7 @@ def versions(solvers: Iterable[str]) -> dict[str, str | None]:
     """The version of each solver and of the packages that ours stands on."""
     distributions = {solver: peers.PACKAGES.get(solver, (solver, solver))[1] for solver in solvers}
     found = {solver: _version(name) for solver, name in distributions.items()}
-    found[OURS] = f"{_version(OURS) or 'source'} ({_digest_of_sources()})"
+    found[OURS] = f"{_version(OURS) or 'source'} ({source_digest()})"
     return {**found, **{name: _version(name) for name in ("numpy", "scipy", "numba")}}
 
 
@@ -214,10 +214,10 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def _digest_of_sources() -> str:
-    """Tells one state of the engine from another: twelve digits over its source text."""
+def source_digest(packages: tuple[str, ...] = ("socp", "qp")) -> str:
+    """Tells one state of the engine, or of other packages, from another: twelve digits over the source text."""
     root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for package in ("socp", "qp"):
+    for package in packages:
         for path in sorted((root / package).rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]

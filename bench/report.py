@@ -63,9 +63,9 @@ def page(record: Record, pictures: dict[str, bytes]) -> str:
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f'<p class="note">{html.escape(_about(record))}</p>',
-        _table(first),
+        html_table(first),
         *(images or ["<p>No pictures: matplotlib is not installed.</p>"]),
-        *map(_table, others),
+        *map(html_table, others),
         _times(results),
     ]
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
@@ -87,7 +87,8 @@ def _about(record: Record) -> str:
     return "\n".join(lines)
 
 
-def _table(table: Table) -> str:
+def html_table(table: Table) -> str:
+    """A table as HTML with its title and note."""
     if not table.rows:
         return f"<h2>{html.escape(table.title)}</h2><p>None.</p>"
 

@@ -1,8 +1,33 @@
 """models: published learning problems written as cone programs."""
 
+from .easvm import ExplanationAugmentedSVC
+from .explanations import explained_examples
 from .gaussian_hmm import GaussianHMM
 from .hmm import DiscreteHMM
+from .kernels import Kernel
+from .med import MEDClassifier
+from .multitask import MultiTaskSVC
+from .perceptron import Perceptron
 from .sequences import encode_symbols
+from .strings import MismatchKernel
+from .subgradient import SubgradientSVC
+from .svc import SVC
+from .svr import SVR
 from .topics import LatentDirichletAllocation
 
-__all__ = ["DiscreteHMM", "GaussianHMM", "LatentDirichletAllocation", "encode_symbols"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "DiscreteHMM",
+    "ExplanationAugmentedSVC",
+    "GaussianHMM",
+    "Kernel",
+    "LatentDirichletAllocation",
+    "MEDClassifier",
+    "MismatchKernel",
+    "MultiTaskSVC",
+    "Perceptron",
+    "SubgradientSVC",
+    "encode_symbols",
+    "explained_examples",
+]

@@ -344,7 +344,8 @@ class KKT(abc.ABC):
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
         """K out = rhs with refinement for one vector, or for each row of an array of them (at most two).
 
-        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
+        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms),
+        infinity when one is not a number.
         """
         started = perf_counter()
         if rhs.ndim == 1:
@@ -352,10 +353,11 @@ class KKT(abc.ABC):
         worst = 0.0
         for k, (size, norm, count) in enumerate(self._solve_rows(rhs, out)[: rhs.shape[0]].tolist()):
             if norm > KRYLOV_ABOVE * size:
-                norm, count = self._finish(rhs[k], out[k], size, norm, int(count))
+                norm, count = self._finish(rhs[k], out[k], (size, norm, int(count)))
                 self.Pu[k] = self.Px
             self.refinements += int(count)
-            worst = max(worst, norm / max(size, 1e-300))
+            relative = norm / max(size, 1e-300)
+            worst = max(worst, relative) if relative == relative else np.inf
         self.solve_seconds += perf_counter() - started
         return worst
 
@@ -370,14 +372,13 @@ class KKT(abc.ABC):
             self.Pu[k] = self.Px
         return found
 
-    def _finish(self, rhs: np.ndarray, out: np.ndarray, size: float, norm: float, count: int) -> tuple[float, int]:
+    def _finish(self, rhs: np.ndarray, out: np.ndarray, found: tuple[float, float, int]) -> tuple[float, int]:
         """GMRES where refinement of out has stalled; the residual that is left, and the further solves in all."""
         residual_of = functools.partial(self._residual, rhs)
         residual_of(out)
         return finish_with_gmres(
-            residual_of, self.residual, self._add_solution, self._multiply, size, norm, count, out,
-            self.refinement_steps,
-        )  # fmt: skip
+            residual_of, self.residual, self._add_solution, self._multiply, found, out, self.refinement_steps
+        )
 
     def _multiply(self, u: np.ndarray, out: np.ndarray) -> None:
         """out := K u."""

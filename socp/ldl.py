@@ -27,6 +27,7 @@ from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve
 FloatArray = NDArray[np.float64]
 
 SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
+QUICK = 2e5  # nanoseconds of a scalar factorization up to which to find panels takes longer than they would save
 
 
 class LDL:
@@ -103,7 +104,8 @@ class LDL:
         self.d = np.ones(n)
         self._nnz_data = int(indptr[-1])
         self._signs = np.asarray(signs, np.float64)
-        if method == "scalar" or (method == "auto" and self.flops <= SPARSE * self.nnz):
+        quick = self.flops <= SPARSE * self.nnz or scalar_time(analysis) <= QUICK
+        if method == "scalar" or (method == "auto" and quick):
             self._prepare_scalar(analysis)
         else:
             tree = assembly_tree(n, indptr, indices, analysis)

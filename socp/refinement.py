@@ -97,13 +97,12 @@ def finish_with_gmres(
     residual: np.ndarray,
     add_solution: Callable[[np.ndarray, np.ndarray], None],
     multiply: Callable[[np.ndarray, np.ndarray], None],
-    size: float,
-    norm: float,
-    count: int,
+    found: tuple[float, float, int],
     out: np.ndarray,
     steps: int,
 ) -> tuple[float, int]:
-    """(norm, count) as of `solve_refined`, after GMRES where refinement of `out` stalled at the residual `norm`."""
+    """(norm, count) after GMRES where refinement of `out` stalled; `found` is what `solve_refined` returned."""
+    size, norm, count = found
     if KRYLOV_ABOVE * size < norm < LARGEST and steps > 0:
         before, previous = out.copy(), norm
         count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)

@@ -22,10 +22,12 @@ from .newton import Newton, Point
 from .program import ConeProgram
 from .run import Iterate, Run
 from .settings import Settings
-from .small import MOST_VARIABLES, SmallPath
+from .small import SmallPath
 from .solution import TIMINGS, Solution
 from .status import Status
 from .threads import blas_threads
+
+FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
 
@@ -88,10 +90,10 @@ class Solver(SetUpOnce):
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
         self._note(time.perf_counter() - started)
-        few = form.n <= MOST_VARIABLES
-        with contextlib.nullcontext() if few else blas_threads(self.settings.threads):
+        is_small = SmallPath.fits(form, self.settings)
+        with self._threads(form, is_small):
             small, engine = None, None
-            if SmallPath.fits(form, self.settings):
+            if is_small:
                 small = SmallPath(form, self.settings)
             else:
                 check_semidefinite(form.P)
@@ -99,6 +101,11 @@ class Solver(SetUpOnce):
         # nothing was refused: from here on the solver is that of the new form
         self.form, self._engine, self.small = form, engine, small
         self._last: Point | None = None
+
+    def _threads(self, form: StandardForm, is_small: bool) -> contextlib.AbstractContextManager[None]:
+        """BLAS with the threads of the settings; of the smallest programs it does nothing that it would share out."""
+        alone = is_small and form.n + form.p <= FEW
+        return contextlib.nullcontext() if alone else blas_threads(self.settings.threads)
 
     def _new_engine(self, form: StandardForm) -> Newton:
         kkt = choose(form, self.settings)
@@ -224,9 +231,9 @@ class Solver(SetUpOnce):
         if self.small is not None:  # an engine that was built since set-up is not a part of it
             self._note(self.timings["equilibration"])
         try:
-            at_once = self.small is not None and run.at_once(self.small)
-            if not at_once:
-                with blas_threads(self.settings.threads):
+            with self._threads(self.form, self.small is not None):
+                at_once = self.small is not None and run.at_once(self.small)
+                if not at_once:
                     self._follow(run)
         except KeyboardInterrupt:
             run.finish(Status.INTERRUPTED, "interrupted from the keyboard")

@@ -119,6 +119,18 @@ def test_not_a_number_is_a_failure(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_right_hand_side_with_a_nan_leaves_an_infinite_residual(backend):
+    form = mixture(0, [3])
+    w, eta = scaling_point(form, 0)
+    kkt = backend(form, None, 10)
+    rhs = np.ones(form.n + form.p + form.m)
+    out = np.empty_like(rhs)
+    assert kkt.factor(w, eta, rhs, out) >= 0
+    rhs[1] = np.nan
+    assert kkt.solve(rhs, out) == np.inf
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_refreshed_is_built_anew(backend):
     form = mixture(1, [3, 7])
     kkt = backend(form, None, 10)

@@ -28,8 +28,8 @@ def system(K, M):
 
 def solved(residual_of, residual, add_solution, multiply, rhs, out, steps):
     """Refinement, then GMRES where it stalled, as `KKT.solve` does it."""
-    size, norm, count = solve_refined(residual_of, residual, add_solution, rhs, out, steps)
-    return finish_with_gmres(residual_of, residual, add_solution, multiply, size, norm, count, out, steps)
+    found = solve_refined(residual_of, residual, add_solution, rhs, out, steps)
+    return finish_with_gmres(residual_of, residual, add_solution, multiply, found, out, steps)
 
 
 def solve(K, M, rhs, steps=10):

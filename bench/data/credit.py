@@ -1,0 +1,54 @@
+"""Default: whether credit card customers failed to pay."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from .source import Source, check, locate, read_lines
+
+SOURCE = Source(
+    "uci/Default.csv",
+    "https://raw.githubusercontent.com/intro-stat-learning/ISLP/main/ISLP/data/Default.csv",
+    "Default (10,000 credit card customers)",
+)
+NAMES = ["default", "student", "balance", "income"]
+
+
+@dataclass(frozen=True)
+class Default:
+    """Customers.
+
+    Attributes
+    ----------
+    defaulted, student : array of bool, shape (customers,)
+    balance, income : array of float64
+        Dollars: what is left on the card after the monthly payment, and what the customer earns in a year.
+    """
+
+    defaulted: np.ndarray
+    student: np.ndarray
+    balance: np.ndarray
+    income: np.ndarray
+
+
+def default(data: str | os.PathLike[str] | None = None) -> Default:
+    """The customers of the ISLR data set "Default".
+
+    Raises
+    ------
+    DataError
+        The file is not there and cannot be downloaded, or has other columns.
+    """
+    path = locate(SOURCE, data)
+    rows = [[part.strip().strip('"') for part in line.split(",")] for line in read_lines(path)]
+    check(len(rows) > 1 and rows[0][-4:] == NAMES, path, f"a table with the columns {NAMES}", str(rows[:1])[:80])
+    columns = np.array([row[-4:] for row in rows[1:]], dtype=object)
+    answers = {"Yes": True, "No": False}
+    good = all(value in answers for value in columns[:, :2].ravel())
+    check(good, path, "Yes or No as default and student", "another answer")
+    defaulted, student = (np.array([answers[value] for value in column]) for column in columns[:, :2].T)
+    balance, income = columns[:, 2:].astype(np.float64).T
+    return Default(defaulted, student, balance, income)

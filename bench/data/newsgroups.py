@@ -1,0 +1,90 @@
+"""20 Newsgroups, the by-date split: posts with their subject and body."""
+
+from __future__ import annotations
+
+import os
+import re
+import tarfile
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from .source import Source, check, locate
+
+SOURCE = Source(
+    "20news-bydate.tar.gz",
+    "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
+    "20 Newsgroups (by-date split, 18,846 posts)",
+)
+
+
+@dataclass(frozen=True)
+class Newsgroups:
+    """Posts in the order of their groups and numbers.
+
+    Attributes
+    ----------
+    groups : array of str, shape (posts,)
+        The group of each post, such as "alt.atheism".
+    is_train : array of bool
+        Whether it belongs to the earlier part of the split.
+    subjects, bodies : list of str
+        The header's subject line, and what follows the header.
+    """
+
+    groups: np.ndarray
+    is_train: np.ndarray
+    subjects: list[str]
+    bodies: list[str]
+
+
+def newsgroups(data: str | os.PathLike[str] | None = None, groups: Collection[str] | None = None) -> Newsgroups:
+    """The posts of some groups, or of all.
+
+    Parameters
+    ----------
+    data : path, optional
+        The data folder; by default ``$CENTRALPATH_DATA``, then the user's cache.
+    groups : collection of str, optional
+        Full names of groups.
+
+    Raises
+    ------
+    DataError
+        The archive is not there and cannot be downloaded, or has no posts of a group.
+    """
+    path = locate(SOURCE, data)
+    posts = []
+    with tarfile.open(path) as archive:
+        for member in archive:
+            parts = member.name.split("/")
+            if not member.isfile() or len(parts) < 3 or (groups is not None and parts[-2] not in groups):
+                continue
+            file = archive.extractfile(member)
+            text = file.read().decode("latin-1") if file is not None else ""
+            posts.append((parts[-2], parts[-1], parts[-3].endswith("train"), text))
+    found = {group for group, *_ in posts}
+    missing = sorted(set(groups) - found) if groups is not None else []
+    check(bool(posts) and not missing, path, f"posts of {', '.join(missing) or 'newsgroups'}", "none of them")
+    posts.sort()
+    texts = [split_post(text) for *_, text in posts]
+    return Newsgroups(
+        np.array([group for group, *_ in posts]),
+        np.array([is_train for *_, is_train, _ in posts]),
+        [subject for subject, _ in texts],
+        [body for _, body in texts],
+    )
+
+
+def split_post(text: str) -> tuple[str, str]:
+    """The subject and the body of a post.
+
+    Examples
+    --------
+    >>> split_post("From: me@here\\nSubject: Re: cars\\n\\nBlue ones.")
+    ('Re: cars', 'Blue ones.')
+    """
+    header, _, body = text.partition("\n\n")
+    subject = re.search(r"^Subject:[ \t]*(.*(?:\n[ \t].*)*)", header, re.MULTILINE | re.IGNORECASE)
+    return subject.group(1).strip() if subject else "", body

@@ -1,0 +1,65 @@
+"""DNA: promoters of E. coli, and splice junctions of primates."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from .source import Source, check, locate, read_lines
+
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/molecular-biology"
+PROMOTERS = Source(
+    "uci/promoters.data", f"{UCI}/promoter-gene-sequences/promoters.data", "E. coli promoters (106 sequences)"
+)
+SPLICE = Source("uci/splice.data", f"{UCI}/splice-junction-gene-sequences/splice.data", "primate splice junctions")
+BASES = "ACGT"
+AMBIGUOUS = {"D": "AGT", "N": "ACGT", "R": "AG", "S": "CG"}
+"""Letters for a base that is one of several."""
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences of bases of one length.
+
+    Attributes
+    ----------
+    strings : list of str
+        Upper case; besides A, C, G and T the letters of `AMBIGUOUS`.
+    labels : array of str, shape (sequences,)
+    """
+
+    strings: list[str]
+    labels: np.ndarray
+
+    def codes(self) -> np.ndarray:
+        """Integers: 0 to 3 for A, C, G, T, and -1 for a letter that is not known; shape (sequences, length)."""
+        table = np.full(256, -1, dtype=np.int64)
+        table[[ord(base) for base in BASES]] = np.arange(4)
+        return np.array([table[np.frombuffer(string.encode("ascii"), np.uint8)] for string in self.strings])
+
+
+def promoters(data: str | os.PathLike[str] | None = None) -> Sequences:
+    """106 sequences of 57 bases, 50 before to 6 behind where transcription starts; labels "+" (promoter) and "-"."""
+    return _read(PROMOTERS, data, 57, {"+", "-"})
+
+
+def splice_junctions(data: str | os.PathLike[str] | None = None) -> Sequences:
+    """3,190 sequences of 60 bases around a possible junction; labels "EI" (donor), "IE" (acceptor) and "N"."""
+    return _read(SPLICE, data, 60, {"EI", "IE", "N"})
+
+
+def _read(source: Source, data: str | os.PathLike[str] | None, length: int, classes: set[str]) -> Sequences:
+    path = locate(source, data)
+    rows = [[part.strip() for part in line.split(",")] for line in read_lines(path)]
+    if rows and rows[0][0] not in classes:  # some copies have a row of names
+        rows = rows[1:]
+    strings = [row[-1].upper() for row in rows]
+    letters = set(BASES) | set(AMBIGUOUS)
+    good = bool(rows) and all(
+        len(row) == 3 and row[0] in classes and len(string) == length and set(string) <= letters
+        for row, string in zip(rows, strings)
+    )
+    check(good, path, f"lines of a class of {sorted(classes)}, a name and {length} bases", "something else")
+    return Sequences(strings, np.array([row[0] for row in rows]))

@@ -1,0 +1,88 @@
+"""Series of points: hand movements of the Brazilian sign language, and spoken Japanese vowels."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .source import Source, check, locate, read_lines
+
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+LIBRAS = Source("uci/movement_libras.data", f"{UCI}/libras/movement_libras.data", "Libras hand movements")
+VOWELS_TRAIN = Source("uci/ae.train", f"{UCI}/JapaneseVowels-mld/ae.train", "Japanese vowels, the part to train on")
+VOWELS_TEST = Source("uci/ae.test", f"{UCI}/JapaneseVowels-mld/ae.test", "Japanese vowels, the part to test on")
+FRAMES, MOVEMENTS = 45, 15
+TRAIN_UTTERANCES = (30,) * 9
+TEST_UTTERANCES = (31, 35, 88, 44, 29, 24, 40, 50, 29)
+"""Utterances of each speaker, one after the other in the files."""
+COEFFICIENTS = 12
+
+
+@dataclass(frozen=True)
+class Series:
+    """Series of points and their labels.
+
+    Attributes
+    ----------
+    series : list of arrays, shapes (points, dimensions)
+    labels : array of int64, shape (series,)
+    is_train : array of bool, shape (series,)
+        The part that the publishers train on; all where they draw no line.
+    """
+
+    series: list[np.ndarray]
+    labels: np.ndarray
+    is_train: np.ndarray
+
+
+def libras(data: str | os.PathLike[str] | None = None) -> Series:
+    """360 movements of 15 kinds (labels 1 to 15), each 45 points in the unit square."""
+    path = locate(LIBRAS, data)
+    lines = read_lines(path)
+    if lines and not _is_number(lines[0].split(",")[0]):  # some copies have a row of names
+        lines = lines[1:]
+    rows = _numbers(lines, ",", 2 * FRAMES + 1, path)
+    labels = rows[:, -1].astype(np.int64)
+    good = set(labels) <= set(range(1, MOVEMENTS + 1))
+    check(good, path, f"labels 1 to {MOVEMENTS} at the end of each line", "others")
+    points = rows[:, :-1].reshape(len(rows), FRAMES, 2)
+    return Series(list(points), labels, np.ones(len(rows), dtype=bool))
+
+
+def japanese_vowels(data: str | os.PathLike[str] | None = None) -> Series:
+    """Utterances of two vowels by nine speakers (labels 1 to 9): 7 to 29 frames of 12 LPC cepstrum coefficients."""
+    train, train_labels = _utterances(locate(VOWELS_TRAIN, data), TRAIN_UTTERANCES)
+    test, test_labels = _utterances(locate(VOWELS_TEST, data), TEST_UTTERANCES)
+    is_train = np.arange(len(train) + len(test)) < len(train)
+    return Series(train + test, np.concatenate([train_labels, test_labels]), is_train)
+
+
+def _utterances(path: Path, counts: tuple[int, ...]) -> tuple[list[np.ndarray], np.ndarray]:
+    """The blocks of lines between lines that are blank or, in newer copies, hold nothing but ones."""
+    blocks: list[list[str]] = [[]]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if set(line.split()) - {"1.0", "1.00"}:
+            blocks[-1].append(line)
+        elif blocks[-1]:
+            blocks.append([])
+    series = [_numbers(block, None, COEFFICIENTS, path) for block in blocks if block]
+    check(len(series) == sum(counts), path, f"{sum(counts)} utterances", str(len(series)))
+    return series, np.repeat(np.arange(1, len(counts) + 1), counts)
+
+
+def _numbers(lines: list[str], separator: str | None, columns: int, path: Path) -> np.ndarray:
+    rows = [line.split(separator) for line in lines]
+    wrong = [row for row in rows if len(row) != columns or not all(map(_is_number, row))]
+    check(bool(rows) and not wrong, path, f"lines of {columns} numbers", repr(wrong[0])[:60] if wrong else "nothing")
+    return np.array(rows, dtype=np.float64)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""Where data come from: a folder that is given, or else the network, and a clear word when neither has them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..sets import DATA_VARIABLE, DataError
+
+TIMEOUT = 30.0
+"""Seconds that a server may be silent."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of a data set.
+
+    Attributes
+    ----------
+    path : str
+        Its place in the data folder.
+    address : str
+        Where it is published.
+    what : str
+        What it is, for messages.
+    """
+
+    path: str
+    address: str
+    what: str
+
+
+def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
+    """The folder that is given, else ``$CENTRALPATH_DATA``, else the user's cache."""
+    given = data if data is not None else os.environ.get(DATA_VARIABLE)
+    if given:
+        return Path(given)
+    return cache_folder() / "data"
+
+
+def cache_folder() -> Path:
+    """Where what was downloaded or computed from it is kept: ``$XDG_CACHE_HOME/centralpath`` or its default."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "centralpath"
+
+
+def locate(source: Source, data: str | os.PathLike[str] | None = None) -> Path:
+    """The file of a source, downloaded when it is not in the folder.
+
+    Raises
+    ------
+    DataError
+        It is not there and cannot be downloaded; the message names both ways to get it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "numbers.csv").write_text("1,2")
+    ...     locate(Source("numbers.csv", "https://example.org/numbers.csv", "some numbers"), folder).name
+    'numbers.csv'
+    """
+    folder = data_folder(data)
+    path = folder / source.path
+    for candidate in (path, folder / path.name):
+        if candidate.is_file():
+            return candidate
+    try:
+        return _download(source.address, path)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{source.what} is not in {folder}, and could not be downloaded ({error}). Either put the file "
+            f"{source.address} to {path}, with the folder named by --data DIR or {DATA_VARIABLE}=DIR, or let "
+            "this machine reach that address."
+        ) from error
+
+
+def _download(address: str, path: Path) -> Path:
+    """Fetch a file; it appears at its place when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as out, urllib.request.urlopen(address, timeout=TIMEOUT) as response:
+            shutil.copyfileobj(response, out)
+        os.replace(unfinished, path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def check(holds: bool, path: Path, expected: str, came: str) -> None:
+    """Refuse a file that is not what its name says."""
+    if not holds:
+        raise DataError(f"{path} is not what it should be: expected {expected}, but {came} came")
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file that are not blank."""
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

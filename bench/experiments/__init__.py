@@ -1,0 +1,26 @@
+"""The papers' experiments on their real data, one command each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from ..sets import DataError
+from .experiment import Experiment
+
+MODULES: dict[str, str] = {}
+"""The module of each experiment by its name; it is imported when it is asked for."""
+
+
+def find(name: str) -> Experiment:
+    """The experiment of a name.
+
+    Raises
+    ------
+    DataError
+        There is none of that name.
+    """
+    if name not in MODULES:
+        raise DataError(f"there is no experiment {name!r}; there are {', '.join(MODULES)}")
+    module = import_module(f"{__name__}.{MODULES[name]}")
+    experiments: dict[str, Experiment] = module.EXPERIMENTS
+    return experiments[name]

@@ -1,0 +1,154 @@
+"""All runs of an experiment: in parallel, kept as they come, and gone on with after an interruption."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..measurement import source_digest
+from ..sets import DataError
+from .experiment import Experiment, Parameters, Result, key, perform
+
+RUNS = "runs.jsonl"
+
+
+def conduct(
+    experiment: Experiment,
+    folder: Path,
+    data: str | None = None,
+    repeats: int | None = None,
+    jobs: int = 1,
+    dask: str | None = None,
+    quick: bool = False,
+    show: Callable[[int, int], None] = lambda done, of: None,
+) -> list[Result]:
+    """Run what is not yet in ``folder/runs.jsonl``, and return all results in the order of `Experiment.runs`.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : path
+        Where every run is written as soon as it ends; it survives Ctrl-C, and the same call goes on from there.
+    data : str, optional
+        The data folder.
+    repeats : int, optional
+        In place of the experiment's own number.
+    jobs : int
+        Processes of this machine.
+    dask : str, optional
+        The address of a running dask scheduler, to whose workers the runs go instead.
+    quick : bool
+        The short form.
+    show : callable
+        Told how many runs of how many are done.
+
+    Raises
+    ------
+    DataError
+        The data are not there; or the folder holds runs of other code or of another form of the experiment.
+    """
+    wanted = experiment.runs(repeats or experiment.repeats, quick)
+    head = {"experiment": experiment.name, "quick": quick, "code": source_digest(("socp", "qp", "models", "bench"))}
+    path = folder / RUNS
+    done = _read(path, head)
+    todo = [parameters for parameters in wanted if key(parameters) not in done]
+    folder.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        if file.tell() == 0:
+            _write(file, head)
+        count = len(wanted) - len(todo)
+        show(count, len(wanted))
+        with contextlib.closing(_performed(experiment, data, quick, todo, jobs, dask)) as results:
+            for parameters, result in results:
+                _write(file, {"parameters": parameters, "result": result})
+                done[key(parameters)] = result
+                count += 1
+                show(count, len(wanted))
+    return [done[key(parameters)] for parameters in wanted]
+
+
+def _performed(
+    experiment: Experiment, data: str | None, quick: bool, todo: list[Parameters], jobs: int, dask: str | None
+) -> Generator[tuple[Parameters, Result], None, None]:
+    """The runs in the order in which they end."""
+    if jobs == 1 and dask is None:
+        for parameters in todo:
+            yield parameters, perform(experiment, data, quick, parameters)
+        return
+    import joblib
+
+    with _backend(dask):
+        parallel = joblib.Parallel(n_jobs=-1 if dask else jobs, return_as="generator_unordered")
+        yield from parallel(joblib.delayed(_pair)(experiment, data, quick, parameters) for parameters in todo)
+
+
+def _pair(experiment: Experiment, data: str | None, quick: bool, parameters: Parameters) -> tuple[Parameters, Result]:
+    return parameters, perform(experiment, data, quick, parameters)
+
+
+@contextlib.contextmanager
+def _backend(dask: str | None) -> Iterator[None]:
+    """The workers: this machine's processes, or those of a dask scheduler."""
+    import joblib
+
+    if dask is None:
+        yield
+        return
+    try:
+        from dask.distributed import Client
+    except ImportError as error:
+        raise DataError("--dask needs the package distributed: pip install 'dask[distributed]'") from error
+    with Client(dask) as client, joblib.parallel_config(backend="dask", client=client):
+        yield
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr; nothing where tqdm is not installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield lambda done, of: None
+        return
+    with tqdm(file=sys.stderr, dynamic_ncols=True, unit="run") as bar:
+
+        def show(done: int, of: int) -> None:
+            if bar.total != of:  # what an earlier call has done is no measure of the speed of this one
+                bar.initial = done
+                bar.reset(total=of)
+                bar.n = done
+            bar.update(done - bar.n)
+            bar.refresh()
+
+        yield show
+
+
+def _read(path: Path, head: dict[str, Any]) -> dict[str, Result]:
+    """The results of an interrupted conduct; a last line that was cut off is dropped."""
+    if not path.is_file():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]
+    if not whole:
+        path.unlink()
+        return {}
+    if json.loads(whole[0]) != head:
+        raise DataError(
+            f"{path} holds runs of another form of the experiment, or of other code; give another --out, or --fresh"
+        )
+    if len(whole) < len(lines):
+        beside = path.with_suffix(".part")
+        beside.write_text("".join(whole), encoding="utf-8")
+        os.replace(beside, path)
+    records = map(json.loads, whole[1:])
+    return {key(record["parameters"]): record["result"] for record in records}
+
+
+def _write(file: Any, document: dict[str, Any]) -> None:
+    file.write(json.dumps(document, allow_nan=False) + "\n")
+    file.flush()

@@ -1,0 +1,105 @@
+"""More than two classes by machines for two: one against the rest, or one against one with votes.
+
+One against one has a machine for every pair (i, j), i < j, positive for class i; each gives one vote, and
+the class with the most votes wins, the sum of its decision values breaking a tie.  One against the rest has a
+machine for each class; the largest decision value wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+SCHEMES = ("ovo", "ovr")
+
+
+def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rows of every two-class problem and their signs, +1 and -1; with two classes there is one, +1 for the second.
+
+    Parameters
+    ----------
+    codes : array of int, shape (samples,)
+        The class of every sample, from 0.
+    classes : int
+    scheme : {"ovo", "ovr"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for rows, signs in two_class_problems(np.array([0, 1, 2, 1]), 3, "ovo"):
+    ...     print(rows, signs)
+    [0 1 3] [ 1. -1. -1.]
+    [0 2] [ 1. -1.]
+    [1 2 3] [ 1. -1.  1.]
+    """
+    if classes == 2:
+        yield np.arange(codes.size), np.where(codes == 1, 1.0, -1.0)
+    elif scheme == "ovr":
+        for k in range(classes):
+            yield np.arange(codes.size), np.where(codes == k, 1.0, -1.0)
+    else:
+        for i, j in combinations(range(classes), 2):
+            rows = np.flatnonzero((codes == i) | (codes == j))
+            yield rows, np.where(codes[rows] == i, 1.0, -1.0)
+
+
+def votes(decisions: np.ndarray, classes: int) -> np.ndarray:
+    """One column a class: its votes, plus its summed decision values mapped into (-1/3, 1/3), from those of the pairs.
+
+    Parameters
+    ----------
+    decisions : array, shape (samples, classes (classes - 1) / 2)
+        In the order of `two_class_problems`.
+    """
+    counts = np.zeros((decisions.shape[0], classes))
+    sums = np.zeros_like(counts)
+    for k, (i, j) in enumerate(combinations(range(classes), 2)):
+        for_first = decisions[:, k] >= 0.0
+        counts[:, i] += for_first
+        counts[:, j] += ~for_first
+        sums[:, i] += decisions[:, k]
+        sums[:, j] -= decisions[:, k]
+    return counts + sums / (3.0 * (np.abs(sums) + 1.0))
+
+
+def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr") -> np.ndarray:
+    """What `decision_function` gives: a vector for two classes, else one column a class (or, if asked, a pair)."""
+    if classes == 2:
+        return decisions[:, 0]
+    return votes(decisions, classes) if scheme == "ovo" and shape == "ovr" else decisions
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weight of every class: ones for None, the given ones, or for "balanced" samples / (classes * samples of it).
+
+    A sample of weight w counts as w samples.
+    """
+    if class_weight is None:
+        return np.ones(classes.size)
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be None, 'balanced' or a dict, but {class_weight!r} came")
+        sizes = np.bincount(codes, weights, classes.size)
+        return weights.sum() / (classes.size * np.where(sizes > 0.0, sizes, np.inf))
+    if not hasattr(class_weight, "items"):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict, but {class_weight!r} came")
+    found = np.ones(classes.size)
+    unnamed = [label for label in classes.tolist() if label not in class_weight]
+    for label, weight in class_weight.items():
+        at = np.flatnonzero(classes == label)
+        if at.size == 0 and unnamed:  # a slip; where all classes are named, this part of the samples lacks one
+            raise ValueError(f"class_weight names {label!r}, which is not in y, and does not name {unnamed}")
+        if not np.isfinite(weight) or weight <= 0.0:
+            raise ValueError(f"class_weight[{label!r}] must be a positive number, but {weight!r} came")
+        found[at] = weight
+    return found
+
+
+def check_classes_left(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
+    """Refuse weights that leave no sample of a class."""
+    gone = np.bincount(codes, weights, classes.size) == 0.0
+    if gone.any():
+        raise ValueError(f"sample_weight is zero for every sample of the classes {classes[gone].tolist()}")
