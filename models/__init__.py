@@ -1,5 +1,6 @@
 """models: published learning problems written as cone programs."""
 
+from .bilevel import BilevelClassifier, Round
 from .easvm import ExplanationAugmentedSVC
 from .explanations import explained_examples
 from .gaussian_hmm import GaussianHMM
@@ -8,6 +9,7 @@ from .kernels import Kernel
 from .med import MEDClassifier
 from .multitask import MultiTaskSVC
 from .perceptron import Perceptron
+from .prior import GenerativePrior
 from .sequences import encode_symbols
 from .strings import MismatchKernel
 from .subgradient import SubgradientSVC
@@ -18,15 +20,18 @@ from .topics import LatentDirichletAllocation
 __all__ = [
     "SVC",
     "SVR",
+    "BilevelClassifier",
     "DiscreteHMM",
     "ExplanationAugmentedSVC",
     "GaussianHMM",
+    "GenerativePrior",
     "Kernel",
     "LatentDirichletAllocation",
     "MEDClassifier",
     "MismatchKernel",
     "MultiTaskSVC",
     "Perceptron",
+    "Round",
     "SubgradientSVC",
     "encode_symbols",
     "explained_examples",

@@ -130,7 +130,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
         *,
         explain: Any = None,
         Q_series: Any = None,
-        degree: float = 3,
+        degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
@@ -254,7 +254,7 @@ class _MachineSeries:
         self.fitting, self.rows, self.y, self.C = fitting, rows, y, fitting.C[rows]
         self.explanations = np.flatnonzero(np.isin(estimator.owner_, rows))
         self.margin = ExplainedMargin(
-            fitting.products.hessian(rows, self.explanations, y), y, self.C,
+            fitting.products, rows, self.explanations, y, self.C,
             fitting.weights[estimator.owner_[self.explanations]], estimator.penalty, bool(estimator.fit_intercept),
             fitting.settings,
         )  # fmt: skip
@@ -262,17 +262,17 @@ class _MachineSeries:
     def at(self, Q: float) -> _Machine:
         solution = checked(lambda: self.margin.solve(Q), NOT_SEPARABLE)
         warn_unless_good("ExplanationAugmentedSVC", solution)
-        return _Machine(self, solution)
+        return _Machine(self, solution, self.margin.is_projected(Q))
 
 
 class _Machine:
     """What follows from one answer: alpha, lambda, the kinds of the samples, b, the margin."""
 
-    def __init__(self, series: _MachineSeries, solution: qp.Solution) -> None:
+    def __init__(self, series: _MachineSeries, solution: qp.Solution, projected: bool) -> None:
         m, rows, at = series.rows.size, series.rows, series.explanations
         kinds, alpha = sort_out(solution.x[:m], series.C, solution.z_bounds[:m])
-        signed, multipliers = alpha * series.y, solution.x[m:]
-        products = series.fitting.products
+        products, signed = series.fitting.products, alpha * series.y
+        multipliers = products.balance(rows, at, signed) if projected else solution.x[m:]
         self.solution, self.program = solution, series.margin.solver.program  # type: ignore[union-attr]
         self._parts = (products, rows, at, signed, multipliers)
         left = series.y - products.values(rows, rows, at, signed, multipliers)

@@ -11,6 +11,10 @@ Its dual, w = sum_i alpha_i y_i phi(x_i) + sum_j lambda_j d_j:
     subject to  y'alpha = 0,   0 <= alpha_i <= C_i,   -Q <= lambda_j <= Q   (or lambda free)
 
 Q = infinity are perfect explanations, w'd_j = 0 with lambda free; Q = 0 none, lambda = 0.
+
+Perfect explanations of a linear kernel confine w to the complement of the span of all d_j.  Where the features are few,
+the program is that of the plain machine on the samples projected there, in alpha alone, and lambda is what takes the
+rest of sum_i alpha_i y_i x_i away.
 """
 
 from __future__ import annotations
@@ -19,11 +23,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import qr
 
 import qp
 
 from .kernels import Kernel, inner_products
-from .margin import low_rank_pays
+from .margin import dual_program, low_rank_pays
+
+SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
 
 
 class Products:
@@ -78,6 +85,19 @@ class Products:
             return self.D[at] @ self.weights(rows, at, signed, multipliers)
         return self.xd[np.ix_(rows, at)].T @ signed + self.dd[np.ix_(at, at)] @ multipliers
 
+    def directions(self, at: np.ndarray) -> np.ndarray:
+        """Orthonormal columns that span the d_j `at` of the linear kernel."""
+        assert self.D is not None
+        Q, R, _ = qr(_dense(self.D[at]).T, mode="economic", pivoting=True)
+        sizes = np.abs(R.diagonal())
+        return Q[:, : int((sizes > SPAN_TOL * sizes[0]).sum())]
+
+    def balance(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray) -> np.ndarray:
+        """The smallest lambda with which w is orthogonal to the d_j `at` of the linear kernel."""
+        assert self.D is not None
+        N = self.directions(at)
+        return np.linalg.lstsq(_dense(self.D[at]).T, -N @ (N.T @ (self.X[rows].T @ signed)), rcond=SPAN_TOL)[0]
+
     def weights(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """w of the linear kernel."""
         assert self.D is not None
@@ -89,8 +109,9 @@ class ExplainedMargin:
 
     Parameters
     ----------
-    P : array or LowRank
-        `Products.hessian`.
+    products : Products
+    rows, at : arrays of int
+        The samples and the explanations of the machine.
     y, C : arrays, shape (samples,)
         Signs and box sizes.
     share : array, shape (explanations,)
@@ -103,15 +124,23 @@ class ExplainedMargin:
     """
 
     def __init__(
-        self, P: Any, y: np.ndarray, C: np.ndarray, share: np.ndarray, penalty: str, bias: bool,
-        settings: dict[str, Any],
+        self, products: Products, rows: np.ndarray, at: np.ndarray, y: np.ndarray, C: np.ndarray, share: np.ndarray,
+        penalty: str, bias: bool, settings: dict[str, Any],
     ) -> None:  # fmt: skip
-        self.P, self.y, self.C, self.share, self.penalty, self.bias = P, y, C, share, penalty, bias
-        self.settings = settings
+        self.products, self.rows, self.at = products, rows, at
+        self.y, self.C, self.share, self.penalty, self.bias = y, C, share, penalty, bias
+        self.P, self.settings = products.hessian(rows, at, y), settings
         self.solver: qp.Solver | None = None
+
+    def is_projected(self, Q: float) -> bool:
+        """Whether the program for this Q is the one in alpha alone."""
+        return Q == np.inf and isinstance(self.P, qp.LowRank) and self.at.size > 0
 
     def program(self, Q: float) -> qp.QuadraticProgram:
         """The program for one Q."""
+        if self.is_projected(Q):
+            X, N = _dense(self.products.X[self.rows]), self.products.directions(self.at)
+            return dual_program(qp.LowRank(self.y[:, None] * (X - (X @ N) @ N.T)), self.y, self.C, self.bias)
         lower, upper = self._bounds(Q)
         rows: dict[str, Any] = {}
         if self.bias:

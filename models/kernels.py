@@ -33,7 +33,7 @@ class Kernel:
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable
         A callable takes two matrices of samples and returns the matrix of the kernel between their rows.
     gamma, coef0 : float
-    degree : int or float
+    degree : int
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Kernel:
 
     kernel: str | Callable[[Any, Any], Any] = "linear"
     gamma: float = 1.0
-    degree: float = 3
+    degree: int = 3
     coef0: float = 0.0
 
     @property
@@ -84,9 +84,10 @@ class Kernel:
                 )
         else:
             K = self(X, X)
-        difference = np.abs(K - K.T).max(initial=0.0)
-        if difference > SYMMETRY_TOL * np.abs(K).max(initial=0.0):
-            raise ValueError(f"the matrix of the kernel must be symmetric, but entries differ by {difference:.2g}")
+        if self.is_precomputed or callable(self.kernel):
+            difference = np.abs(K - K.T).max(initial=0.0)
+            if difference > SYMMETRY_TOL * np.abs(K).max(initial=0.0):
+                raise ValueError(f"the matrix of the kernel must be symmetric, but entries differ by {difference:.2g}")
         K = 0.5 * (K + K.T)
         if self.kernel == "rbf":
             np.fill_diagonal(K, 1.0)
@@ -114,7 +115,7 @@ def make_kernel(
         spread = variance(X, weights) if gamma == "scale" else 1.0
         gamma = 1.0 / (X.shape[1] * spread) if spread > 0.0 else 1.0
     gamma = check_number("gamma", gamma, 0.0)
-    return Kernel(name, gamma, check_number("degree", degree, 0.0), check_number("coef0", coef0))
+    return Kernel(name, gamma, check_number("degree", degree, 0.0, whole=True), check_number("coef0", coef0))
 
 
 def inner_products(A: Any, B: Any) -> np.ndarray:

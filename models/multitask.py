@@ -98,7 +98,7 @@ class MultiTaskSVC(Classifier):
         C2: float = 1000.0,
         kernel: Any = "linear",
         *,
-        degree: float = 3,
+        degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
         task_column: int | None = None,

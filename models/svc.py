@@ -121,7 +121,7 @@ class SVC(KernelClassifier):
         C: float = 1.0,
         kernel: Any = "rbf",
         *,
-        degree: float = 3,
+        degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,

@@ -86,7 +86,7 @@ class SVR(Regressor):
         epsilon: float = 0.1,
         kernel: Any = "rbf",
         *,
-        degree: float = 3,
+        degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,

@@ -113,6 +113,19 @@ def test_the_structure_of_the_dual_is_handed_to_the_engine():
     assert machine.owner_.tolist() == np.flatnonzero(~mask.all(axis=1)).tolist()
 
 
+def test_perfect_explanations_of_few_features_are_a_program_in_alpha_alone():
+    X, y = two_classes(100, 8)
+    mask = np.arange(8) < 5  # all differences lie in the span of the last three features
+    perfect = ExplanationAugmentedSVC(Q=np.inf, tol=1e-11).fit(X, y, mask)
+    assert perfect.program_.n == 100 and isinstance(perfect.program_.P, qp.LowRank)
+    assert np.abs(perfect.coef_[0, 5:]).max() < 1e-9
+    left_out = SVC(kernel="linear", tol=1e-11).fit(X[:, :5], y)
+    np.testing.assert_allclose(perfect.decision_function(X), left_out.decision_function(X[:, :5]), atol=1e-6)
+    # lambda is what its program asks for: w = sum alpha_i y_i x_i + sum lambda_j (x_j - v_j)
+    w = (perfect.alpha_[0] * y) @ X + perfect.lambda_[0] @ (X * ~mask)[perfect.owner_]
+    np.testing.assert_allclose(w, perfect.coef_[0], atol=1e-9)
+
+
 def test_sparse_samples_and_masks_give_the_same():
     X, y = two_classes(50, 6)
     X[np.abs(X) < 0.7] = 0.0

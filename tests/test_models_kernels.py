@@ -77,7 +77,7 @@ def test_what_stands_for_a_feature_that_is_left_out():
         ({"kernel": 3}, "kernel must be one of"),
         ({"kernel": "rbf", "gamma": "wide"}, "gamma must be one of 'scale', 'auto'"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma must be a number of at least 0"),
-        ({"kernel": "poly", "degree": "three"}, "degree must be a number"),
+        ({"kernel": "poly", "degree": "three"}, "degree must be a whole number"),
         ({"kernel": "poly", "coef0": None}, "coef0 must be a number"),
     ],
 )

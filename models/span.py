@@ -1,0 +1,116 @@
+"""The few coordinates in which step 1 of the bilevel classifier is solved.
+
+Let G be a group of coordinates on which Sigma_1 and Sigma_2 are multiples of the identity (all coordinates when both
+are scalar). A part of w_G that is orthogonal to all documents and means lengthens ||w|| and ||Sigma_i^(1/2) w|| and
+moves no document, so the solution has w_G in their span: with an orthonormal basis Q_G of it, w_G = Q_G u_G, and all
+norms are those of u.  A group has at most (documents + 2) such coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .prior import GenerativePrior
+
+MOST_SHARE = 0.5  # of the features, above which a basis does not pay
+MOST_SPARSE = 200  # sparse documents, above which the engine is as quick without a basis
+
+
+class Features:
+    """All n features as they are: u = w."""
+
+    def __init__(self, X: Any, prior: GenerativePrior) -> None:
+        self.documents = X
+        self.size = prior.n
+        self.roots = [S.root if S.kind == "scalar" else S.root_matrix() for S in prior.Sigma]
+
+    def means(self, mu: np.ndarray) -> np.ndarray:
+        """The coordinates of the two means."""
+        return mu
+
+    def weights(self, u: np.ndarray) -> np.ndarray:
+        """w of the coordinates u."""
+        return u
+
+
+class Span:
+    """Coordinates in the span of the documents and two means, a basis for every group of features."""
+
+    def __init__(self, X: Any, prior: GenerativePrior, groups: list[np.ndarray]) -> None:
+        samples, self.n = X.shape
+        self.groups = groups
+        self.bases: list[np.ndarray | None] = []  # None: the group is kept as it is
+        parts, self.starts = [], [0]
+        for group in groups:
+            part = X[:, group].toarray() if sp.issparse(X) else X[:, group]
+            if group.size <= samples + 2:
+                self.bases.append(None)
+            else:
+                #  X_G' = Q R: the documents have the coordinates R', and the means two more at most
+                Q, R = np.linalg.qr(part.T)
+                self.bases.append(np.hstack([Q, np.zeros((group.size, 2))]))
+                part = np.hstack([R.T, np.zeros((samples, 2))])
+            parts.append(part)
+            self.starts.append(self.starts[-1] + part.shape[1])
+        self.documents = np.hstack(parts)
+        self.size = self.starts[-1]
+        self.roots = [self._root(S) for S in prior.Sigma]
+
+    def _root(self, S: Any) -> Any:
+        if S.kind == "scalar":
+            return S.root
+        sizes = np.diff(self.starts)
+        return sp.csr_array(sp.diags_array(np.repeat([S.root[group[0]] for group in self.groups], sizes)))
+
+    def means(self, mu: np.ndarray) -> np.ndarray:
+        """The coordinates of the two means, whose directions outside the documents' span become the last of a basis."""
+        found = np.zeros((2, self.size))
+        for group, Q, start, end in zip(self.groups, self.bases, self.starts, self.starts[1:]):
+            if Q is None:
+                found[:, start:end] = mu[:, group]
+                continue
+            Q[:, -2:] = 0.0
+            for k, column in enumerate((-2, -1)):
+                rest = mu[k, group].copy()
+                for _ in range(2):  # twice is enough for orthogonality
+                    rest -= Q @ (Q.T @ rest)
+                length = np.linalg.norm(rest)
+                if length > 1e-12 * np.linalg.norm(mu[k, group]):
+                    Q[:, column] = rest / length
+            found[:, start:end] = mu[:, group] @ Q
+        return found
+
+    def weights(self, u: np.ndarray) -> np.ndarray:
+        """w of the coordinates u."""
+        w = np.empty(self.n)
+        for group, Q, start, end in zip(self.groups, self.bases, self.starts, self.starts[1:]):
+            w[group] = u[start:end] if Q is None else Q @ u[start:end]
+        return w
+
+
+def choose_coordinates(X: Any, prior: GenerativePrior, span: bool | None = None) -> Features | Span:
+    """The span when it is much smaller than the features and the engine would gain by it, or as `span` says.
+
+    A full Sigma that is no multiple of the identity has no such groups: w = (a I + b_1 Sigma_1 + b_2 Sigma_2)^(-1) v
+    with v in the span and multipliers a, b that are not known before.
+    """
+    samples, n = X.shape
+    if span is False or any(S.kind == "full" for S in prior.Sigma):
+        return Features(X, prior)
+    groups = _groups(prior)
+    size = sum(min(group.size, samples + 2) for group in groups)
+    pays = size <= MOST_SHARE * n and (not sp.issparse(X) or samples <= MOST_SPARSE)
+    return Span(X, prior, groups) if span or pays else Features(X, prior)
+
+
+def _groups(prior: GenerativePrior) -> list[np.ndarray]:
+    """The features by their pair of variances."""
+    if all(S.kind == "scalar" for S in prior.Sigma):
+        return [np.arange(prior.n)]
+    pairs = np.stack([np.broadcast_to(S.value, (prior.n,)) for S in prior.Sigma], axis=1)
+    _, which = np.unique(pairs, axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    return np.split(order, np.cumsum(np.bincount(which.ravel()))[:-1])
