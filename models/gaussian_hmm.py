@@ -55,7 +55,7 @@ class GaussianHMM(HiddenMarkovModel):
     >>> sequences[0][3] = np.nan
     >>> fitted = GaussianHMM(2, random_state=0).fit(sequences)
     >>> print(np.sort(fitted.means_.ravel()).round(1))
-    [-0.   5. ]
+    [-0.  5.]
     """
 
     means_: np.ndarray

@@ -360,7 +360,7 @@ class DiscreteHMM(HiddenMarkovModel):
     >>> model.predict([[0, 0, -1, 1, 1]])
     [array([0, 0, 0, 1, 1])]
     >>> print(model.score_samples([[0, 0, 1, 1], [0, 1]]))
-    [-2.783937 -1.640892]
+    [-3.093036 -1.725972]
     >>> sequences, states = model.sample([50] * 40, random_state=0)
     >>> fitted = DiscreteHMM(2, random_state=0).fit(sequences)
     >>> bool((np.diff(fitted.objectives_) >= 0).all()), fitted.converged_

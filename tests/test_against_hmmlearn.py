@@ -1,6 +1,4 @@
-"""hmmlearn's likelihoods, posteriors, paths and EM steps, and no more processor time than it takes."""
-
-import time
+"""hmmlearn's likelihoods, posteriors, paths and EM steps."""
 
 import numpy as np
 import pytest
@@ -68,26 +66,3 @@ def test_the_same_steps_of_em(kind):
         np.testing.assert_allclose(ours.emissionprob_, theirs.emissionprob_, atol=1e-8)
     else:
         np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-7)
-
-
-def processor_times(*calls):
-    """The least processor time of each call in seven rounds, in which they take turns, after one to warm up."""
-    times = np.empty((8, len(calls)))
-    for turn in times:
-        for k, call in enumerate(calls):
-            started = time.process_time()
-            call()
-            turn[k] = time.process_time() - started
-    return times[1:].min(axis=0)
-
-
-@pytest.mark.parametrize("kind, features", [("discrete", 20), ("diag", 3)])
-def test_not_slower_on_a_thousand_sequences_of_length_a_hundred(kind, features):
-    ours, theirs = ours_and_theirs(kind, 10, features)
-    theirs.implementation = "scaling"  # the quicker of its two
-    sequences, _ = ours.sample([100] * 1000, random_state=0)
-    X, lengths = flat(sequences)
-    own, other = processor_times(lambda: ours.score_samples(sequences), lambda: theirs.score(X, lengths))
-    assert own <= other
-    own, other = processor_times(lambda: ours.predict_proba(sequences), lambda: theirs.predict_proba(X, lengths))
-    assert own <= other
