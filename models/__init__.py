@@ -10,6 +10,7 @@ from .med import MEDClassifier
 from .multitask import MultiTaskSVC
 from .perceptron import Perceptron
 from .prior import GenerativePrior
+from .scores import FisherScore, FreeEnergyScore, SufficientStatistics
 from .sequences import encode_symbols
 from .strings import MismatchKernel
 from .subgradient import SubgradientSVC
@@ -23,6 +24,8 @@ __all__ = [
     "BilevelClassifier",
     "DiscreteHMM",
     "ExplanationAugmentedSVC",
+    "FisherScore",
+    "FreeEnergyScore",
     "GaussianHMM",
     "GenerativePrior",
     "Kernel",
@@ -33,6 +36,7 @@ __all__ = [
     "Perceptron",
     "Round",
     "SubgradientSVC",
+    "SufficientStatistics",
     "encode_symbols",
     "explained_examples",
 ]
