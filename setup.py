@@ -30,6 +30,7 @@ setup(
         "test": [
             "pytest",
             "hypothesis",
+            "hmmlearn",
             "clarabel",
             "dask[distributed]",
             ECOS,

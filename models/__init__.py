@@ -3,26 +3,40 @@
 from .bilevel import BilevelClassifier, Round
 from .easvm import ExplanationAugmentedSVC
 from .explanations import explained_examples
+from .gaussian_hmm import GaussianHMM
+from .hmm import DiscreteHMM
 from .kernels import Kernel
+from .med import MEDClassifier
 from .multitask import MultiTaskSVC
 from .perceptron import Perceptron
 from .prior import GenerativePrior
+from .scores import FisherScore, FreeEnergyScore, SufficientStatistics
+from .sequences import encode_symbols
 from .strings import MismatchKernel
 from .subgradient import SubgradientSVC
 from .svc import SVC
 from .svr import SVR
+from .topics import LatentDirichletAllocation
 
 __all__ = [
     "SVC",
     "SVR",
     "BilevelClassifier",
+    "DiscreteHMM",
     "ExplanationAugmentedSVC",
+    "FisherScore",
+    "FreeEnergyScore",
+    "GaussianHMM",
     "GenerativePrior",
     "Kernel",
+    "LatentDirichletAllocation",
+    "MEDClassifier",
     "MismatchKernel",
     "MultiTaskSVC",
     "Perceptron",
     "Round",
     "SubgradientSVC",
+    "SufficientStatistics",
+    "encode_symbols",
     "explained_examples",
 ]
