@@ -8,6 +8,7 @@ from .hmm import DiscreteHMM
 from .kernels import Kernel
 from .med import MEDClassifier
 from .multitask import MultiTaskSVC
+from .ontology import UNREACHABLE, Graph, semantic_distances
 from .perceptron import Perceptron
 from .prior import GenerativePrior
 from .scores import FisherScore, FreeEnergyScore, SufficientStatistics
@@ -17,17 +18,23 @@ from .subgradient import SubgradientSVC
 from .svc import SVC
 from .svr import SVR
 from .topics import LatentDirichletAllocation
+from .transfer import DiscriminativeTransfer, GenerativeTransfer, SemanticCompression, class_means, discriminant
+from .wordnet import WordNet
 
 __all__ = [
     "SVC",
     "SVR",
+    "UNREACHABLE",
     "BilevelClassifier",
     "DiscreteHMM",
+    "DiscriminativeTransfer",
     "ExplanationAugmentedSVC",
     "FisherScore",
     "FreeEnergyScore",
     "GaussianHMM",
     "GenerativePrior",
+    "GenerativeTransfer",
+    "Graph",
     "Kernel",
     "LatentDirichletAllocation",
     "MEDClassifier",
@@ -35,8 +42,13 @@ __all__ = [
     "MultiTaskSVC",
     "Perceptron",
     "Round",
+    "SemanticCompression",
     "SubgradientSVC",
     "SufficientStatistics",
+    "WordNet",
+    "class_means",
+    "discriminant",
     "encode_symbols",
     "explained_examples",
+    "semantic_distances",
 ]
