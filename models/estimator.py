@@ -34,12 +34,6 @@ class ConvergenceWarning(UserWarning):
     """The engine ended short of "optimal"; the estimator holds its best iterate."""
 
 
-def convergence_warning() -> type[Warning]:
-    """The warning of an iteration that ended early: scikit-learn's own when that is loaded."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
-
-
 def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy: str = "") -> None:
     """Warn, with what can be done about it, when the program of an estimator was not solved to its tolerance."""
     if solution.status == "optimal":
@@ -51,6 +45,12 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
         convergence_warning(),
         stacklevel=3,
     )
+
+
+def convergence_warning() -> type[Warning]:
+    """The warning of a fit that did not converge: scikit-learn's own when loaded, for its users filter by it."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
 
 
 class Estimator:
