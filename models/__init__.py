@@ -7,6 +7,7 @@ from .gaussian_hmm import GaussianHMM
 from .hmm import DiscreteHMM
 from .kernels import Kernel
 from .med import MEDClassifier
+from .mss import MaxMarginScoreSpace
 from .multitask import MultiTaskSVC
 from .perceptron import Perceptron
 from .prior import GenerativePrior
@@ -31,6 +32,7 @@ __all__ = [
     "Kernel",
     "LatentDirichletAllocation",
     "MEDClassifier",
+    "MaxMarginScoreSpace",
     "MismatchKernel",
     "MultiTaskSVC",
     "Perceptron",
