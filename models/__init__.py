@@ -6,6 +6,7 @@ from .explanations import explained_examples
 from .gaussian_hmm import GaussianHMM
 from .hmm import DiscreteHMM
 from .kernels import Kernel
+from .large_margin_hmm import LargeMarginHMM
 from .med import MEDClassifier
 from .mss import MaxMarginScoreSpace
 from .multitask import MultiTaskSVC
@@ -30,6 +31,7 @@ __all__ = [
     "GaussianHMM",
     "GenerativePrior",
     "Kernel",
+    "LargeMarginHMM",
     "LatentDirichletAllocation",
     "MEDClassifier",
     "MaxMarginScoreSpace",
