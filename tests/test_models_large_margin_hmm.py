@@ -90,7 +90,14 @@ def test_no_alignment_raises_the_objective_and_margins_grow(classes, seed):
     assert model.objectives_[-1] < 0.8 * model.objectives_[0]
     plain = np.array([m.score_samples(X) for m in model.models_]).argmax(axis=0)
     assert model.score(X, y) >= (plain == y).mean()
-    assert LargeMarginHMM(3, C=10.0, max_iter=2, random_state=seed).fit(X, y).score(X, y) > 0.95
+
+
+def test_with_a_high_price_every_margin_is_kept(seed=1):
+    X, y = kinds(seed=seed)
+    model = LargeMarginHMM(3, C=100.0, random_state=seed).fit(X, y)
+    plain = np.array([m.score_samples(X) for m in model.models_]).argmax(axis=0)
+    assert (plain == y).mean() < 1.0 == model.score(X, y)
+    assert (np.where(y == 1, 1, -1) * model.decision_function(X)).min() > 0.95
 
 
 def test_a_small_price_leaves_the_models_of_maximum_likelihood():
