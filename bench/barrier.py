@@ -98,7 +98,7 @@ def central_path(program: socp.ConeProgram, mus: Iterable[float]) -> np.ndarray:
     >>> program = socp.ConeProgram(c=[1.0], G=[[-1.0], [1.0]], h=[0.0, 1.0], cones=[socp.NonNeg(2)])
     >>> x = central_path(program, [1.0, 0.1])[:, 0]
     >>> print(x.round(4), (0.1 / x[1] - 0.1 / (1.0 - x[1])).round(4))
-    [0.382  0.0917] 1.0
+    [0.382  0.0901] 1.0
     """
     x, points = inside(program), []
     for mu in mus:
