@@ -16,6 +16,7 @@ project = "centralpath"
 author = copyright = "the centralpath developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build", "results"]
+html_extra_path = ["interactive.html"]
 html_theme = "alabaster"
 html_theme_options = {"page_width": "70em", "body_max_width": "54em", "fixed_sidebar": True}
 
