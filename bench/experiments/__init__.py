@@ -8,6 +8,7 @@ from ..sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {
+    "easvm-reuters": "easvm_reuters",
     "transfer": "transfer",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
