@@ -8,6 +8,7 @@ from ..sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {
+    "easvm-digits": "easvm_digits",
     "easvm-reuters": "easvm_reuters",
     "transfer": "transfer",
 }
