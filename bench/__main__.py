@@ -1,6 +1,6 @@
 """`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a
-paper; `report DIR`: a page over experiments."""
+`anatomy`: where the time goes; `ablation`: what each part of the method is worth; `models`: support vector
+machines beside LIBSVM; `experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import socp
 
-from . import anatomy, answer, catalogue, compare, experiments, measurement, report, sets, suite, svm
+from . import ablation, anatomy, answer, catalogue, compare, experiments, measurement, report, sets, suite, svm
 from .compiling import warm_up
 from .experiments import conduct, pages
 from .tour import tour
@@ -31,6 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _tour(options: argparse.Namespace) -> int:
     warm_up()
     return 0 if tour() else 1
+
+
+def _ablation(options: argparse.Namespace) -> int:
+    names = list(ablation.PROGRAMS) if not options.only else [n for n in ablation.PROGRAMS if options.only in n]
+    print(ablation.table(names).text())
+    return 0
 
 
 def _anatomy(options: argparse.Namespace) -> int:
@@ -151,6 +157,7 @@ def _report(options: argparse.Namespace) -> int:
 
 COMMANDS = {
     None: _tour,
+    "ablation": _ablation,
     "anatomy": _anatomy,
     "compare": _compare,
     "experiment": _experiment,
@@ -166,6 +173,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m bench", description="With no command: a short tour on generated programs."
     )
     commands = parser.add_subparsers(dest="command")
+
+    without = commands.add_parser("ablation", help="iterations of the textbook method without each of its parts")
+    without.add_argument("--only", help="a part of the names of the programs")
 
     parts = commands.add_parser("anatomy", help="where the time of a solve goes, for one program of each kind")
     parts.add_argument(

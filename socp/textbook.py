@@ -18,6 +18,7 @@ u o v = (u'v, u0 v1 + v0 u1), the unit e = (1, 0), the eigenvalues u0 +- ||u1||,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,8 +28,10 @@ import scipy.linalg
 from .checks import ProgramError
 from .program import ConeProgram, NonNeg, SecondOrder
 from .status import Status
+from .textbook_switches import ALL_OF_THE_BOOKS, Switches, Units, dense
 
 STEP = 0.99  # the share of the way to the boundary of K
+SIGMA = 0.1  # the centering of a step that is not predicted
 REGULARIZATION = 1e-9  # relative to the largest entry of the data
 REFINEMENTS = 3
 INACCURATE = 1e-5
@@ -135,38 +138,40 @@ def norm(v: np.ndarray) -> float:
 class Method:
     """The data of a program as dense arrays, and the parts of the algorithm."""
 
-    def __init__(self, program: ConeProgram) -> None:
+    def __init__(self, program: ConeProgram, switches: Switches = ALL_OF_THE_BOOKS) -> None:
         if not np.isfinite(program.h).all():
             raise ProgramError("h must be finite here: leave out the rows that always hold")
-        self.A, self.G = program.A.toarray(), program.G.toarray()
+        self.P, self.A, self.G = dense(program)
         self.b, self.h, self.c = program.b, program.h, program.c
         self.ends = [program.n, program.n + program.p]  # of x and of y in (x, y, z)
-        P = np.zeros((program.n, program.n)) if program.P is None else program.P
-        self.P = P if isinstance(P, np.ndarray) else P.toarray()
         smallest = np.linalg.eigvalsh(self.P).min(initial=0.0)
         if smallest < -1e-10 * norm(self.P):
             raise ProgramError(f"P must be positive semidefinite, but it has the eigenvalue {smallest:g}")
-        self.cone = Cone(program.cones)
+        self.cone, self.switches = Cone(program.cones), switches
 
-    def kkt_solver(self, W_inv: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Solve with the KKT matrix, in the scaled variable W z.
+    def kkt_solver(self, W_inv: np.ndarray, block: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Solve with the KKT matrix, in the scaled variable W z; the block is I when W is the scaling.
 
             [ P        A'   (W^-1 G)' ] [ x   ]
             [ A        0     0        ] [ y   ]
-            [ W^-1 G   0    -I        ] [ W z ]
+            [ W^-1 G   0    -block    ] [ W z ]
 
         Redundant equations and directions without curvature make it singular, if consistent.  So a matrix with
         a little more on its diagonal is factored, and its error removed by iterative refinement.
         """
         n, p, m = self.c.size, self.b.size, self.h.size
         G = W_inv @ self.G
-        K = np.block([[self.P, self.A.T, G.T], [self.A, np.zeros((p, p + m))], [G, np.zeros((m, p)), -np.eye(m)]])
-        little = REGULARIZATION * max(1.0, norm(self.P), norm(self.A), norm(self.G))
-        factors = scipy.linalg.lu_factor(K + little * np.diag(np.repeat([1.0, -1.0], [n, p + m])), check_finite=False)
+        K = np.block([[self.P, self.A.T, G.T], [self.A, np.zeros((p, p + m))], [G, np.zeros((m, p)), -block]])
+        little = REGULARIZATION * max(1.0, norm(self.P), norm(self.A), norm(self.G)) * self.switches.regularization
+        with warnings.catch_warnings():  # of a singular matrix: then u is not finite, which `iterates` notices
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+            factors = scipy.linalg.lu_factor(
+                K + little * np.diag(np.repeat([1.0, -1.0], [n, p + m])), check_finite=False
+            )
 
         def solve(rhs: np.ndarray) -> np.ndarray:
             u = np.zeros(rhs.size)
-            for _ in range(1 + REFINEMENTS):
+            for _ in range(1 + REFINEMENTS * self.switches.refinement):
                 u += scipy.linalg.lu_solve(factors, rhs - K @ u, check_finite=False)
             return u
 
@@ -174,15 +179,20 @@ class Method:
 
     def start(self) -> Iterate:
         """The solution when 1/2 ||s||^2 in the objective stands for the cone; then s = -z and z, moved inside."""
-        u = self.kkt_solver(np.eye(self.cone.dim))(np.concatenate([-self.c, self.b, self.h]))
-        x, y, z = np.split(u, self.ends)
+        identity = np.eye(self.cone.dim)
+        u = self.kkt_solver(identity, identity)(np.concatenate([-self.c, self.b, self.h]))
+        x, y, z = np.split(u if np.isfinite(u).all() else np.zeros(u.size), self.ends)
         s, z = (v if self.cone.depth(v) > 1e-8 else v + (1.0 - self.cone.depth(v)) * self.cone.e for v in (-z, z))
-        return Iterate(x, y, z, s)
+        return Iterate(x, y, z, s, kappa=1.0 if self.switches.embedding else 0.0)
+
+    def mu(self, it: Iterate) -> float:
+        """The mean of the products that are to become zero."""
+        return (it.s @ it.z + it.tau * it.kappa) / max(self.cone.degree + self.switches.embedding, 1)
 
     def judge(self, it: Iterate, tol: float) -> None:
         """Fill in mu, objectives and residuals, and what the stopping tests say."""
         P, A, G, b, c, h = self.P, self.A, self.G, self.b, self.c, self.h
-        it.mu = (it.s @ it.z + it.tau * it.kappa) / (self.cone.degree + 1)
+        it.mu = self.mu(it)
         x, y, z, s = (v / it.tau for v in (it.x, it.y, it.z, it.s))
         it.objective = float(0.5 * x @ P @ x + c @ x)
         it.dual_objective = float(-0.5 * x @ P @ x - b @ y - h @ z)
@@ -214,12 +224,18 @@ class Method:
         Without ds and dkappa, these are two solves with the KKT matrix: u1 for the right-hand side
         -(1 - sigma) (rx, ry, W^-1 rz) - (0, 0, lam \\ ds_rhs), u2 for (-c, b, W^-1 h).  The direction is
         u1 + dtau u2, with dtau from the last equation.
+
+        (With another W than the scaling, the first equation is  z o (W^-1 ds) + s o (W dz) = ds_rhs  for the scaled
+        points W^-1 s and W z, and leaves the block  z \\ (s o .)  in the KKT matrix.)
         """
-        P, cone, tau, kappa = self.P, self.cone, it.tau, it.kappa
-        W, W_inv = cone.scaling(it.s, it.z)
-        lam = W @ it.z
-        Lam = cone.arrow(lam)
-        solve = self.kkt_solver(W_inv)
+        P, cone, on, tau, kappa, mu = self.P, self.cone, self.switches, it.tau, it.kappa, self.mu(it)
+        W, W_inv, s, z = np.eye(cone.dim), np.eye(cone.dim), it.s, it.z
+        if on.scaling:
+            W, W_inv = cone.scaling(it.s, it.z)
+            s = z = W @ it.z  # lam
+        S, Z = cone.arrow(s), cone.arrow(z)
+        block = np.eye(cone.dim) if on.scaling else np.linalg.solve(Z, S)
+        solve = self.kkt_solver(W_inv, block)
 
         rx = P @ it.x + self.A.T @ it.y + self.G.T @ it.z + self.c * tau
         ry = self.A @ it.x - self.b * tau
@@ -231,20 +247,27 @@ class Method:
         u2 = solve(np.concatenate([-self.c, self.b, W_inv @ self.h]))
 
         def direction(sigma: float, ds_rhs: np.ndarray, dk_rhs: float) -> tuple:
-            shift = np.linalg.solve(Lam, ds_rhs)
+            shift = np.linalg.solve(Z, ds_rhs)
             u1 = solve(-(1.0 - sigma) * r - np.concatenate([0.0 * rx, 0.0 * ry, shift]))
-            dtau = (1.0 - sigma) * rtau + dk_rhs / tau + gradient @ u1
-            dtau /= kappa / tau + xi @ P @ xi - gradient @ u2
+            dtau = dkappa = 0.0
+            if on.embedding:
+                dtau = (1.0 - sigma) * rtau + dk_rhs / tau + gradient @ u1
+                dtau /= kappa / tau + xi @ P @ xi - gradient @ u2
+                dkappa = (dk_rhs - kappa * dtau) / tau
             dx, dy, W_dz = np.split(u1 + dtau * u2, self.ends)
-            W_inv_ds, dkappa = shift - W_dz, (dk_rhs - kappa * dtau) / tau
-            alpha = min(cone.longest_step(lam, W_dz), cone.longest_step(lam, W_inv_ds))
+            W_inv_ds = shift - block @ W_dz
+            alpha = min(cone.longest_step(z, W_dz), cone.longest_step(s, W_inv_ds))
             alpha = min([alpha] + [-v / dv for v, dv in ((tau, dtau), (kappa, dkappa)) if dv < 0])
             return dx, dy, W_dz, W_inv_ds, dtau, dkappa, alpha
 
-        _, _, W_dz, W_inv_ds, dtau, dkappa, alpha = direction(0.0, -Lam @ lam, -tau * kappa)
-        sigma = (1.0 - min(1.0, alpha)) ** 3
-        ds_rhs = sigma * it.mu * cone.e - Lam @ lam - cone.arrow(W_inv_ds) @ W_dz
-        dk_rhs = sigma * it.mu - tau * kappa - dtau * dkappa
+        sigma, ds_second, dk_second = SIGMA, 0.0 * s, 0.0
+        if on.predictor:
+            _, _, W_dz, W_inv_ds, dtau, dkappa, alpha = direction(0.0, -S @ z, -tau * kappa)
+            sigma = (1.0 - min(1.0, alpha)) ** 3
+            if on.corrector:
+                ds_second, dk_second = cone.arrow(W_inv_ds) @ W_dz, dtau * dkappa
+        sigma = sigma if on.centrality else 0.0
+        ds_rhs, dk_rhs = sigma * mu * cone.e - S @ z - ds_second, sigma * mu - tau * kappa - dk_second
         dx, dy, W_dz, W_inv_ds, dtau, dkappa, alpha = direction(sigma, ds_rhs, dk_rhs)
         alpha = min(1.0, STEP * alpha)
         return Iterate(
@@ -252,23 +275,42 @@ class Method:
             tau + alpha * dtau, kappa + alpha * dkappa, sigma=sigma, alpha=alpha,
         )  # fmt: skip
 
+    def is_inside(self, it: Iterate) -> bool:
+        """Whether an iterate can be stepped from."""
+        finite = all(np.isfinite(v).all() for v in (it.x, it.y, it.z, it.s, it.tau, it.kappa))
+        depth = min(self.cone.depth(it.s), self.cone.depth(it.z), it.tau) if finite else 0.0
+        return depth > 0.0 and (it.kappa > 0.0 or not self.switches.embedding)
 
-def iterates(program: ConeProgram, tol: float = 1e-8, max_iter: int = 100) -> Iterator[Iterate]:
+
+def iterates(
+    program: ConeProgram, tol: float = 1e-8, max_iter: int = 100, switches: Switches = ALL_OF_THE_BOOKS
+) -> Iterator[Iterate]:
     """The iterates up to the first that has a status, at most `max_iter` steps, as long as there is progress."""
-    method = Method(program)
-    it = method.start()
+    judge = method = Method(program, switches)
+    units = Units(program) if switches.equilibration else None
+    if units is not None:
+        method = Method(units.program, switches)
+    with np.errstate(all="ignore"):
+        it = method.start()
     for _ in range(max_iter + 1):
-        method.judge(it, tol)
-        yield it
-        if it.status is not None:
+        seen = it if units is None else units.of_the_caller(it)
+        judge.judge(seen, tol)
+        yield seen
+        if seen.status is not None:
             return
-        it = method.step(it)
-        if not (min(method.cone.depth(it.s), method.cone.depth(it.z), it.tau, it.kappa) > 0.0 and it.alpha > 1e-8):
+        try:
+            with np.errstate(all="ignore"):
+                it = method.step(it)
+        except np.linalg.LinAlgError:
+            return
+        if not (method.is_inside(it) and it.alpha > 1e-8):
             return
 
 
-def solve(program: ConeProgram, tol: float = 1e-8, max_iter: int = 100) -> TextbookSolution:
-    """Solve a cone program; the answer has the conventions of `socp.Solution`.
+def solve(
+    program: ConeProgram, tol: float = 1e-8, max_iter: int = 100, switches: Switches = ALL_OF_THE_BOOKS
+) -> TextbookSolution:
+    """Solve a cone program, by the method or with parts of it left out; the answer is as `socp.Solution`.
 
     Examples
     --------
@@ -277,8 +319,14 @@ def solve(program: ConeProgram, tol: float = 1e-8, max_iter: int = 100) -> Textb
     >>> solution = textbook.solve(program)
     >>> print(solution.status, f"{solution.objective:.6f}")
     optimal -1.000000
+
+    A fixed sigma without a predictor takes more iterations:
+
+    >>> slower = textbook.solve(program, switches=textbook.Switches(predictor=False))
+    >>> slower.status is solution.status and slower.iterations > solution.iterations
+    True
     """
-    trace = list(iterates(program, tol, max_iter))
+    trace = list(iterates(program, tol, max_iter, switches))
     it, status = trace[-1], trace[-1].status
     if status is None:
         it = min(trace, key=lambda it: it.error)
