@@ -7,7 +7,10 @@ from importlib import import_module
 from ..sets import DataError
 from .experiment import Experiment
 
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "hybrid-curves": "hybrid",
+    "hybrid-coverage": "hybrid",
+}
 """The module of each experiment by its name; it is imported when it is asked for."""
 
 
