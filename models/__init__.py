@@ -9,8 +9,10 @@ from .hmm import DiscreteHMM
 from .hybrid import HybridNaiveBayes
 from .joint_gaussian import JointGaussianRegressor
 from .kernels import Kernel
+from .large_margin_hmm import LargeMarginHMM
 from .logistic import LogisticRegression
 from .med import MEDClassifier
+from .mss import MaxMarginScoreSpace
 from .multitask import MultiTaskSVC
 from .naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
 from .ontology import UNREACHABLE, Graph, semantic_distances
@@ -45,10 +47,12 @@ __all__ = [
     "HybridNaiveBayes",
     "JointGaussianRegressor",
     "Kernel",
+    "LargeMarginHMM",
     "LatentDirichletAllocation",
     "LinearDiscriminant",
     "LogisticRegression",
     "MEDClassifier",
+    "MaxMarginScoreSpace",
     "MismatchKernel",
     "MixedNaiveBayes",
     "MultiTaskSVC",

@@ -8,6 +8,7 @@ from ..sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {
+    "transfer": "transfer",
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
 }
