@@ -9,6 +9,8 @@ from .experiment import Experiment
 
 MODULES: dict[str, str] = {
     "transfer": "transfer",
+    "hybrid-curves": "hybrid",
+    "hybrid-coverage": "hybrid",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
 
