@@ -142,6 +142,11 @@ class GaussianHMM(HiddenMarkovModel):
         whole = seen.all(axis=1)[:, None]
         return np.where(whole, np.hstack([np.ones(whole.shape), x, _outer(x)]), 0.0)
 
+    def _emission_features(self, batch: Sequences) -> np.ndarray:
+        if self.covariance_type == "full" and np.isnan(batch.values).any():
+            raise ValueError("with full covariances paths have statistics only where no coordinate is missing")
+        return self._features(batch.values)
+
     def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
         if self.covariance_type == "full" and np.isnan(batch.values).any():
             raise ValueError("with full covariances the chain can be bent only where no coordinate is missing")

@@ -11,6 +11,7 @@ and a backward smoother (`hmm_kernels`), the M-step sets the parameters to the e
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -93,6 +94,10 @@ class HiddenMarkovModel(Estimator):
     def _emission_statistics(
         self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
     ) -> np.ndarray:
+        raise NotImplementedError
+
+    def _emission_features(self, batch: Sequences) -> np.ndarray:
+        """f(x_t), shape (positions, features): the emissions' statistics are their sums in each state."""
         raise NotImplementedError
 
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
@@ -297,6 +302,24 @@ class HiddenMarkovModel(Estimator):
         )  # fmt: skip
         return path, log_probability
 
+    def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
+
+        Shapes (sequences,) and (sequences, draws, states + states^2 + states * features).
+        """
+        alpha, _, log_likelihood, _, _, slow = self._filter(batch)
+        for s, (_, _, log_alpha, _) in slow.items():
+            alpha[batch.offsets[s] : batch.offsets[s + 1]] = _scaled(log_alpha)[0]
+        features = np.ascontiguousarray(self._emission_features(batch), dtype=np.float64)
+        states = self.startprob_.size
+        table = np.zeros((len(batch), draws, states * (1 + states + features.shape[1])))
+        for s, (first, end) in enumerate(itertools.pairwise(batch.offsets)):
+            uniforms = rng.random((draws, end - first))
+            paths = np.empty(uniforms.shape, dtype=np.int64)
+            kernels.random_paths(first, end, self.transmat_, alpha, uniforms, paths)
+            kernels.path_statistics(first, end, states, paths, features, table[s])
+        return log_likelihood, table
+
     def sample(self, lengths: Any, random_state: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Random sequences of the given lengths, and the states they came from."""
         self._check_fitted()
@@ -433,6 +456,9 @@ class DiscreteHMM(HiddenMarkovModel):
         counts = np.zeros((groups, *self.emissionprob_.shape))
         kernels.count_symbols(batch.offsets, batch.values, gamma, weight, group, counts)
         return counts
+
+    def _emission_features(self, batch: Sequences) -> np.ndarray:
+        return self._by_symbol(np.eye(self.emissionprob_.shape[1]), 0.0)[batch.values]
 
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         self.emissionprob_ = shares(statistics + self.pseudocount, self.emissionprob_)

@@ -276,6 +276,21 @@ def random_paths(first, end, transitions, alpha, uniforms, paths):
 
 
 @kernel
+def path_statistics(first, end, states, paths, features, table):
+    """The statistics of every path, into table (draws, states + states^2 + states columns): start, transitions, and
+    the sums of the features (positions, columns) in each state; table must be zero."""
+    columns = features.shape[1]
+    for d in range(paths.shape[0]):
+        table[d, paths[d, 0]] += 1.0
+        for t in range(first, end):
+            i = paths[d, t - first]
+            if t > first:
+                table[d, states + states * paths[d, t - 1 - first] + i] += 1.0
+            for k in range(columns):
+                table[d, states + states * states + i * columns + k] += features[t, k]
+
+
+@kernel
 def random_chains(offsets, start, transitions, uniforms, path):
     """States drawn from the chain itself."""
     for s in range(offsets.size - 1):

@@ -69,6 +69,10 @@ class ChainStatistics:
         found = self.model._infer(self.batch, by_sequence=True, bend=bend)
         return Expectations(found.log_likelihood, _flat(found))
 
+    def draw(self, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """log P(x), and T of so many paths from each posterior, shape (samples, draws, statistics)."""
+        return self.model._random_paths(self.batch, draws, rng)
+
     def maximize(self, table: np.ndarray) -> None:
         """The M-step of the model from statistics of all samples."""
         starts, transitions, emissions = self.split(table.sum(axis=0)[None])

@@ -1,0 +1,107 @@
+"""The central path by Newton's method on the logarithmic barrier, for programs with a strictly feasible point.
+
+    minimize    1/2 x'Px + c'x + mu phi(s)     phi(s) = -1/2 sum log det(s_k) over the factors of K
+    subject to  Ax = b,  s = h - Gx inside K
+
+Where the gradient Px + c - mu G'phi'(s) + A'y is zero, z = -mu phi'(s) = mu s^-1 fulfils  s o z = mu e  (the inverse in
+the Jordan algebra, s^-1 = Js / det s): the minimizers for all mu > 0 are the central path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+import socp
+from socp.textbook import Cone, det
+from socp.textbook_switches import dense
+
+NEWTON_TOL = 1e-10  # of half the squared Newton decrement, in units of mu
+SHARE = 0.9  # of the way to the boundary
+
+
+def inside(program: socp.ConeProgram) -> np.ndarray:
+    """A strictly feasible point: the largest t <= 1 with h - Gx - t e in K.
+
+    Raises
+    ------
+    socp.ProgramError
+        There is none.
+    """
+    cone = Cone(program.cones)
+    _, A, G = dense(program)
+    n, m = program.n, program.m
+    rows = np.vstack([np.column_stack([G, cone.e]), np.append(np.zeros(n), 1.0)])
+    solution = socp.solve(
+        c=np.append(np.zeros(n), -1.0), G=rows, h=np.append(program.h, 1.0), cones=[*program.cones, socp.NonNeg(1)],
+        A=np.column_stack([A, np.zeros(program.p)]), b=program.b,
+    )  # fmt: skip
+    if m and not solution.x[n] > 1e-7:
+        raise socp.ProgramError("the program has no strictly feasible point, hence no central path")
+    return solution.x[:n]
+
+
+def barrier(cone: Cone, s: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """phi(s), its gradient -s^-1 = -Js / det s and its Hessian (2 Js (Js)' - det(s) J) / det(s)^2.
+
+    Examples
+    --------
+    >>> from socp import NonNeg, textbook
+    >>> value, gradient, hessian = barrier(textbook.Cone([NonNeg(1)]), np.array([2.0]))
+    >>> print(f"{value:.4f}", gradient, hessian)
+    -0.6931 [-0.5] [[0.25]]
+    """
+    value, gradient, hessian = 0.0, np.zeros(cone.dim), np.zeros((cone.dim, cone.dim))
+    for k in cone.blocks:
+        J = np.diag(np.where(cone.e[k] > 0.0, 1.0, -1.0))
+        reflected, d = J @ s[k], det(s[k])
+        value -= 0.5 * np.log(d)
+        gradient[k] = -reflected / d
+        hessian[k, k] = (2.0 * np.outer(reflected, reflected) - d * J) / d**2
+    return value, gradient, hessian
+
+
+def central_point(program: socp.ConeProgram, mu: float, x: np.ndarray, max_iter: int = 100) -> np.ndarray:
+    """The minimizer of the barrier problem, from the strictly feasible x."""
+    cone = Cone(program.cones)
+    P, A, G = dense(program)
+    n, p = program.n, program.p
+
+    def value(x: np.ndarray) -> float:
+        s = program.h - G @ x
+        return 0.5 * x @ P @ x + program.c @ x + mu * barrier(cone, s)[0] if cone.depth(s) > 0.0 else np.inf
+
+    for _ in range(max_iter):
+        s = program.h - G @ x
+        _, gradient, hessian = barrier(cone, s)
+        slope = P @ x + program.c - mu * G.T @ gradient
+        K = np.block([[P + mu * G.T @ hessian @ G, A.T], [A, np.zeros((p, p))]])
+        dx = np.linalg.lstsq(K, np.concatenate([-slope, program.b - A @ x]), rcond=None)[0][:n]
+        decrement = -slope @ dx
+        if decrement <= 2.0 * NEWTON_TOL * mu:
+            break
+        step, now = min(1.0, SHARE * cone.longest_step(s, -G @ dx)), value(x)
+        while value(x + step * dx) > now - 0.1 * step * decrement and step > 1e-12:
+            step *= 0.5
+        x = x + step * dx
+    return x
+
+
+def central_path(program: socp.ConeProgram, mus: Iterable[float]) -> np.ndarray:
+    """Points of the central path, a row for each mu, found one after the other.
+
+    Examples
+    --------
+    minimize x with 0 <= x <= 1:  1 = mu / x - mu / (1 - x).
+
+    >>> program = socp.ConeProgram(c=[1.0], G=[[-1.0], [1.0]], h=[0.0, 1.0], cones=[socp.NonNeg(2)])
+    >>> x = central_path(program, [1.0, 0.1])[:, 0]
+    >>> print(x.round(4), (0.1 / x[1] - 0.1 / (1.0 - x[1])).round(4))
+    [0.382  0.0901] 1.0
+    """
+    x, points = inside(program), []
+    for mu in mus:
+        x = central_point(program, float(mu), x)
+        points.append(x)
+    return np.array(points)

@@ -1,0 +1,301 @@
+"""Pictures that teach: each function draws one and returns it, ready for a notebook, a file or a test.
+
+They need matplotlib (of the `bench` and `docs` extras) and use no state of pyplot.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import socp
+from models import BilevelClassifier
+from socp.assembly import KKTMatrix
+from socp.form import StandardForm
+from socp.ldl import LDL
+from socp.symbolic import analyze
+from socp.textbook import Cone
+from socp.textbook_switches import dense
+
+RESIDUALS = ("primal_residual", "dual_residual", "gap", "mu")
+BLUE, ORANGE, GREEN, GREY = "tab:blue", "tab:orange", "tab:green", "0.6"
+SMALLEST = 1e-17  # what a logarithmic axis shows of zero
+GRID = 241
+
+
+class Picture(Figure):
+    """A figure that a notebook shows."""
+
+    def __init__(self, width: float = 6.4, height: float = 3.6) -> None:
+        super().__init__(figsize=(width, height), layout="constrained")
+
+    def _repr_png_(self) -> bytes:
+        stream = io.BytesIO()
+        self.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+        return stream.getvalue()
+
+
+# ---- traces
+
+
+def column(trace: Any, name: str) -> np.ndarray:
+    """One quantity of every iterate, from the `trace` of `socp.Solution`, `qp.Solution` or the textbook's."""
+    return np.array(trace[name] if isinstance(trace, np.ndarray) else [getattr(it, name) for it in trace], np.float64)
+
+
+def convergence(traces: Any, columns: Sequence[str] = RESIDUALS) -> Picture:
+    """Quantities of a trace against the iteration, logarithmically; or one of them for several traces by name.
+
+    Parameters
+    ----------
+    traces : a trace, or a mapping of traces by name
+    columns : names of columns of the trace; the first alone counts for several traces
+    """
+    picture = Picture()
+    axes = picture.subplots()
+    several = isinstance(traces, Mapping)
+    drawn = {name: (t, columns[0]) for name, t in traces.items()} if several else {c: (traces, c) for c in columns}
+    for label, (trace, name) in drawn.items():
+        values = np.maximum(np.abs(column(trace, name)), SMALLEST)
+        axes.semilogy(np.arange(values.size), values, marker=".", label=label.replace("_", " "))
+    axes.set(xlabel="iteration", ylabel=columns[0].replace("_", " ") if several else "")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return picture
+
+
+def lines(
+    x: Sequence[float], series: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, logarithmic: bool = False
+) -> Picture:
+    """Several quantities over the same x."""
+    picture = Picture()
+    axes = picture.subplots()
+    for label, y in series.items():
+        axes.plot(x, y, marker=".", label=label)
+    if logarithmic:
+        axes.set(xscale="log", yscale="log")
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return picture
+
+
+# ---- a program in the plane
+
+
+def plane(
+    program: socp.ConeProgram,
+    window: tuple[float, float, float, float],
+    path: Any = None,
+    iterates: Any = None,
+    ellipses: Iterable[tuple[np.ndarray, np.ndarray, float]] = (),
+) -> Picture:
+    """A program of two variables: its feasible region, its objective, the central path and a method's iterates.
+
+    Parameters
+    ----------
+    program : ConeProgram
+        Two variables and no equations.
+    window : (left, right, bottom, top)
+    path : array, shape (k, 2), optional
+        Points of the central path, see `bench.barrier.central_path`.
+    iterates : array, shape (k, 2), or mapping of such by name, optional
+        See `points`.
+    ellipses : triples (centre, M, radius)
+        The sets ||M (x - centre)|| <= radius.
+    """
+    if program.n != 2 or program.p:
+        raise socp.ProgramError(f"the plane has two variables and no equations, but {program.n} and {program.p} came")
+    picture = Picture(5.4, 4.6)
+    axes = picture.subplots()
+    x1, x2 = np.meshgrid(np.linspace(*window[:2], GRID), np.linspace(*window[2:], GRID))
+    P, _, G = dense(program)
+    x = np.array([x1.ravel(), x2.ravel()])
+    depth = _depth(Cone(program.cones), program.h[:, None] - G @ x).reshape(x1.shape)
+    value = (0.5 * np.sum(x * (P @ x), axis=0) + program.c @ x).reshape(x1.shape)
+    axes.contourf(x1, x2, depth, levels=[0.0, np.inf], colors=["#dde8f4"])
+    axes.contour(x1, x2, depth, levels=[0.0], colors=[BLUE], linewidths=1.2)
+    axes.contour(x1, x2, value, levels=12, colors=[GREY], linewidths=0.5)
+    if path is not None:
+        axes.plot(*np.asarray(path).T, color=GREEN, lw=1.5, label="central path")
+    for centre, M, radius in ellipses:
+        axes.plot(*ellipse(centre, np.linalg.inv(np.linalg.qr(M)[1]).T, radius).T, color=ORANGE, lw=0.8)
+    named = iterates if isinstance(iterates, Mapping) else {} if iterates is None else {"iterates": iterates}
+    for name, points in named.items():
+        axes.plot(*np.asarray(points).T, marker="o", ms=3.5, lw=0.8, label=name)
+    axes.set(xlim=window[:2], ylim=window[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8)
+    return picture
+
+
+def points(iterates: Iterable[Any]) -> np.ndarray:
+    """x / tau of every iterate of the textbook, or x of every one of `socp.iterates` (whose x is divided already)."""
+    return np.array([it.x.copy() if isinstance(it, socp.Iterate) else it.x / it.tau for it in iterates])
+
+
+def ellipse(centre: np.ndarray, root: Any, radius: float, count: int = 181) -> np.ndarray:
+    """The curve centre + radius root'u, ||u|| = 1: that of the covariance root'root."""
+    angle = np.linspace(0.0, 2.0 * np.pi, count)
+    return np.asarray(centre) + radius * np.column_stack([np.cos(angle), np.sin(angle)]) @ np.asarray(root)
+
+
+def _depth(cone: Cone, s: np.ndarray) -> np.ndarray:
+    """`Cone.depth` of each column."""
+    depths = [s[k.start] - np.linalg.norm(s[k.start + 1 : k.stop], axis=0) for k in cone.blocks]
+    return np.min(depths, axis=0) if depths else np.full(s.shape[1], np.inf)
+
+
+# ---- sparsity
+
+
+def kkt_pattern(program: socp.ConeProgram) -> sp.csc_array:
+    """The places of the upper triangle of the matrix that the sparse engine factors for a program."""
+    matrix = KKTMatrix(StandardForm(program))
+    shape = (matrix.size, matrix.size)
+    return sp.csc_array((np.ones(matrix.indices.size), matrix.indices, matrix.indptr), shape=shape)
+
+
+def factor_pattern(upper: sp.csc_array, ordering: Any) -> tuple[np.ndarray, sp.csc_array]:
+    """(order of elimination, pattern of L with its diagonal) for "natural", "amd" or a permutation."""
+    n = upper.shape[0]
+    arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
+    ldl = LDL(n, *arrays, np.ones(n, np.int64), ordering=ordering, method="scalar")
+    perm, start, rows, *_ = ldl.factors
+    L = sp.csc_array((np.ones(rows.size), rows, start), shape=(n, n))
+    return perm, sp.csc_array(L + sp.eye_array(n))
+
+
+def sparsity(upper: sp.csc_array, orderings: Mapping[str, Any]) -> Picture:
+    """K above and L below, for orderings by name; `upper` is the upper triangle of K, its diagonal included."""
+    picture = Picture(2.6 * len(orderings), 5.4)
+    axes = picture.subplots(2, len(orderings), squeeze=False)
+    full = sp.csc_array(upper + sp.triu(upper, 1).T)
+    for k, (name, ordering) in enumerate(orderings.items()):
+        perm, L = factor_pattern(upper, ordering)
+        size = max(0.3, min(4.0, 130.0 / full.shape[0]))
+        axes[0, k].spy(full[perm][:, perm], markersize=size, color=BLUE)
+        axes[1, k].spy(L, markersize=size, color=ORANGE)
+        axes[0, k].set_title(f"{name}\nK: {full.nnz} entries", fontsize=9)
+        axes[1, k].set_title(f"L: {L.nnz} entries", fontsize=9)
+        for one in axes[:, k]:
+            one.set(xticks=[], yticks=[])
+    return picture
+
+
+def elimination_tree(upper: sp.csc_array, ordering: Any) -> Picture:
+    """The elimination tree of K in an order, the root on top; a node is the number of its column in that order."""
+    perm, _ = factor_pattern(upper, ordering)
+    arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
+    parent = analyze(upper.shape[0], *arrays, perm).parent
+    height, place = _layout(parent)
+    picture = Picture(6.4, 3.8)
+    axes = picture.subplots()
+    for k in np.flatnonzero(parent >= 0):
+        axes.plot(place[[k, parent[k]]], height[[k, parent[k]]], color=GREY, lw=0.8, zorder=1)
+    axes.scatter(place, height, s=18, color=BLUE, zorder=2, label="nodes")
+    if parent.size <= 60:
+        for j in range(parent.size):
+            axes.annotate(str(j), (place[j], height[j]), xytext=(3, 3), textcoords="offset points", fontsize=6)
+    axes.set_axis_off()
+    return picture
+
+
+def _layout(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(height above the leaves, horizontal place) of the nodes of a postordered forest."""
+    n = len(parent)
+    height, place, children = np.zeros(n), np.zeros(n), np.zeros(n)
+    leaves = 0.0
+    for j in range(n):  # children come first
+        if children[j] == 0.0:
+            place[j], leaves = leaves, leaves + 1.0
+        else:
+            place[j] /= children[j]
+        if parent[j] >= 0:
+            children[parent[j]] += 1.0
+            place[parent[j]] += place[j]
+            height[parent[j]] = max(height[parent[j]], height[j] + 1.0)
+    return height, place
+
+
+# ---- classifiers in the plane
+
+
+def classifier(model: Any, X: np.ndarray, y: np.ndarray, support: Any = None) -> Picture:
+    """A two-class machine with a `decision_function`: its values -1, 0 and 1, the samples, its support vectors."""
+    picture = Picture(5.0, 4.2)
+    axes = picture.subplots()
+    window = _window(X)
+    _samples(axes, X, y)
+    x1, x2 = np.meshgrid(np.linspace(*window[:2], GRID), np.linspace(*window[2:], GRID))
+    values = model.decision_function(np.column_stack([x1.ravel(), x2.ravel()])).reshape(x1.shape)
+    axes.contour(x1, x2, values, levels=[-1.0, 0.0, 1.0], colors=[GREY, "black", GREY], linestyles=["--", "-", "--"])
+    if support is not None:
+        axes.scatter(X[support, 0], X[support, 1], s=90, facecolors="none", edgecolors="black", label="support vectors")
+    axes.legend(fontsize=8)
+    return picture
+
+
+def alternation(model: BilevelClassifier, X: Any, y: Any) -> Picture:
+    """The rounds of a fitted bilevel classifier in the plane, as in Figure 4.1 of its paper.
+
+    Samples are diamonds and squares.  Shaded: where the prior allows the means, ||Omega_i^(-1/2) (mu - t_i)|| <= phi.
+    Ellipses: ||Sigma_i^(-1/2) (x - mu_i)|| <= beta, which must lie on its side of the hyperplane for (4.20) and (4.21)
+    to hold with zeta = 0.  The panels: before the first round; after step 1 of round 1; after its step 2; after
+    the last round.
+    """
+    X, prior, trace = np.asarray(X, np.float64), model.prior_, model.trace_
+    if X.shape[1] != 2:
+        raise socp.ProgramError(f"the plane has two features, but X has {X.shape[1]}")
+    panels: list[tuple[str, np.ndarray, Any]] = [
+        ("samples and prior", prior.t, None),
+        ("round 1, step 1", prior.t, trace[0]),
+        ("round 1, step 2", trace[0].mu, trace[0]),
+        (f"round {len(trace)}, step 2, the last", trace[-1].mu, trace[-1]),
+    ]
+    picture = Picture(7.6, 6.6)
+    grid = picture.subplots(2, 2, sharex=True, sharey=True)
+    regions = [ellipse(prior.t[i], prior.Omega[i].root_matrix().toarray(), model.phi) for i in (0, 1)]
+    spreads = [ellipse(mu[i], prior.Sigma[i].root_matrix().toarray(), model.beta)
+               for _, mu, _ in panels for i in (0, 1)]  # fmt: skip
+    window = _window(np.vstack([X, *regions, *spreads]))
+    for axes, (title, mu, found) in zip(grid.ravel(), panels):
+        _samples(axes, X, y)
+        for i, colour in enumerate((BLUE, ORANGE)):
+            axes.fill(*regions[i].T, color=colour, alpha=0.2, lw=0)
+            spread = ellipse(mu[i], prior.Sigma[i].root_matrix().toarray(), model.beta)
+            axes.plot(*spread.T, color=colour, lw=1.0, label=f"spread {i + 1}")
+            axes.plot(*mu[i], marker="+", color=colour, ms=9, ls="", label=f"mean {i + 1}")
+        if found is not None:
+            axes.plot(*hyperplane(found.w, found.b, window), color="black", label="hyperplane")
+        axes.set(xlim=window[:2], ylim=window[2:], aspect="equal")
+        axes.set_title(title, fontsize=10)
+    return picture
+
+
+def hyperplane(w: np.ndarray, b: float, window: tuple[float, float, float, float]) -> np.ndarray:
+    """The line w'x + b = 0 as two points (2, 2) that reach across a window, a row a coordinate."""
+    squared = float(w @ w)
+    middle = np.array([0.5 * (window[0] + window[1]), 0.5 * (window[2] + window[3])])
+    foot = middle - (w @ middle + b) / squared * w
+    reach = np.hypot(window[1] - window[0], window[3] - window[2])
+    along = reach * np.array([-w[1], w[0]]) / np.sqrt(squared)
+    return np.column_stack([foot - along, foot + along])
+
+
+def _samples(axes: Axes, X: np.ndarray, y: Any) -> None:
+    y = np.asarray(y)
+    for label, colour, marker in zip(np.unique(y), (BLUE, ORANGE), ("D", "s")):
+        axes.scatter(X[y == label, 0], X[y == label, 1], color=colour, marker=marker, s=16, label=f"class {label}")
+
+
+def _window(X: np.ndarray) -> tuple[float, float, float, float]:
+    low, high = X.min(axis=0), X.max(axis=0)
+    room = 0.15 * (high - low) + 1e-9
+    return float(low[0] - room[0]), float(high[0] + room[0]), float(low[1] - room[1]), float(high[1] + room[1])

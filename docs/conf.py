@@ -1,0 +1,38 @@
+"""Sphinx: the course, executed while it is built, and the reference from the docstrings."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+from docstrings import plain_text  # noqa: E402  (needs the path)
+
+# the kernels that run the chapters see the same sources, on one thread
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+project = "centralpath"
+author = copyright = "the centralpath developers"
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build", "results"]
+html_theme = "alabaster"
+html_theme_options = {"page_width": "70em", "body_max_width": "54em", "fixed_sidebar": True}
+
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_timeout = 180
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+suppress_warnings = ["ref.python"]  # `n` in a shape is no link
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", plain_text, priority=400)  # before napoleon

@@ -1,0 +1,89 @@
+"""The course without Sphinx: its cells run, what it includes is there, its chapters are complete."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+CHAPTERS = sorted((DOCS / "course").glob("*.md"))
+PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "results"} & set(path.relative_to(DOCS).parts))
+
+
+def directives(text, name):
+    """(argument, options, body) of every directive of that name."""
+    found = []
+    for argument, content in re.findall(rf"^```{{{name}}} *(.*?)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        options = dict(re.findall(r"^:([\w-]+): *\"?(.*?)\"?$", content, re.MULTILINE))
+        body = re.sub(r"\A(:[\w-]+:.*\n)+\n?", "", content)
+        found.append((argument.strip(), options, body))
+    return found
+
+
+def objects(path):
+    """The names of functions, classes and methods of a Python file, as `pyobject` takes them."""
+    names = set()
+
+    def visit(node, prefix):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+                names.add(prefix + child.name)
+                visit(child, f"{prefix}{child.name}.")
+
+    visit(ast.parse(path.read_text(encoding="utf-8")), "")
+    return names
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_the_cells_of_a_chapter_run(chapter, monkeypatch):
+    monkeypatch.chdir(chapter.parent)
+    text = chapter.read_text(encoding="utf-8")
+    cells = directives(text, "code-cell")
+    assert len(cells) >= 3
+    namespace = {"__name__": chapter.stem}
+    for _, _, code in cells:
+        above = text[: text.index(code)].count("\n")  # so that an error shows its line
+        exec(compile("\n" * above + code, str(chapter), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_what_a_page_includes_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    for argument, options, _ in [*directives(text, "literalinclude"), *directives(text, "include")]:
+        path = (page.parent / argument).resolve()
+        assert path.is_file(), argument
+        source = path.read_text(encoding="utf-8")
+        if "pyobject" in options:
+            assert options["pyobject"] in objects(path), (argument, options)
+        at = 0
+        for key in ("start-at", "start-after", "end-at", "end-before"):
+            if key in options:
+                assert options[key] in source[at:], (argument, options)
+                at = source.index(options[key], at) + len(options[key])
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_has_mathematics_code_a_picture_and_exercises_with_solutions(chapter):
+    text = chapter.read_text(encoding="utf-8")
+    assert "$" in text and directives(text, "literalinclude") and "pictures." in text
+    main, _, rest = text.partition("\n## Exercises\n")
+    exercises, _, solutions = rest.partition("\n## Solutions\n")
+    count = len(re.findall(r"^\*\*\d\.\*\*", exercises, re.MULTILINE))
+    assert main and 2 <= count <= 4
+    assert len(re.findall(r"^\*\*\d\.\*\*", solutions, re.MULTILINE)) == count
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = {line for _, _, body in directives((DOCS / "index.md").read_text(), "toctree") for line in body.split()}
+    assert listed == {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} - {"index"}
+
+
+def test_the_reference_documents_modules_that_are_there():
+    for page in sorted((DOCS / "reference").glob("*.md")):
+        modules = re.findall(r"^\.\. automodule:: (\S+)\n   :members:$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert modules and modules[0] == page.stem
+        for name in modules:
+            importlib.import_module(name)
+    assert {page.stem for page in (DOCS / "reference").glob("*.md")} == {"socp", "qp", "models", "bench"}
