@@ -8,6 +8,9 @@ from ..sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {
+    "bilevel-curves": "bilevel_curves",
+    "bilevel-parameters": "bilevel_parameters",
+    "bilevel-scatter": "bilevel_scatter",
     "transfer": "transfer",
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
