@@ -11,6 +11,8 @@ MODULES: dict[str, str] = {
     "bilevel-curves": "bilevel_curves",
     "bilevel-parameters": "bilevel_parameters",
     "bilevel-scatter": "bilevel_scatter",
+    "easvm-digits": "easvm_digits",
+    "easvm-reuters": "easvm_reuters",
     "transfer": "transfer",
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
