@@ -81,10 +81,10 @@ class BilevelClassifier(Classifier):
         t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
         data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
     beta : float, default 0.2
-        How many standard deviations the means keep from the hyperplane, see `elliptical.beta`; zero only with
-        C2 = inf.
+        How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.
+        `elliptical.constants` gives beta and phi from probabilities.
     phi : float, default 0.01
-        How far the means may be from t in units of Omega, see `elliptical.radius`.
+        How far the means may be from t, in units of Omega^(1/2).
     C1, C2, C3 : float, default 1.0, 1.0, inf
         Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
     step2 : "closed" or "socp", default "closed"

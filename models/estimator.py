@@ -38,15 +38,19 @@ def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy:
     """Warn, with what can be done about it, when the program of an estimator was not solved to its tolerance."""
     if solution.status == "optimal":
         return
-    exceptions = sys.modules.get("sklearn.exceptions")
-    category = ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
     gap = abs(solution.objective - solution.dual_objective)
     warnings.warn(
         f"{who}: the program ended as {solution.status.value!r} after {solution.iterations} iterations, its objective "
         f"{solution.objective:.6g} known to {gap:.1e}. " + (remedy or "Scale the features, or raise tol or max_iter."),
-        category,
+        convergence_warning(),
         stacklevel=3,
     )
+
+
+def convergence_warning() -> type[Warning]:
+    """The warning of a fit that did not converge: scikit-learn's own when loaded, for its users filter by it."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning
 
 
 class Estimator:

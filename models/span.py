@@ -17,6 +17,7 @@ from .prior import GenerativePrior
 
 MOST_SHARE = 0.5  # of the features, above which a basis does not pay
 MOST_SPARSE = 200  # sparse documents, above which the engine is as quick without a basis
+MOST_DENSE = 2e7  # numbers in the basis of sparse documents, which is dense
 
 
 class Features:
@@ -102,7 +103,7 @@ def choose_coordinates(X: Any, prior: GenerativePrior, span: bool | None = None)
         return Features(X, prior)
     groups = _groups(prior)
     size = sum(min(group.size, samples + 2) for group in groups)
-    pays = size <= MOST_SHARE * n and (not sp.issparse(X) or samples <= MOST_SPARSE)
+    pays = size <= MOST_SHARE * n and (not sp.issparse(X) or (samples <= MOST_SPARSE and samples * n <= MOST_DENSE))
     return Span(X, prior, groups) if span or pays else Features(X, prior)
 
 

@@ -188,3 +188,15 @@ def _as_float(values: Any, name: str) -> np.ndarray:
 def _check_real(array: Any, name: str) -> None:
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has entries of type {array.dtype}")
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """The random numbers of a seed: None, a whole number, a Generator, or a RandomState, which gives the seed."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state must be None, a whole number or a generator, but {random_state!r} came"
+        ) from error

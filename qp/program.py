@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.jit import kernel
-from socp.program import as_hessian, no_rows
+from socp.printing import html_table
+from socp.program import as_hessian, describe_hessian, no_rows
 
 
 class QuadraticProgram:
@@ -115,6 +116,15 @@ class QuadraticProgram:
 
     def __repr__(self) -> str:
         return f"QuadraticProgram(n={self.n}, m={self.m})"
+
+    def _repr_html_(self) -> str:
+        bounds = int((np.isfinite(self.lb) | np.isfinite(self.ub)).sum())
+        rows = {
+            "variables": f"{self.n}, {bounds} with a bound",
+            "rows": f"{self.m}, {self.A.nnz} entries",
+            "P": describe_hessian(self.P),
+        }
+        return html_table("QuadraticProgram", rows)
 
 
 def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarray:

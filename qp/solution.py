@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from socp.printing import html_summary
 from socp.solution import Solution as ConeSolution
 from socp.solution import summary
 from socp.status import Status
@@ -75,3 +76,6 @@ class Solution:
 
     def __repr__(self) -> str:
         return summary(self)
+
+    def _repr_html_(self) -> str:
+        return html_summary(self)

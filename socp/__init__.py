@@ -1,6 +1,7 @@
 """socp: a primal-dual interior-point engine for second-order cone and quadratic-objective programs."""
 
 from .checks import ProgramError
+from .compilation import show_config, warmup
 from .lowrank import LowRank
 from .program import ConeProgram, NonNeg, SecondOrder
 from .run import Iterate
@@ -21,5 +22,7 @@ __all__ = [
     "Solver",
     "Status",
     "iterates",
+    "show_config",
     "solve",
+    "warmup",
 ]

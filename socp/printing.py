@@ -1,11 +1,16 @@
-"""What `verbose` prints: a header, one line an iteration, a footer; through `print`, so it shows in notebooks."""
+"""What `verbose` prints, through `print`, so it shows in notebooks: a header, one line an iteration, a footer; and how
+solutions and programs look there."""
 
 from __future__ import annotations
 
+import html
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from .form import StandardForm
-from .solution import Solution
+if TYPE_CHECKING:
+    from .form import StandardForm
+    from .solution import Solution
 
 COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
 
@@ -44,3 +49,27 @@ def footer(solution: Solution) -> None:
         f"relative residuals: primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, "
         f"gap {solution.gap:.1e}"
     )
+
+
+def html_table(caption: str, rows: dict[str, Any]) -> str:
+    """A name and a value a row, for `_repr_html_`."""
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+        f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table><caption style='text-align:left'>{html.escape(caption)}</caption>{cells}</table>"
+
+
+def html_summary(solution: Any) -> str:
+    """A solution of a cone program or of a quadratic program as a table."""
+    rows = {"status": f"{solution.status.value}: {solution.message}"}
+    if not solution.status.is_infeasible:
+        rows["objective"] = f"{solution.objective:.12g}"
+        rows["dual objective"] = f"{solution.dual_objective:.12g}"
+    rows["relative residuals"] = (
+        f"primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, gap {solution.gap:.1e}"
+    )
+    rows["iterations"] = str(solution.iterations)
+    rows["seconds"] = f"{solution.solve_time:.3g} after {solution.setup_time:.3g} of set-up"
+    return html_table("Solution", rows)

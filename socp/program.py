@@ -24,6 +24,7 @@ from .checks import (
     symmetric_part,
 )
 from .lowrank import LowRank
+from .printing import html_table
 from .sparse import csc
 
 
@@ -172,6 +173,27 @@ class ConeProgram:
         kinds = [type(cone).__name__ for cone in self.cones]
         parts = [f"{kinds.count(kind)} {kind}" for kind in ("NonNeg", "SecondOrder") if kind in kinds]
         return f"ConeProgram(n={self.n}, p={self.p}, m={self.m}, cones: {', '.join(parts) or 'none'})"
+
+    def _repr_html_(self) -> str:
+        sizes = [cone.dim for cone in self.cones if isinstance(cone, SecondOrder)]
+        rows = {
+            "variables": self.n,
+            "equalities": f"{self.p}, {self.A.nnz} entries",
+            "cone rows": f"{self.m}, {self.G.nnz} entries",
+            "nonnegative": sum(cone.dim for cone in self.cones if isinstance(cone, NonNeg)),
+            "second-order cones": f"{len(sizes)}, dimensions {min(sizes)} to {max(sizes)}" if sizes else "none",
+            "P": describe_hessian(self.P),
+        }
+        return html_table("ConeProgram", rows)
+
+
+def describe_hessian(P: sp.csc_array | np.ndarray | LowRank | None) -> str:
+    """The form of P in words."""
+    if P is None:
+        return "none"
+    if isinstance(P, LowRank):
+        return f"diagonal plus rank {P.F.shape[1]}"
+    return f"dense, {P.size} entries" if isinstance(P, np.ndarray) else f"sparse, {P.nnz} entries"
 
 
 def no_rows(n: int) -> sp.csc_array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .printing import html_summary
 from .status import Status
 
 TRACE = np.dtype(
@@ -99,6 +100,9 @@ class Solution:
 
     def __repr__(self) -> str:
         return summary(self)
+
+    def _repr_html_(self) -> str:
+        return html_summary(self)
 
 
 def summary(solution: Any) -> str:

@@ -30,7 +30,7 @@ class blas_threads:
         self.count = count
 
     def __enter__(self) -> None:
-        libraries = _libraries()
+        libraries = bundled_libraries()
         if not libraries and self.count != 1:
             _say_that_nothing_can_be_set()
         with _lock:
@@ -51,7 +51,7 @@ class blas_threads:
 
 
 @functools.cache
-def _libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
+def bundled_libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     """The getter and the setter of each OpenBLAS that came with NumPy and SciPy."""
     found = []
     for package in (np, scipy):

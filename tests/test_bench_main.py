@@ -14,6 +14,7 @@ from data import data_folder
 from numba.core import event
 from test_bench_sets import CBF, QPS, folder, write_rows, write_struct  # noqa: F401
 
+import qp
 import socp
 from bench import __main__ as command
 from bench import answer, compiling, generate, peers, sets, suite, tour
@@ -216,17 +217,17 @@ def test_the_tour_fails_when_our_answer_does_not_verify(capsys, monkeypatch):
 
 
 def test_compiling_is_said_once_and_only_when_it_happens(capsys, monkeypatch):
-    def compiles(program, **settings):
+    def compiles():
         data = {"dispatcher": None}
         event.broadcast(event.Event("numba:compile", event.EventStatus.START, data))
         event.broadcast(event.Event("numba:compile", event.EventStatus.END, data))
 
-    monkeypatch.setattr(answer, "solve", compiles)
+    monkeypatch.setattr(qp, "warmup", compiles)
     compiling.warm_up()
     printed = capsys.readouterr().out
     assert printed.count("kernels compiled in") == 1
     assert printed.strip().endswith(" s")
-    monkeypatch.setattr(answer, "solve", lambda program, **settings: None)
+    monkeypatch.setattr(qp, "warmup", lambda: None)
     compiling.warm_up()
     assert capsys.readouterr().out == ""
 

@@ -177,3 +177,34 @@ def answers(text):
 def test_kernels_are_listed_once():
     kernels = jit.kernels()
     assert len(kernels) == len({id(kernel) for kernel in kernels}) > 40
+
+
+def test_warmup_leaves_no_kernel_to_be_loaded(tmp_path):
+    code = """
+    import numpy as np
+    import qp, socp
+    from programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum, planted_quadratic
+    from bench import generate, learning
+    from socp import jit
+
+    qp.warmup()
+    before = {id(kernel): len(kernel.signatures) for kernel in jit.kernels()}
+    for program in [entry[0] for entry in OPTIMAL.values()] + [*PRIMAL_INFEASIBLE.values(), *DUAL_INFEASIBLE.values()]:
+        for kkt in ("ldl", "auto"):
+            socp.solve(program, kkt=kkt)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        socp.solve(planted_optimum(rng, density=0.5)[0], kkt="dense")
+        solver = qp.Solver(planted_quadratic(rng)[0])
+        solver.solve()
+        solver.update(A_data=2.0 * solver.program.A.data)
+        solver.solve(warm_start=True)
+    for generated in generate.CLASSES.values():
+        for size in (4, 60):
+            program = generated(size, 0)
+            (qp.Solver if isinstance(program, qp.QuadraticProgram) else socp.Solver)(program).solve()
+    qp.Solver(learning.ea_svm_cubic(150, 0)).solve()
+    late = [kernel.__name__ for kernel in jit.kernels() if len(kernel.signatures) > before.get(id(kernel), 0)]
+    print("late:", late)
+    """
+    assert "late: []" in run(code, tmp_path)

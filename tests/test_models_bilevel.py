@@ -141,6 +141,8 @@ def test_the_span_is_taken_where_it_pays():
     wide = GenerativePrior(np.zeros((2, 1000)), (1.0, 1.0))
     assert isinstance(choose_coordinates(many, wide), Features)
     assert isinstance(choose_coordinates(many[:20], wide), Span)
+    huge = sp.random_array((30, 1_000_000), density=1e-5, rng=np.random.default_rng(0), format="csr")
+    assert isinstance(choose_coordinates(huge, GenerativePrior(np.zeros((2, 1_000_000)), (1.0, 1.0))), Features)
 
 
 def test_sparse_and_dense_documents_give_the_same_classifier():

@@ -98,3 +98,30 @@ def test_offset_is_in_the_printed_objectives(capsys):
     solution, lines = printed(capsys, OPTIMAL["projection onto the disk"][0])
     last = lines[lines.index(COLUMNS) + solution.iterations + 1].split()
     assert float(last[1]) == pytest.approx(8.0) and float(last[2]) == pytest.approx(8.0)
+
+
+def test_notebooks_show_solutions_and_programs_as_tables(program):
+    import xml.etree.ElementTree as ET
+
+    def cells(thing):
+        return {row[0].text: row[1].text for row in ET.fromstring(thing._repr_html_()).iter("tr")}
+
+    solution = socp.solve(program)
+    shown = cells(solution)
+    assert shown["status"] == f"optimal: {solution.message}"
+    assert float(shown["objective"]) == pytest.approx(solution.objective, rel=1e-11)
+    assert shown["iterations"] == str(solution.iterations)
+    assert "objective" not in cells(socp.solve(next(iter(PRIMAL_INFEASIBLE.values()))))
+    assert cells(program)["variables"] == str(program.n)
+    assert cells(program)["equalities"] == f"{program.p}, {program.A.nnz} entries"
+    quadratic = qp.QuadraticProgram(qp.LowRank(np.ones((3, 1))), [1.0, 1.0, 1.0], lb=[0.0, -np.inf, -np.inf])
+    assert cells(quadratic) == {"variables": "3, 1 with a bound", "rows": "0, 0 entries", "P": "diagonal plus rank 1"}
+    assert cells(qp.Solver(quadratic, max_iter=1).solve())["status"].startswith("max_iterations")
+
+
+def test_show_config_says_what_a_report_needs(capsys):
+    socp.show_config()
+    shown = capsys.readouterr().out
+    for name in ("numpy", "scipy", "numba", "BLAS threads", "cache", "JIT"):
+        assert f"{name} " in shown
+    assert np.__version__ in shown

@@ -22,7 +22,7 @@ def library(monkeypatch):
         state["number"] = number
         state["history"].append(number)
 
-    monkeypatch.setattr(threads, "_libraries", lambda: [(lambda: state["number"], set_to)])
+    monkeypatch.setattr(threads, "bundled_libraries", lambda: [(lambda: state["number"], set_to)])
     return state
 
 
@@ -78,17 +78,17 @@ def test_a_solve_uses_its_number(library):
 
 
 def test_the_bundled_library_takes_the_number():
-    if not threads._libraries():
+    if not threads.bundled_libraries():
         assert not [*threads._bundled(np), *threads._bundled(threads.scipy)]
         return
-    before = [get() for get, _ in threads._libraries()]
+    before = [get() for get, _ in threads.bundled_libraries()]
     with blas_threads(2):
-        assert [get() for get, _ in threads._libraries()] == [2] * len(before)
-    assert [get() for get, _ in threads._libraries()] == before
+        assert [get() for get, _ in threads.bundled_libraries()] == [2] * len(before)
+    assert [get() for get, _ in threads.bundled_libraries()] == before
 
 
 def test_without_a_library_the_log_says_so_once(monkeypatch, caplog):
-    monkeypatch.setattr(threads, "_libraries", list)
+    monkeypatch.setattr(threads, "bundled_libraries", list)
     threads._say_that_nothing_can_be_set.cache_clear()
     with caplog.at_level(logging.WARNING, logger="socp"):
         for count in (1, 2, 2):

@@ -1,0 +1,241 @@
+"""Distributions of features that are independent given the class, and the statistics that they are estimated from.
+
+Statistics are sums over samples i with responsibilities r_ik (a known label: its sample's weight, in one column), so
+samples can come in several batches.  A missing entry (NaN) has no term in the sums and none in log p(x | k).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+LEAST_ALPHA = 1e-10  # no probability is zero
+LEAST_VARIANCE = 1e-12  # of a class, in units of the feature's total variance
+
+
+class Features:
+    """Columns of X with one kind of distribution.
+
+    A subclass keeps its statistics as arrays, named in `_statistics`, whose first axis is the class.
+    """
+
+    _statistics: tuple[str, ...]
+
+    def clear(self, classes: int, features: int) -> None:
+        """Forget all samples."""
+        for name in self._statistics:
+            setattr(self, name, np.zeros((classes, features)))
+
+    def insert_class(self, position: int) -> None:
+        """Make room for a class before class `position`."""
+        for name in self._statistics:
+            setattr(self, name, np.insert(getattr(self, name), position, 0.0, axis=0))
+
+    def check(self, X: Any, who: str) -> None:
+        """Refuse samples that the distribution cannot have."""
+
+    def add(self, X: Any, responsibilities: np.ndarray) -> None:
+        """Add samples, r_ik in `responsibilities`, to the statistics."""
+        raise NotImplementedError
+
+    def estimate(self) -> None:
+        """Set the parameters from the statistics."""
+        raise NotImplementedError
+
+    def log_likelihood(self, X: Any) -> np.ndarray:
+        """log p(x | k), shape (samples, classes)."""
+        raise NotImplementedError
+
+    def training_log_likelihood(self, X: Any) -> np.ndarray:
+        """The term of a sample in what `estimate` maximizes, beside `log_prior`."""
+        return self.log_likelihood(X)
+
+    def log_prior(self) -> float:
+        """The log prior density of the parameters, constants left out."""
+        return 0.0
+
+
+class GaussianFeatures(Features):
+    """x_j | k ~ N(mu_kj, s_kj), s_kj = sum_i r_ik (x_ij - mu_kj)^2 / sum_i r_ik + epsilon.
+
+    epsilon is `smoothing` times the largest total variance of a feature.  These s_kj maximize
+
+        sum_i r_ik {log N(x_ij; mu_kj, s_kj) - epsilon / (2 s_kj)},
+
+    the mean log-likelihood of samples that are blurred by noise of variance epsilon.
+    """
+
+    _statistics = ("weight", "mean", "square")
+    weight: np.ndarray
+    mean: np.ndarray
+    square: np.ndarray  # sums of squared deviations from the mean
+
+    def __init__(self, smoothing: float) -> None:
+        self.smoothing = smoothing
+
+    def add(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+        seen = ~np.isnan(X)
+        known = np.where(seen, X, 0.0)
+        weight = responsibilities.T @ seen
+        mean = np.divide(responsibilities.T @ known, weight, out=np.zeros_like(weight), where=weight > 0.0)
+        square = np.array([r @ np.where(seen, X - m, 0.0) ** 2 for r, m in zip(responsibilities.T, mean)])
+        both = self.weight + weight
+        share = np.divide(weight, both, out=np.zeros_like(both), where=both > 0.0)
+        step = mean - self.mean
+        self.square += square + self.weight * share * step**2
+        self.mean += share * step
+        self.weight = both
+
+    def estimate(self) -> None:
+        total = self.weight.sum(axis=0)
+        count = np.where(total > 0.0, total, 1.0)
+        centre = (self.weight * self.mean).sum(axis=0) / count
+        spread = (self.square + self.weight * (self.mean - centre) ** 2).sum(axis=0) / count
+        rounding = 10.0 * np.finfo(float).eps * np.abs(centre)
+        spread = np.where(spread > rounding**2, spread, 0.0)
+        self.epsilon = self.smoothing * float(spread.max())
+        own = self.weight > 0.0  # a class of which a feature was never seen has the distribution of all classes
+        count = np.where(own, self.weight, 1.0)
+        variances = np.where(own, self.square / count, spread) + self.epsilon
+        self.variances = np.maximum(variances, LEAST_VARIANCE * np.where(spread > 0.0, spread, 1.0))
+        self.means = np.where(own, self.mean, centre)
+
+    def log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        seen = ~np.isnan(X)
+        columns = [
+            np.where(seen, (X - m) ** 2 / s + np.log(2.0 * np.pi * s), 0.0).sum(axis=1)
+            for m, s in zip(self.means, self.variances)
+        ]
+        return -0.5 * np.stack(columns, axis=1)
+
+    def training_log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        blur = 0.5 * self.epsilon * (~np.isnan(X) @ (1.0 / self.variances).T)
+        return self.log_likelihood(X) - blur
+
+
+class BernoulliFeatures(Features):
+    """P(x_j = 1 | k) = (sum_i r_ik x_ij + alpha) / (sum_i r_ik + 2 alpha), of entries above a threshold."""
+
+    _statistics = ("ones", "seen")
+    ones: np.ndarray
+    seen: np.ndarray
+
+    def __init__(self, alpha: float, threshold: float | None) -> None:
+        self.alpha = max(alpha, LEAST_ALPHA)
+        self.threshold = threshold
+
+    def check(self, X: Any, who: str) -> None:
+        if sp.issparse(X):
+            if np.isnan(X.data).any():
+                raise ValueError(f"Input X contains NaN: {who} takes missing entries in dense X only")
+            if self.threshold is not None and self.threshold < 0.0:
+                raise ValueError(f"binarize must be at least 0 when X is sparse, but {self.threshold!r} came")
+        values = X.data if sp.issparse(X) else X[~np.isnan(X)]
+        if self.threshold is None and not np.isin(values, (0.0, 1.0)).all():
+            raise ValueError(f"{who} with binarize=None needs entries 0 and 1 in X; binarize may be a threshold")
+
+    def _split(self, X: Any) -> tuple[Any, Any]:
+        """Which entries are ones, which are there (None: all), as matrices of 0 and 1."""
+        threshold = 0.0 if self.threshold is None else self.threshold
+        if sp.issparse(X):
+            return sp.csr_array(((X.data > threshold).astype(np.float64), X.indices, X.indptr), shape=X.shape), None
+        with np.errstate(invalid="ignore"):
+            return (X > threshold).astype(np.float64), (~np.isnan(X)).astype(np.float64)
+
+    def add(self, X: Any, responsibilities: np.ndarray) -> None:
+        ones, seen = self._split(X)
+        self.ones += (ones.T @ responsibilities).T
+        self.seen += responsibilities.sum(axis=0)[:, None] if seen is None else responsibilities.T @ seen
+
+    def estimate(self) -> None:
+        total = np.log(self.seen + 2.0 * self.alpha)
+        self.log_one = np.log(self.ones + self.alpha) - total
+        zeros = np.maximum(self.seen - self.ones, 0.0)
+        self.log_zero = np.log(zeros + self.alpha) - total
+
+    def log_likelihood(self, X: Any) -> np.ndarray:
+        ones, seen = self._split(X)
+        zeros = self.log_zero.sum(axis=1) if seen is None else seen @ self.log_zero.T
+        return ones @ (self.log_one - self.log_zero).T + zeros
+
+    def log_prior(self) -> float:
+        return float(self.alpha * (self.log_one + self.log_zero).sum())
+
+
+class MultinomialFeatures(Features):
+    """A sample is counts of words drawn with P(j | k) = (sum_i r_ik x_ij + alpha) / (sum_ij r_ik x_ij + alpha p).
+
+    log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.
+    """
+
+    _statistics = ("counts",)
+    counts: np.ndarray
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = max(alpha, LEAST_ALPHA)
+
+    def check(self, X: Any, who: str) -> None:
+        values = X.data if sp.issparse(X) else X
+        if np.isnan(values).any():
+            raise ValueError(f"Input X contains NaN, which is no count that {who} could integrate out")
+        if (values < 0.0).any():
+            raise ValueError(f"Negative values in data passed to {who}: they must be counts")
+
+    def add(self, X: Any, responsibilities: np.ndarray) -> None:
+        self.counts += (X.T @ responsibilities).T
+
+    def estimate(self) -> None:
+        smoothed = self.counts + self.alpha
+        self.log_probabilities = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+
+    def log_likelihood(self, X: Any) -> np.ndarray:
+        return X @ self.log_probabilities.T
+
+    def log_prior(self) -> float:
+        return float(self.alpha * self.log_probabilities.sum())
+
+
+class CategoricalFeatures(Features):
+    """P(x_j = v | k) = (sum_i r_ik [x_ij = v] + alpha) / (sum_i r_ik + alpha m_j), m_j values of column j seen so far.
+
+    The categories are numbers.  One that was never seen is taken as missing.
+    """
+
+    _statistics = ()
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = max(alpha, LEAST_ALPHA)
+
+    def clear(self, classes: int, features: int) -> None:
+        self.values = [np.zeros(0) for _ in range(features)]
+        self.counts = [np.zeros((classes, 0)) for _ in range(features)]
+
+    def insert_class(self, position: int) -> None:
+        self.counts = [np.insert(counts, position, 0.0, axis=0) for counts in self.counts]
+
+    def add(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+        for j, column in enumerate(X.T):
+            seen = ~np.isnan(column)
+            values, of_entry = np.unique(np.r_[self.values[j], column[seen]], return_inverse=True)
+            old = self.values[j].size
+            counts = np.zeros((responsibilities.shape[1], values.size))
+            counts[:, of_entry[:old]] = self.counts[j]
+            np.add.at(counts.T, of_entry[old:], responsibilities[seen])
+            self.values[j], self.counts[j] = values, counts
+
+    def estimate(self) -> None:
+        smoothed = [counts + self.alpha for counts in self.counts]
+        self.log_probabilities = [np.log(s) - np.log(s.sum(axis=1, keepdims=True)) for s in smoothed]
+
+    def log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        total = np.zeros((X.shape[0], self.counts[0].shape[0]))
+        for column, values, log_probabilities in zip(X.T, self.values, self.log_probabilities):
+            if values.size:
+                place = np.minimum(np.searchsorted(values, column), values.size - 1)
+                total += np.where((values[place] == column)[:, None], log_probabilities.T[place], 0.0)
+        return total
+
+    def log_prior(self) -> float:
+        return float(self.alpha * sum(log_probabilities.sum() for log_probabilities in self.log_probabilities))

@@ -1,0 +1,37 @@
+"""Starting points far from each other, for models whose learning finds only a local optimum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def spread_rows(x: Any, number: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of rows of x, each drawn with its squared distance to the nearest one before as the weight.
+
+    That is k-means++ (Arthur and Vassilvitskii 2007).  Where all rows are taken, any may come again.
+    """
+    squares = np.asarray((x * x).sum(axis=1)).ravel()
+    chosen = [int(rng.integers(squares.size))]
+    nearest = np.full(squares.size, np.inf)
+    while len(chosen) < number:
+        last = chosen[-1]
+        products = x @ x[[last]].T
+        products = (products.toarray() if sp.issparse(products) else products).ravel()
+        nearest = np.minimum(nearest, np.maximum(squares + squares[last] - 2.0 * products, 0.0))
+        nearest[last] = 0.0
+        total = nearest.sum()
+        weights = nearest / total if total > 0.0 else np.full(squares.size, 1.0 / squares.size)
+        chosen.append(int(rng.choice(squares.size, p=weights)))
+    return np.array(chosen)
+
+
+def cluster_means(x: np.ndarray, number: int, rng: np.random.Generator, rounds: int = 10) -> np.ndarray:
+    """Means of clusters after some rounds of k-means from spread rows."""
+    means = x[spread_rows(x, number, rng)]
+    for _ in range(rounds):
+        owner = ((means**2).sum(axis=1) - 2.0 * x @ means.T).argmin(axis=1)
+        means = np.array([x[owner == i].mean(axis=0) if (owner == i).any() else means[i] for i in range(number)])
+    return means

@@ -1,0 +1,140 @@
+"""Sequences of different lengths: checked, and laid end to end in one array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MISSING = -1
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequence s is ``values[offsets[s]:offsets[s + 1]]``; values are symbols (n,) or vectors (n, features)."""
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+    def split(self, array: np.ndarray) -> list[np.ndarray]:
+        """An array with one row a position, cut into one a sequence."""
+        return np.split(array, self.offsets[1:-1])
+
+
+def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
+    """Sequences of whole numbers 0, 1, ...; -1 (or NaN) is a missing observation.
+
+    Parameters
+    ----------
+    sequences : list of array_like of shape (length,), or one array of shape (sequences, length)
+    symbols : int, optional
+        How many symbols there are.
+    """
+    parts = _parts(sequences, 1)
+    joined = np.concatenate(parts)
+    if joined.dtype.kind == "f":
+        joined = np.where(np.isnan(joined), MISSING, joined)
+    if joined.dtype.kind not in "biuf":
+        raise ValueError(
+            f"sequences must hold symbols 0, 1, ..., but values of type {joined.dtype} came; "
+            "encode_symbols makes numbers of letters"
+        )
+    batch = Sequences(joined.astype(np.int64), _offsets(parts))
+    high = np.inf if symbols is None else symbols - 1
+    bad = (joined != batch.values) | (joined < MISSING) | (joined > high)
+    if bad.any():
+        s, t = _place(batch.offsets, int(np.flatnonzero(bad)[0]))
+        allowed = "whole numbers from 0" + ("" if symbols is None else f" to {symbols - 1}")
+        raise ValueError(
+            f"sequences must hold symbols, {allowed} (-1 is a missing one), but sequences[{s}][{t}] is {parts[s][t]}"
+        )
+    return batch
+
+
+def as_vectors(sequences: Any, features: int | None = None) -> Sequences:
+    """Sequences of real vectors; NaN is a missing coordinate.
+
+    Parameters
+    ----------
+    sequences : list of array_like of shape (length, features), or one array of shape (sequences, length, features)
+        A part of shape (length,) has one feature.
+    features : int, optional
+        How many features there must be.
+    """
+    parts = _parts(sequences, 2)
+    width = parts[0].shape[1] if features is None else features
+    for s, part in enumerate(parts):
+        if part.shape[1] != width:
+            raise ValueError(f"sequences must have {width} features each, but sequences[{s}] has {part.shape[1]}")
+    try:
+        values = np.ascontiguousarray(np.concatenate(parts), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sequences must hold numbers: {error}") from None
+    batch = Sequences(values, _offsets(parts))
+    if np.isinf(values).any():
+        s, t = _place(batch.offsets, int(np.flatnonzero(np.isinf(values).any(axis=1))[0]))
+        raise ValueError(f"sequences must be finite (NaN is missing), but sequences[{s}][{t}] has an infinity")
+    return batch
+
+
+def encode_symbols(texts: Any, alphabet: Any) -> list[np.ndarray]:
+    """Letters as their places in an alphabet; a letter that is not in it is a missing observation.
+
+    Parameters
+    ----------
+    texts : list of str, or of lists of symbols
+    alphabet : str or list
+        The symbols, each once.
+
+    Returns
+    -------
+    list of int64 arrays
+
+    Examples
+    --------
+    >>> from models import encode_symbols
+    >>> encode_symbols(["gatn", "cc"], "acgt")
+    [array([ 2,  0,  3, -1]), array([1, 1])]
+    """
+    place = {symbol: k for k, symbol in enumerate(alphabet)}
+    if len(place) < len(alphabet):
+        raise ValueError(f"alphabet must have each symbol once, but {alphabet!r} came")
+    return [np.array([place.get(symbol, MISSING) for symbol in text], dtype=np.int64) for text in texts]
+
+
+def _parts(sequences: Any, dimensions: int) -> list[np.ndarray]:
+    """The sequences as arrays of so many dimensions, none of them empty."""
+    if isinstance(sequences, (str, bytes, dict)) or not hasattr(sequences, "__len__"):
+        raise ValueError(f"sequences must be a list of arrays, but {type(sequences).__name__} came")
+    if len(sequences) == 0:
+        raise ValueError("sequences must hold at least one sequence, but it is empty")
+    parts = []
+    for s, sequence in enumerate(sequences):
+        part = np.asarray(sequence)
+        if dimensions == 2 and part.ndim == 1:
+            part = part[:, None]
+        if part.ndim != dimensions:
+            raise ValueError(
+                f"sequences must be a list of arrays of {dimensions} dimension(s), but sequences[{s}] has {part.ndim}"
+            )
+        if part.shape[0] == 0:
+            raise ValueError(f"sequences must not be empty, but sequences[{s}] has length 0")
+        parts.append(part)
+    return parts
+
+
+def _offsets(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
+
+
+def _place(offsets: np.ndarray, position: int) -> tuple[int, int]:
+    s = int(np.searchsorted(offsets, position, side="right")) - 1
+    return s, position - int(offsets[s])

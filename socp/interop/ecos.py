@@ -1,0 +1,112 @@
+"""The interface of ECOS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..checks import ProgramError
+from ..program import ConeProgram, NonNeg, SecondOrder
+from ..solution import Solution
+from ..solver import Solver
+from ..status import Status
+
+EXIT_FLAGS = {
+    Status.OPTIMAL: (0, "Optimal solution found"),
+    Status.PRIMAL_INFEASIBLE: (1, "Primal infeasible"),
+    Status.DUAL_INFEASIBLE: (2, "Unbounded"),
+    Status.INACCURATE: (10, "Close to optimal solution found"),
+    Status.MAX_ITERATIONS: (-1, "Maximum number of iterations reached"),
+    Status.NUMERICAL_ERROR: (-2, "Numerical problems"),
+    Status.INTERRUPTED: (-4, "Interrupted"),
+    Status.TIME_LIMIT: (-1, "Time limit reached"),
+}
+IGNORED = ("feastol_inacc", "abstol_inacc", "reltol_inacc", "nitref", "mi_max_iters", "mi_abs_eps", "mi_rel_eps")
+
+
+def cones_of(dims: dict[str, Any], refused: str) -> list[NonNeg | SecondOrder]:
+    """The cones of ``{"l": size, "q": sizes}``; a cone of another kind is refused by its letter."""
+    other = dims.get(refused)
+    if other is not None and np.any(other):
+        raise ProgramError(f"dims[{refused!r}] must be empty, for there are no such cones here, but {other!r} came")
+    unknown = set(dims) - {"l", "q", refused}
+    if unknown:
+        raise ProgramError(f"dims must have the keys 'l' and 'q', but {sorted(unknown)} came")
+    return [NonNeg(int(dims.get("l", 0) or 0)), *(SecondOrder(int(size)) for size in dims.get("q", ()) or ())]
+
+
+def ecos_solve(
+    c: Any,
+    G: Any = None,
+    h: Any = None,
+    dims: dict[str, Any] | None = None,
+    A: Any = None,
+    b: Any = None,
+    verbose: bool = True,
+    **options: Any,
+) -> dict[str, Any]:
+    """Solve a cone program as ``ecos.solve`` does: min c'x s.t. Ax = b, h - Gx in K.
+
+    Parameters
+    ----------
+    c, G, h, A, b
+        The data; G and A may be dense too.
+    dims : dict
+        ``{"l": rows of the orthant, "q": sizes of the second-order cones}``; an ``"e"`` other than 0 is refused.
+    verbose : bool
+    **options
+        ``feastol``, ``abstol``, ``reltol`` (the smallest counts, as `tol`), ``max_iters``, or any of `socp.Settings`;
+        what else ECOS knows has no meaning here and is passed over.
+
+    Returns
+    -------
+    dict
+        ``"x"``, ``"y"``, ``"z"``, ``"s"`` and ``"info"`` with ECOS's names and exit flags.
+
+    Raises
+    ------
+    ProgramError
+        The data or an option cannot be accepted.
+
+    Examples
+    --------
+    >>> sol = ecos_solve([1.0], [[-1.0]], [2.0], {"l": 1, "q": []}, verbose=False)  # the least x with x + 2 >= 0
+    >>> sol["x"].round(6), sol["info"]["exitFlag"], sol["info"]["infostring"]
+    (array([-2.]), 0, 'Optimal solution found')
+    """
+    settings = {name: value for name, value in options.items() if name not in IGNORED}
+    tolerances = [settings.pop(name) for name in ("feastol", "abstol", "reltol") if name in settings]
+    if tolerances:
+        settings["tol"] = min(tolerances)
+    if "max_iters" in settings:
+        settings["max_iter"] = settings.pop("max_iters")
+    cones = None if G is None else cones_of(dims or {}, "e")
+    solution = Solver(ConeProgram(c=c, G=G, h=h, cones=cones, A=A, b=b), verbose=verbose, **settings).solve()
+    return {"x": solution.x, "y": solution.y, "z": solution.z, "s": solution.s, "info": _info(solution)}
+
+
+def _info(solution: Solution) -> dict[str, Any]:
+    flag, words = EXIT_FLAGS[solution.status]
+    primal, dual = solution.objective, solution.dual_objective
+    return {
+        "exitFlag": flag,
+        "infostring": words,
+        "pcost": primal,
+        "dcost": dual,
+        "pres": solution.primal_residual,
+        "dres": solution.dual_residual,
+        "pinf": float(solution.status is Status.PRIMAL_INFEASIBLE),
+        "dinf": float(solution.status is Status.DUAL_INFEASIBLE),
+        "pinfres": solution.primal_residual if solution.status is Status.PRIMAL_INFEASIBLE else np.nan,
+        "dinfres": solution.dual_residual if solution.status is Status.DUAL_INFEASIBLE else np.nan,
+        "gap": abs(primal - dual),
+        "relgap": solution.gap,
+        "iter": solution.iterations,
+        "numerr": int(solution.status is Status.NUMERICAL_ERROR),
+        "timing": {
+            "runtime": solution.setup_time + solution.solve_time,
+            "tsetup": solution.setup_time,
+            "tsolve": solution.solve_time,
+        },
+    }

@@ -1,0 +1,89 @@
+"""The engine behind the interface of qpsolvers."""
+
+import numpy as np
+import pytest
+import qpsolvers
+import scipy.sparse as sp
+
+import qp
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered():
+    qp.register_with_qpsolvers()
+
+
+def program(seed, sparse=False):
+    rng = np.random.default_rng(seed)
+    n = 6
+    root, G, A = rng.normal(size=(n, n)), rng.normal(size=(4, n)), rng.normal(size=(2, n))
+    feasible = rng.uniform(-0.5, 0.5, n)
+    P, h, b = root @ root.T, G @ feasible + rng.uniform(0.0, 0.3, 4), A @ feasible
+    matrices = [sp.csc_matrix(matrix) for matrix in (P, G, A)] if sparse else [P, G, A]
+    lb, ub = np.full(n, -0.6), np.full(n, 0.6)
+    ub[0] = np.inf
+    return matrices[0], 5 * rng.normal(size=n), matrices[1], h, matrices[2], b, lb, ub
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_one_changed_argument_gives_the_answer_of_another_solver(seed, sparse):
+    data = program(seed, sparse)
+    theirs = qpsolvers.solve_qp(*program(seed, sparse=True), solver="clarabel")
+    ours = qpsolvers.solve_qp(*data, solver="centralpath")
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    np.testing.assert_array_equal(qp.solve_qp(*data), ours)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_multipliers_have_the_signs_of_qpsolvers(seed):
+    solution = qpsolvers.solve_problem(qpsolvers.Problem(*program(seed)), solver="centralpath", tol=1e-9)
+    assert solution.found
+    assert solution.is_optimal(1e-6)  # Px + q + G'z + A'y + z_box = 0, z >= 0 and the gap, in their own signs
+    assert (solution.z >= -1e-9).all()
+    assert abs(solution.z_box).max() > 1e-3
+    assert solution.extras["iterations"] > 0
+
+
+def test_a_program_without_rows_or_bounds_and_one_with_a_single_row():
+    P, q = np.diag([1.0, 2.0]), np.array([-1.0, -4.0])
+    assert qpsolvers.solve_problem(qpsolvers.Problem(P, q), solver="centralpath").is_optimal(1e-7)
+    problem = qpsolvers.Problem(P, q, np.array([1.0, 1.0]), np.array([1.0]))
+    np.testing.assert_allclose(qpsolvers.solve_problem(problem, solver="centralpath").x, [-1 / 3, 4 / 3], atol=1e-7)
+
+
+def test_an_infeasible_program_is_not_found_and_the_best_point_is_there_after_a_limit():
+    problem = qpsolvers.Problem(np.eye(1), np.zeros(1), np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]))
+    solution = qpsolvers.solve_problem(problem, solver="centralpath")
+    assert not solution.found
+    assert solution.extras["status"] == "primal_infeasible"
+    cut = qpsolvers.solve_problem(qpsolvers.Problem(*program(0)), solver="centralpath", max_iter=2)
+    assert not cut.found
+    assert np.isfinite(cut.x).all()
+    with pytest.warns(UserWarning, match="primal_infeasible"):
+        assert qp.solve_qp(np.eye(1), np.zeros(1), [[1.0], [-1.0]], [-1.0, -1.0]) is None
+
+
+def test_a_key_error_of_ours_is_not_taken_for_a_missing_solver(monkeypatch):
+    def failing(self):
+        raise KeyError("inside")
+
+    monkeypatch.setattr(qp.Solver, "solve", failing)
+    with pytest.raises(RuntimeError, match="inside"):
+        qpsolvers.solve_qp(np.eye(1), np.ones(1), solver="centralpath")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"G": [[1.0, 1.0]]}, "one of a pair is missing"),
+        ({"b": [1.0]}, "one of a pair is missing"),
+        ({"G": [[1.0, 1.0]], "h": [1.0, 2.0]}, "h must have an entry a row of G, 1, but 2 came"),
+        ({"A": [[1.0, 1.0]], "b": [1.0, 2.0]}, "b must have an entry a row of A, 1, but 2 came"),
+        ({"A": [[1.0, 1.0]], "b": [1.0], "G": [[1.0]], "h": [1.0]}, "as many columns, but 2 and 1 came"),
+        ({"solver": "osqp"}, "solver must be None or 'centralpath', but 'osqp' came"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        qp.solve_qp(np.eye(2), np.ones(2), **arguments)

@@ -1,0 +1,252 @@
+"""Naive Bayes: its four forms against their definitions, missing entries, batches, EM, new classes, hard cases."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import (
+    BernoulliNaiveBayes,
+    GaussianNaiveBayes,
+    MixedNaiveBayes,
+    MultinomialNaiveBayes,
+    QuadraticDiscriminant,
+)
+
+MIXED = ["gaussian", "multinomial", "bernoulli", "categorical", "multinomial", "gaussian"]
+MODELS = [
+    GaussianNaiveBayes(var_smoothing=1e-2),
+    BernoulliNaiveBayes(binarize=1.5),
+    MultinomialNaiveBayes(alpha=0.5),
+    MixedNaiveBayes(MIXED, binarize=1.0),
+    MixedNaiveBayes("categorical", dirichlet=2.0),
+]
+
+
+def samples(seed=0, count=60):
+    """Counts 0 to 5 or so, which are samples of every kind; three classes."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(count) % 3
+    rates = np.array([[1, 3, 0.5, 2, 1, 4], [3, 1, 1, 0.5, 1, 2], [1, 1, 3, 2, 3, 1.0]])
+    return rng.poisson(rates[codes]).astype(float), np.array(["b", "a", "c"])[codes]
+
+
+def with_gaps(X, columns, share=0.2, seed=1):
+    X = X.copy()
+    X[:, columns] = np.where(np.random.default_rng(seed).random((len(X), len(columns))) < share, np.nan, X[:, columns])
+    return X
+
+
+DEFAULTS = [GaussianNaiveBayes, BernoulliNaiveBayes, MultinomialNaiveBayes, MixedNaiveBayes]
+
+
+@pytest.mark.parametrize("model", [*(kind() for kind in DEFAULTS), MixedNaiveBayes("categorical")], ids=repr)
+def test_scikit_learn_accepts_them(model):
+    results = check_estimator(model, on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+
+
+def test_gaussian_is_diagonal_qda():
+    X, y = samples()
+    for A in (X, with_gaps(X, range(6))):
+        naive, diagonal = GaussianNaiveBayes(var_smoothing=0.0).fit(A, y), QuadraticDiscriminant("diagonal", tol=0.0)
+        diagonal.fit(A, y)  # by EM when entries are missing, with the same result
+        assert np.allclose(naive.predict_log_proba(A), diagonal.predict_log_proba(A), rtol=0, atol=1e-6)
+
+
+def test_bernoulli_by_its_definition():
+    X, y = samples()
+    model = BernoulliNaiveBayes(alpha=2.0, binarize=1.5).fit(X, y)
+    for k, label in enumerate("abc"):
+        ones = (X[y == label] > 1.5).astype(float)
+        P = (ones.sum(axis=0) + 2.0) / (len(ones) + 4.0)
+        joint = np.log(1 / 3) + np.log(np.where(X > 1.5, P, 1 - P)).sum(axis=1)
+        assert np.allclose(model.predict_joint_log_proba(X)[:, k], joint, rtol=1e-12)
+
+
+def test_multinomial_by_its_definition():
+    X, y = samples()
+    model = MultinomialNaiveBayes().fit(X, y)
+    for k, label in enumerate("abc"):
+        counts = X[y == label].sum(axis=0)
+        P = (counts + 1.0) / (counts.sum() + 6)
+        assert np.allclose(model.predict_joint_log_proba(X)[:, k], np.log(1 / 3) + X @ np.log(P), rtol=1e-12)
+
+
+def test_mixed_is_the_sum_of_its_parts():
+    X, y = samples()
+    X = with_gaps(X, [0, 2, 3, 5])
+    mixed = MixedNaiveBayes(MIXED, binarize=1.0).fit(X, y)
+    parts = [
+        (GaussianNaiveBayes(), [0, 5]),
+        (BernoulliNaiveBayes(binarize=1.0), [2]),
+        (MultinomialNaiveBayes(), [1, 4]),
+        (MixedNaiveBayes("categorical"), [3]),
+    ]
+    total = sum(part.fit(X[:, j], y).predict_joint_log_proba(X[:, j]) for part, j in parts) - 3 * np.log(mixed.priors_)
+    assert np.allclose(mixed.predict_joint_log_proba(X), total, rtol=1e-12)
+
+
+def test_categories_are_a_smoothed_histogram():
+    X, y = np.array([[2.0], [2.0], [7.0], [7.0], [-1.0]]), [0, 0, 0, 1, 1]
+    model = MixedNaiveBayes("categorical", priors="uniform").fit(X, y)
+    P = np.exp(model.predict_joint_log_proba([[-1.0], [2.0], [7.0], [5.0], [np.nan]])) * 2
+    assert np.allclose(P[:3].T, [[1 / 6, 3 / 6, 2 / 6], [2 / 5, 1 / 5, 2 / 5]])
+    assert np.allclose(P[3:], 1.0)  # unseen, missing
+
+
+@pytest.mark.parametrize("model", [GaussianNaiveBayes(), BernoulliNaiveBayes(binarize=1.5)], ids=repr)
+def test_what_is_missing_is_integrated_out(model):
+    X, y = samples()
+    model.fit(X, y)
+    sample = X[:1].copy()
+    sample[0, [1, 3]] = np.nan
+    if isinstance(model, GaussianNaiveBayes):
+        grids = [np.linspace(-60, 60, 6001) for _ in range(2)]  # the trapezoid rule, exact to rounding
+        weight = 0.02**2
+    else:
+        grids, weight = [np.array([0.0, 5.0])] * 2, 1.0
+    integral = 0.0
+    for u in grids[0][:: 40 if weight < 1 else 1]:
+        rows = np.repeat(sample, grids[1].size, axis=0)
+        rows[:, 1], rows[:, 3] = u, grids[1]
+        integral = integral + np.exp(model.predict_joint_log_proba(rows)).sum(axis=0)
+    integral = integral * (weight * 40 if weight < 1 else 1.0)
+    assert np.allclose(np.exp(model.predict_joint_log_proba(sample))[0], integral, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_batches_give_what_one_fit_gives(model):
+    X, y = samples()
+    weights = np.random.default_rng(0).random(60)
+    whole = type(model)(**model.get_params()).fit(X, y, sample_weight=weights)
+    parts = type(model)(**model.get_params())
+    for batch in np.split(np.arange(60), [1, 7, 30]):
+        assert parts.partial_fit(X[batch], y[batch], classes=["c", "a", "b"], sample_weight=weights[batch]) is parts
+    assert np.allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_new_class_gives_what_fit_on_all_gives(model):
+    X, y = samples()
+    grown = type(model)(**model.get_params()).fit(X[y != "b"], y[y != "b"]).add_class(X[y == "b"], "b")
+    order = np.argsort(y == "b", kind="stable")
+    whole = type(model)(**model.get_params()).fit(X[order], y[order])
+    assert grown.classes_.tolist() == ["a", "b", "c"]
+    assert np.allclose(grown.predict_log_proba(X), whole.predict_log_proba(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_em_never_lowers_the_likelihood_and_unlabelled_samples_count(model):
+    X, y = samples(count=30)
+    others, _ = samples(seed=3, count=90)
+    if isinstance(model, GaussianNaiveBayes):
+        X, others = with_gaps(X, range(6)), with_gaps(others, range(6))
+    model = type(model)(**{**model.get_params(), "tol": 1e-12}).fit(X, y, X_unlabelled=others)
+    steps = np.diff(model.log_likelihoods_)
+    assert model.n_iter_ == steps.size > 3
+    assert (steps >= -1e-12 * np.abs(model.log_likelihoods_[1:])).all()
+    assert np.isclose(model.class_count_.sum(), 120)
+
+
+def test_em_of_documents_reaches_a_stationary_point():
+    X, y = samples(count=30)
+    others, _ = samples(seed=3)
+    model = MultinomialNaiveBayes(tol=0.0, max_iter=5000).fit(X, y, X_unlabelled=others)
+    responsibilities = np.vstack([(y[:, None] == model.classes_).astype(float), model.predict_proba(others)])
+    counts = responsibilities.T @ np.vstack([X, others]) + 1.0
+    assert np.allclose(np.exp(model.feature_log_prob_), counts / counts.sum(axis=1, keepdims=True), rtol=1e-6)
+    assert np.allclose(model.priors_, responsibilities.mean(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [BernoulliNaiveBayes(), MultinomialNaiveBayes()], ids=repr)
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+def test_sparse_is_dense(model, form):
+    X, y = samples()
+    dense = model.fit(X, y, X_unlabelled=X[:5]).predict_log_proba(X)
+    thin = model.fit(form(X), y, X_unlabelled=form(X[:5]))
+    assert np.allclose(thin.predict_log_proba(form(X)), dense, rtol=0, atol=1e-11)
+    assert np.allclose(thin.partial_fit(form(X), y).predict_log_proba(X), model.predict_log_proba(form(X)))
+
+
+HARD = {
+    "one sample a class": (lambda X: X[:3], {}),
+    "all zero": (np.zeros_like, {}),
+    "constant": (lambda X: np.full_like(X, 0.1), {}),
+    "without smoothing": (lambda X: X[:6], {"alpha": 0.0, "var_smoothing": 0.0}),
+    "long documents": (lambda X: X * 1e8, {}),
+    "tiny units": (lambda X: X * 1e-150, {}),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_posteriors_are_never_nan(model, case):
+    change, options = HARD[case]
+    X, y = samples()
+    X = change(X)
+    parameters = model.get_params()
+    model = type(model)(**{**parameters, **{name: options[name] for name in options.keys() & parameters.keys()}})
+    model.fit(X, y[: len(X)])
+    for at in (X, 1e3 * X, X + 1e-3):
+        P = model.predict_proba(at)
+        assert np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1.0)
+        assert not np.isnan(model.predict_log_proba(at)).any()
+
+
+def test_classes_without_samples_so_far():
+    X, y = samples()
+    for model in (GaussianNaiveBayes(), BernoulliNaiveBayes(), MultinomialNaiveBayes(), MixedNaiveBayes(MIXED)):
+        model.partial_fit(X[:1], y[:1], classes=["a", "b", "c"])
+        assert model.predict_proba(X).tolist() == [[0.0, 1.0, 0.0]] * 60
+
+
+def test_weights_are_counts():
+    X, y = samples()
+    weights = np.random.default_rng(0).integers(0, 4, size=60).astype(float)
+    twice = np.repeat(np.arange(60), weights.astype(int))
+    for model in MODELS:
+        weighted = type(model)(**model.get_params()).fit(X, y, sample_weight=weights)
+        copied = type(model)(**model.get_params()).fit(X[twice], y[twice])
+        assert np.allclose(weighted.predict_log_proba(X), copied.predict_log_proba(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda X, y: MultinomialNaiveBayes().fit(-X, y), "Negative values in data passed to MultinomialNaiveBayes"),
+        (lambda X, y: MultinomialNaiveBayes(alpha=-1).fit(X, y), "alpha must be a number of at least 0"),
+        (lambda X, y: MixedNaiveBayes("multinomial").fit(X * np.nan, y), "NaN"),
+        (lambda X, y: MultinomialNaiveBayes().fit(X, y).predict(-X), "Negative values"),
+        (lambda X, y: BernoulliNaiveBayes(binarize=None).fit(X, y), "binarize=None needs entries 0 and 1"),
+        (
+            lambda X, y: BernoulliNaiveBayes(binarize=-1).fit(sp.csr_array(X), y),
+            "binarize must be at least 0 when X is",
+        ),
+        (lambda X, y: BernoulliNaiveBayes().fit(sp.csr_array(X + np.nan), y), "missing entries in dense X only"),
+        (lambda X, y: MixedNaiveBayes(["gaussian"]).fit(X, y), "kinds must be one word or one for each of the 6"),
+        (lambda X, y: MixedNaiveBayes("normal").fit(X, y), "kinds must be one of 'gaussian', 'bernoulli'"),
+        (lambda X, y: GaussianNaiveBayes().partial_fit(X, y), "classes must be given at the first call"),
+        (
+            lambda X, y: GaussianNaiveBayes().partial_fit(X, y, classes=["a", "b"]),
+            "y must hold labels of classes only, ",
+        ),
+        (lambda X, y: GaussianNaiveBayes().fit(X, y).partial_fit(X, y, ["a"]), "classes must be those of the first"),
+        (lambda X, y: GaussianNaiveBayes().fit(X, y, X_unlabelled=X[:, :2]), "X_unlabelled has 2 features"),
+        (lambda X, y: GaussianNaiveBayes().fit(X, y).add_class(X, "a"), "label must be one that"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(*samples())
+
+
+def test_priors():
+    X, y = samples(count=10)
+    given = [0.2, 0.3, 0.5]
+    for model, priors in itertools.product(MODELS, (given, "uniform", None)):
+        fitted = type(model)(**{**model.get_params(), "priors": priors, "dirichlet": 1.0}).fit(X, y)
+        expected = {"None": [0.3, 0.4, 0.3], "uniform": [1 / 3] * 3}.get(str(priors), given)
+        assert np.allclose(fitted.priors_, expected)

@@ -1,0 +1,139 @@
+"""chi and sigma: compression by semantic distance, reconstruction, the prior."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import socp
+from models import (
+    UNREACHABLE,
+    BilevelClassifier,
+    DiscriminativeTransfer,
+    GenerativeTransfer,
+    SemanticCompression,
+    class_means,
+    discriminant,
+)
+
+
+def test_chi_and_sigma_are_the_means_and_variances_of_the_classes():
+    rng = np.random.default_rng(0)
+    values, distances = rng.normal(size=200), rng.integers(-1, 9, 200)
+    compression = SemanticCompression(values, distances)
+    asked = np.arange(-1, 9)
+    groups = [values[distances == v] for v in asked]
+    assert np.allclose(compression.chi(asked), [group.mean() for group in groups])
+    assert np.allclose(compression.sigma(asked), [group.var() for group in groups])
+
+
+def test_pairs_of_distances_form_classes():
+    compression = SemanticCompression([1.0, 2.0, 4.0, 8.0], [[2, 2, 3, 2], [5, 5, 5, 6]])
+    assert compression.chi([[3, 2, 2], [5, 6, 5]]).tolist() == [4.0, 8.0, 1.5]
+    assert compression.sizes.sum() == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (9, 7.0),  # farther than all: the farthest
+        (5, 2.0),  # between 4 and 6, of which 4 has more words
+        (7, 7.0),
+        (-1, 7.0),  # unreachable, and no such class: the farthest
+    ],
+)
+def test_a_class_without_words_takes_the_nearest(asked, expected):
+    assert SemanticCompression([0.0, 1.0, 3.0, 7.0], [2, 4, 4, 6]).chi([asked]) == expected
+
+
+def test_what_is_unreachable_is_its_own_class():
+    compression = SemanticCompression([1.0, 2.0, 3.0, 4.0], [[2, 9, -1, -1], [2, 9, 8, -1]])
+    assert compression.chi([[-1, -1, 9, -1], [8, 2, 8, -1]]).tolist() == [3.0, 3.0, 2.0, 4.0]
+    assert UNREACHABLE == -1
+
+
+def test_on_the_same_task_chi_averages_the_means():
+    """As the paper remarks: the components of the means, averaged over the words equidistant from the label."""
+    rng = np.random.default_rng(1)
+    means, distances = rng.random((2, 30)), rng.integers(0, 4, (2, 30))
+    transfer = GenerativeTransfer(means, distances)
+    again = GenerativeTransfer(transfer.means(distances), distances)
+    assert np.allclose(again.means(distances), transfer.means(distances))
+    assert np.allclose(again.variances(distances), 0.0)
+    for i in (0, 1):
+        for v in range(4):
+            at = distances[i] == v
+            assert np.allclose(transfer.means(distances)[i, at], means[i, at].mean())
+    # the variance that is left and the variance of chi are together the variance of the means
+    left, between = transfer.variances(distances).mean(axis=1), transfer.means(distances).var(axis=1)
+    assert np.allclose(left + between, means.var(axis=1))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
+def test_the_means_of_samples(form):
+    X = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert class_means(form(X), ["b", "b", "a"]).tolist() == [[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]]
+
+
+def test_the_prior_is_chi_and_sigma_on_the_new_words():
+    rng = np.random.default_rng(2)
+    X, y = (rng.random((40, 60)) < 0.2).astype(float), np.repeat(["a", "b"], 20)
+    train, test = rng.integers(0, 5, (2, 60)), rng.integers(0, 5, (2, 80))
+    transfer = GenerativeTransfer.from_samples(X, y, train)
+    prior = transfer.prior(test)
+    for i, label in enumerate("ab"):
+        mean = X[y == label].mean(axis=0)
+        groups = [mean[train[i] == v] for v in range(5)]
+        assert np.allclose(prior.t[i], [groups[v].mean() for v in test[i]])
+        assert np.allclose(prior.Omega[i].value, [groups[v].var() for v in test[i]])
+        assert prior.Sigma[i].kind == "scalar" and prior.Sigma[i].value == 1.0
+
+
+def test_a_transferred_prior_beats_no_prior_on_two_documents():
+    """Words near a label are frequent under it: learned on one task of 80 words, used on another of 120."""
+    rng = np.random.default_rng(3)
+
+    def task(words, samples):
+        distances = rng.integers(0, 4, (2, words))
+        frequency = 0.3 / (1.0 + distances)
+        X = np.vstack([rng.random((samples, words)) < row for row in frequency]).astype(float)
+        return X, np.repeat([0, 1], samples), distances
+
+    X, y, near = task(80, 40)
+    T, z, far = task(120, 100)
+    prior = GenerativeTransfer.from_samples(X, y, near).prior(far)
+    few = [0, 100]
+    informed = BilevelClassifier(prior, beta=0.9 * prior.largest_beta(), C2=np.inf).fit(T[few], z[few])
+    uninformed = BilevelClassifier().fit(T[few], z[few])
+    w, b = GenerativeTransfer.from_samples(X, y, near).hyperplane(far)
+    assert informed.score(T, z) > uninformed.score(T, z) + 0.1
+    assert ((T @ w + b > 0) == z).mean() > 0.9
+
+
+def test_the_discriminant_is_halfway_between_the_means():
+    means = np.random.default_rng(4).random((2, 7))
+    w, b = discriminant(means)
+    assert w @ means.mean(axis=0) + b == pytest.approx(0.0, abs=1e-15)
+    assert w @ means[1] + b > 0 > w @ means[0] + b
+
+
+def test_the_discriminative_transfer_averages_w_over_pairs_of_distances_and_keeps_b():
+    w, b = DiscriminativeTransfer([1.0, 3.0, -1.0], 0.25, [[0, 0, 4], [4, 4, 0]]).hyperplane([[4, 0], [0, 4]])
+    assert w.tolist() == [-1.0, 2.0] and b == 0.25
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: SemanticCompression([1.0, np.nan], [1, 2]), "values must be a finite vector"),
+        (lambda: SemanticCompression([1.0, 2.0], [1, 2, 3]), "of the 2 words in values, but of 3 came"),
+        (lambda: SemanticCompression([1.0, 2.0], [1.0, 2.0]), "distances must be whole numbers from -1"),
+        (lambda: SemanticCompression([1.0, 2.0], [1, -2]), "distances must be whole numbers from -1"),
+        (lambda: SemanticCompression([1.0, 2.0], [1, 2]).chi([[1], [2]]), "to 1 labels, but to 2 came"),
+        (lambda: GenerativeTransfer([1.0, 2.0], [1, 2]), r"means must have shape \(2, n\), but \(2,\) came"),
+        (lambda: GenerativeTransfer([[1.0], [2.0]], [1, 2]), r"distances must have shape \(2, n\)"),
+        (lambda: class_means([[1.0], [2.0], [3.0]], [1, 2, 3]), "y must hold two labels, but 3 came"),
+    ],
+)
+def test_what_does_not_fit_is_named(call, message):
+    with pytest.raises(socp.ProgramError, match=message):
+        call()
