@@ -45,6 +45,6 @@ setup(
             "setuptools",
             "wheel",
         ],
-        "docs": ["matplotlib", "sphinx"],
+        "docs": ["matplotlib", "myst-nb", "sphinx"],
     },
 )
