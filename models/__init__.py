@@ -3,6 +3,7 @@
 from .bilevel import BilevelClassifier, Round
 from .easvm import ExplanationAugmentedSVC
 from .explanations import explained_examples
+from .fisher_kernel_learning import FisherKernelLearning
 from .gaussian_hmm import GaussianHMM
 from .hmm import DiscreteHMM
 from .kernels import Kernel
@@ -26,6 +27,7 @@ __all__ = [
     "BilevelClassifier",
     "DiscreteHMM",
     "ExplanationAugmentedSVC",
+    "FisherKernelLearning",
     "FisherScore",
     "FreeEnergyScore",
     "GaussianHMM",
