@@ -9,6 +9,7 @@ from .hmm import DiscreteHMM
 from .kernels import Kernel
 from .large_margin_hmm import LargeMarginHMM
 from .med import MEDClassifier
+from .medlda import MedLDA
 from .mss import MaxMarginScoreSpace
 from .multitask import MultiTaskSVC
 from .perceptron import Perceptron
@@ -37,6 +38,7 @@ __all__ = [
     "LatentDirichletAllocation",
     "MEDClassifier",
     "MaxMarginScoreSpace",
+    "MedLDA",
     "MismatchKernel",
     "MultiTaskSVC",
     "Perceptron",

@@ -7,7 +7,9 @@ from importlib import import_module
 from ..sets import DataError
 from .experiment import Experiment
 
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "score-space": "score_space",
+}
 """The module of each experiment by its name; it is imported when it is asked for."""
 
 
