@@ -11,6 +11,7 @@ MODULES: dict[str, str] = {
     "transfer": "transfer",
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
+    "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
 
