@@ -17,6 +17,7 @@ MODULES: dict[str, str] = {
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
     "score-space": "score_space",
+    "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
 
