@@ -59,8 +59,8 @@ def mask(strokes: frozenset[str]) -> np.ndarray:
     --------
     >>> print(mask(frozenset({"middle"})).reshape(8, 8)[2:6].astype(int))
     [[0 0 0 0 0 0 0 0]
-     [0 1 1 1 1 1 1 0]
-     [0 1 1 1 1 1 1 0]
+     [0 0 1 1 1 1 0 0]
+     [0 0 1 1 1 1 0 0]
      [0 0 0 0 0 0 0 0]]
     """
     rows, columns = np.divmod(np.arange(SIDE * SIDE), SIDE)
