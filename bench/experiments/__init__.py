@@ -8,7 +8,14 @@ from ..sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {
+    "bilevel-curves": "bilevel_curves",
+    "bilevel-parameters": "bilevel_parameters",
+    "bilevel-scatter": "bilevel_scatter",
+    "easvm-digits": "easvm_digits",
+    "easvm-reuters": "easvm_reuters",
     "transfer": "transfer",
+    "hybrid-curves": "hybrid",
+    "hybrid-coverage": "hybrid",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
 
