@@ -160,6 +160,10 @@ def test_an_indented_formula_becomes_a_literal_block():
     assert lines[k - 2 : k] == ["    ::", ""] and lines[k + 2] == "    in it."
 
 
+def test_a_backslash_that_divides_stays():
+    assert as_text(r"u = lam \ d") == [r"u = lam \\ d"]
+
+
 def test_a_list_ends_with_an_empty_line():
     assert as_text("A\n\n- one\n  and more\n- two\nNext.")[2:] == ["- one", "  and more", "- two", "", "Next."]
 
