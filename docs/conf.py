@@ -23,9 +23,10 @@ html_theme_options = {"page_width": "1260px", "body_max_width": "1010px", "code_
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
-nb_execution_timeout = 180
+nb_execution_timeout = 600  # of a cell; the first one may compile
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+nb_output_stderr = "remove"  # that kernels compile
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
