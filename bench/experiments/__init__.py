@@ -16,6 +16,8 @@ MODULES: dict[str, str] = {
     "transfer": "transfer",
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
+    "score-space": "score_space",
+    "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
 
