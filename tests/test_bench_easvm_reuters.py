@@ -63,6 +63,7 @@ def test_good_explanations_raise_f1(tmp_path):
     gains = {name: np.mean([run["easvm"] - run["svm"] for run in runs if run["variant"] == name]) for name in VARIANTS}
     assert gains["paper"] > 0.05 and gains["weighted"] > 0.05 and gains["nouns"] < 0.02
     assert experiment.finding(runs).startswith("In the mean over the repeats EA-SVM has the higher F1 in ")
+    assert "With weighted words its mean is the higher in" in experiment.finding(runs)
     table, tried = experiment.tables(runs)
     assert [row[0] for row in table.rows] == list(CATEGORIES)
     assert len(tried.rows) == len(CATEGORIES) * len(VARIANTS) and tried.rows[0][2:] == table.rows[0][2:]
