@@ -5,8 +5,8 @@ digits of scikit-learn take their place.  Polynomial kernel of degree 3 of the p
 five-fold cross-validation.  An explained example is the image with all pixels removed but those of the strokes that are
 essential to tell the two characters apart.
 
-What is different or left open, decided here before any result was seen (but that the strokes were moved by half a pixel,
-to lie on the digits' mean images, after one trial of one pair):
+What is different or left open, decided here before any result was seen (but that after one trial
+of one pair the strokes were moved by half a pixel, to lie on the digits' mean images):
 
 - The strokes are those of prototypes of the digits (see `strokes`), at fixed places, where the paper finds them in
   each image by a Hough transform; the mask is the same for all images of a pair.
