@@ -11,7 +11,13 @@ MODULES: dict[str, str] = {
     "bilevel-curves": "bilevel_curves",
     "bilevel-parameters": "bilevel_parameters",
     "bilevel-scatter": "bilevel_scatter",
+    "easvm-digits": "easvm_digits",
+    "easvm-reuters": "easvm_reuters",
     "transfer": "transfer",
+    "hybrid-curves": "hybrid",
+    "hybrid-coverage": "hybrid",
+    "score-space": "score_space",
+    "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
 
