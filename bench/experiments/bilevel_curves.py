@@ -191,10 +191,11 @@ def _sentence(text: str, runs: list[Result]) -> str:
         any(ours[1] > max(at, other[1]) for ours, other in zip(end["bilevel"], end["svm"]))
         for end, at in zip(ends, line)
     )
+    repeats = len({run["seed"] for run in runs})
     return (
-        f"Text {text!r}: the bilevel classifier improves from the fewest to the most posts in {rising} of {len(ends)} "
-        f"set-ups. With the fewest {least}; with the most {most}. The SVM ends above LDA on 90 % of the test task in "
-        f"{above} set-ups, and at some size the bilevel classifier is above both in {both}."
+        f"Text {text!r}, {repeats} repeats: the bilevel classifier improves from the fewest to the most posts in "
+        f"{rising} of {len(ends)} set-ups. With the fewest {least}; with the most {most}. The SVM ends above LDA on "
+        f"90 % of the test task in {above} set-ups, and at some size the bilevel classifier is above both in {both}."
     )
 
 
