@@ -18,6 +18,7 @@ author = copyright = "the centralpath developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build", "results"]
 html_theme = "alabaster"
+html_extra_path = ["interactive.html"]  # linked in the index
 html_theme_options = {"page_width": "1260px", "body_max_width": "1010px", "code_font_size": "0.76em"}
 
 myst_enable_extensions = ["dollarmath", "amsmath"]

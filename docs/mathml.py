@@ -19,11 +19,14 @@ def to_mathml(match):
     tex = html.unescape(tex)
     for pattern, replacement in PLAIN:
         tex = re.sub(pattern, replacement, tex)
+    # Sphinx puts formulas of several lines into `split` or `align`, and the converter knows no `aligned` within
+    inner = "" if re.search(r"\\begin\{(split|align)\}", tex) else r"\\\1{split}"
+    tex = re.sub(r"\\(begin|end)\{aligned\}", inner, tex)
     try:
         found = convert(tex, display="block" if bracket == "[" else "inline")
     except Exception:
         return match.group()
-    return match.group() if re.search(r">\\[A-Za-z|]", found) else before + found + after
+    return match.group() if re.search(r">\\[A-Za-z|]|<mi>&(amp;)?<", found) else before + found + after
 
 
 def replace(app, pagename, templatename, context, doctree):

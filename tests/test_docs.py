@@ -183,5 +183,11 @@ def test_formulas_become_mathml_and_what_cannot_stays():
     mathml.replace(None, "page", "page.html", context, None)
     assert context["body"].startswith('<span class="math notranslate"><math ') and "Bigl" not in context["body"]
     assert context["body"].endswith(r"</math></span> \(plain\)")
+    for tex in (
+        r"\begin{split}\begin{aligned} a &= b \\ c &= d \end{aligned}\end{split}",
+        r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
+    ):
+        table = mathml.FORMULA.sub(mathml.to_mathml, rf'<div class="math">\[{tex.replace("&", "&amp;")}\]</div>')
+        assert table.count("<mtr>") == 2 and table.count("<mtd") == 4
     unknown = r'<div class="math">\[\nosuchcommand x\]</div>'
     assert mathml.FORMULA.sub(mathml.to_mathml, unknown) == unknown
