@@ -116,8 +116,9 @@ class ScoreSpaces(Experiment):
                 printed = PRINTED[method][name] if method in PRINTED else None
                 cells += [f"{printed:.2f}" if printed else "", f"{values.mean():.2f} ± {values.std():.2f}"]
             rows.append(cells)
+        halves = len({run["seed"] for run in runs})
         note = (
-            "Accuracy in percent: the paper's, and the mean and standard deviation over random halves. "
+            f"Accuracy in percent: the paper's, and the mean and standard deviation over {halves} random halves. "
             f"{MANY} states, but {FEW} for MSS and {SOME} for LM-HMM and FKL."
         )
         return [Table("Accuracy", heads, rows, note), _differences(means, names)]
