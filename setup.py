@@ -45,6 +45,6 @@ setup(
             "setuptools",
             "wheel",
         ],
-        "docs": ["matplotlib", "sphinx"],
+        "docs": ["latex2mathml", "matplotlib", "myst-nb", "sphinx"],
     },
 )

@@ -62,7 +62,7 @@ def row(name: str, rate: float) -> list[str]:
     shares = [f"{100.0 * solution.timings[part] / total:.0f}" for part in TIMINGS]
     floor = cone_solver.kkt.flops / rate * (solution.iterations + 1)
     distance = f"{total / floor:.1f}" if floor > 0.0 else "-"
-    method = cone_solver.kkt.description.split(",")[0]
+    method = "one kernel" if cone_solver.small is not None else cone_solver.kkt.description.split(",")[0]
     return [name, method, f"{1e3 * total:.3g}", str(solution.iterations), *shares, f"{1e3 * floor:.3g}", distance]
 
 

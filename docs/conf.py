@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
-from docstrings import plain_text  # noqa: E402  (needs the path)
+import mathml  # noqa: E402  (needs the path)
+from docstrings import plain_text  # noqa: E402
 
 # the kernels that run the chapters see the same sources, on one thread
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -16,16 +17,17 @@ project = "centralpath"
 author = copyright = "the centralpath developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build", "results"]
-html_extra_path = ["interactive.html"]
 html_theme = "alabaster"
-html_theme_options = {"page_width": "70em", "body_max_width": "54em", "fixed_sidebar": True}
+html_extra_path = ["interactive.html"]  # linked in the index
+html_theme_options = {"page_width": "1260px", "body_max_width": "1010px", "code_font_size": "0.76em"}
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
-nb_execution_timeout = 180
+nb_execution_timeout = 600  # of a cell; the first one may compile
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+nb_output_stderr = "remove"  # that kernels compile
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -37,3 +39,4 @@ suppress_warnings = ["ref.python"]  # `n` in a shape is no link
 
 def setup(app):
     app.connect("autodoc-process-docstring", plain_text, priority=400)  # before napoleon
+    app.connect("html-page-context", mathml.replace)

@@ -76,5 +76,6 @@ def escape(text):
         if part.startswith("`"):
             parts[k] = f"`{part}`"
         else:
+            part = re.sub(r"\\(?=\s)", r"\\\\", part)  # a division from the left
             parts[k] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", part.replace("*", "\\*").replace("|", "\\|"))
     return "".join(parts)

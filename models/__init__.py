@@ -3,6 +3,7 @@
 from .bilevel import BilevelClassifier, Round
 from .easvm import ExplanationAugmentedSVC
 from .explanations import explained_examples
+from .fisher_kernel_learning import FisherKernelLearning
 from .gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from .gaussian_hmm import GaussianHMM
 from .hmm import DiscreteHMM
@@ -12,6 +13,7 @@ from .kernels import Kernel
 from .large_margin_hmm import LargeMarginHMM
 from .logistic import LogisticRegression
 from .med import MEDClassifier
+from .medlda import MedLDA
 from .mss import MaxMarginScoreSpace
 from .multitask import MultiTaskSVC
 from .naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
@@ -37,6 +39,7 @@ __all__ = [
     "DiscreteHMM",
     "DiscriminativeTransfer",
     "ExplanationAugmentedSVC",
+    "FisherKernelLearning",
     "FisherScore",
     "FreeEnergyScore",
     "GaussianHMM",
@@ -53,6 +56,7 @@ __all__ = [
     "LogisticRegression",
     "MEDClassifier",
     "MaxMarginScoreSpace",
+    "MedLDA",
     "MismatchKernel",
     "MixedNaiveBayes",
     "MultiTaskSVC",

@@ -23,7 +23,8 @@ from .bilevel_programs import (
     farthest_means,
     farthest_means_by_cones,
 )
-from .estimator import Classifier, ConvergenceWarning, warn_unless_optimal
+from .estimator import Classifier, ConvergenceWarning
+from .margin import warn_unless_good
 from .prior import GenerativePrior
 from .span import choose_coordinates
 from .validation import as_weights, check_choice, check_number
@@ -254,7 +255,7 @@ class BilevelClassifier(Classifier):
                 break
         else:
             self._warn_unfinished()
-        warn_unless_optimal(type(self).__name__, self.solution_)
+        warn_unless_good(type(self).__name__, self.solution_)
         assert best is not None
         return self._sharpen(step, samples, constants, best)
 

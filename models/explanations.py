@@ -88,6 +88,10 @@ def _of_arrays(explanations: Any, X: Any, absent: float) -> tuple[Any, np.ndarra
             )
         several = 1 if explanations.ndim == 2 else explanations.shape[1]
         owner = np.repeat(np.arange(m), several)
+        if sp.issparse(X) and explanations.dtype == np.bool_ and absent == 0.0:
+            V = sp.csr_array(X[owner].multiply(explanations.reshape(m * several, d)))
+            V.eliminate_zeros()
+            return V, owner
         return _as_kept(_explained(X[owner], explanations.reshape(m * several, d), absent, "explanations"), X), owner
     if not hasattr(explanations, "__len__") or len(explanations) != m:
         raise ValueError(

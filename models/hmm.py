@@ -445,7 +445,7 @@ class DiscreteHMM(HiddenMarkovModel):
     @staticmethod
     def _by_symbol(rows: np.ndarray, missing: float) -> np.ndarray:
         """One row a symbol, and a last one, which -1 finds, for a missing observation."""
-        return np.vstack([rows.T, np.full(rows.shape[0], missing)])
+        return np.ascontiguousarray(np.vstack([rows.T, np.full(rows.shape[0], missing)]))
 
     def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
         return self._by_symbol(weights, 0.0)[batch.values]

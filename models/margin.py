@@ -188,13 +188,13 @@ def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> 
     return solution
 
 
-def is_good(solution: qp.Solution) -> bool:
+def is_good(solution: qp.Solution | socp.Solution) -> bool:
     """Whether an answer is what was asked for, or as good as the engine promises by default."""
     errors = (solution.primal_residual, solution.dual_residual, solution.gap)
     return solution.status == "optimal" or all(error <= GOOD for error in errors)
 
 
-def warn_unless_good(who: str, solution: qp.Solution) -> None:
+def warn_unless_good(who: str, solution: qp.Solution | socp.Solution) -> None:
     """Warn of an answer that is not `is_good`."""
     if not is_good(solution):
         warn_unless_optimal(who, solution)

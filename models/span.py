@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from .prior import GenerativePrior
 
 MOST_SHARE = 0.5  # of the features, above which a basis does not pay
-MOST_SPARSE = 200  # sparse documents, above which the engine is as quick without a basis
+MOST_SPARSE = 500  # sparse documents, above which the engine is as quick without a basis
 MOST_DENSE = 2e7  # numbers in the basis of sparse documents, which is dense
 
 
@@ -50,9 +50,13 @@ class Span:
             if group.size <= samples + 2:
                 self.bases.append(None)
             else:
-                #  X_G' = Q R: the documents have the coordinates R', and the means two more at most
-                Q, R = np.linalg.qr(part.T)
-                self.bases.append(np.hstack([Q, np.zeros((group.size, 2))]))
+                #  X_G' = Q R: the documents have the coordinates R', and the means two more at most; words that no
+                #  document has are rows of zeros in Q
+                used = np.flatnonzero(part.any(axis=0))
+                q, R = np.linalg.qr(part[:, used].T)
+                Q = np.zeros((group.size, R.shape[0] + 2))
+                Q[used, :-2] = q
+                self.bases.append(Q)
                 part = np.hstack([R.T, np.zeros((samples, 2))])
             parts.append(part)
             self.starts.append(self.starts[-1] + part.shape[1])

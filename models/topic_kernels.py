@@ -44,14 +44,15 @@ def dirichlet_bound(prior, gamma):
 
 @kernel
 def infer_documents(
-    indptr, words, counts, prior, topics, bend, strength, max_rounds, tol, weight, group, gamma, bound, sums
-):
+    indptr, words, counts, prior, topics, bend, strength, tilt, max_rounds, tol, weight, group, gamma, bound, sums
+):  # fmt: skip
     """The variational posterior of every document, from gamma (documents, topics) on, which is updated.
 
     topics (words, topics) is beta transposed.  A document bends it by a strength of its own: beta_kw becomes
-    beta_kw exp(strength bend_wk).  Coordinate ascent (Blei, Ng and Jordan 2003, section 5.2) until gamma moves by less
-    than tol on average.  bound: one a document, at gamma and the best phi for it; sums (groups, words, topics): the
-    expected counts under this phi, weighted.
+    beta_kw exp(strength bend_wk), and, where tilt (documents, topics) has rows, that times exp(tilt_dk).  Coordinate
+    ascent (Blei, Ng and Jordan 2003, section 5.2) until gamma moves by less than tol on average.  bound: one a
+    document, at gamma and the best phi for it; sums (groups, words, topics): the expected counts under this phi,
+    weighted.
     """
     K = prior.size
     relative, new = np.empty(K), np.empty(K)
@@ -63,6 +64,8 @@ def infer_documents(
                 own[n - first, k] = topics[words[n], k]
                 if strength[d] != 0.0:
                     own[n - first, k] *= math.exp(strength[d] * bend[words[n], k])
+                if tilt.shape[0] > 0:
+                    own[n - first, k] *= math.exp(tilt[d, k])
         for _ in range(max_rounds):
             set_relative_weights(gamma[d], relative)
             new[:] = 0.0

@@ -145,11 +145,13 @@ class LatentDirichletAllocation(Transformer):
         by_document: bool = False,
         bend: np.ndarray | None = None,
         strength: np.ndarray | None = None,
+        tilt: np.ndarray | None = None,
         tol: float = 1e-6,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """gamma, the bound of every document, and the expected counts (1 or documents, words, topics).
 
-        With `bend` (words, topics) and a strength for each document, beta_kw exp(strength bend_wk) takes beta's place.
+        With `bend` (words, topics) and a strength for each document, beta_kw exp(strength bend_wk) takes beta's place;
+        with `tilt` (documents, topics) a document's beta_kw exp(tilt_k).
         """
         number, (topics, words) = documents.shape[0], self.components_.shape
         if gamma is None:
@@ -162,6 +164,7 @@ class LatentDirichletAllocation(Transformer):
             self.doc_topic_prior_, np.ascontiguousarray(self.components_.T),
             np.zeros((words, topics)) if bend is None else np.ascontiguousarray(bend),
             np.zeros(number) if strength is None else strength,
+            np.zeros((0, topics)) if tilt is None else tilt,
             INNER_ROUNDS, tol, np.ones(number) if weight is None else weight, group, gamma, bound, sums,
         )  # fmt: skip
         return gamma, bound, sums

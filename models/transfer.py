@@ -50,8 +50,8 @@ class SemanticCompression:
         keys = _keys(distances)
         if keys.shape[0] != values.size:
             raise ProgramError(f"distances must be of the {values.size} words in values, but of {keys.shape[0]} came")
-        self.classes, classes, self.sizes = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-        classes = classes.reshape(-1)
+        self.classes, classes = _distinct_rows(keys)
+        self.sizes = np.bincount(classes)
         self.means = np.bincount(classes, values) / self.sizes
         self.variances = np.bincount(classes, (values - self.means[classes]) ** 2) / self.sizes
 
@@ -67,13 +67,13 @@ class SemanticCompression:
         keys = _keys(distances)
         if keys.shape[1] != self.classes.shape[1]:
             raise ProgramError(f"distances must be to {self.classes.shape[1]} labels, but to {keys.shape[1]} came")
-        asked, inverse = np.unique(keys, axis=0, return_inverse=True)
+        asked, inverse = _distinct_rows(keys)
         far = 1 + (1 + keys.shape[1]) * max(int(asked.max()), int(self.classes.max()), 0)
         here, there = (np.where(key == UNREACHABLE, far, key) for key in (asked, self.classes))
         apart = np.abs(here[:, None] - there[None]).sum(axis=2)
         order = np.argsort(-self.sizes, kind="stable")
         nearest = order[apart[:, order].argmin(axis=1)]
-        return nearest[inverse.reshape(-1)]
+        return nearest[inverse]
 
 
 class GenerativeTransfer:
@@ -218,6 +218,16 @@ def _keys(distances: Any) -> np.ndarray:
             f"{distances!r} came"
         )
     return np.atleast_2d(array).T.astype(np.int64)
+
+
+def _distinct_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows in order, and which of them each row is; much faster than `numpy.unique` along an axis."""
+    order = np.lexsort(keys.T[::-1])
+    ordered = keys[order]
+    begins = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    which = np.empty(len(keys), dtype=np.int64)
+    which[order] = np.cumsum(begins) - 1
+    return ordered[begins], which
 
 
 def _two_rows(distances: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""WordNet's nouns as an ontology: semantic distance between words and a label (Epshteyn and DeJong 2006, section 2).
+"""WordNet as an ontology: semantic distance between words and a label (Epshteyn and DeJong 2006, section 2).
 
 Words are joined to their senses, the synsets, and synsets to each other: is-a, part-of, and every other relation of
 WordNet between nouns.  The distance of two words is the number of links on the shortest path
@@ -15,6 +15,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,13 +23,18 @@ from socp import ProgramError
 
 from .ontology import UNREACHABLE, label_words, links_from, undirected_links
 
-ENDINGS = (
-    *(("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z")),
-    *(("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y")),
-)
-"""Of plural nouns, and what stands for them in the singular (WordNet's rules of detachment, and ves)."""
+ENDINGS = {
+    "noun": (
+        *(("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z")),
+        *(("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y")),
+    ),
+    "verb": (
+        *(("s", ""), ("ies", "y"), ("es", "e"), ("es", "")),
+        *(("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    ),
+}
+"""Of inflected words, and what stands for them in the base form (WordNet's rules of detachment, and ves)."""
 
-FILES = ("index.noun", "data.noun", "noun.exc")
 NOT_FOUND = (
     "WordNet is not in {where}. Either get it once by python -m nltk.downloader wordnet, or give the folder that holds "
     "nltk's corpora/wordnet (or data.noun itself): WordNet(folder)"
@@ -36,7 +42,7 @@ NOT_FOUND = (
 
 
 class WordNet:
-    """The nouns of WordNet.
+    """The nouns of WordNet, or its verbs, or both.
 
     Parameters
     ----------
@@ -45,7 +51,9 @@ class WordNet:
         (``nltk.data.path``, which begins with ``$NLTK_DATA``) that has WordNet, as files or as nltk's archive.
     relations : sequence of str, optional
         WordNet's symbols of the links to follow, such as ``"@"`` and ``"@i"`` (hypernyms), ``"#m" "#s" "#p"``
-        (holonyms), ``"!"`` (antonyms); a link is followed both ways.  All between nouns by default.
+        (holonyms), ``"!"`` (antonyms); a link is followed both ways.  All between words of `parts` by default.
+    parts : sequence of {"noun", "verb"}, default ("noun",)
+        The parts of speech.
 
     Raises
     ------
@@ -73,27 +81,44 @@ class WordNet:
     True
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None, relations: Sequence[str] | None = None) -> None:
-        index, data, exceptions = _read(folder)
-        self._exceptions = {irregular: forms for irregular, *forms in map(str.split, exceptions)}
-        offsets, ends = _synsets(data, None if relations is None else frozenset(relations))
-        self._synsets_of = _senses(index, offsets)
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        relations: Sequence[str] | None = None,
+        parts: Sequence[str] = ("noun",),
+    ) -> None:
+        if isinstance(parts, str) or not parts or not set(parts) <= set(ENDINGS):
+            raise ProgramError(f"parts must be some of {', '.join(map(repr, ENDINGS))}, but {parts!r} came")
+        files = _read(folder, parts)
+        self._exceptions = {
+            part: {irregular: bases for irregular, *bases in map(str.split, files[part].exceptions)} for part in parts
+        }
+        offsets, ends = _synsets(files, None if relations is None else frozenset(relations))
+        self._synsets_of = {part: _senses(files[part].words, offsets, part[0]) for part in parts}
         self._links = undirected_links(len(offsets), ends)
 
     def bases(self, word: str) -> tuple[str, ...]:
-        """The nouns that a word can be a form of: itself, its irregular and regular singulars."""
+        """The words of WordNet that a word can be a form of: itself, its irregular and regular base forms."""
+        return tuple(dict.fromkeys(base for base, _ in self._forms(word)))
+
+    def _forms(self, word: str) -> list[tuple[str, str]]:
+        """Base forms with their parts of speech."""
         word = word.lower().replace(" ", "_")
-        regular = (word[: -len(old)] + new for old, new in ENDINGS if word.endswith(old))
-        forms = (word, *self._exceptions.get(word, regular))
-        return tuple(dict.fromkeys(form for form in forms if form in self._synsets_of))
+        found = []
+        for part, known in self._synsets_of.items():
+            regular = (word[: -len(old)] + new for old, new in ENDINGS[part] if word.endswith(old))
+            forms = dict.fromkeys((word, *self._exceptions[part].get(word, regular)))
+            found += [(form, part) for form in forms if form in known]
+        return found
 
     def is_noun(self, word: str) -> bool:
         """Whether WordNet can take a word for a noun."""
-        return bool(self.bases(word))
+        return any(part == "noun" for _, part in self._forms(word))
 
     def senses(self, word: str) -> np.ndarray:
-        """The places of the word's synsets, none of a word that is no noun."""
-        return np.unique([synset for base in self.bases(word) for synset in self._synsets_of[base]]).astype(np.int64)
+        """The places of the word's synsets, none of a word that is not known."""
+        found = [synset for base, part in self._forms(word) for synset in self._synsets_of[part][base]]
+        return np.unique(np.array(found, dtype=np.int64))
 
     def distances(self, words: Sequence[str], label: str | Iterable[str]) -> np.ndarray:
         """The links between each word and a label, by one breadth-first search.
@@ -102,77 +127,92 @@ class WordNet:
         ----------
         words : sequence of str
         label : str, or list of str
-            A text of several words is taken as one noun ("middle east") when WordNet has it, else as its words; of
+            A text of several words is taken as one ("middle east") when WordNet has it, else as its words; of
             several words the nearest counts.
 
         Returns
         -------
         array of int, shape (words,)
             0 for the label's own words in any form, 2 for their synonyms, and so on; `models.UNREACHABLE`, which
-            is -1, for what is no noun.
+            is -1, for what is not known.
 
         Raises
         ------
         socp.ProgramError
-            No word of the label is a noun.
+            No word of the label is known.
         """
         names = [name for text in label_words(label) for name in self._parts(text)]
         own = {base for name in names for base in self.bases(name)}
         if not own:
-            raise ProgramError(f"label {label!r} has no word that is a noun of WordNet")
+            raise ProgramError(f"label {label!r} has no word that is a {' or '.join(self._synsets_of)} of WordNet")
         between = links_from(self._links, np.concatenate([self.senses(name) for name in names]))
         return np.array([self._distance(word, own, between) for word in words], dtype=np.int64)
 
     def _parts(self, text: str) -> list[str]:
-        return [text] if self.is_noun(text) else text.replace("_", " ").split()
+        return [text] if self._forms(text) else text.replace("_", " ").split()
 
     def _distance(self, word: str, own: set[str], between: np.ndarray) -> int:
-        bases = self.bases(word)
-        if not own.isdisjoint(bases):
+        forms = self._forms(word)
+        if any(base in own for base, _ in forms):
             return 0
-        reached = [between[synset] for base in bases for synset in self._synsets_of[base]]
+        reached = [between[synset] for base, part in forms for synset in self._synsets_of[part][base]]
         links = min((distance for distance in reached if distance != UNREACHABLE), default=None)
         return UNREACHABLE if links is None else int(links) + 2
 
 
-def _synsets(lines: list[str], relations: frozenset[str] | None) -> tuple[dict[str, int], np.ndarray]:
-    """The place of each synset by its offset in the file, and the pairs of places that are linked.
+def _synsets(
+    files: dict[str, _Files], relations: frozenset[str] | None
+) -> tuple[dict[tuple[str, str], int], np.ndarray]:
+    """The place of each synset by its part of speech and offset, and the pairs of places that are linked.
 
     A line:  offset file type  words(hex) {word id}  pointers(dec) {symbol offset part source/target} | gloss
     """
-    offsets: dict[str, int] = {}
-    pairs: list[tuple[str, str]] = []
-    for line in lines:
-        fields = line.partition("|")[0].split()
-        offset = fields[0]
-        offsets[offset] = len(offsets)
-        at = 4 + 2 * int(fields[3], 16)
-        for p in range(at + 1, at + 1 + 4 * int(fields[at]), 4):
-            if fields[p + 2] == "n" and (relations is None or fields[p] in relations):
-                pairs.append((offset, fields[p + 1]))
-    ends = [(offsets[a], offsets[b]) for a, b in pairs]
+    offsets: dict[tuple[str, str], int] = {}
+    pairs = []
+    for part in files:
+        for line in files[part].synsets:
+            fields = line.partition("|")[0].split()
+            here = (part[0], fields[0])
+            offsets[here] = len(offsets)
+            at = 4 + 2 * int(fields[3], 16)
+            for p in range(at + 1, at + 1 + 4 * int(fields[at]), 4):
+                if relations is None or fields[p] in relations:
+                    pairs.append((here, (fields[p + 2], fields[p + 1])))
+    ends = [(offsets[a], offsets[b]) for a, b in pairs if b in offsets]
     return offsets, np.array(ends, dtype=np.int64).reshape(-1, 2)
 
 
-def _senses(lines: list[str], offsets: dict[str, int]) -> dict[str, tuple[int, ...]]:
+def _senses(lines: list[str], offsets: dict[tuple[str, str], int], part: str) -> dict[str, tuple[int, ...]]:
     """The places of the synsets of each word: the last fields of its line, as many as the third says."""
     senses = {}
     for line in lines:
         fields = line.split()
-        senses[fields[0]] = tuple(offsets[offset] for offset in fields[-int(fields[2]) :])
+        senses[fields[0]] = tuple(offsets[part, offset] for offset in fields[-int(fields[2]) :])
     return senses
 
 
-def _read(folder: str | os.PathLike[str] | None) -> list[list[str]]:
-    """The lines of the three files, without the licence at their heads."""
+class _Files(NamedTuple):
+    """The lines of the files of a part of speech."""
+
+    words: list[str]
+    synsets: list[str]
+    exceptions: list[str]
+
+
+def _read(folder: str | os.PathLike[str] | None, parts: Sequence[str]) -> dict[str, _Files]:
+    """The files of all parts, without the licence at their heads."""
+    names = {part: (f"index.{part}", f"data.{part}", f"{part}.exc") for part in parts}
     for place in _places(folder):
         for files in (place / "corpora" / "wordnet", place / "wordnet", place):
-            if all((files / name).is_file() for name in FILES):
-                return [_lines((files / name).read_bytes()) for name in FILES]
+            if all((files / name).is_file() for part in parts for name in names[part]):
+                return {part: _Files(*(_lines((files / name).read_bytes()) for name in names[part])) for part in parts}
         for archive in (place / "corpora" / "wordnet.zip", place / "wordnet.zip", place):
             if archive.is_file() and zipfile.is_zipfile(archive):
                 with zipfile.ZipFile(archive) as opened:
-                    return [_lines(opened.read(f"wordnet/{name}")) for name in FILES]
+                    return {
+                        part: _Files(*(_lines(opened.read(f"wordnet/{name}")) for name in names[part]))
+                        for part in parts
+                    }
     raise ProgramError(NOT_FOUND.format(where=", ".join(map(str, _places(folder))) or "any folder"))
 
 

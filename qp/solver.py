@@ -78,6 +78,12 @@ class Solver(SetUpOnce):
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         self.program = old.with_data(P, A, q, l, u, lb, ub)
+        if old_presolved.kept is None and all(value is None for value in (l, u, lb, ub, P_data, A_data)):
+            # presolve and sides ask nothing of q where there was nothing to leave out
+            old_presolved.program = self.program
+            self.cone_solver.replace_vectors(*old_conic.vectors(self.program))
+            self.setup_time = time.perf_counter() - started
+            return
         try:
             presolved = Presolve(self.program, self.settings.presolve)
             if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):

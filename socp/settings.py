@@ -38,7 +38,7 @@ class Settings:
     verbose: bool = False
     """Print one line an iteration."""
     callback: Callable[[Any], Any] | None = None
-    """Called with each `Iterate`; when it returns True the solve stops as "interrupted"."""
+    """Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted"."""
     kkt: str = "auto"
     """How the Newton systems are solved: "auto" (by the count of the work), "ldl", "dense" or "lowrank"."""
     equilibrate: bool = True

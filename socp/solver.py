@@ -55,6 +55,13 @@ class SetUpOnce(abc.ABC):
     def _set_up(self) -> None:
         """All that is done once for a program."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles set up anew: what set-up makes holds views of its own arrays, which would come apart."""
+        return {"program": self.program, "settings": self.settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._start(state["program"], state["settings"])
+
 
 class Solver(SetUpOnce):
     """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
@@ -250,7 +257,10 @@ class Solver(SetUpOnce):
     def _follow(self, run: Run) -> None:
         """The run, iterate by iterate."""
         for iterate in run.iterates():
-            answer = None if self.settings.callback is None else self.settings.callback(iterate)
+            try:
+                answer = None if self.settings.callback is None else self.settings.callback(iterate)
+            except StopIteration:
+                answer = True
             if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
                 run.finish(Status.INTERRUPTED, "the callback asked to stop")
                 break

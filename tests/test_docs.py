@@ -1,7 +1,8 @@
 """The course without Sphinx: its cells run, what it includes is there, its chapters are complete."""
 
 import ast
-import importlib
+import importlib.util
+import inspect
 import re
 from pathlib import Path
 
@@ -49,6 +50,11 @@ def test_the_cells_of_a_chapter_run(chapter, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_lines_are_at_most_120_long(page):
+    assert max(map(len, page.read_text(encoding="utf-8").splitlines())) <= 120
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_what_a_page_includes_is_there(page):
     text = page.read_text(encoding="utf-8")
     for argument, options, _ in [*directives(text, "literalinclude"), *directives(text, "include")]:
@@ -87,3 +93,101 @@ def test_the_reference_documents_modules_that_are_there():
         for name in modules:
             importlib.import_module(name)
     assert {page.stem for page in (DOCS / "reference").glob("*.md")} == {"socp", "qp", "models", "bench"}
+
+
+# ---- docstrings as reStructuredText
+
+
+def module_of_the_docs(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def as_text(docstring):
+    module = module_of_the_docs("docstrings")
+    lines = inspect.cleandoc(docstring).splitlines()
+    module.plain_text(None, "function", "f", None, None, lines)
+    return lines
+
+
+def test_text_is_escaped_and_mathematics_code_and_doctests_are_not():
+    lines = as_text(
+        """The norm |x| of `x`, a * b, ``|code|`` and coef_ of :math:`|y|*`.
+
+        .. math::
+            |x| * y_
+
+            z_
+
+        Examples
+        --------
+        A |text|:
+
+        >>> print("|x|", 2 * 3)
+        |x| 6
+        """
+    )
+    assert lines[0] == "The norm \\|x\\| of ``x``, a \\* b, ``|code|`` and coef\\_ of :math:`|y|*`."
+    assert lines[3:6] == ["    |x| * y_", "", "    z_"]
+    assert "A \\|text\\|:" in lines
+    assert lines[-2:] == ['>>> print("|x|", 2 * 3)', "|x| 6"]
+
+
+def test_an_indented_formula_becomes_a_literal_block():
+    lines = as_text(
+        """Solves
+
+            K u = |r|      * as it stands
+
+        and returns |u|.
+
+        Parameters
+        ----------
+        coef_, x : (n,) array
+            With a formula
+
+                |x| = 1
+
+            in it.
+        """
+    )
+    assert lines[2:5] == ["::", "", "    K u = |r|      * as it stands"]
+    assert "and returns \\|u\\|." in lines
+    assert "coef_, x : (n,) array" in lines  # its names are napoleon's to escape
+    k = lines.index("        |x| = 1")
+    assert lines[k - 2 : k] == ["    ::", ""] and lines[k + 2] == "    in it."
+
+
+def test_a_backslash_that_divides_stays():
+    assert as_text(r"u = lam \ d") == [r"u = lam \\ d"]
+
+
+def test_a_list_ends_with_an_empty_line():
+    assert as_text("A\n\n- one\n  and more\n- two\nNext.")[2:] == ["- one", "  and more", "- two", "", "Next."]
+
+
+def test_what_qp_takes_from_socp_is_documented_once():
+    import qp
+
+    page = (DOCS / "reference" / "qp.md").read_text(encoding="utf-8")
+    excluded = re.search(r"automodule:: qp\n   :members:\n   :exclude-members: (.*)\n", page).group(1).split(", ")
+    assert excluded == [name for name in qp.__all__ if getattr(qp, name).__module__.startswith("socp")]
+
+
+def test_formulas_become_mathml_and_what_cannot_stays():
+    pytest.importorskip("latex2mathml", reason="needs the docs extra")
+    mathml = module_of_the_docs("mathml")
+    context = {"body": r'<span class="math notranslate">\(a &lt; \Bigl\|b\Bigr\|\)</span> \(plain\)'}
+    mathml.replace(None, "page", "page.html", context, None)
+    assert context["body"].startswith('<span class="math notranslate"><math ') and "Bigl" not in context["body"]
+    assert context["body"].endswith(r"</math></span> \(plain\)")
+    for tex in (
+        r"\begin{split}\begin{aligned} a &= b \\ c &= d \end{aligned}\end{split}",
+        r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
+    ):
+        table = mathml.FORMULA.sub(mathml.to_mathml, rf'<div class="math">\[{tex.replace("&", "&amp;")}\]</div>')
+        assert table.count("<mtr>") == 2 and table.count("<mtd") == 4
+    unknown = r'<div class="math">\[\nosuchcommand x\]</div>'
+    assert mathml.FORMULA.sub(mathml.to_mathml, unknown) == unknown

@@ -83,3 +83,14 @@ def test_what_does_not_fit_is_refused(given, words):
 def test_a_sparse_mask_does_not_go_with_a_kernel_that_leaves_out_otherwise():
     with pytest.raises(ValueError, match="sparse mask"):
         explained_examples(sp.csr_array(MASK), X, None, absent=-1.0)
+
+
+@pytest.mark.parametrize("shape", [(6,), (4, 6), (4, 2, 6)])
+def test_masks_keep_sparse_examples_sparse(shape):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.7, (4, 6)).astype(float)
+    mask = rng.random(shape) < 0.5
+    V, owner = explained_examples(mask, sp.csr_array(X), None)
+    expected, whose = explained_examples(mask, X, None)
+    assert sp.issparse(V) and V.nnz == np.count_nonzero(expected)
+    assert np.array_equal(V.toarray(), expected) and np.array_equal(owner, whose)

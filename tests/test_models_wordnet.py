@@ -82,7 +82,7 @@ def test_a_label_may_be_several_words(folder):
     assert wordnet.distances(words, "field army").tolist() == [0, 3, -1, 5]  # one noun
     assert wordnet.distances(words, "limb atheism").tolist() == [5, 6, 3, 0]  # two
     assert wordnet.distances(words, ["limb", "atheism"]).tolist() == [5, 6, 3, 0]
-    with pytest.raises(socp.ProgramError, match="label 'soon enough' has no word that is a noun"):
+    with pytest.raises(socp.ProgramError, match="label 'soon enough' has no word that is a noun of WordNet"):
         wordnet.distances(words, "soon enough")
 
 
@@ -115,6 +115,26 @@ def test_it_is_pickled(folder):
     wordnet = pickle.loads(pickle.dumps(WordNet(folder)))
     shutil.rmtree(folder)
     assert wordnet.distances(["arms"], "gun").tolist() == [3]
+
+
+def test_verbs_are_read_too(folder):
+    files = folder / "corpora" / "wordnet"
+    (files / "data.verb").write_text(
+        "00000500 30 v 02 be 0 exist 0 001 + 00001740 n 0101 02 + 02 00 + 08 00 | have being\n"
+        "00000501 30 v 01 shoot 0 002 @ 00000500 v 0000 + 00000020 n 0101 01 + 02 00 | fire\n"
+    )
+    (files / "index.verb").write_text("be v 1 1 @ 1 1 00000500\nexist v 1 0 1 0 00000500\nshoot v 1 1 @ 1 0 00000501\n")
+    (files / "verb.exc").write_text("was be\nshot shoot\n")
+    verbs = WordNet(folder, parts=["verb"])
+    assert verbs.distances(["exist", "shooting", "shot", "gun"], "was").tolist() == [2, 3, 3, -1]
+    assert not verbs.is_noun("shot") and verbs.bases("shoots") == ("shoot",)
+    both = WordNet(folder, parts=["noun", "verb"])
+    assert both.distances(["shot", "guns", "limb"], "gun").tolist() == [3, 0, 6]
+    assert both.distances(["entity"], "be").tolist() == [3]
+    with pytest.raises(socp.ProgramError, match="parts must be some of 'noun', 'verb', but 'noun' came"):
+        WordNet(folder, parts="noun")
+    with pytest.raises(socp.ProgramError, match="label 'soon' has no word that is a noun or verb"):
+        both.distances(["gun"], "soon")
 
 
 # --- the real one ---
@@ -152,7 +172,7 @@ def test_distances_agree_with_nltk(real, monkeypatch):
 
 
 def test_a_vocabulary_takes_seconds(real):
-    words = sorted(real._synsets_of)[:10_000]
+    words = sorted(real._synsets_of["noun"])[:10_000]
     started = time.process_time()
     found = semantic_distances(real, words, ["gun", "mideast"])
     assert time.process_time() - started < 5.0

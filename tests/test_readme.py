@@ -52,10 +52,14 @@ def test_the_table_names_every_file_once_and_none_that_is_not_there():
 
 
 def test_the_commands_stand_alone_and_name_no_package_host():
-    main, tests = fenced("bash")
+    main, tests, docs = fenced("bash")
     assert main.strip() == "python -m venv .venv && . .venv/bin/activate && pip install '.[bench]' && python -m bench"
     assert tests.strip() == ("python -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest")
-    assert not re.search(r"index-url|find-links|https?://", main + tests)
+    assert docs.strip() == (
+        "python -m venv .venv && .venv/bin/pip install -e '.[docs]'"
+        " && .venv/bin/python -m sphinx -W --keep-going docs docs/_build"
+    )
+    assert not re.search(r"index-url|find-links|https?://", main + tests + docs)
 
 
 def test_ci_takes_its_test_command_from_the_readme():

@@ -1,5 +1,6 @@
 """The solver: programs with known answers, every status with its contract, traces, the same bits."""
 
+import copy
 import pickle
 import signal
 import threading
@@ -212,6 +213,30 @@ def test_the_callback_stops(hard, answer):
 @pytest.mark.parametrize("answer", [False, None, 1, "stop", np.False_, np.ones(2)])
 def test_only_true_stops(hard, answer):
     assert socp.solve(hard, callback=lambda iterate: answer).status is Status.OPTIMAL
+
+
+def test_stop_iteration_in_a_callback_stops(hard):
+    def callback(iterate):
+        if iterate.iteration == 3:
+            raise StopIteration
+
+    solution = socp.solve(hard, callback=callback)
+    assert solution.status is Status.INTERRUPTED and "callback" in solution.message
+    assert solution.iterations == 3
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+def test_programs_solvers_and_solutions_pickle(kkt):
+    program = planted_optimum(np.random.default_rng(5), n=30, density=0.5)[0]
+    solver = Solver(program, kkt=kkt)
+    solution = solver.solve()
+    again, solver_again, program_again = pickle.loads(pickle.dumps((solution, solver, program)))
+    for name in "xyzs":
+        np.testing.assert_array_equal(getattr(again, name), getattr(solution, name))
+        np.testing.assert_array_equal(getattr(solver_again.solve(), name), getattr(solution, name))
+        np.testing.assert_array_equal(getattr(socp.solve(program_again, kkt=kkt), name), getattr(solution, name))
+    assert again.status is Status.OPTIMAL
+    np.testing.assert_array_equal(copy.deepcopy(solver).solve().x, solution.x)
 
 
 def test_numpy_comparisons_in_a_callback(hard):

@@ -8,8 +8,17 @@ from ..sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {
-    "easvm-strings": "strings",
+    "bilevel-curves": "bilevel_curves",
+    "bilevel-parameters": "bilevel_parameters",
+    "bilevel-scatter": "bilevel_scatter",
+    "easvm-digits": "easvm_digits",
+    "easvm-reuters": "easvm_reuters",
+    "easvm-strings": "easvm_strings",
     "transfer": "transfer",
+    "hybrid-curves": "hybrid",
+    "hybrid-coverage": "hybrid",
+    "score-space": "score_space",
+    "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
 

@@ -103,10 +103,12 @@ def prepare(
     return NounPosts(X, label, words, dict(zip(labels, distances))).only(used & nouns)
 
 
-def find_wordnet(data: str | None, relations: tuple[str, ...] | None = None) -> WordNet:
-    """WordNet from the data folder, else from nltk's own."""
+def find_wordnet(
+    data: str | None, relations: tuple[str, ...] | None = None, parts: tuple[str, ...] = ("noun",)
+) -> WordNet:
+    """WordNet from the data folder, else from nltk's own; the rest as in `models.WordNet`."""
     folder = data_folder(data) / "nltk_data"
     try:
-        return WordNet(folder if folder.is_dir() else None, relations)
+        return WordNet(folder if folder.is_dir() else None, relations, parts)
     except ProgramError as error:
         raise DataError(f"{error}; here nltk_data is also looked for in the data folder {data_folder(data)}") from error

@@ -1,4 +1,7 @@
-"""Writes docs/interactive.html, one file that needs no other: `python docs/interactive/assemble.py`."""
+"""Writes docs/interactive.html, one file that needs no other, from the files of this folder.
+
+Run as `python docs/interactive/assemble.py`.
+"""
 
 import re
 from pathlib import Path

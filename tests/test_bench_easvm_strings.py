@@ -5,7 +5,7 @@ import pytest
 from data import data_folder
 
 from bench import experiments
-from bench.experiments import strings
+from bench.experiments import easvm_strings as strings
 from bench.experiments.conduct import conduct
 
 

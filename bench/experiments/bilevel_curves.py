@@ -1,0 +1,211 @@
+"""Six set-ups of three newsgroups: accuracy against the posts of the test task (Figure 5.2).
+
+See `setups` for the protocol.  Beside the bilevel classifier and the support vector machine stand the multi-task
+machine of Evgeniou and Pontil (5.3)-(5.5), which has nine tenths of the training task's posts, and linear discriminant
+analysis with nine tenths of the *test* task's, tested on the last tenth: a line, for it does not depend on the size.
+
+- The sizes double from 0.5 % of the test task; the figure's are not given.
+- C_1 = 1 and C_2 = 1000 of the multi-task machine are the paper's.  On experiment 1 with 9 posts (eight draws with
+  seeds that are not used here) of the paper's values of C_2 only 10^5 did as well; at both the test task goes its own
+  way, and the machine is close to the plain one.
+- The multi-task machine is run on the by-date text alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from models import MultiTaskSVC, class_means, discriminant
+
+from ..tables import Table
+from .experiment import Experiment, Parameters, Result
+from .nouns import NounPosts, Task, noun_posts
+from .setups import (
+    BY_DATE,
+    SHARE_OF_TRAINING,
+    TEXTS,
+    Draw,
+    Hyperplane,
+    accuracy,
+    both_texts,
+    draw,
+    fit_bilevel,
+    fit_machine,
+    in_words,
+    prior_of,
+    setups,
+)
+from .shares import mean_and_error, shown
+
+LABELS = ("atheism", "guns", "mideast")
+SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
+KINDS = {"bilevel": "bilevel gen/discr", "svm": "SVM", "multitask": "multi-task SVM", "lda": "LDA on 90 %"}
+STYLES = {"bilevel": "o-", "svm": "s--", "multitask": "^:", "lda": "-"}
+CURVES = ("bilevel", "svm", "multitask")
+
+
+class Curves(Experiment):
+    """Figure 5.2."""
+
+    name = "bilevel-curves"
+    title = "The bilevel classifier with more and more training posts"
+    source = "Epshteyn and DeJong 2006, Figure 5.2"
+    claim = (
+        "The bilevel classifier improves with the training set and is ahead of the SVM and the multi-task SVM on small "
+        "ones, except in experiment 4 (guns vs. mideast to atheism vs. mideast); the curves converge. In four of six "
+        "set-ups the SVM ends above LDA trained on 90 % of the test task, and for a range of sizes the bilevel "
+        "classifier is above both."
+    )
+    repeats = 100
+
+    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
+        """A run a set-up, text, size and seed."""
+        shares = SHARES[:1] + SHARES[3:4] if quick else SHARES
+        return [
+            {"text": text, "train": list(train), "test": list(test), "share": share, "seed": seed}
+            for text in TEXTS[: 1 if quick else 2]
+            for train, test in setups(LABELS)[: 3 if quick else None]
+            for share in shares
+            for seed in range(1 if quick else repeats)
+        ]
+
+    def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
+        """The posts of the three groups, in both texts."""
+        return both_texts(noun_posts(data, LABELS))
+
+    def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
+        """The accuracies in percent."""
+        posts = prepared[parameters["text"]]
+        train: Task = tuple(parameters["train"])
+        test: Task = tuple(parameters["test"])
+        drawn = draw(posts, train, test, parameters["share"], parameters["seed"])
+        prior = prior_of(posts, train, test, drawn.trained)
+        hyperplanes = {
+            "bilevel": fit_bilevel(posts, test, prior, drawn.fitted),
+            "svm": fit_machine(posts, test, drawn.fitted),
+        }
+        if parameters["text"] == BY_DATE:
+            hyperplanes["multitask"] = fit_multitask(posts, train, test, drawn)
+        found = {name: accuracy(posts, test, drawn.held_out, plane) for name, plane in hyperplanes.items()}
+        found["lda"] = discriminant_on_most(posts, test, parameters["seed"])
+        return {"samples": int(drawn.fitted.size), **found}
+
+    def tables(self, runs: list[Result]) -> list[Table]:
+        """A table a text."""
+        return [_table(text, [run for run in runs if run["text"] == text]) for text in _texts(runs)]
+
+    def figure(self, runs: list[Result]) -> Any:
+        """Accuracy against the test task's training posts, a panel a set-up, a row a text."""
+        from matplotlib.figure import Figure
+
+        texts = _texts(runs)
+        panels: dict[tuple[str, tuple[Task, Task]], list[Result]] = {}
+        for run in runs:
+            panels.setdefault((run["text"], _setup(run)), []).append(run)
+        figure = Figure(figsize=(11.0, 6.0 * len(texts)), layout="constrained")
+        grid = figure.subplots(2 * len(texts), 3, sharey=True)
+        for axes, ((text, setup), group) in zip(grid.flat, panels.items()):
+            for kind in [kind for kind in KINDS if kind in group[0]]:
+                x, y, error = np.array(curve(group, kind)).T
+                if kind == "lda":
+                    axes.axhline(y.mean(), color="gray", label=KINDS[kind])
+                else:
+                    axes.errorbar(x, y, error, fmt=STYLES[kind], capsize=2, markersize=4, label=KINDS[kind])
+            axes.set_xscale("log")
+            axes.set_title(f"{in_words(*setup)} ({text})", fontsize=9)
+            axes.set_xlabel("training posts of the test task")
+        for axes in grid[:, 0]:
+            axes.set_ylabel("accuracy, %")
+        grid.flat[0].legend(fontsize=8)
+        return figure
+
+    def finding(self, runs: list[Result]) -> str:
+        """Who is ahead with the fewest posts and with the most, and what the lines of LDA are above of."""
+        return " ".join(_sentence(text, [run for run in runs if run["text"] == text]) for text in _texts(runs))
+
+
+def fit_multitask(posts: NounPosts, train: Task, test: Task, drawn: Draw) -> Hyperplane:
+    """w and b of the test task, learned together with the training task."""
+    X = sp.csr_array(sp.vstack([posts.X[drawn.trained], posts.X[drawn.fitted]]))
+    y = np.concatenate([posts.signs(train, drawn.trained), posts.signs(test, drawn.fitted)])
+    tasks = np.repeat([0, 1], [drawn.trained.size, drawn.fitted.size])
+    machine = MultiTaskSVC(C1=1.0, C2=1000.0, tol=1e-8).fit(X, y, tasks)
+    return machine.coef_[1], float(machine.intercept_[1])
+
+
+def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
+    """The accuracy of the generative classifier of section 2 with nine tenths of the test task, on the last tenth."""
+    pool = posts.of(test, np.random.default_rng(seed).permutation(posts.label.size))
+    most = round(SHARE_OF_TRAINING * pool.size)
+    hyperplane = discriminant(class_means(posts.X[pool[:most]], posts.signs(test, pool[:most])))
+    return accuracy(posts, test, pool[most:], hyperplane)
+
+
+def curve(runs: list[Result], kind: str) -> list[tuple[float, float, float]]:
+    """Of each size, in order: the posts, the mean accuracy, and half its confidence interval."""
+    sizes: dict[int, list[float]] = {}
+    for run in runs:
+        sizes.setdefault(run["samples"], []).append(run[kind])
+    return [(float(size), *mean_and_error(values)) for size, values in sorted(sizes.items())]
+
+
+def _setup(run: Result) -> tuple[Task, Task]:
+    return tuple(run["train"]), tuple(run["test"])
+
+
+def _texts(runs: list[Result]) -> list[str]:
+    return list(dict.fromkeys(run["text"] for run in runs))
+
+
+def _by_point(runs: list[Result]) -> dict[tuple[str, int], list[Result]]:
+    points: dict[tuple[str, int], list[Result]] = {}
+    for run in runs:
+        points.setdefault((in_words(*_setup(run)), run["samples"]), []).append(run)
+    return points
+
+
+def _table(text: str, runs: list[Result]) -> Table:
+    kinds = [kind for kind in KINDS if kind in runs[0]]
+    rows = [
+        [words, str(samples), *(shown(run[kind] for run in group) for kind in kinds), str(len(group))]
+        for (words, samples), group in _by_point(runs).items()
+    ]
+    heads = ["set-up", "training posts", *(KINDS[kind] for kind in kinds), "repeats"]
+    return Table(f"Text: {text}", heads, rows, "Accuracy in %, mean and 95 % confidence interval.")
+
+
+def _sentence(text: str, runs: list[Result]) -> str:
+    kinds = [kind for kind in CURVES if kind in runs[0]]
+    setups_of: dict[tuple[Task, Task], list[Result]] = {}
+    for run in runs:
+        setups_of.setdefault(_setup(run), []).append(run)
+    ends = [{kind: curve(group, kind) for kind in (*kinds, "lda")} for group in setups_of.values()]
+    least, most = (_leads(ends, kinds, at) for at in (0, -1))
+    rising = sum(end["bilevel"][-1][1] > end["bilevel"][0][1] for end in ends)
+    line = [float(np.mean([point[1] for point in end["lda"]])) for end in ends]
+    above = sum(end["svm"][-1][1] > at for end, at in zip(ends, line))
+    both = sum(
+        any(ours[1] > max(at, other[1]) for ours, other in zip(end["bilevel"], end["svm"]))
+        for end, at in zip(ends, line)
+    )
+    repeats = len({run["seed"] for run in runs})
+    return (
+        f"Text {text!r}, {repeats} repeats: the bilevel classifier improves from the fewest to the most posts in "
+        f"{rising} of {len(ends)} set-ups. With the fewest {least}; with the most {most}. The SVM ends above LDA on "
+        f"90 % of the test task in {above} set-ups, and at some size the bilevel classifier is above both in {both}."
+    )
+
+
+def _leads(ends: list[dict[str, list[tuple[float, float, float]]]], kinds: list[str], at: int) -> str:
+    parts = []
+    for other in kinds[1:]:
+        gains = np.array([end["bilevel"][at][1] - end[other][at][1] for end in ends])
+        span = f"{gains.min():+.1f} to {gains.max():+.1f} points"
+        parts.append(f"{np.sum(gains > 0.0)} set-ups of the {KINDS[other]} ({span})")
+    return "it is ahead in " + " and in ".join(parts)
+
+
+EXPERIMENTS = {"bilevel-curves": Curves()}

@@ -1,0 +1,133 @@
+"""The bilevel classifier's accuracy against beta and phi, in experiment 1 with nine posts (Figure 5.3).
+
+See `setups` for the protocol.  One of beta and phi is varied, the other stays at the paper's value.  The paper
+increases beta "up to its maximum feasible value"; here beta is a share of the largest for which (4.8) and (4.9) can
+hold at the means t of the run (`GenerativePrior.largest_beta`), and each point is drawn at its mean.  The values of phi
+are ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tables import Table
+from .experiment import Experiment, Parameters, Result
+from .nouns import NounPosts, noun_posts
+from .setups import CONSTANTS, FIRST, TEXTS, accuracy, both_texts, draw, fit_bilevel, fit_machine, prior_of
+from .shares import mean_and_error, shown
+
+POSTS = 9
+BETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)  # shares of the largest
+PHIS = (0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+class ParametersOfPrior(Experiment):
+    """Figure 5.3."""
+
+    name = "bilevel-parameters"
+    title = "The bilevel classifier against beta and phi"
+    source = "Epshteyn and DeJong 2006, Figure 5.3"
+    claim = (
+        "Accuracy grows with beta, up to its maximum feasible value, and falls with phi: both larger beta and smaller "
+        "phi impose the prior with greater confidence."
+    )
+    repeats = 100
+
+    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
+        """A run a text, value and seed."""
+        values = [("beta", value) for value in BETAS] + [("phi", value) for value in PHIS]
+        return [
+            {"text": text, "varied": varied, "value": value, "seed": seed}
+            for text in TEXTS
+            for varied, value in values
+            for seed in range(min(repeats, 2) if quick else repeats)
+        ]
+
+    def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
+        """The posts of the three groups, in both texts."""
+        return both_texts(noun_posts(data, ("atheism", "guns", "mideast")))
+
+    def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
+        """The accuracies in percent, and beta and phi themselves."""
+        posts = prepared[parameters["text"]]
+        train, test = FIRST
+        drawn = draw(posts, train, test, POSTS, parameters["seed"])
+        prior = prior_of(posts, train, test, drawn.trained)
+        value = parameters["value"] * (prior.largest_beta() if parameters["varied"] == "beta" else 1.0)
+        constants = {"beta": CONSTANTS["beta"], "phi": CONSTANTS["phi"], parameters["varied"]: value}
+        hyperplane = fit_bilevel(posts, test, prior, drawn.fitted, **constants)
+        return {
+            **constants,
+            "bilevel": accuracy(posts, test, drawn.held_out, hyperplane),
+            "svm": accuracy(posts, test, drawn.held_out, fit_machine(posts, test, drawn.fitted)),
+        }
+
+    def tables(self, runs: list[Result]) -> list[Table]:
+        """A table a text and parameter."""
+        return [_table(key, group) for key, group in _by_panel(runs).items()]
+
+    def figure(self, runs: list[Result]) -> Any:
+        """Accuracy against beta and against phi, a row a text."""
+        from matplotlib.figure import Figure
+
+        panels = _by_panel(runs)
+        figure = Figure(figsize=(9.0, 3.4 * len(panels) / 2), layout="constrained")
+        grid = figure.subplots(-(-len(panels) // 2), 2, squeeze=False, sharey="row")
+        for axes, ((text, varied), group) in zip(grid.flat, panels.items()):
+            x, y, error = np.array(points(group, varied)).T
+            axes.errorbar(x, y, error, fmt="o-", capsize=3, label="bilevel gen/discr")
+            axes.axhline(np.mean([run["svm"] for run in group]), color="gray", label="SVM")
+            axes.set_xscale("linear" if varied == "beta" else "log")
+            axes.set_xlabel(varied)
+            axes.set_title(text, fontsize=9)
+        for axes in grid[:, 0]:
+            axes.set_ylabel("accuracy, %")
+        grid.flat[0].legend(fontsize=8)
+        return figure
+
+    def finding(self, runs: list[Result]) -> str:
+        """What happens from the least to the greatest value, and where the best is."""
+        return " ".join(_sentence(key, group) for key, group in _by_panel(runs).items())
+
+
+def points(runs: list[Result], varied: str) -> list[tuple[float, float, float]]:
+    """Of each value in order: its mean, the mean accuracy, and half its confidence interval."""
+    groups: dict[float, list[Result]] = {}
+    for run in runs:
+        groups.setdefault(run["value"], []).append(run)
+    return [
+        (float(np.mean([run[varied] for run in group])), *mean_and_error(run["bilevel"] for run in group))
+        for _, group in sorted(groups.items())
+    ]
+
+
+def _by_panel(runs: list[Result]) -> dict[tuple[str, str], list[Result]]:
+    panels: dict[tuple[str, str], list[Result]] = {}
+    for run in runs:
+        panels.setdefault((run["text"], run["varied"]), []).append(run)
+    return panels
+
+
+def _table(key: tuple[str, str], runs: list[Result]) -> Table:
+    text, varied = key
+    rows = [[f"{x:.3g}", f"{y:.1f} ± {error:.1f}"] for x, y, error in points(runs, varied)]
+    fixed = "phi" if varied == "beta" else "beta"
+    note = f"Accuracy in %, mean and 95 % confidence interval; {fixed} = {CONSTANTS[fixed]}. The SVM has "
+    return Table(f"{varied}, text: {text}", [varied, "bilevel"], rows, f"{note}{shown(run['svm'] for run in runs)}.")
+
+
+def _sentence(key: tuple[str, str], runs: list[Result]) -> str:
+    text, varied = key
+    found = points(runs, varied)
+    (x, first, _), (last_x, last, _) = found[0], found[-1]
+    best_x, best, _ = max(found, key=lambda point: point[1])
+    svm = np.mean([run["svm"] for run in runs])
+    return (
+        f"Text {text!r}: from {varied} = {x:.3g} to {last_x:.3g} the accuracy goes from {first:.1f} to {last:.1f} %, "
+        f"with the best, {best:.1f} %, at {best_x:.3g} (SVM {svm:.1f} %)."
+    )
+
+
+EXPERIMENTS = {"bilevel-parameters": ParametersOfPrior()}
