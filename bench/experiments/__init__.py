@@ -13,6 +13,7 @@ MODULES: dict[str, str] = {
     "bilevel-scatter": "bilevel_scatter",
     "easvm-digits": "easvm_digits",
     "easvm-reuters": "easvm_reuters",
+    "easvm-strings": "easvm_strings",
     "transfer": "transfer",
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",

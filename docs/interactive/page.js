@@ -55,7 +55,7 @@
   }
 
   function outcome({ status, trace }) {
-    return `${trace.length - 1} iterations, ${status.replace("_", " ")}`;
+    return `${trace.length - 1} iterations, ${status.replaceAll("_", " ")}`;
   }
 
   // ---- showing
@@ -103,6 +103,7 @@
     $("footer").textContent = run.status.includes("infeasible") ? `${run.status}` :
       `${run.status}: objective ${best.objective.toPrecision(12)}, dual objective ${best.dualObjective.toPrecision(12)}`;
     $("whole-key").hidden = !run.whole.length;
+    $("central-key").hidden = !central.length;
     for (const part of Object.keys(PARTS)) {
       $(`part-${part}`).checked = switches[part];
       const worth = $(`worth-${part}`), other = alone[part];

@@ -19,7 +19,7 @@ const picture = (() => {
     constructor(svg, changed) {
       Object.assign(this, { svg, changed, view: { centre: [0, 0], half: 3.6 } });
       svg.setAttribute("viewBox", `0 0 ${SIZE} ${SIZE}`);
-      this.layers = Object.fromEntries(["defs", "region", "axes", "boundaries", "paths", "iterates", "handles"].map((name) => {
+      this.layers = Object.fromEntries(["defs", "region", "axes", "boundaries", "paths", "handles", "iterates"].map((name) => {
         const layer = element(name === "defs" ? "defs" : "g", { class: name });
         svg.append(layer);
         return [name, layer];
@@ -167,7 +167,8 @@ const picture = (() => {
     }
 
     makeHandle(label) {
-      const stem = element("line", { class: "stem" }), knob = element("circle", { class: "knob", r: 8 });
+      const stem = element("line", { class: "stem" });
+      const knob = element("circle", { class: "knob", r: 8 });
       const area = element("circle", { class: "area", r: 22 });
       const group = element("g", { class: "handle", tabindex: 0, role: "slider", "aria-label": label }, stem, area, knob);
       const handle = { label, group, stem, knob, area };
@@ -239,11 +240,10 @@ const picture = (() => {
 
     dot(v, k, current) {
       if (!v.every(Number.isFinite)) return null;
-      const [x, y] = this.toScreen(v), title = element("title");
-      title.textContent = `iterate ${k}: x = (${v.map((u) => u.toPrecision(6)).join(", ")})`;
+      const [x, y] = this.toScreen(v);
       const state = k === current ? "current" : k < current ? "" : "later";
       if (k === current && (x < 0 || y < 0 || x > SIZE || y > SIZE)) return this.edge(x, y);
-      return element("circle", { class: `iterate ${state}`, cx: x, cy: y, r: k === current ? 7 : 4 }, title);
+      return element("circle", { class: `iterate ${state}`, cx: x, cy: y, r: k === current ? 7 : 4 });
     }
 
     // A triangle at the edge, towards an iterate that is out of sight.

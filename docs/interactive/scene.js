@@ -63,7 +63,7 @@ const scenes = (() => {
       scene: scene(nearest(-0.9, 0.3), [cone(1.3, -1.2, 2.3, 1.2, 260)]),
     },
     centred: {
-      title: "A target inside", without: "scaling",
+      title: "A target nearby", without: "scaling",
       scene: scene(nearest(-0.4, 0.3), [cone(0.9, 1.4, 1.1), cone(0.3, 1.2, 0.6, 0.8, 71), half(1.6, -2, 8)]),
     },
   };
