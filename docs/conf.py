@@ -16,7 +16,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 project = "centralpath"
 author = copyright = "the centralpath developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build", "results"]
+exclude_patterns = ["_build", "results", "jupyter_execute", ".jupyter_cache"]
 html_theme = "alabaster"
 html_extra_path = ["interactive.html"]  # linked in the index
 html_theme_options = {"page_width": "1260px", "body_max_width": "1010px", "code_font_size": "0.76em"}
