@@ -27,6 +27,28 @@ class NormalDiscriminant(GenerativeClassifier):
     _takes_nan = True
     _shared: ClassVar[bool]
 
+    def __init__(
+        self,
+        covariance: str = "full",
+        priors: Any = None,
+        dirichlet: Any = 1.0,
+        divisor: str = "mle",
+        shrinkage: Any = "auto",
+        mean_prior: Any = None,
+        covariance_prior: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.covariance = covariance
+        self.priors = priors
+        self.dirichlet = dirichlet
+        self.divisor = divisor
+        self.shrinkage = shrinkage
+        self.mean_prior = mean_prior
+        self.covariance_prior = covariance_prior
+        self.tol = tol
+        self.max_iter = max_iter
+
     covariance: str
     priors: Any = None
     dirichlet: Any = 1.0
@@ -225,28 +247,6 @@ class LinearDiscriminant(NormalDiscriminant):
 
     _shared = True
 
-    def __init__(
-        self,
-        covariance: str = "full",
-        priors: Any = None,
-        dirichlet: Any = 1.0,
-        divisor: str = "mle",
-        shrinkage: Any = "auto",
-        mean_prior: Any = None,
-        covariance_prior: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-    ) -> None:
-        self.covariance = covariance
-        self.priors = priors
-        self.dirichlet = dirichlet
-        self.divisor = divisor
-        self.shrinkage = shrinkage
-        self.mean_prior = mean_prior
-        self.covariance_prior = covariance_prior
-        self.tol = tol
-        self.max_iter = max_iter
-
     def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
         super()._keep(model, shrinkage)
         self.coef_ = np.linalg.solve(self.covariance_, self.means_.T).T
@@ -294,28 +294,6 @@ class QuadraticDiscriminant(NormalDiscriminant):
     """
 
     _shared = False
-
-    def __init__(
-        self,
-        covariance: str = "full",
-        priors: Any = None,
-        dirichlet: Any = 1.0,
-        divisor: str = "mle",
-        shrinkage: Any = "auto",
-        mean_prior: Any = None,
-        covariance_prior: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-    ) -> None:
-        self.covariance = covariance
-        self.priors = priors
-        self.dirichlet = dirichlet
-        self.divisor = divisor
-        self.shrinkage = shrinkage
-        self.mean_prior = mean_prior
-        self.covariance_prior = covariance_prior
-        self.tol = tol
-        self.max_iter = max_iter
 
 
 class Prototypes(NormalDiscriminant):

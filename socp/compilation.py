@@ -79,11 +79,8 @@ def _planted(
 ) -> ConeProgram:
     """A program with points inside on both sides, therefore with a solution."""
     m = l + sum(sizes)
-    G = sp.random_array((m, n), density=density, rng=rng, data_sampler=rng.standard_normal, format="csc")
-    A = sp.random_array((p, n), density=max(density, 2.0 / n), rng=rng, data_sampler=rng.standard_normal, format="csc")
+    G, A = (sp.csc_array(rng.normal(size=(rows, n)) * (rng.random((rows, n)) < density)) for rows in (m, p))
     x, inside = rng.normal(size=n), np.ones(m)
-    for end in l + np.cumsum(sizes, dtype=np.int64):
-        inside[end - 1] = 0.0
     start = l
     for size in sizes:
         inside[start], inside[start + 1 : start + size] = 2.0, rng.uniform(-1.0, 1.0, size - 1) / np.sqrt(size)
