@@ -195,13 +195,18 @@ def spread_multipliers(y, z, equal, upper, lower, free, above, below, rows, boun
 
 def _rows_by_column(A: sp.csc_array, free: np.ndarray, parts: tuple[np.ndarray, ...], shape: tuple[int, int]):
     """[ A_upper; -A_lower; I_above; -I_below ] in the free columns, for the four parts (upper, lower, above, below)."""
-    upper, lower, above, below = parts
-    indptr = np.zeros(shape[1] + 1, dtype=np.int64)
-    place = np.zeros((2, A.shape[0] + shape[1]), dtype=np.int64)
-    count_rows(A.indptr, A.indices, A.shape[0], free, upper, lower, above, below, place, indptr)
-    indices, data = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
-    stack_rows(A.indptr, A.indices, A.data, free, place, indptr, indices, data)
+    indptr, indices, data = rows_by_column(A.indptr, A.indices, A.data, A.shape[0], free, *parts)
     return csc(data, indices, indptr, shape)
+
+
+@kernel
+def rows_by_column(A_indptr, A_indices, A_data, m, free, upper, lower, above, below):
+    """`_rows_by_column` as (indptr, indices, data)."""
+    indptr, place = np.zeros(free.size + 1, np.int64), np.zeros((2, m + free.size), np.int64)
+    count_rows(A_indptr, A_indices, m, free, upper, lower, above, below, place, indptr)
+    indices, data = np.empty(indptr[free.size], np.int64), np.empty(indptr[free.size])
+    stack_rows(A_indptr, A_indices, A_data, free, place, indptr, indices, data)
+    return indptr, indices, data
 
 
 @kernel

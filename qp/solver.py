@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,19 +12,53 @@ import numpy as np
 from socp.checks import ProgramError
 from socp.settings import Settings
 from socp.solution import Solution as ConeSolution
-from socp.solver import SetUpOnce, with_data
+from socp.solver import FEW, SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 from socp.status import Status
 from socp.stopping import INACCURATE_TOL, Residuals
+from socp.threads import blas_threads
 
 from . import stopping
 from .conic import ConicForm
+from .direct import Direct
 from .presolve import Presolve
 from .program import QuadraticProgram
 from .solution import Solution
 
 NOTHING_FOUND = Residuals(*[np.nan] * 6)
 Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Residuals]
+
+
+@dataclass
+class Engine:
+    """What presolve leaves of a program, and that as a cone program in its solver."""
+
+    presolved: Presolve
+    conic: ConicForm
+    cone_solver: ConeSolver
+
+    @classmethod
+    def of(cls, program: QuadraticProgram, settings: Settings) -> Engine:
+        """That of a program."""
+        presolved = Presolve(program, settings.presolve)
+        conic = ConicForm(presolved.program)
+        return cls(presolved, conic, ConeSolver.of_checked(conic.program(presolved.program), settings))
+
+    def update(self, program: QuadraticProgram, presolve: bool, only_q: bool, same_matrices: bool) -> bool:
+        """Take another program of the same size; False, and nothing is done, where it needs another set-up."""
+        if only_q and self.presolved.kept is None:  # presolve and sides ask nothing of q
+            self.presolved.program = program
+            self.cone_solver.replace_vectors(*self.conic.vectors(program))
+            return True
+        presolved = Presolve(program, presolve)
+        if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
+            return False
+        if same_matrices:
+            self.cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
+        else:
+            self.cone_solver.replace(self.conic.program(presolved.program))
+        self.presolved = presolved
+        return True
 
 
 class Solver(SetUpOnce):
@@ -51,11 +87,38 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
-        # the program, what presolve leaves of it, and that as a cone program
-        self.presolved = Presolve(self.program, self.settings.presolve)
-        self.conic = ConicForm(self.presolved.program)
+        direct = Direct(self.program, self.settings) if Direct.fits(self.program, self.settings) else None
+        self._take(direct if direct is not None and direct.plain else None)
+
+    def _take(self, direct: Direct | None) -> None:
+        """Set up for the program: the kernel that answers at once, or without one the engine."""
+        engine = Engine.of(self.program, self.settings) if direct is None else None
+        # nothing was refused: from here on the solver is that of the new program
+        self.direct, self._engine = direct, engine
         self._verified: tuple[np.ndarray, Verified] | None = None
-        self.cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine's program and solver; where `direct` has an answer it is not needed, and made when asked for."""
+        if self._engine is None:
+            self._engine = Engine.of(self.program, self.settings)
+            self._engine.cone_solver.direct = None  # it would meet what stopped ours
+        return self._engine
+
+    @property
+    def presolved(self) -> Presolve:
+        """What presolve leaves of the program."""
+        return self.engine.presolved
+
+    @property
+    def conic(self) -> ConicForm:
+        """The way from there to the cone program and back."""
+        return self.engine.conic
+
+    @property
+    def cone_solver(self) -> ConeSolver:
+        """The solver of the cone program."""
+        return self.engine.cone_solver
 
     def update(
         self,
@@ -74,38 +137,44 @@ class Solver(SetUpOnce):
         (CSC; for a dense P the full array).
         """
         started = time.perf_counter()
-        old, old_presolved, old_conic = self.program, self.presolved, self.conic
+        old = self.program
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         self.program = old.with_data(P, A, q, l, u, lb, ub)
-        if old_presolved.kept is None and all(value is None for value in (l, u, lb, ub, P_data, A_data)):
-            # presolve and sides ask nothing of q where there was nothing to leave out
-            old_presolved.program = self.program
-            self.cone_solver.replace_vectors(*old_conic.vectors(self.program))
-            self.setup_time = time.perf_counter() - started
-            return
+        only_q = all(value is None for value in (l, u, lb, ub, P_data, A_data))
         try:
-            presolved = Presolve(self.program, self.settings.presolve)
-            if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
+            if self.direct is not None:
+                self._update_direct(self.direct, only_q)
+            elif not self.engine.update(self.program, self.settings.presolve, only_q, P_data is A_data is None):
                 self._set_up()
-            else:
-                self.presolved = presolved
-                if P_data is None and A_data is None:
-                    self.cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
-                else:
-                    self.cone_solver.replace(self.conic.program(presolved.program))
         except ProgramError:  # refused: the solver stays as it was
-            self.program, self.presolved, self.conic = old, old_presolved, old_conic
+            self.program = old
             raise
         self.setup_time = time.perf_counter() - started
 
+    def _update_direct(self, direct: Direct, only_q: bool) -> None:
+        if not only_q:  # presolve and sides ask nothing of q
+            direct.refresh(self.program)
+        self._take(direct if direct.plain else None)
+
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
+        answer = None if self.direct is None else self._directly(self.direct, warm_start)
+        if answer is not None:
+            return answer
         solution, found = self._lift(self.cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error))
         tol = max(self.settings.tol, INACCURATE_TOL)
         if solution.status is Status.INACCURATE and not found.meets(tol):
             solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
         return solution
+
+    def _directly(self, direct: Direct, warm_start: bool) -> Solution | None:
+        """The answer in one call, None when it is not to be had."""
+        try:
+            with contextlib.nullcontext() if self.program.n <= FEW else blas_threads(self.settings.threads):
+                return direct.answer(self.program, warm_start, self.setup_time)
+        except KeyboardInterrupt:  # the engine ends with what it has
+            return None
 
     def _accepts(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
         """Whether a point of the cone program passes the stopping test in this program's own form, which adds a row's

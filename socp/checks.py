@@ -23,6 +23,8 @@ def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spr
     """
     if _is_plain(value):
         vector = value.copy()
+    elif spread and type(value) is float and size is not None:
+        return np.full(size, value)
     else:
         vector = _as_float(name, value.toarray() if sp.issparse(value) else value)
     if vector.ndim == 0 and spread and size is not None:
@@ -82,6 +84,8 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
 
 def as_number(name: str, value: Any) -> float:
     """`value` as a finite float."""
+    if type(value) is float and math.isfinite(value):
+        return value
     number = _as_float(name, value)
     if number.ndim != 0 or not np.isfinite(number):
         raise ProgramError(f"{name} must be a finite number, but {value!r} came")
@@ -110,6 +114,20 @@ def all_finite(values):
     for i in range(np.uint64(values.size)):
         trap += 0.0 * values[i]
     return trap == 0.0
+
+
+@kernel
+def is_plain_dense(P):
+    """Whether most entries of a square array are nonzero, all finite, and it is symmetric to the bit."""
+    n, count, trap = P.shape[0], 0, 0.0
+    for i in range(n):
+        for j in range(n):
+            count += int(P[i, j] != 0.0)
+            trap += 0.0 * P[i, j]
+        for j in range(i):
+            if P[i, j] != P[j, i]:
+                return False
+    return trap == 0.0 and 2 * count > n * n
 
 
 @kernel

@@ -20,6 +20,8 @@ from .jit import kernel
 from .program import ConeProgram
 from .sparse import scale, scaled_norms, transposed
 
+PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
+
 
 class StandardForm:
     """An equilibrated cone program in flat arrays.
@@ -85,13 +87,13 @@ class StandardForm:
         self.raw_c, self.raw_g = program.c, np.empty(self.p + self.m)
         gather_sides(program.b, program.h, self.rows, self.raw_g)
 
-    def _ruiz(self, passes: int = 10, limit: float = 1e4) -> None:
+    def _ruiz(self) -> None:
         """Bring the infinity norms of the rows and columns of [P M'; M 0] near one (Ruiz 2001)."""
         entries = self.raw_P.largest_entries()
-        ruiz(self.p, self.ptr, self.M_indptr, self.M_indices, self.raw_M, *entries, passes, limit, self.D, self.E)
+        ruiz(self.p, self.ptr, self.M_indptr, self.M_indices, self.raw_M, *entries, PASSES, LIMIT, self.D, self.E)
         cost = objective_size(self.D, self.raw_c, *entries)
         if cost > 0.0:
-            self.factor = min(max(1.0 / cost, 1.0 / limit), limit)
+            self.factor = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT)
 
     def _scale(self) -> None:
         self.P = self.raw_P.scaled(self.D, self.factor)

@@ -20,12 +20,15 @@ from .checks import (
     check_finite,
     check_no_nan,
     check_symmetric,
+    is_plain_dense,
     is_symmetric,
     symmetric_part,
 )
 from .lowrank import LowRank
 from .printing import html_table
 from .sparse import csc
+
+SMALL = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
 
 
 @dataclass(frozen=True)
@@ -210,6 +213,10 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
         if P.shape != (n, n):
             raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {P.shape} came")
         return P
+    if type(P) is np.ndarray and P.dtype == np.float64 and P.shape == (n, n) and n <= SMALL:
+        P = P.copy()
+        if is_plain_dense(P):
+            return P
     if not sp.issparse(P):
         dense = as_dense(name, P, (n, n), why)
         if np.count_nonzero(dense) > 0.5 * n * n:

@@ -328,6 +328,28 @@ def follow_path(ptr, M_indptr, M_indices, M_data, P, c, g, D, E, options, state,
         state[KAPPA] += alpha * dkappa
 
 
+def is_small(n: int, p: int, entries: int, dense: bool, settings: Settings) -> bool:
+    """Whether a program with n variables, p equalities and so many entries in A and G is small, by the count of the
+    work, and the settings leave the way of solving it open."""
+    size = n + p
+    limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
+    watched = settings.verbose or settings.callback is not None or limited
+    work = PRODUCT * size**3 / 6 + entries * n / 2
+    small = 0 < n and size <= (MOST_DENSE if dense else MOST_VARIABLES) and work <= MOST_WORK
+    return small and not watched and settings.kkt == "auto" and settings.regularization is None
+
+
+def make_options(settings: Settings, offset: float) -> np.ndarray:
+    """`options` of a run; the factor and the norms of the program are not in them yet."""
+    tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+    return np.array(
+        [
+            1.0, 0.0, 0.0, offset, settings.tol, tol_abs, settings.tol_infeasible or settings.tol, settings.max_iter,
+            settings.step_fraction, settings.refinement_steps, *DELTAS,
+        ]
+    )  # fmt: skip
+
+
 class SmallPath:
     """The kernel with its arguments for one form."""
 
@@ -338,13 +360,7 @@ class SmallPath:
     @staticmethod
     def fits(form: StandardForm, settings: Settings) -> bool:
         """Whether the program is small, by the count of the work, and the settings leave the way of solving it open."""
-        size = form.n + form.p
-        limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
-        watched = settings.verbose or settings.callback is not None or limited
-        work = PRODUCT * size**3 / 6 + form.M_data.size * form.n / 2
-        most = MOST_DENSE if isinstance(form.P, DenseHessian) else MOST_VARIABLES
-        small = 0 < form.n and size <= most and work <= MOST_WORK
-        return small and not watched and settings.kkt == "auto" and settings.regularization is None
+        return is_small(form.n, form.p, form.M_data.size, isinstance(form.P, DenseHessian), settings)
 
     def refresh(self) -> None:
         """Take the values of the form anew; a P that is not semidefinite is refused."""
@@ -376,13 +392,8 @@ class SmallPath:
         state = np.zeros(STATE)
         state[TAU], state[WARM], state[ACCEPTED], state[BEST] = 1.0, warm, GOOD, np.inf
         state[SIGMA] = state[AFFINE] = state[ALPHA] = np.nan
-        options = np.array(
-            [
-                form.factor, *norms, offset, settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs,
-                settings.tol_infeasible or settings.tol, settings.max_iter, settings.step_fraction,
-                settings.refinement_steps, *DELTAS,
-            ]
-        )  # fmt: skip
+        options = make_options(settings, offset)
+        options[FACTOR], options[NORM_G], options[NORM_C] = form.factor, *norms
         records = np.zeros(MOST_ITERATIONS, TRACE)
         numbers = records.view(np.float64).reshape(MOST_ITERATIONS, COLUMNS)
         integers = records.view(np.int64).reshape(MOST_ITERATIONS, COLUMNS)

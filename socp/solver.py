@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from . import printing
 from .backends import choose
 from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
+from .direct import Direct
 from .form import StandardForm
 from .hessian import check_semidefinite
 from .kkt import KKT
@@ -94,11 +95,21 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
+        direct = Direct(self.program, self.settings) if Direct.fits(self.program, self.settings) else None
+        self._form: StandardForm | None = None
+        self._last: Point | None = None
+        self.direct = direct
+        self._note(0.0)
+        if direct is None:
+            self._set_up_form()
+
+    def _set_up_form(self) -> StandardForm:
+        """What the engine needs; a program that is solved by `direct` does without it."""
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
         self._note(time.perf_counter() - started)
         is_small = SmallPath.fits(form, self.settings)
-        with self._threads(form, is_small):
+        with self._threads(is_small and form.n + form.p <= FEW):
             small, engine = None, None
             if is_small:
                 small = SmallPath(form, self.settings)
@@ -106,12 +117,16 @@ class Solver(SetUpOnce):
                 check_semidefinite(form.P)
                 engine = self._new_engine(form)
         # nothing was refused: from here on the solver is that of the new form
-        self.form, self._engine, self.small = form, engine, small
-        self._last: Point | None = None
+        self._form, self._engine, self.small = form, engine, small
+        return form
 
-    def _threads(self, form: StandardForm, is_small: bool) -> contextlib.AbstractContextManager[None]:
-        """BLAS with the threads of the settings; of the smallest programs it does nothing that it would share out."""
-        alone = is_small and form.n + form.p <= FEW
+    @property
+    def form(self) -> StandardForm:
+        """The equilibrated program."""
+        return self._set_up_form() if self._form is None else self._form
+
+    def _threads(self, alone: bool) -> contextlib.AbstractContextManager[None]:
+        """BLAS with the threads of the settings, unless nothing is done `alone` that it would share out."""
         return contextlib.nullcontext() if alone else blas_threads(self.settings.threads)
 
     def _new_engine(self, form: StandardForm) -> Newton:
@@ -121,8 +136,9 @@ class Solver(SetUpOnce):
 
     def _build_engine(self) -> Newton:
         """The Newton systems of the general method; a small program seldom needs them."""
+        form = self.form
         if self._engine is None:
-            self._engine = self._new_engine(self.form)
+            self._engine = self._new_engine(form)
         return self._engine
 
     def _note(self, equilibration: float) -> None:
@@ -180,7 +196,8 @@ class Solver(SetUpOnce):
         program = object.__new__(ConeProgram)
         program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
         self.program = program
-        self.form.refresh_vectors(program)
+        if self._form is not None:
+            self._form.refresh_vectors(program)
         self.setup_time = time.perf_counter() - started
         self._note(self.setup_time)
 
@@ -196,17 +213,22 @@ class Solver(SetUpOnce):
                 self._replace(old, program)
             except ProgramError:
                 self.program = old
-                self.form.refresh(old)
-                if self.small is not None:
-                    self.small.refresh()
+                if self._form is not None:
+                    self._form.refresh(old)
+                    if self.small is not None:
+                        self.small.refresh()
                 raise
         self.setup_time = time.perf_counter() - started
 
     def _replace(self, old: ConeProgram, program: ConeProgram) -> None:
         if not _same_pattern(old, program):
             return self._set_up()
+        if self.direct is not None:
+            self.direct.refresh(program)
+        if self._form is None:
+            return self._note(0.0)
         started = time.perf_counter()
-        self.form.refresh(program)
+        self._form.refresh(program)
         self._note(time.perf_counter() - started)
         if self.small is not None:
             self.small.refresh()
@@ -234,11 +256,17 @@ class Solver(SetUpOnce):
     ) -> Solution:
         """`solve` with a further test that an optimal (x, y, z) must pass, and one of a certificate (y, z) of
         infeasibility."""
-        run = self._run(warm_start, accepts, certificate_error)
+        try:
+            answer = None if self.direct is None else self._directly(self.direct, warm_start)
+        except KeyboardInterrupt:
+            answer = None
+        if answer is not None and (accepts is None or accepts(answer.x, answer.y, answer.z)):
+            return answer
+        form, run = self.form, self._run(warm_start, accepts, certificate_error)
         if self.small is not None:  # an engine that was built since set-up is not a part of it
             self._note(self.timings["equilibration"])
         try:
-            with self._threads(self.form, self.small is not None):
+            with self._threads(self.small is not None and form.n + form.p <= FEW):
                 at_once = self.small is not None and run.at_once(self.small)
                 if not at_once:
                     self._follow(run)
@@ -253,6 +281,15 @@ class Solver(SetUpOnce):
         if self.settings.verbose:
             printing.footer(solution)
         return solution
+
+    def _directly(self, direct: Direct, warm_start: bool) -> Solution | None:
+        """The answer in one call, None when it is not to be had."""
+        with self._threads(self.program.n + self.program.p <= FEW):
+            answer = direct.answer(self.program, warm_start)
+        if answer is not None:
+            answer.setup_time = self.setup_time
+            answer.timings["rest"] += self.setup_time
+        return answer
 
     def _follow(self, run: Run) -> None:
         """The run, iterate by iterate."""

@@ -59,6 +59,18 @@ class Residuals(NamedTuple):
         return self.worst <= tol and (tol_abs is None or max(self.primal, self.dual, self.gap) <= tol_abs)
 
 
+RESIDUALS = len(Residuals._fields)
+
+
+@kernel
+def meets(found, tol, tol_abs):
+    """`Residuals.meets` for the fields in an array; NaN fails."""
+    absolute = max(found[0], found[1], found[2])
+    return (
+        found[0] <= tol * found[3] and found[1] <= tol * found[4] and found[2] <= tol * found[5] and absolute <= tol_abs
+    )
+
+
 def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
     """The distance of v from K in the infinity norm."""
     return distance_from_cones(*program.cone_layout, v)
@@ -100,7 +112,7 @@ def cone_distance(v, start, stop):
 def residuals(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
     """The residuals of a point on the program's own data."""
     A, G = program.A, program.G
-    found = np.zeros(8)
+    found = np.zeros(RESIDUALS)
     measure(
         A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, *program.cone_layout, hessian_product(program, x),
         program.c, program.b, program.h, x, y, z, s, found,
