@@ -58,7 +58,7 @@ def _in_every_way() -> Iterator[tuple[ConeProgram, dict[str, Any]]]:
     yield _planted(rng, 90, 60, (90, 120), 10, "dense"), {"kkt": "dense"}
     yield _boxed(rng, 400, "dense"), {"kkt": "dense"}  # large enough for variables to be split off
     yield _boxed(rng, 200, "low rank"), {"kkt": "lowrank"}
-    infeasible = ConeProgram(c=[1.0], G=[[1.0], [-1.0]], h=[-1.0, -1.0], cones=[NonNeg(2)])
+    infeasible = ConeProgram(c=[1.0], G=[[1.0], [-1.0]], h=[-1.0, -1.0], cones=[NonNeg(2)], P=[[1.0]])
     unbounded = ConeProgram(c=[1.0, -2.0])  # takes GMRES
     for way in ("auto", "ldl"):
         yield infeasible, {"kkt": way}

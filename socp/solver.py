@@ -97,6 +97,8 @@ class Solver(SetUpOnce):
     def _set_up(self) -> None:
         direct = Direct(self.program, self.settings) if Direct.fits(self.program, self.settings) else None
         self._form: StandardForm | None = None
+        self._engine: Newton | None = None
+        self.small: SmallPath | None = None
         self._last: Point | None = None
         self.direct = direct
         self._note(0.0)

@@ -188,7 +188,9 @@ def test_the_kernel_goes_on_after_a_claim_that_failed(program, monkeypatch):
         return claim(self, status)
 
     monkeypatch.setattr(socp.run.Run, "_claim", strict)
-    solution = socp.solve(program)
+    solver = socp.Solver(program)
+    solver.direct = None
+    solution = solver.solve()
     assert refused[1] == refused[0] + 1  # the claim was made anew one iterate later
     assert solution.status is Status.OPTIMAL and in_one_call(solution)
     np.testing.assert_array_equal(solution.trace["iteration"], np.arange(solution.iterations + 1))
