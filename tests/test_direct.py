@@ -51,7 +51,7 @@ def quadratic_programs():
         if seed % 2:  # with fixed variables and rows that presolve looks at
             yield planted_quadratic(rng, n=n)[0], None
         else:
-            yield box(n, seed), True
+            yield box(n + 1, seed), True
 
 
 def test_quadratic_programs():
