@@ -159,7 +159,10 @@ class Solver(SetUpOnce):
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
-        answer = None if self.direct is None else self._directly(self.direct, warm_start)
+        try:
+            answer = None if self.direct is None else self._directly(self.direct, warm_start)
+        except KeyboardInterrupt:
+            return self._lift(self.cone_solver.interrupted())[0]
         if answer is not None:
             return answer
         solution, found = self._lift(self.cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error))
@@ -170,11 +173,8 @@ class Solver(SetUpOnce):
 
     def _directly(self, direct: Direct, warm_start: bool) -> Solution | None:
         """The answer in one call, None when it is not to be had."""
-        try:
-            with contextlib.nullcontext() if self.program.n <= FEW else blas_threads(self.settings.threads):
-                return direct.answer(self.program, warm_start, self.setup_time)
-        except KeyboardInterrupt:  # the engine ends with what it has
-            return None
+        with contextlib.nullcontext() if self.program.n <= FEW else blas_threads(self.settings.threads):
+            return direct.answer(self.program, warm_start, self.setup_time)
 
     def _accepts(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
         """Whether a point of the cone program passes the stopping test in this program's own form, which adds a row's

@@ -29,6 +29,7 @@ from .status import Status
 from .threads import blas_threads
 
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
+INTERRUPTED = "interrupted from the keyboard"
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
 
@@ -261,7 +262,7 @@ class Solver(SetUpOnce):
         try:
             answer = None if self.direct is None else self._directly(self.direct, warm_start)
         except KeyboardInterrupt:
-            answer = None
+            return self.interrupted()
         if answer is not None and (accepts is None or accepts(answer.x, answer.y, answer.z)):
             return answer
         form, run = self.form, self._run(warm_start, accepts, certificate_error)
@@ -273,7 +274,7 @@ class Solver(SetUpOnce):
                 if not at_once:
                     self._follow(run)
         except KeyboardInterrupt:
-            run.finish(Status.INTERRUPTED, "interrupted from the keyboard")
+            run.finish(Status.INTERRUPTED, INTERRUPTED)
             at_once = False
         solution = run.solution()
         solution.setup_time = self.setup_time
@@ -282,6 +283,14 @@ class Solver(SetUpOnce):
             self._last = run.point
         if self.settings.verbose:
             printing.footer(solution)
+        return solution
+
+    def interrupted(self) -> Solution:
+        """What is known when the keyboard's interrupt comes before the first iterate."""
+        run = self._run(False)
+        run.finish(Status.INTERRUPTED, INTERRUPTED)
+        solution = run.solution()
+        solution.timings = self._timings(solution.solve_time, None)
         return solution
 
     def _directly(self, direct: Direct, warm_start: bool) -> Solution | None:

@@ -188,3 +188,15 @@ def test_limits_and_the_tolerance_of_absolute_residuals():
     solution = qp.solve(program, tol_abs=1e-9)
     assert solution.status is Status.OPTIMAL and solution.gap <= 1e-9
     assert qp.solve(program, tol=1e-3).iterations < qp.solve(program).iterations
+
+
+@pytest.mark.parametrize("solver", [qp.Solver(box()), socp.Solver(OPTIMAL["projection onto the disk"][0])])
+def test_an_interrupt_ends_the_solve(solver, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(solver.direct, "answer", interrupt)
+        solution = solver.solve()
+    assert solution.status is Status.INTERRUPTED and solution.x.size == solver.program.n
+    assert solver.solve().status is Status.OPTIMAL
