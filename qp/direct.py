@@ -1,35 +1,42 @@
-"""A small quadratic program from its data to the tested answer in one kernel.
+"""A small quadratic program from its data to the tested answer in three kernels, as `socp.direct`.
 
-The way to the cone program, `socp.direct`'s kernel for that, the way back and this program's own test, without Python
-between them.  A program in which `presolve` may find something, and a variable that is fixed, are left to the ordinary
+The first also goes from to the cone program, the last also comes back and makes this program's own test.  One in
+which `presolve` may find something, and a variable that is fixed, are left to the ordinary
 way, as is all that does not end with an optimal answer.
 """
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
-from socp.direct import Point, first_point, full_hessian, new_point, next_claim, optimal, prepare, standard_form
+from socp.direct import (
+    Path,
+    Point,
+    copied,
+    finish,
+    full_hessian,
+    new_point,
+    options_for,
+    set_vectors,
+    standard_form,
+    tolerances,
+)
 from socp.form import StandardForm
-from socp.hessian import check_semidefinite
+from socp.hessian import LOW_RANK_TOL, SEMIDEFINITE_TOL, check_semidefinite
 from socp.jit import kernel
 from socp.settings import Settings
-from socp.small import COLUMNS, MOST_ITERATIONS, RECORDS, TOL, TOL_ABS, is_small, make_options
-from socp.small_kkt import multiply
+from socp.small import is_small
+from socp.small_kkt import is_semidefinite
 from socp.status import Status
 from socp.stopping import RESIDUALS, Residuals, meets
-from socp.stopping import measure as measure_cone
 
 from .conic import EQUAL, ConicForm, classify, gather_vectors, rows_by_column, sort_sides, spread_multipliers
 from .presolve import NONE, find_candidates
 from .program import QuadraticProgram
 from .solution import Solution
 from .stopping import measure
-
-PLAIN, NOT_PLAIN, NOT_CONVEX = range(3)
 
 
 class Conic(NamedTuple):
@@ -75,72 +82,68 @@ def conic_form(A_indptr, A_indices, A_data, q, l, u, lb, ub):
 
 
 @kernel
-def prepare_quadratic(A_indptr, A_indices, A_data, q, l, u, lb, ub, P, dense, presolve, factor, kinds):
-    """(PLAIN, or why not, equalities and sides, D, E, factor); kinds := those of rows and variables."""
+def is_plain(A_indptr, A_indices, A_data, q, l, u, lb, ub, P, presolve, kinds):
+    """Whether no variable is fixed and `presolve` will find nothing; kinds := those of rows and variables."""
     n = q.size
     classify(l, u, lb, ub, kinds)
-    plain = True
     for j in range(n):
-        plain &= kinds[l.size + j] != EQUAL
-    if presolve and plain:
-        live, twin, diagonal = np.zeros(l.size, np.int64), np.full(l.size, NONE), np.empty(n)
-        for j in range(n):
-            diagonal[j] = P[j, j]
-        plain = find_candidates(A_indptr, A_indices, A_data, l, u, lb, ub, diagonal, live, twin) == 0
-    if not plain:
-        return NOT_PLAIN, 0, 0, np.empty(0), np.empty(0), 0.0
-    conic = conic_form(A_indptr, A_indices, A_data, q, l, u, lb, ub)
-    convex, D, E, factor = prepare(
-        conic.start, conic.second_order, conic.A_indptr, conic.A_indices, conic.A_data, conic.G_indptr,
-        conic.G_indices, conic.G_data, P, dense, q, conic.b, conic.h, factor,
-    )  # fmt: skip
-    return PLAIN if convex else NOT_CONVEX, conic.b.size, conic.h.size, D, E, factor
+        if kinds[l.size + j] == EQUAL:
+            return False
+    if not presolve:
+        return True
+    live, twin, diagonal = np.zeros(l.size, np.int64), np.full(l.size, NONE), np.empty(n)
+    for j in range(n):
+        diagonal[j] = P[j, j]
+    return find_candidates(A_indptr, A_indices, A_data, l, u, lb, ub, diagonal, live, twin) == 0
 
 
 @kernel
-def answer(
-    A_indptr, A_indices, A_data, q, l, u, lb, ub, P, dense, D, E, factor, options, warm, cone_x, cone_y, cone_z, cone_s,
-    x, y, z, trace, counts, found, cone_found,
-):  # fmt: skip
-    """(x, y, z) := the optimal point, found := its residuals, and the same of the cone program.
-
-    Returns the records of the trace, 0 when there is no such point.  With `warm` the cone program's point is where to
-    begin.
-    """
+def prepare(A_indptr, A_indices, A_data, q, l, u, lb, ub, P, dense, presolve, equilibrate, kinds):
+    """(whether the program is plain, its `Conic`, the `Form` of that); kinds := those of rows and variables."""
+    plain = is_plain(A_indptr, A_indices, A_data, q, l, u, lb, ub, P, presolve, kinds)
+    if not plain:  # something must be returned
+        A_indptr, A_indices, A_data, P = A_indptr[:1], A_indices[:0], A_data[:0], np.empty((0, 0))
+        q, l, u, lb, ub = q[:0], l[:0], u[:0], lb[:0], ub[:0]
     conic = conic_form(A_indptr, A_indices, A_data, q, l, u, lb, ub)
     form = standard_form(
         conic.start, conic.second_order, conic.A_indptr, conic.A_indices, conic.A_data, conic.G_indptr,
-        conic.G_indices, conic.G_data, P, dense, q, conic.b, conic.h, D, E, factor,
+        conic.G_indices, conic.G_data, P, dense, q, conic.b, conic.h, equilibrate,
     )  # fmt: skip
-    state, v, slack = first_point(form, options, warm, cone_x, cone_y, cone_z, cone_s)
+    return plain, conic, form
+
+
+@kernel
+def finish_quadratic(
+    A_indptr, A_indices, A_data, q, l, u, lb, ub, P, conic, form, tol, tol_abs, tau, v, slack, cone_x, cone_y,
+    cone_z, cone_s, cone_found, x, y, z, found,
+):  # fmt: skip
+    """The point as that of the cone program and its residuals; (x, y, z) as this program's, found := its own.
+
+    Returns whether both pass the stopping test.
+    """
     Px = np.empty(q.size)
-    while next_claim(form, options, state, v, slack, trace, counts, cone_x, cone_y, cone_z, cone_s):
-        multiply(q.size, P.ravel(), cone_x, Px)
-        measure_cone(
-            conic.A_indptr, conic.A_indices, conic.A_data, conic.G_indptr, conic.G_indices, conic.G_data, conic.start,
-            conic.second_order, Px, q, conic.b, conic.h, cone_x, cone_y, cone_z, cone_s, cone_found,
-        )  # fmt: skip
-        if not meets(cone_found, options[TOL], options[TOL_ABS]):
-            continue
-        x[:] = cone_x
-        y[:] = 0.0
-        z[:] = 0.0
-        spread_multipliers(
-            cone_y, cone_z, conic.equal, conic.upper, conic.lower, conic.free, conic.above, conic.below, y, z
-        )  # fmt: skip
-        measure(A_indptr, A_indices, A_data, Px, q, l, u, lb, ub, x, y, z, found)
-        if meets(found, options[TOL], options[TOL_ABS]):
-            return int(state[RECORDS])
-    return 0
+    passes = finish(
+        conic.start, conic.second_order, conic.A_indptr, conic.A_indices, conic.A_data, conic.G_indptr,
+        conic.G_indices, conic.G_data, P, q, conic.b, conic.h, form, tol, tol_abs, tau, v, slack, cone_x, cone_y,
+        cone_z, cone_s, Px, cone_found,
+    )  # fmt: skip
+    x[:] = cone_x
+    y[:] = 0.0
+    z[:] = 0.0
+    spread_multipliers(
+        cone_y, cone_z, conic.equal, conic.upper, conic.lower, conic.free, conic.above, conic.below, y, z
+    )  # fmt: skip
+    measure(A_indptr, A_indices, A_data, Px, q, l, u, lb, ub, x, y, z, found)
+    return passes and meets(found, tol, tol_abs)
 
 
 class Direct:
-    """The kernel with what it keeps of one program between solves, as `socp.direct.Direct`.
+    """The kernels with what they keep of one program between solves, as `socp.direct.Direct`.
 
     Attributes
     ----------
     plain : bool
-        Whether the program is one for the kernel.
+        Whether the program is one for them.
     """
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
@@ -158,37 +161,38 @@ class Direct:
         """Take a program of the same size; one that is refused changes nothing."""
         P, dense = full_hessian(program.P, program.n)
         kinds = np.empty(program.m + program.n, dtype=np.int64)
-        code, p, m, *equilibration = prepare_quadratic(
-            *data(program), P, dense, self.settings.presolve, 0.0 if self.settings.equilibrate else 1.0, kinds
-        )
-        if code == NOT_CONVEX:  # or just about so: the other test decides
-            check_semidefinite(StandardForm(ConicForm(program).program(program), self.settings.equilibrate).P)
-        if not np.array_equal(kinds, self.kinds):
+        plain, conic, form = prepare(
+            *data(program), P, dense, self.settings.presolve, self.settings.equilibrate, kinds
+        )  # fmt: skip
+        if plain and program.P is not None and not is_semidefinite(form.P, SEMIDEFINITE_TOL, LOW_RANK_TOL):
+            cone_program = ConicForm(program).program(program)  # it may be so, but just
+            check_semidefinite(StandardForm(cone_program, self.settings.equilibrate).P)
+        if kinds.tobytes() != self.kinds.tobytes():
             self.last = None
-        self.P, self.dense = P, dense
-        self.plain, self.kinds, self.sizes, self.equilibration = code != NOT_PLAIN, kinds, (p, m), equilibration
+        self.plain, self.kinds, self.P, self.conic, self.form = plain, kinds, P, conic, form
+        self.options = options_for(form, self.settings, program.offset)
+
+    def refresh_objective(self, program: QuadraticProgram) -> None:
+        """Take another q."""
+        set_vectors(self.form, program.q, self.conic.b, self.conic.h)
+        self.options = options_for(self.form, self.settings, program.offset)
 
     def answer(self, program: QuadraticProgram, warm: bool, setup_time: float) -> Solution | None:
-        """The optimal answer, None when the kernel has none; with `warm` from the last one, if that is a good start."""
-        started = time.perf_counter()
-        point = new_point(program.n, *self.sizes)
-        warm = warm and self.last is not None
-        if warm and self.last is not None:
-            for part, old in zip(point, self.last):
-                part[:] = old
-        x, y, z = np.empty(program.n), np.empty(program.m), np.empty(program.n)
-        numbers, found, cone_found = np.zeros((MOST_ITERATIONS, COLUMNS)), np.zeros(RESIDUALS), np.zeros(RESIDUALS)
-        records = answer(
-            *data(program), self.P, self.dense, *self.equilibration, make_options(self.settings, program.offset), warm,
-            *point, x, y, z, numbers, numbers.view(np.int64), found, cone_found,
-        )  # fmt: skip
-        if not records:
+        """The optimal answer, None when there is none here; with `warm` from the last one, if that is a good start."""
+        form, conic = self.form, self.conic
+        path = Path(form, self.options, self.last if warm else None)
+        point, cone_found = new_point(program.n, conic.b.size, conic.h.size), np.empty(RESIDUALS)
+        x, y, z, found = np.empty(program.n), np.empty(program.m), np.empty(program.n), np.empty(RESIDUALS)
+        while path.goes_on():
+            if finish_quadratic(
+                *data(program), self.P, conic, form, *tolerances(self.settings), *path.point, *point, cone_found, x, y,
+                z, found,
+            ):  # fmt: skip
+                break
+        else:
             return None
-        self.last = point[0].copy(), point[1].copy(), point[2].copy(), point[3].copy()
-        cone = optimal(point, cone_found, numbers[:records], self.settings.tol, program.offset, started)
-        cone.setup_time = setup_time
-        cone.timings["rest"] += setup_time
-        residuals = Residuals(*found.tolist())
+        self.last, residuals = copied(point), Residuals(*found.tolist())
+        cone = path.solution(point, cone_found, program.offset, setup_time)
         return Solution(
             Status.OPTIMAL, x, y, z, residuals.primal_objective + program.offset,
             residuals.dual_objective + program.offset, *residuals.relative, cone.iterations, setup_time,

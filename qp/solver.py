@@ -153,7 +153,9 @@ class Solver(SetUpOnce):
         self.setup_time = time.perf_counter() - started
 
     def _update_direct(self, direct: Direct, only_q: bool) -> None:
-        if not only_q:  # presolve and sides ask nothing of q
+        if only_q:  # presolve and sides ask nothing of q
+            direct.refresh_objective(self.program)
+        else:
             direct.refresh(self.program)
         self._take(direct if direct.plain else None)
 

@@ -1,8 +1,8 @@
-"""A small cone program from its data to the tested answer in one kernel.
+"""A small cone program from its data to the tested answer in three kernels.
 
-The standard form, the method of `small`, the way back and the test of `stopping` follow each other without Python
-between them, which for ten variables would take three times as long as they do.  Only optimal answers come from here;
-all else, an infeasible program, a breakdown, a limit, is left to the engine, which begins anew.
+The first makes the standard form, the second is the method of `small`, the third the way back and the test of
+`stopping`.  More Python between them would take longer than they do for ten variables.  Only optimal answers come from
+here; all else, an infeasible program, a breakdown, a limit, is left to the engine, which begins anew.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ from .small import (
     STATE,
     TAU,
     TOL,
-    TOL_ABS,
     WARM,
     follow_path,
     is_small,
@@ -75,9 +74,8 @@ class Form(NamedTuple):
     g: np.ndarray
     D: np.ndarray
     E: np.ndarray
+    norms: np.ndarray  # of the caller's (b, h) and c
     factor: float
-    norm_c: float
-    norm_g: float
 
 
 @kernel
@@ -101,9 +99,9 @@ def largest_entries(P, dense):
 
 @kernel
 def standard_form(
-    start, second_order, A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, P, dense, c, b, h, D, E, factor
+    start, second_order, A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, P, dense, c, b, h, equilibrate
 ):
-    """The `Form` of a program with the equilibration D, E, factor that is given, or its own when factor is 0."""
+    """The `Form` of a program."""
     n, p = c.size, b.size
     rows, ptr = sort_rows(start, second_order, h)
     place = np.full(h.size, -1)
@@ -116,91 +114,115 @@ def standard_form(
     data, raw_g = np.empty(source.size), np.empty(p + rows.size)
     gather(A_data, G_data, source, data)
     gather_sides(b, h, rows, raw_g)
-    if factor == 0.0:
-        D, E = np.ones(n), np.ones(raw_g.size)
+    D, E, factor = np.ones(n), np.ones(raw_g.size), 1.0
+    if equilibrate:
         P_indptr, P_indices, P_data = largest_entries(P, dense)
         ruiz(p, ptr, indptr, indices, data, P_indptr, P_indices, P_data, PASSES, LIMIT, D, E)
         cost = objective_size(D, c, P_indptr, P_indices, P_data)
-        factor = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT) if cost > 0.0 else 1.0
+        if cost > 0.0:
+            factor = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT)
     scale(indptr, indices, data, E, D, 1.0, data)
     scaled_P, scaled_c, g = np.empty((n, n)), np.empty(n), np.empty(raw_g.size)
     scale_dense(P, D, factor, scaled_P)
     scale_vectors(factor, D, E, c, raw_g, scaled_c, g)
-    return Form(
-        rows, ptr, indptr, indices, data, scaled_P, scaled_c, g, D, E, factor, infinity_norm(c), infinity_norm(raw_g)
-    )
+    norms = np.array([infinity_norm(raw_g), infinity_norm(c)])
+    return Form(rows, ptr, indptr, indices, data, scaled_P, scaled_c, g, D, E, norms, factor)
 
 
 @kernel
-def prepare(start, second_order, A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, P, dense, c, b, h, factor):
-    """(whether P is semidefinite, D, E, factor); a factor that is given asks for no equilibration."""
-    ones = np.ones(c.size), np.ones(b.size + h.size)
-    form = standard_form(
-        start, second_order, A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, P, dense, c, b, h, *ones, factor
-    )
-    convex = infinity_norm(form.P.ravel()) == 0.0 or is_semidefinite(form.P, SEMIDEFINITE_TOL, LOW_RANK_TOL)
-    return convex, form.D, form.E, form.factor
+def set_vectors(form, c, b, h):
+    """The form's vectors and norms := those of other vectors of the program."""
+    raw_g = np.empty(form.g.size)
+    gather_sides(b, h, form.rows, raw_g)
+    scale_vectors(form.factor, form.D, form.E, c, raw_g, form.c, form.g)
+    form.norms[0], form.norms[1] = infinity_norm(raw_g), infinity_norm(c)
 
 
 @kernel
-def first_point(form, options, warm, x, y, z, slack):
-    """(state, u, s) before the first iteration: with `warm` the given point, else what the method will set."""
-    p, m = y.size, form.rows.size
-    state, u, s = np.zeros(STATE), np.zeros(x.size + p + m), np.zeros(m)
-    state[TAU], state[WARM], state[ACCEPTED], state[BEST] = 1.0, 1.0 if warm else 0.0, GOOD, np.inf
-    state[SIGMA] = state[AFFINE] = state[ALPHA] = np.nan
-    options[FACTOR], options[NORM_G], options[NORM_C] = form.factor, form.norm_g, form.norm_c
-    if warm:
-        for j in range(x.size):
-            u[j] = x[j] / form.D[j]
-        for i in range(p):
-            u[x.size + i] = y[i] * form.factor / form.E[i]
-        for i in range(m):
-            u[x.size + p + i] = z[form.rows[i]] * form.factor / form.E[p + i]
-            s[i] = slack[form.rows[i]] * form.E[p + i]
-    return state, u, s
+def to_form(form, x, y, z, slack, u, s):
+    """(u, s) := a point of the caller's in the units of the form."""
+    n, p = x.size, y.size
+    for j in range(n):
+        u[j] = x[j] / form.D[j]
+    for i in range(p):
+        u[n + i] = y[i] * form.factor / form.E[i]
+    for i in range(s.size):
+        u[n + p + i] = z[form.rows[i]] * form.factor / form.E[p + i]
+        s[i] = slack[form.rows[i]] * form.E[p + i]
 
 
 @kernel
-def next_claim(form, options, state, u, s, trace, counts, x, y, z, slack):
-    """Go on until the point may be optimal, and give it in the caller's units; False when it does not come to that."""
-    claim = follow_path(
-        form.ptr, form.indptr, form.indices, form.data, form.P, form.c, form.g, form.D, form.E, options, state, u, s,
-        trace, counts,
-    )  # fmt: skip
-    if claim != OPTIMAL:
-        return False
-    unscale(form.rows, form.D, form.E, form.factor, state[TAU], u, s, x, y, z, slack)
-    return True
-
-
-@kernel
-def answer(
-    start, second_order, A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, P, dense, c, b, h, D, E, factor,
-    options, warm, x, y, z, slack, trace, counts, found,
+def finish(
+    start, second_order, A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, P, c, b, h, form, tol, tol_abs, tau,
+    u, s, x, y, z, slack, Px, found,
 ):  # fmt: skip
-    """(x, y, z, slack) := the optimal point, found := its residuals; returns the records of the trace, 0 without one.
+    """(x, y, z, slack) := the point in the caller's units, found := its residuals on the caller's data, and P x.
 
-    With `warm` the four hold the point to begin with.
+    Returns whether it passes the stopping test.
     """
-    form = standard_form(
-        start, second_order, A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, P, dense, c, b, h, D, E, factor
-    )
-    state, u, s = first_point(form, options, warm, x, y, z, slack)
-    Px = np.empty(c.size)
-    while next_claim(form, options, state, u, s, trace, counts, x, y, z, slack):
-        multiply(c.size, P.ravel(), x, Px)
-        measure(
-            A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, start, second_order, Px, c, b, h, x, y, z, slack,
-            found,
+    z[:] = 0.0
+    slack[:] = np.inf
+    unscale(form.rows, form.D, form.E, form.factor, tau, u, s, x, y, z, slack)
+    multiply(c.size, P.ravel(), x, Px)
+    measure(
+        A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, start, second_order, Px, c, b, h, x, y, z, slack,
+        found,
+    )  # fmt: skip
+    return meets(found, tol, tol_abs)
+
+
+def first_state() -> np.ndarray:
+    """The state of the method before it begins."""
+    state = np.zeros(STATE)
+    state[TAU], state[ACCEPTED], state[BEST] = 1.0, GOOD, np.inf
+    state[SIGMA] = state[AFFINE] = state[ALPHA] = np.nan
+    return state
+
+
+FIRST = first_state()
+
+
+class Path:
+    """The path of `small` through a `Form`, from one point that may be optimal to the next."""
+
+    def __init__(self, form: Form, options: np.ndarray, point: Point | None) -> None:
+        self.form, self.options, self.started = form, options, time.perf_counter()
+        self.state, self.u, self.s = FIRST.copy(), np.zeros(form.c.size + form.g.size), np.zeros(form.rows.size)
+        if point is not None:
+            self.state[WARM] = 1.0
+            to_form(form, *point, self.u, self.s)
+        self.numbers = np.zeros((MOST_ITERATIONS, COLUMNS))
+
+    def goes_on(self) -> bool:
+        """Whether there is a (next) point that may be optimal."""
+        form = self.form
+        claim = follow_path(
+            form.ptr, form.indptr, form.indices, form.data, form.P, form.c, form.g, form.D, form.E, self.options,
+            self.state, self.u, self.s, self.numbers, self.numbers.view(np.int64),
         )  # fmt: skip
-        if meets(found, options[TOL], options[TOL_ABS]):
-            return int(state[RECORDS])
-    return 0
+        return claim == OPTIMAL
+
+    @property
+    def point(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """(tau, u, s)."""
+        return self.state.item(TAU), self.u, self.s
+
+    def solution(self, point: Point, found: np.ndarray, offset: float, setup_time: float) -> Solution:
+        """The optimal answer."""
+        records, residuals = int(self.state[RECORDS]), Residuals(*found.tolist())
+        seconds = time.perf_counter() - self.started
+        self.numbers[records - 1, -1] = seconds
+        trace = np.ndarray(records, TRACE, self.numbers)  # a quicker view of the same memory
+        message = f"the stopping test holds at {self.options.item(TOL):g}"
+        return Solution(
+            Status.OPTIMAL, *point, residuals.primal_objective + offset, residuals.dual_objective + offset,
+            *residuals.relative, records - 1, setup_time, seconds, message, trace,
+            {**dict.fromkeys(TIMINGS, 0.0), "rest": setup_time + seconds},
+        )  # fmt: skip
 
 
 class Direct:
-    """The kernel with what it keeps of one program between solves: P as a full array, and the equilibration.
+    """The kernels with what they keep of one program between solves: P as a full array, and the form.
 
     Parameters
     ----------
@@ -225,34 +247,46 @@ class Direct:
         return is_small(program.n, program.p, entries, isinstance(program.P, np.ndarray), settings)
 
     def refresh(self, program: ConeProgram) -> None:
-        """Take the matrices of a program of the same size."""
+        """Take a program of the same size; one that is refused changes nothing."""
         P, dense = full_hessian(program.P, program.n)
-        convex, *equilibration = prepare(
+        form = standard_form(
             *program.cone_layout, *matrices(program), P, dense, program.c, program.b, program.h,
-            0.0 if self.settings.equilibrate else 1.0,
+            self.settings.equilibrate,
         )  # fmt: skip
-        if not convex:  # or just about so: the other test decides
-            check_semidefinite(StandardForm(program, self.settings.equilibrate).P)
-        self.P, self.dense, self.equilibration = P, dense, equilibration
+        if program.P is not None and not is_semidefinite(form.P, SEMIDEFINITE_TOL, LOW_RANK_TOL):
+            check_semidefinite(StandardForm(program, self.settings.equilibrate).P)  # it may be so, but just
+        self.P, self.form, self.options = P, form, options_for(form, self.settings, program.offset)
 
-    def answer(self, program: ConeProgram, warm: bool) -> Solution | None:
-        """The optimal answer, None when the kernel has none; with `warm` from the last one, if that is a good start."""
-        started = time.perf_counter()
-        x, y, z, s = point = new_point(program.n, program.p, program.m)
-        warm = warm and self.last is not None
-        if warm and self.last is not None:
-            for part, old in zip(point, self.last):
-                part[:] = old
-        numbers, found = np.zeros((MOST_ITERATIONS, COLUMNS)), np.zeros(RESIDUALS)
-        records = answer(
-            *program.cone_layout, *matrices(program), self.P, self.dense, program.c, program.b, program.h,
-            *self.equilibration, make_options(self.settings, program.offset), warm, x, y, z, s, numbers,
-            numbers.view(np.int64), found,
-        )  # fmt: skip
-        if not records:
-            return None
-        self.last = x.copy(), y.copy(), z.copy(), s.copy()
-        return optimal(point, found, numbers[:records], self.settings.tol, program.offset, started)
+    def refresh_vectors(self, program: ConeProgram) -> None:
+        """Take other vectors of the program."""
+        set_vectors(self.form, program.c, program.b, program.h)
+        self.options = options_for(self.form, self.settings, program.offset)
+
+    def answer(self, program: ConeProgram, warm: bool, setup_time: float) -> Solution | None:
+        """The optimal answer, None when there is none here; with `warm` from the last one, if that is a good start."""
+        path = Path(self.form, self.options, self.last if warm else None)
+        point, Px, found = new_point(program.n, program.p, program.m), np.empty(program.n), np.empty(RESIDUALS)
+        while path.goes_on():
+            if finish(
+                *program.cone_layout, *matrices(program), self.P, program.c, program.b, program.h, self.form,
+                *tolerances(self.settings), *path.point, *point, Px, found,
+            ):  # fmt: skip
+                self.last = copied(point)
+                return path.solution(point, found, program.offset, setup_time)
+        return None
+
+
+def options_for(form: Form, settings: Settings, offset: float) -> np.ndarray:
+    """`make_options` with what it needs of the form."""
+    options = make_options(settings, offset)
+    options[FACTOR] = form.factor
+    options[NORM_G : NORM_C + 1] = form.norms
+    return options
+
+
+def tolerances(settings: Settings) -> tuple[float, float]:
+    """Of the stopping test, relative and absolute."""
+    return float(settings.tol), np.inf if settings.tol_abs is None else float(settings.tol_abs)
 
 
 def full_hessian(P: Any, n: int) -> tuple[np.ndarray, bool]:
@@ -269,21 +303,11 @@ def matrices(program: ConeProgram) -> tuple[np.ndarray, ...]:
 
 
 def new_point(n: int, p: int, m: int) -> Point:
-    """(x, y, z, s); rows without a side keep these z and s."""
-    return np.zeros(n), np.zeros(p), np.zeros(m), np.full(m, np.inf)
+    """Room for (x, y, z, s)."""
+    return np.empty(n), np.empty(p), np.empty(m), np.empty(m)
 
 
-def optimal(
-    point: Point, found: np.ndarray, numbers: np.ndarray, tol: float, offset: float, started: float
-) -> Solution:
-    """The `Solution` of what the kernel found."""
-    residuals = Residuals(*found.tolist())
-    primal, dual, gap = residuals.relative
-    seconds = time.perf_counter() - started
-    numbers[-1, -1] = seconds
-    trace = np.ndarray(numbers.shape[0], TRACE, numbers)  # a quicker view of the same memory
-    return Solution(
-        Status.OPTIMAL, *point, residuals.primal_objective + offset, residuals.dual_objective + offset, primal, dual,
-        gap, numbers.shape[0] - 1, 0.0, seconds, f"the stopping test holds at {tol:g}", trace,
-        {**dict.fromkeys(TIMINGS, 0.0), "rest": seconds},
-    )  # fmt: skip
+def copied(point: Point) -> Point:
+    """The point in arrays of its own."""
+    x, y, z, s = point
+    return x.copy(), y.copy(), z.copy(), s.copy()

@@ -199,6 +199,8 @@ class Solver(SetUpOnce):
         program = object.__new__(ConeProgram)
         program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
         self.program = program
+        if self.direct is not None:
+            self.direct.refresh_vectors(program)
         if self._form is not None:
             self._form.refresh_vectors(program)
         self.setup_time = time.perf_counter() - started
@@ -296,11 +298,7 @@ class Solver(SetUpOnce):
     def _directly(self, direct: Direct, warm_start: bool) -> Solution | None:
         """The answer in one call, None when it is not to be had."""
         with self._threads(self.program.n + self.program.p <= FEW):
-            answer = direct.answer(self.program, warm_start)
-        if answer is not None:
-            answer.setup_time = self.setup_time
-            answer.timings["rest"] += self.setup_time
-        return answer
+            return direct.answer(self.program, warm_start, self.setup_time)
 
     def _follow(self, run: Run) -> None:
         """The run, iterate by iterate."""

@@ -1,4 +1,4 @@
-"""Small programs from data to answer in one kernel: the engine's answers, tested on the caller's data, or none."""
+"""Small programs from data to answer in a few kernels: the engine's answers, tested on the caller's data, or none."""
 
 import numpy as np
 import pytest
