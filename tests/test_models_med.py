@@ -76,7 +76,7 @@ def test_both_ways_agree():
 def test_a_tolerance_out_of_reach_ends_where_nothing_more_is_gained():
     found = discriminate(rows(60, 8), 1.0, 6.0, tol=1e-300)
     assert found.iterations < 30 and 0.0 < found.gap < 1e-8 * found.objective
-    assert (found.multipliers == 0.0).any()
+    assert found.multipliers.min() < 1e-15  # at their lower bound to rounding: the solver ends inside or at it
 
 
 def test_with_the_margins_held_and_no_upper_bound_there_is_no_answer():
