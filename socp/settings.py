@@ -51,6 +51,8 @@ class Settings:
     """At most so many steps of iterative refinement a solve."""
     threads: int = 1
     """Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number."""
+    sifting: bool = True
+    """Follow a working set where P is dense, most variables have bounds and there is at most one row (`qp` only)."""
     presolve: bool = True
     """Leave out what a quadratic program has too much (`qp` only)."""
 
