@@ -94,21 +94,27 @@ def descend(size, K, a, lb, ub, x, g, least, tol, most):
 
 
 @inner_kernel
-def row_multiplier(a, lb, ub, x, g):
-    """The y in the middle of what the variables that may rise along the row ask for, and those that may fall."""
-    low, high = np.inf, -np.inf
+def extremes(a, lb, ub, x, g):
+    """(i, j): those that may rise along the row with the smallest slope, and fall with the largest; -1 for none."""
+    low, high, i, j = np.inf, -np.inf, -1, -1
     for k in range(x.size):
         if a[k] == 0.0:
             continue
         slope = g[k] / a[k]
         rises, falls = (x[k] < ub[k], x[k] > lb[k]) if a[k] > 0.0 else (x[k] > lb[k], x[k] < ub[k])
         if rises and slope < low:
-            low = slope
+            low, i = slope, k
         if falls and slope > high:
-            high = slope
-    if low == np.inf:
-        return 0.0 if high == -np.inf else -high
-    return -low if high == -np.inf else -0.5 * (low + high)
+            high, j = slope, k
+    return i, j
+
+
+@inner_kernel
+def row_multiplier(a, g, i, j):
+    """The y in the middle of what the extremes ask for."""
+    if i < 0 or j < 0:
+        return 0.0 if i == j else -g[max(i, j)] / a[max(i, j)]
+    return -0.5 * (g[i] / a[i] + g[j] / a[j])
 
 
 @inner_kernel
@@ -165,14 +171,15 @@ def add_rows(P, which, d, count, g):
 @kernel
 def descend_in_blocks(P, diagonal, a, lb, ub, x, g, least, tol, most, state):
     """Blocks until no gain is above tol, or `most` rows of P were read; g follows x."""
-    room = SIDES * BLOCK
+    room = SIDES * BLOCK + 2
     chosen, gains = np.empty((SIDES, BLOCK), np.int64), np.empty((SIDES, BLOCK))
     counts, which, d = np.zeros(SIDES, np.int64), np.empty(room, np.int64), np.empty(room)
     K, parts = np.zeros((room, room)), np.empty((5, room))
     wa, wl, wu, wx, wg = parts[0], parts[1], parts[2], parts[3], parts[4]
     block = 0
     while state[READ] < most:
-        y = row_multiplier(a, lb, ub, x, g)
+        i, j = extremes(a, lb, ub, x, g)
+        y = row_multiplier(a, g, i, j)
         start = int(block * GOLDEN * x.size) % x.size
         choose_block(start, diagonal, a, lb, ub, x, g, y, least, tol, chosen, gains, counts)
         state[MULTIPLIER], state[GAIN] = y, 0.0
@@ -184,6 +191,13 @@ def descend_in_blocks(P, diagonal, a, lb, ub, x, g, least, tol, most, state):
                 size += 1
         if size == 0:
             return
+        for k in (i, j):  # without which no pair of the block may be one that gains
+            known = k < 0
+            for r in range(size):
+                known |= which[r] == k
+            if not known:
+                which[size] = k
+                size += 1
         for r in range(size):
             k = which[r]
             wa[r], wl[r], wu[r], wx[r], wg[r] = a[k], lb[k], ub[k], x[k], g[k]

@@ -17,7 +17,7 @@ import numpy as np
 from socp.cholesky import ONE, cholesky, solve_lower, solve_lower_transposed
 from socp.jit import inner_kernel, kernel
 
-from .descent import add_rows, row_multiplier
+from .descent import add_rows, extremes, row_multiplier
 
 PASSES = 30  # solutions of one round at most
 ROUNDING = 1e-12  # a rise of the objective by this share of its parts is none
@@ -186,6 +186,9 @@ def take(P, a, lb, ub, x, g, y, knows_multiplier, moves, change, state):
         x[k] = lb[k] if way == lb[k] - x[k] else ub[k] if way == ub[k] - x[k] else x[k] + way
         if k < n:
             g[k] += share * change[k]
-    state[Y] = y if knows_multiplier and share == 1.0 else row_multiplier(a, lb, ub, x, g)
+    state[Y] = y
+    if not knows_multiplier or share < 1.0:
+        i, j = extremes(a, lb, ub, x, g)
+        state[Y] = row_multiplier(a, g, i, j)
     state[WRONG] = largest_wrong_slope(a, lb, ub, x, g, state[Y])
     return TAKEN if share == 1.0 else SHORTENED

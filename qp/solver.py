@@ -9,16 +9,19 @@ import numpy as np
 
 from socp.checks import ProgramError
 from socp.settings import Settings
+from socp.solution import TIMINGS
 from socp.solution import Solution as ConeSolution
 from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 from socp.status import Status
 from socp.stopping import INACCURATE_TOL, Residuals
+from socp.woodbury import LowRankKKT
 
 from . import stopping
 from .conic import ConicForm
 from .presolve import Presolve
 from .program import QuadraticProgram
+from .sifting import Sifting
 from .solution import Solution
 
 NOTHING_FOUND = Residuals(*[np.nan] * 6)
@@ -51,11 +54,26 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
-        # the program, what presolve leaves of it, and that as a cone program
+        # the program, what presolve leaves of it, and that as a working set or a cone program or both
         self.presolved = Presolve(self.program, self.settings.presolve)
         self.conic = ConicForm(self.presolved.program)
         self._verified: tuple[np.ndarray, Verified] | None = None
-        self.cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
+        self._cone_solver: ConeSolver | None = None
+        self._last: np.ndarray | None = None
+        self.sifting: Sifting | None = None
+        if Sifting.fits(self.presolved.program, self.settings):
+            self.sifting = Sifting(self.presolved.program, self.settings)
+        if self.sifting is None or not self.sifting.is_clearly_definite():
+            engine = self.cone_solver  # refuses a P that is not semidefinite, and finds out a low rank
+            if engine.small is None and isinstance(engine.kkt, LowRankKKT):
+                self.sifting = None
+
+    @property
+    def cone_solver(self) -> ConeSolver:
+        """The engine with the cone program; where a working set does without it, set up when it is asked for."""
+        if self._cone_solver is None:
+            self._cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
+        return self._cone_solver
 
     def update(
         self,
@@ -74,37 +92,90 @@ class Solver(SetUpOnce):
         (CSC; for a dense P the full array).
         """
         started = time.perf_counter()
-        old, old_presolved, old_conic = self.program, self.presolved, self.conic
+        before = self.__dict__.copy()
+        old = self.program
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         self.program = old.with_data(P, A, q, l, u, lb, ub)
-        if old_presolved.kept is None and all(value is None for value in (l, u, lb, ub, P_data, A_data)):
-            # presolve and sides ask nothing of q where there was nothing to leave out
-            old_presolved.program = self.program
-            self.cone_solver.replace_vectors(*old_conic.vectors(self.program))
-            self.setup_time = time.perf_counter() - started
-            return
         try:
-            presolved = Presolve(self.program, self.settings.presolve)
-            if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
-                self._set_up()
+            if self.presolved.kept is None and all(value is None for value in (l, u, lb, ub, P_data, A_data)):
+                # presolve and sides ask nothing of q where there was nothing to leave out
+                self.presolved.program = self.program
+                self._replace(False)
             else:
-                self.presolved = presolved
-                if P_data is None and A_data is None:
-                    self.cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
-                else:
-                    self.cone_solver.replace(self.conic.program(presolved.program))
+                self._update(P_data is not None, A_data is not None)
         except ProgramError:  # refused: the solver stays as it was
-            self.program, self.presolved, self.conic = old, old_presolved, old_conic
+            self.__dict__.update(before)
             raise
         self.setup_time = time.perf_counter() - started
 
+    def _update(self, new_P: bool, new_A: bool) -> None:
+        """Take the program as it is now."""
+        presolved = Presolve(self.program, self.settings.presolve)
+        if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
+            return self._set_up()
+        if new_P and (self.sifting is not None or Sifting.fits(presolved.program, self.settings)):
+            last = self._last
+            self._set_up()
+            self._last = last
+            return None
+        self.presolved = presolved
+        self._replace(new_P or new_A)
+
+    def _replace(self, matrices: bool) -> None:
+        """Take what presolve leaves; `matrices` tells whether more than vectors is new."""
+        program = self.presolved.program
+        if self._cone_solver is not None and matrices:
+            self._cone_solver.replace(self.conic.program(program))
+        elif self._cone_solver is not None:
+            self._cone_solver.replace_vectors(*self.conic.vectors(program))
+        if self.sifting is not None:
+            self.sifting = Sifting(program, self.settings)
+
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
-        solution, found = self._lift(self.cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error))
+        started = time.perf_counter()
+        cone = None if self.sifting is None else self._sift(self.sifting, warm_start)
+        if cone is None:
+            sifted = time.perf_counter() - started
+            if self._cone_solver is None:
+                self.setup_time += self.cone_solver.setup_time
+            cone = self.cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error)
+            if self.sifting is not None:
+                cone.solve_time += sifted
+                cone.timings["rest"] += sifted
+        solution, found = self._lift(cone)
+        if solution.status is Status.OPTIMAL:
+            self._last = solution.x
         tol = max(self.settings.tol, INACCURATE_TOL)
         if solution.status is Status.INACCURATE and not found.meets(tol):
             solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
+        return solution
+
+    def _sift(self, sifting: Sifting, warm_start: bool) -> ConeSolution | None:
+        """The answer by a working set as one to the cone program; None where the engine is to begin."""
+        started = time.perf_counter()
+        verified: list[Verified] = []
+
+        def accepts(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
+            point = (x, *self.presolved.dual(y, z))
+            verified.append((point, stopping.residuals(self.program, *point)))
+            return verified[-1][1].meets(self.settings.tol, self.settings.tol_abs)
+
+        status = Status.OPTIMAL
+        try:
+            sifted = sifting.solve(self._last if warm_start else None, accepts)
+        except KeyboardInterrupt:
+            status, sifted = Status.INTERRUPTED, sifting.present()
+            accepts(sifted.x, sifted.y, sifted.z)
+        if sifted is None:
+            return None
+        x, y, z, s = self.conic.point(self.presolved.program, sifted.x, sifted.y, sifted.z)
+        self._verified = (x, verified[-1])
+        solution = sifting.cone_solution(status, sifted, (x, y, z, s), verified[-1][1])
+        solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started
+        solution.trace["seconds"][-1:] = solution.solve_time
+        solution.timings = {**dict.fromkeys(TIMINGS, 0.0), "rest": solution.setup_time + solution.solve_time}
         return solution
 
     def _accepts(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
