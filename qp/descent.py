@@ -205,9 +205,12 @@ def descend_in_blocks(P, diagonal, a, lb, ub, x, g, least, tol, most, state):
                 K[r, c] = P[k, which[c]] if k < P.shape[0] and which[c] < P.shape[0] else 0.0
         if descend(size, K, wa, wl, wu, wx, wg, least, tol, 10 * size) == 0:
             return  # the middle multiplier sees a gain where no pair has it
+        before = state[READ]
         for r in range(size):
             d[r] = wx[r] - x[which[r]]
             x[which[r]] = wx[r]
             state[READ] += int(d[r] != 0.0)
+        if state[READ] == before:
+            return  # what is to be gained is lost in rounding
         add_rows(P, which, d, size, g)
         block += 1

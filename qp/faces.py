@@ -7,7 +7,11 @@ others stay.  On the free ones F the minimum under the row is that of a linear s
     [ a_F'   .  ] [ y ] = [ -a_C'e_C        ]
 
 where C are variables that were free and whose way would have led out of the box: each goes by e_C to the bound that it
-meets, and the system is solved again without it.  Where the objective falls, the step is taken.
+meets, and the system is solved again without it: as long as they are few with the factor that is there,
+
+    d = t - Z' S^-1 (t_C - e_C),   Z_c = P_FF^-1 e_c,   S = Z_CC,   t = P_FF^-1 (-g_F - y a_F).
+
+Where the objective falls, the step is taken.
 """
 
 from __future__ import annotations
@@ -19,16 +23,17 @@ from socp.jit import inner_kernel, kernel
 
 from .descent import add_rows, extremes, row_multiplier
 
-PASSES = 30  # solutions of one round at most
+PASSES = 30  # factorizations of one round at most
+HELD_SHARE = 12  # one in so many free variables may stay at a bound that it meets without another factorization
 ROUNDING = 1e-12  # a rise of the objective by this share of its parts is none
 SHIFTS = (1e-13, 1e-8)  # of P_FF, as shares of its diagonal: the second one where the first leaves it indefinite
 LEAST_CURVATURE = 1e-6  # the share of the largest P_kk that shifts are shares of at least
 
 # what a round tells: whether the step was taken, or why not
-TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
+TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT, REDUCED = range(6)
 # places in `state`: the multiplier, the largest `wrong_slope`, the multiplications of factorizations so far, those
-# allowed, what a'x is to be, and the largest P_kk
-Y, WRONG, WORK, MOST_WORK, SIDE, SIZE, STATE = range(7)
+# allowed, what a'x is to be, what of that the free variables are to add, and the largest P_kk
+Y, WRONG, WORK, MOST_WORK, SIDE, MISSING, SIZE, STATE = range(8)
 
 
 @inner_kernel
@@ -70,102 +75,154 @@ def factor_free(P, free, count, shift, size, H):
 
 
 @kernel
-def solve_on_face(P, a, free, count, r, missing, has_row, shift, size, H, t, v):
-    """t := d with P_FF d + y a_F = r and, with a row, a_F'd = missing; (info, y)."""
-    info = 0 if count == 0 else factor_free(P, free, count, shift, size, H)
-    if count == 0 or info != 0:
-        return info, 0.0
-    curvature, product, y = 0.0, 0.0, 0.0
-    for i in range(count):
-        t[i], v[i] = r[i], a[free[i]]
-    solve_lower(count, H, ONE, t)
-    solve_lower_transposed(count, H, ONE, t)
-    if has_row:
-        solve_lower(count, H, ONE, v)
-        solve_lower_transposed(count, H, ONE, v)
-        for i in range(count):
-            curvature += a[free[i]] * v[i]
-            product += a[free[i]] * t[i]
-        y = (product - missing) / curvature
-        for i in range(count):
-            t[i] -= y * v[i]
-    return info, y
+def hold(count, H, which, first, held, Z):
+    """Z[c] := P_FF^-1 e_k with k = which[c], for first <= c < held."""
+    columns = Z[first * count : held * count]
+    columns[:] = 0.0
+    for c in range(first, held):
+        columns[(c - first) * count + which[c]] = 1.0
+    solve_lower(count, H, held - first, columns)
+    solve_lower_transposed(count, H, held - first, columns)
 
 
 @kernel
-def fix_leaving(P, lb, ub, x, a, free, count, t, r, moves):
-    """Take the variables out of `free` whose steps t leave the box, to the bounds; (how many are left, a_C'e_C)."""
-    left, first, row = 0, 0, 0.0
-    leaving = np.empty(count, np.int64)
+def correct(count, which, held, goal, Z, base, out):
+    """out := base - Z'h with out[which] = goal; 0, or not where that cannot be solved."""
+    S, h = np.empty(held * held), np.empty(held)
+    for i in range(count):
+        out[i] = base[i]
+    for c in range(held):
+        h[c] = base[which[c]] - goal[c]
+        for e in range(held):
+            S[c * held + e] = Z[c * count + which[e]]
+    info = 0 if held == 0 else cholesky(held, S)
+    if held == 0 or info != 0:
+        return info
+    solve_lower(held, S, ONE, h)
+    solve_lower_transposed(held, S, ONE, h)
+    for c in range(held):
+        for i in range(count):
+            out[i] -= h[c] * Z[c * count + i]
+    for c in range(held):
+        out[which[c]] = goal[c]
+    return info
+
+
+@kernel
+def find_leaving(lb, ub, x, free, count, d, which, held, goal, holds):
+    """Append the variables that d takes out of the box to `which`, their ways to the bounds to `goal`; their number."""
     for i in range(count):
         k = free[i]
-        goal = x[k] + t[i]
-        if lb[k] < goal < ub[k]:
-            free[left], r[left], t[left] = k, r[i], t[i]
-            left += 1
-        else:
-            moves[k] = (lb[k] if goal <= lb[k] else ub[k]) - x[k]
-            row += a[k] * moves[k]
-            leaving[first] = k
-            first += 1
-    for c in range(first):
-        k = leaving[c]
-        for i in range(left):
-            r[i] -= P[k, free[i]] * moves[k]
-    return left, row
+        end = x[k] + d[i]
+        if not holds[i] and not lb[k] < end < ub[k]:
+            which[held], goal[held], holds[i] = i, (lb[k] if end <= lb[k] else ub[k]) - x[k], True
+            held += 1
+    return held
 
 
 @kernel
-def step_on_face(P, a, lb, ub, x, g, tol, shift, free, count, H, state):
+def solve_on_face(P, a, lb, ub, x, free, count, r, slack, H, d, which, goal, moves, state):
+    """d := the step to the minimum on the face with the factor H, few variables staying at bounds that they meet.
+
+    Returns (how many stay there, y, whether the row's own value is still free, what came of it).
+    """
+    room, holds, none = count // HELD_SHARE, np.zeros(count, np.bool_), np.zeros(count)
+    t, v, t0, v0, Z = np.empty(count), np.zeros(count), np.empty(count), np.empty(count), np.empty(room * count)
+    for i in range(count):
+        t0[i], v0[i] = r[i], a[free[i]]
+    if count > 0:
+        for part in (t0, v0):
+            solve_lower(count, H, ONE, part)
+            solve_lower_transposed(count, H, ONE, part)
+    held = 0
+    while True:
+        if correct(count, which, held, goal, Z, t0, t) + correct(count, which, held, none, Z, v0, v) != 0:
+            return held, 0.0, slack, REDUCED
+        product, curvature, y, has_row = 0.0, 0.0, 0.0, False
+        for i in range(count):
+            product += a[free[i]] * t[i]
+            curvature += a[free[i]] * v[i]
+            has_row |= a[free[i]] != 0.0 and not holds[i]
+        if slack:
+            n = P.shape[0]
+            way = product - state[MISSING]
+            moves[n] = min(max(way, lb[n] - x[n]), ub[n] - x[n])
+            slack = moves[n] == way
+            state[MISSING] += 0.0 if slack else moves[n]
+        if has_row and not slack:
+            y = (product - state[MISSING]) / curvature
+        elif not slack and abs(product - state[MISSING]) > ROUNDING * (1.0 + abs(state[SIDE])):
+            return held, y, slack, NO_DESCENT
+        for i in range(count):
+            d[i] = t[i] - y * v[i]
+        found = find_leaving(lb, ub, x, free, count, d, which, held, goal, holds)
+        if found == held or found > room:
+            return found, y, slack, TAKEN if found == held else REDUCED
+        hold(count, H, which, held, found, Z)
+        state[WORK] += float(count) ** 2 * (found - held)
+        held = found
+
+
+@kernel
+def go_without(P, a, free, count, which, held, goal, r, moves, state):
+    """Take `which` out of the free variables, to their bounds; how many are left."""
+    gone, stays = np.empty(held, np.int64), np.ones(count, np.bool_)
+    for c in range(held):
+        gone[c], stays[which[c]] = free[which[c]], False
+        moves[gone[c]] = goal[c]
+        state[MISSING] -= a[gone[c]] * goal[c]
+    left = 0
+    for i in range(count):
+        if stays[i]:
+            free[left], r[left] = free[i], r[i]
+            left += 1
+    for c in range(held):
+        for i in range(left):
+            r[i] -= P[gone[c], free[i]] * goal[c]
+    return left
+
+
+@kernel
+def step_on_face(P, a, lb, ub, x, g, shift, free, count, H, state):
     """One round from x with the gradient g, `count` variables being free; what came of it."""
     n = P.shape[0]
-    r, t, v, moves, change = np.empty(count), np.empty(count), np.empty(count), np.zeros(x.size), np.zeros(n)
-    slack = x.size > n and count > 0 and free[count - 1] == n  # the side of the row is free: no multiplier
+    r, d, which, goal = np.empty(count), np.empty(count), np.empty(count, np.int64), np.empty(count)
+    moves = np.zeros(x.size)
+    slack = x.size > n and count > 0 and free[count - 1] == n  # the row's own value is free: no multiplier
     count -= int(slack)
     for i in range(count):
         r[i] = -g[free[i]]
-    missing, y = state[SIDE], 0.0
+    state[MISSING] = state[SIDE]
     for k in range(x.size):
-        missing -= a[k] * x[k]
+        state[MISSING] -= a[k] * x[k]
     for _ in range(PASSES):
-        state[WORK] += count**3 / 3.0
+        state[WORK] += float(count) ** 3 / 3.0
         if state[WORK] > state[MOST_WORK]:
             return TOO_LARGE
-        has_row = False
-        for i in range(count):
-            has_row |= a[free[i]] != 0.0
-        has_row &= not slack
-        info, y = solve_on_face(P, a, free, count, r, missing, has_row, shift, state[SIZE], H, t, v)
-        if info != 0:
+        if count > 0 and factor_free(P, free, count, shift, state[SIZE], H) != 0:
             return NOT_DEFINITE
-        before = count
-        count, row = fix_leaving(P, lb, ub, x, a, free, count, t, r, moves)
-        missing -= row
-        if count == before and slack:
-            side = -missing  # the way of the row's own value
+        held, y, slack, outcome = solve_on_face(
+            P, a, lb, ub, x, free, count, r, slack, H, d, which, goal, moves, state
+        )  # fmt: skip
+        if outcome == NO_DESCENT:
+            return outcome
+        if outcome == TAKEN:
+            has_row = slack
             for i in range(count):
-                side += a[free[i]] * t[i]
-            moves[n] = min(max(side, lb[n] - x[n]), ub[n] - x[n])
-            slack = moves[n] == side
-            if not slack:
-                missing += moves[n]
-                continue
-        if count == before:
-            break
-    else:
-        return NO_DESCENT
-    if not has_row and not slack and abs(missing) > ROUNDING * (1.0 + abs(state[SIDE])):
-        return NO_DESCENT
-    for i in range(count):
-        moves[free[i]] = t[i]
-    return take(P, a, lb, ub, x, g, y, has_row or slack, moves, change, state)
+                moves[free[i]] = d[i]
+                has_row |= a[free[i]] != 0.0
+            for c in range(held):
+                moves[free[which[c]]] = goal[c]
+            return take(P, a, lb, ub, x, g, y, has_row, moves, state)
+        count = go_without(P, a, free, count, which, held, goal, r, moves, state)
+    return NO_DESCENT
 
 
 @kernel
-def take(P, a, lb, ub, x, g, y, knows_multiplier, moves, change, state):
+def take(P, a, lb, ub, x, g, y, knows_multiplier, moves, state):
     """x += moves and g with it, or as large a share of them as the objective falls by."""
     n = P.shape[0]
-    which, d, count = np.empty(n, np.int64), np.empty(n), 0
+    which, d, change, count = np.empty(n, np.int64), np.empty(n), np.zeros(n), 0
     for k in range(n):
         if moves[k] != 0.0:
             which[count], d[count] = k, moves[k]

@@ -57,6 +57,7 @@ ROUNDS_AT_ONCE = 6  # rounds of Newton's method without a descent between them
 STUCK = 0.1  # the share of the first gain above which a descent has failed
 EXACT = 1e-2  # multipliers have the right sign to this share of the tolerance
 LONG_TIME = 1.0  # a limit of so many seconds is looked at between rounds only
+NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which takes so many rows at a time
 SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # the share of the norm of P that a factor in float32 may miss
 
 
@@ -126,13 +127,21 @@ class Sifting:
         It takes half the time of one in double precision.  The errors of a factor are seen to be about half a unit of
         the last place of |P|_2; eight units of the Frobenius norm are taken off.
         """
-        with np.errstate(over="ignore"):
-            part = self.P.astype(np.float32)
-            entries = part.ravel()
+        n = self.program.n
+        part = np.empty((n, n), dtype=np.float32)
+        entries = part.ravel()
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            least = np.float32(NEGLIGIBLE * self.size)
+            for first in range(0, n, ROWS):
+                rows = part[first : first + ROWS]
+                rows[:] = self.P[first : first + ROWS]
+                # rounded to the last place of a larger number: numbers near the smallest are slow to work with
+                rows += least
+                rows -= least
             square = np.dot(entries, entries)
         if not np.isfinite(square):
             return False
-        entries[:: self.program.n + 1] -= np.float32(SINGLE) * np.sqrt(square)
+        entries[:: n + 1] -= np.float32(SINGLE) * np.sqrt(square)
         with blas_threads(self.settings.threads):
             return bool(lapack.spotrf(part.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
 
@@ -288,7 +297,7 @@ class Rounds:
             self.H = np.empty(int(1.2 * count**2) + 1)
         self.outcome = int(
             step_on_face(
-                sifting.P, sifting.a, sifting.lb, sifting.ub, x, g, tol, self.shift, self.free, count, self.H, state
+                sifting.P, sifting.a, sifting.lb, sifting.ub, x, g, self.shift, self.free, count, self.H, state
             )
         )
         n, q = sifting.program.n, sifting.program.q
