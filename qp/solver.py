@@ -63,7 +63,8 @@ class Solver(SetUpOnce):
         self.sifting: Sifting | None = None
         if Sifting.fits(self.presolved.program, self.settings):
             self.sifting = Sifting(self.presolved.program, self.settings)
-        if self.sifting is None or not self.sifting.is_clearly_definite():
+        unknown = self.settings.check_convexity and self.sifting is not None and not self.sifting.is_clearly_definite()
+        if self.sifting is None or unknown:
             engine = self.cone_solver  # refuses a P that is not semidefinite, and finds out a low rank
             if engine.small is None and isinstance(engine.kkt, LowRankKKT):
                 self.sifting = None

@@ -53,6 +53,9 @@ class Settings:
     """Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number."""
     sifting: bool = True
     """Follow a working set where P is dense, most variables have bounds and at most one row has sides (`qp` only)."""
+    check_convexity: bool = True
+    """Refuse a P that is not semidefinite.  When False, P is taken to be where a working set solves the program, which
+    then takes less than the check would; of another P the answer may be a local minimum (`qp` only)."""
     presolve: bool = True
     """Leave out what a quadratic program has too much (`qp` only)."""
 
@@ -70,7 +73,7 @@ class Settings:
                 raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
         if isinstance(self.threads, bool) or not hasattr(self.threads, "__index__") or self.threads < 1:
             raise ProgramError(f"threads must be a positive integer, but {self.threads!r} came")
-        for name in ("sifting", "presolve"):
+        for name in ("sifting", "check_convexity", "presolve"):
             if not isinstance(getattr(self, name), bool):
                 raise ProgramError(f"{name} must be True or False, but {getattr(self, name)!r} came")
         if self.callback is not None and not callable(self.callback):

@@ -239,6 +239,17 @@ def test_the_test_in_single_precision():
         assert not Sifting(program, Settings()).is_clearly_definite()
 
 
+def test_without_the_check_of_convexity():
+    program = LEARNING["rbf"]
+    solver = Solver(program, check_convexity=False)
+    solution = solver.solve()
+    check(program, solution)
+    np.testing.assert_array_equal(solution.x, qp.solve(program).x)
+    hollow = hessian(np.random.default_rng(0)) - 0.5 * np.eye(N)  # not semidefinite on the face of the free variables
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        qp.solve(hollow, np.zeros(N), A=np.ones((1, N)), l=1.0, u=1.0, lb=-1e3, ub=1e3, check_convexity=False)
+
+
 # ---- updates
 
 
