@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +37,16 @@ def warmup() -> float:
         solver.solve(warm_start=True)
     for sides in ({"lb": 0.0}, {"lb": 0.0, "A": [[1.0, 1.0]], "l": -3.0, "u": -2.0}):  # unbounded; infeasible
         Solver(QuadraticProgram(None, [-1.0, 0.0], **sides)).solve()
+    rows: list[dict[str, Any]] = [{}, {"A": np.ones((1, 80)), "l": 0.1, "u": 20.0}]
+    for row in rows:  # by a working set
+        Solver(QuadraticProgram(*_dense(80), lb=0.0, ub=1.0, **row)).solve()
     return time.perf_counter() - begin
+
+
+def _dense(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """A dense definite P and a q."""
+    factor = np.cos(np.outer(np.arange(1.0, n + 1.0), np.arange(n)))
+    return factor @ factor.T / n + np.eye(n), factor[3]
 
 
 def _program() -> QuadraticProgram:

@@ -96,6 +96,22 @@ class ConicForm:
             full[self.fixed] = program.lb[self.fixed]
         return full
 
+    def point(
+        self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(x, y, z, s) of the cone program from (x, y, z_bounds) of the quadratic program."""
+        Ax, inside = program.A @ x, x[self.free]
+        lb, ub, bounds = program.lb[self.free], program.ub[self.free], z[self.free]
+        upper, lower, above, below = self.upper, self.lower, self.above, self.below
+        multipliers = (y[upper], -y[lower], bounds[above], -bounds[below])
+        slacks = (
+            program.u[upper] - Ax[upper],
+            Ax[lower] - program.l[lower],
+            ub[above] - inside[above],
+            inside[below] - lb[below],
+        )
+        return inside, y[self.equal], np.maximum(np.concatenate(multipliers), 0.0), np.concatenate(slacks)
+
     def dual(
         self, program: QuadraticProgram, x: np.ndarray | None, y: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

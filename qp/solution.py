@@ -32,12 +32,14 @@ class Solution:
     primal_residual, dual_residual, gap : float
         Relative, as in `qp.stopping`, on the caller's own data (of a certificate: its residual).
     iterations : int
+        Of the interior-point method; where a working set gave the answer, its rounds (see `qp.sifting`).
     setup_time, solve_time : float
         Seconds.
     message : str
         The reason for stopping, in words.
     cone_solution : socp.Solution
-        The engine's answer to the cone program behind it.
+        The engine's answer to the cone program behind it; where a working set gave the answer, the same as one to the
+        cone program, its trace a record a round.
 
     Examples
     --------

@@ -4,60 +4,86 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from socp.checks import ProgramError
 from socp.settings import Settings
+from socp.solution import TIMINGS
 from socp.solution import Solution as ConeSolution
 from socp.solver import FEW, SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 from socp.status import Status
 from socp.stopping import INACCURATE_TOL, Residuals
 from socp.threads import blas_threads
+from socp.woodbury import LowRankKKT
 
 from . import stopping
 from .conic import ConicForm
 from .direct import Direct
 from .presolve import Presolve
 from .program import QuadraticProgram
+from .sifting import Sifting
 from .solution import Solution
 
 NOTHING_FOUND = Residuals(*[np.nan] * 6)
 Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Residuals]
 
 
-@dataclass
 class Engine:
-    """What presolve leaves of a program, and that as a cone program in its solver."""
+    """What presolve leaves of a program, and the ways of solving that: a working set, and the engine's cone program.
 
-    presolved: Presolve
-    conic: ConicForm
-    cone_solver: ConeSolver
+    Attributes
+    ----------
+    presolved : Presolve
+    conic : ConicForm
+        The way from there to the cone program and back.
+    sifting : Sifting or None
+        The working set, where the program is one for it.
+    """
 
-    @classmethod
-    def of(cls, program: QuadraticProgram, settings: Settings) -> Engine:
-        """That of a program."""
-        presolved = Presolve(program, settings.presolve)
-        conic = ConicForm(presolved.program)
-        return cls(presolved, conic, ConeSolver.of_checked(conic.program(presolved.program), settings))
+    def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
+        self.settings = settings
+        self.presolved = Presolve(program, settings.presolve)
+        self.conic = ConicForm(self.presolved.program)
+        self._cone_solver: ConeSolver | None = None
+        self.sifting = self._working_set()
+        unknown = settings.check_convexity and self.sifting is not None and not self.sifting.is_clearly_definite()
+        if self.sifting is None or unknown:
+            solver = self.cone_solver  # refuses a P that is not semidefinite, and finds out a low rank
+            if solver.direct is solver.small is None and isinstance(solver.kkt, LowRankKKT):
+                self.sifting = None
 
-    def update(self, program: QuadraticProgram, presolve: bool, only_q: bool, same_matrices: bool) -> bool:
+    def _working_set(self) -> Sifting | None:
+        program = self.presolved.program
+        return Sifting(program, self.settings) if Sifting.fits(program, self.settings) else None
+
+    @property
+    def cone_solver(self) -> ConeSolver:
+        """The solver of the cone program; where a working set does without it, set up when it is asked for."""
+        if self._cone_solver is None:
+            self._cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
+        return self._cone_solver
+
+    def update(self, program: QuadraticProgram, only_q: bool, new_P: bool, new_A: bool) -> bool:
         """Take another program of the same size; False, and nothing is done, where it needs another set-up."""
         if only_q and self.presolved.kept is None:  # presolve and sides ask nothing of q
-            self.presolved.program = program
-            self.cone_solver.replace_vectors(*self.conic.vectors(program))
-            return True
-        presolved = Presolve(program, presolve)
-        if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
-            return False
-        if same_matrices:
-            self.cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
+            presolved = self.presolved
+            presolved.program = program
         else:
-            self.cone_solver.replace(self.conic.program(presolved.program))
+            presolved = Presolve(program, self.settings.presolve)
+            if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
+                return False
+            if new_P and (self.sifting is not None or Sifting.fits(presolved.program, self.settings)):
+                return False
+        if self._cone_solver is not None and (new_P or new_A):
+            self._cone_solver.replace(self.conic.program(presolved.program))
+        elif self._cone_solver is not None:
+            self._cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
         self.presolved = presolved
+        if self.sifting is not None:
+            self.sifting = self._working_set()
         return True
 
 
@@ -87,12 +113,15 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
-        direct = Direct(self.program, self.settings) if Direct.fits(self.program, self.settings) else None
+        program, settings, direct = self.program, self.settings, None
+        if Direct.fits(program, settings) and not Sifting.fits(program, settings):
+            direct = Direct(program, settings)
         self._take(direct if direct is not None and direct.plain else None)
+        self._last: np.ndarray | None = None
 
     def _take(self, direct: Direct | None) -> None:
         """Set up for the program: the kernel that answers at once, or without one the engine."""
-        engine = Engine.of(self.program, self.settings) if direct is None else None
+        engine = Engine(self.program, self.settings) if direct is None else None
         # nothing was refused: from here on the solver is that of the new program
         self.direct, self._engine = direct, engine
         self._verified: tuple[np.ndarray, Verified] | None = None
@@ -101,8 +130,10 @@ class Solver(SetUpOnce):
     def engine(self) -> Engine:
         """The engine's program and solver; where `direct` has an answer it is not needed, and made when asked for."""
         if self._engine is None:
-            self._engine = Engine.of(self.program, self.settings)
+            started = time.perf_counter()
+            self._engine = Engine(self.program, self.settings)
             self._engine.cone_solver.direct = None  # it would meet what stopped ours
+            self.setup_time += time.perf_counter() - started
         return self._engine
 
     @property
@@ -145,8 +176,10 @@ class Solver(SetUpOnce):
         try:
             if self.direct is not None:
                 self._update_direct(self.direct, only_q)
-            elif not self.engine.update(self.program, self.settings.presolve, only_q, P_data is A_data is None):
+            elif not self.engine.update(self.program, only_q, P_data is not None, A_data is not None):
+                last = self._last
                 self._set_up()
+                self._last = last
         except ProgramError:  # refused: the solver stays as it was
             self.program = old
             raise
@@ -167,7 +200,9 @@ class Solver(SetUpOnce):
             return self._lift(self.cone_solver.interrupted())[0]
         if answer is not None:
             return answer
-        solution, found = self._lift(self.cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error))
+        solution, found = self._lift(self._solve_engine(self.engine, warm_start))
+        if solution.status is Status.OPTIMAL:
+            self._last = solution.x.copy()
         tol = max(self.settings.tol, INACCURATE_TOL)
         if solution.status is Status.INACCURATE and not found.meets(tol):
             solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
@@ -177,6 +212,48 @@ class Solver(SetUpOnce):
         """The answer in one call, None when it is not to be had."""
         with contextlib.nullcontext() if self.program.n <= FEW else blas_threads(self.settings.threads):
             return direct.answer(self.program, warm_start, self.setup_time)
+
+    def _solve_engine(self, engine: Engine, warm_start: bool) -> ConeSolution:
+        """The answer by a working set if there is one, else by the interior-point method."""
+        started = time.perf_counter()
+        cone = None if engine.sifting is None else self._sift(engine.sifting, warm_start)
+        if cone is not None:
+            return cone
+        sifted, late = time.perf_counter() - started, engine._cone_solver is None
+        cone_solver = engine.cone_solver
+        if late:
+            self.setup_time += cone_solver.setup_time
+        cone = cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error)
+        if engine.sifting is not None:
+            cone.solve_time += sifted
+            cone.timings["rest"] += sifted
+        return cone
+
+    def _sift(self, sifting: Sifting, warm_start: bool) -> ConeSolution | None:
+        """The answer by a working set as one to the cone program; None where the engine is to begin."""
+        started = time.perf_counter()
+        verified: list[Verified] = []
+
+        def accepts(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
+            point = (x, *self.presolved.dual(y, z))
+            verified.append((point, stopping.residuals(self.program, *point)))
+            return verified[-1][1].meets(self.settings.tol, self.settings.tol_abs)
+
+        status = Status.OPTIMAL
+        try:
+            sifted = sifting.solve(self._last if warm_start else None, accepts)
+        except KeyboardInterrupt:
+            status, sifted = Status.INTERRUPTED, sifting.present()
+            accepts(sifted.x, sifted.y, sifted.z)
+        if sifted is None:
+            return None
+        x, y, z, s = self.conic.point(self.presolved.program, sifted.x, sifted.y, sifted.z)
+        self._verified = (x, verified[-1])
+        solution = sifting.cone_solution(status, sifted, (x, y, z, s), verified[-1][1])
+        solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started
+        solution.trace["seconds"][-1:] = solution.solve_time
+        solution.timings = {**dict.fromkeys(TIMINGS, 0.0), "rest": solution.setup_time + solution.solve_time}
+        return solution
 
     def _accepts(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
         """Whether a point of the cone program passes the stopping test in this program's own form, which adds a row's

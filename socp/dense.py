@@ -356,7 +356,7 @@ class DenseKKT(KKT):
         ascending = np.argsort(share, kind="stable")
         sums = np.cumsum(share[ascending])
         most, least = np.searchsorted(sums, [WEAK * self.caution, VERY_WEAK * self.caution])
-        weak = min(int(most), max(int(least), int(ENOUGH_SHARE * n)))
+        weak = min(int(most), max(int(least), int(ENOUGH_SHARE * n)), n - 1)
         if weak >= SPLIT_SHARE * n:
             self.order, self.weak = np.concatenate([np.sort(ascending[:weak]), np.sort(ascending[weak:])]), weak
 

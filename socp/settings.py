@@ -51,6 +51,11 @@ class Settings:
     """At most so many steps of iterative refinement a solve."""
     threads: int = 1
     """Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number."""
+    sifting: bool = True
+    """Follow a working set where P is dense, most variables have bounds and at most one row has sides (`qp` only)."""
+    check_convexity: bool = True
+    """Refuse a P that is not semidefinite.  When False, P is taken to be where a working set solves the program, which
+    then takes less than the check would; of another P the answer may be a local minimum (`qp` only)."""
     presolve: bool = True
     """Leave out what a quadratic program has too much (`qp` only)."""
 
@@ -68,8 +73,9 @@ class Settings:
                 raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
         if isinstance(self.threads, bool) or not hasattr(self.threads, "__index__") or self.threads < 1:
             raise ProgramError(f"threads must be a positive integer, but {self.threads!r} came")
-        if not isinstance(self.presolve, bool):
-            raise ProgramError(f"presolve must be True or False, but {self.presolve!r} came")
+        for name in ("sifting", "check_convexity", "presolve"):
+            if not isinstance(getattr(self, name), bool):
+                raise ProgramError(f"{name} must be True or False, but {getattr(self, name)!r} came")
         if self.callback is not None and not callable(self.callback):
             raise ProgramError(f"callback must be callable, but {self.callback!r} came")
         if self.kkt not in ("auto", "ldl", "dense", "lowrank"):

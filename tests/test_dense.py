@@ -107,7 +107,7 @@ def test_a_program_with_many_variables_at_their_bounds():
     square = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
     program = qp.QuadraticProgram(np.exp(-square / 8) * np.outer(y, y), -np.ones(n), y[None, :], 0.0, 0.0, 0.0, 1.0)
-    solver = qp.Solver(program)
+    solver = qp.Solver(program, sifting=False)
     weak = []
     for _ in solver.cone_solver.iterates():
         weak.append(solver.cone_solver.kkt.weak)
@@ -116,3 +116,18 @@ def test_a_program_with_many_variables_at_their_bounds():
     assert split.status == "optimal" and max(split.primal_residual, split.dual_residual, split.gap) <= 1e-8
     sparse = qp.solve(program, kkt="ldl", tol=1e-10)
     assert split.objective == pytest.approx(sparse.objective, rel=1e-8)
+
+
+def test_a_program_with_all_variables_at_their_bounds():
+    rng = np.random.default_rng(3)
+    n = LEAST_SPLIT + 50
+    factor = rng.normal(size=(n, 2 * n)) / n
+    program = qp.QuadraticProgram(factor @ factor.T, -np.ones(n), lb=0.0, ub=0.01)
+    solver = qp.Solver(program, sifting=False)
+    weak = []
+    for _ in solver.cone_solver.iterates():
+        weak.append(solver.cone_solver.kkt.weak)
+    assert max(weak) == n - 1  # one is left for the Cholesky factor
+    solution = solver.solve()
+    assert solution.status == "optimal"
+    np.testing.assert_allclose(solution.x, 0.01, atol=1e-7)

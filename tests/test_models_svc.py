@@ -208,7 +208,7 @@ def test_sparse_samples_stay_sparse():
 def test_short_of_optimal_it_warns_with_a_remedy():
     X, y = two_classes()
     with pytest.warns(ConvergenceWarning, match=r"SVC: the program ended as 'max_iterations'.*Scale the features"):
-        machine = SVC(max_iter=2).fit(X, y)
+        machine = SVC(kernel="linear", max_iter=2).fit(X, y)
     assert machine.n_iter_ == 2 and np.isfinite(machine.decision_function(X)).all()
 
 
