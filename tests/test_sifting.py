@@ -180,7 +180,7 @@ def test_infeasible_and_unbounded_programs():
 def test_a_low_rank_is_left_to_woodbury():
     rng = np.random.default_rng(0)
     program = QuadraticProgram(hessian(rng, 300, rank=20), rng.normal(size=300), lb=-1.0, ub=1.0)
-    assert Solver(program).sifting is None
+    assert Solver(program).engine.sifting is None
     left_to_the_engine(program)
 
 
