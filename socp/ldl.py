@@ -62,6 +62,8 @@ class LDL:
         The diagonal of D after `factor`, in the order of elimination.
     method : str
         The kernels in use, "scalar" or "supernodal".
+    time : float
+        What one factorization and three solves are expected to take, in nanoseconds.
     ordering_time, symbolic_time : float
         Seconds.
 
@@ -104,14 +106,16 @@ class LDL:
         self.d = np.ones(n)
         self._nnz_data = int(indptr[-1])
         self._signs = np.asarray(signs, np.float64)
-        quick = self.flops <= SPARSE * self.nnz or scalar_time(analysis) <= QUICK
+        self.time = scalar_time(analysis)
+        quick = self.flops <= SPARSE * self.nnz or self.time <= QUICK
         if method == "scalar" or (method == "auto" and quick):
             self._prepare_scalar(analysis)
         else:
             tree = assembly_tree(n, indptr, indices, analysis)
-            if method == "auto" and scalar_time(analysis) <= tree.time:
+            if method == "auto" and self.time <= tree.time:
                 self._prepare_scalar(analysis)
             else:
+                self.time = tree.time
                 self._prepare_supernodal(tree)
         self.symbolic_time = perf_counter() - start
 
