@@ -8,8 +8,9 @@ from .checks import ProgramError
 from .dense import DenseKKT
 from .form import StandardForm
 from .hessian import LOW_RANK_SHARE, DenseHessian, LowRankHessian, SparseHessian
-from .kkt import BANDWIDTH, FLOPS, KKT, SparseKKT
+from .kkt import BANDWIDTH, FLOPS, KKT
 from .settings import Settings
+from .sparse_kkt import SparseKKT
 from .woodbury import LowRankKKT
 
 SMALL_DENSE = 150  # below this order a search for low rank does not pay

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from socp import ConeProgram, NonNeg, Solver
 from socp.dense import DenseKKT
-from socp.kkt import SparseKKT
+from socp.sparse_kkt import SparseKKT
 
 
 def with_dense_rows(count, diagonal):
