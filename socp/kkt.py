@@ -23,7 +23,7 @@ import numpy as np
 
 from .form import StandardForm
 from .jit import kernel
-from .refinement import KRYLOV_ABOVE, finish_with_gmres, solve_refined
+from .refinement import KRYLOV_ABOVE, KRYLOV_STEPS, finish_with_gmres, gmres, solve_refined
 from .scaling import apply_inverse
 from .sparse import multiply_both
 
@@ -198,9 +198,11 @@ class KKT(abc.ABC):
         """GMRES where refinement of out has stalled; the residual that is left, and the further solves in all."""
         residual_of = functools.partial(self._residual, rhs)
         residual_of(out)
-        return finish_with_gmres(
-            residual_of, self.residual, self._add_solution, self._multiply, found, out, self.refinement_steps
-        )
+        return finish_with_gmres(residual_of, self._krylov, found, out, self.refinement_steps)
+
+    def _krylov(self, out: np.ndarray, tol: float) -> int:
+        """out += the solution d of K d = residual by GMRES; returns the number of its steps."""
+        return gmres(self._add_solution, self._multiply, self.residual, out, KRYLOV_STEPS, tol)
 
     def _multiply(self, u: np.ndarray, out: np.ndarray) -> None:
         """out := K u."""

@@ -99,18 +99,20 @@ def solve_refined(
 
 def finish_with_gmres(
     residual_of: Callable[[np.ndarray], float],
-    residual: np.ndarray,
-    add_solution: Callable[[np.ndarray, np.ndarray], None],
-    multiply: Callable[[np.ndarray, np.ndarray], None],
+    krylov: Callable[[np.ndarray, float], int],
     found: tuple[float, float, int],
     out: np.ndarray,
     steps: int,
 ) -> tuple[float, int]:
-    """(norm, count) after GMRES where refinement of `out` stalled; `found` is what `solve_refined` returned."""
+    """(norm, count) after GMRES where refinement of `out` stalled; `found` is what `solve_refined` returned.
+
+    ``krylov(u, tol)`` adds to u what GMRES finds for the residual of the last call of `residual_of`, until the
+    2-norm of what is left is tol, and returns the number of its steps.
+    """
     size, norm, count = found
     if KRYLOV_ABOVE * size < norm < LARGEST and steps > 0:
         before, previous = out.copy(), norm
-        count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
+        count += krylov(out, KRYLOV_TOL * size)
         norm = residual_of(out)
         if not norm < SOLVABLE * min(previous, 0.01 * size):
             out[:] = before

@@ -16,11 +16,7 @@ from .ldl import LDL
 from .refinement import (
     BREAKDOWN,
     GO_ON,
-    KRYLOV_ABOVE,
     KRYLOV_STEPS,
-    KRYLOV_TOL,
-    LARGEST,
-    SOLVABLE,
     TAKE_BACK,
     add_images,
     begin_basis,
@@ -204,35 +200,9 @@ def refine_supernodal(system, w, eta, reduction, state, steps, factors, solve_wo
 
 
 @kernel
-def finish_scalar(system, w, eta, reduction, state, steps, factors, solve_work, krylov, rhs, out, Px, found):
-    """GMRES where `refine_scalar` has stalled, as `refinement.finish_with_gmres` does it, for one right-hand side."""
-    size, previous = found[0], found[1]
-    if steps == 0 or not KRYLOV_ABOVE * size < previous < LARGEST:
-        return
-    residual, before = state[1][0], state[6][0]
-    before[:] = out
-    residual_of_row(system, w, eta, state, rhs, out, Px, residual)
-    found[2] += krylov_scalar(
-        system, w, eta, reduction, state, factors, solve_work, krylov, residual, KRYLOV_TOL * size, out, Px
-    )
-    found[1] = residual_of_row(system, w, eta, state, rhs, out, Px, residual)
-    if not found[1] < SOLVABLE * min(previous, 0.01 * size):
-        out[:] = before
-        found[1] = residual_of_row(system, w, eta, state, rhs, out, Px, residual)
-
-
-@kernel
-def residual_of_row(system, w, eta, state, rhs, out, Px, residual):
-    """residual := rhs - K out; returns its infinity norm."""
-    n, p, l, ptr, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data = system
-    multiply_symmetric(P_indptr, P_indices, P_data, out[:n], Px)
-    return kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, out, rhs, state[8], state[9], residual)
-
-
-@kernel
 def krylov_scalar(system, w, eta, reduction, state, factors, solve_work, krylov, residual, tol, out, Px):
     """`refinement.gmres` for scalar factors; krylov = (basis, images, small, product, zero)."""
-    n, p, l, ptr = system[0], system[1], system[2], system[3]
+    n, p, l, ptr, M_indptr, M_indices, M_data, P_indptr, P_indices, P_data = system
     variable, group, coefficient, theta, heaviest, cones = reduction
     t, f, reduced_rhs, reduced, work = state[2][0], state[3][0], state[4][0], state[5][0], state[7]
     perm, start, rows, values, d = factors
@@ -248,7 +218,10 @@ def krylov_scalar(system, w, eta, reduction, state, factors, solve_work, krylov,
             n, p, l, ptr, vector, w, eta, variable, group, coefficient, theta, t, heaviest, cones, f, reduced, work,
             image,
         )  # fmt: skip
-        residual_of_row(system, w, eta, state, zero, image, Px, product)
+        multiply_symmetric(P_indptr, P_indices, P_data, image[:n], Px)
+        kkt_residual(
+            n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, image, zero, state[8], state[9], product
+        )  # fmt: skip
         product *= -1.0
         left = extend_basis(k, product, basis, small)
         if left < 0.0:
@@ -281,7 +254,7 @@ class SparseKKT(KKT):
             np.zeros((2, size)), self.work, self.v, self.Mtv,
         )  # fmt: skip
         # for GMRES, see `refinement.begin_basis`; memory that is not touched before it is needed
-        self._krylov = (
+        self._room_of_krylov = (
             np.empty((KRYLOV_STEPS + 1) * size), np.empty(KRYLOV_STEPS * size),
             np.zeros((KRYLOV_STEPS + 1, KRYLOV_STEPS + 3)), np.empty(size), self.zero,
         )  # fmt: skip
@@ -325,15 +298,13 @@ class SparseKKT(KKT):
         )  # fmt: skip
         return self.found
 
-    def _finish(self, rhs: np.ndarray, out: np.ndarray, found: tuple[float, float, int]) -> tuple[float, int]:
+    def _krylov(self, out: np.ndarray, tol: float) -> int:
         if self._system is None or self.ldl.method != "scalar":
-            return super()._finish(rhs, out, found)
-        row = np.array(found, dtype=np.float64)
-        finish_scalar(
-            self._system, self.w, self.eta, self._reduction, self._state, self.refinement_steps, self.ldl.factors,
-            self.ldl.solve_work, self._krylov, rhs, out, self.Px, row
+            return super()._krylov(out, tol)
+        return krylov_scalar(  # type: ignore[no-any-return]
+            self._system, self.w, self.eta, self._reduction, self._state, self.ldl.factors, self.ldl.solve_work,
+            self._room_of_krylov, self.residual, tol, out, self.Px
         )  # fmt: skip
-        return float(row[1]), int(row[2])
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""
