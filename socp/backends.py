@@ -92,6 +92,8 @@ def _dense_pays(form: StandardForm) -> bool:
     n, p = form.n, form.p
     if n < LEAST_DENSE:
         return False
+    if isinstance(form.P, SparseHessian) and 0 < form.M_data.size <= DENSE_SHARE * p * n:
+        return False  # too few for the equalities alone
     rows, entries, _ = _counts(form)
     if n * (n + rows) > MOST_ENTRIES:
         return False

@@ -140,7 +140,7 @@ class KKT(abc.ABC):
             replaced = self._factor_timed(static)
             residual = self.solve(rhs, out) if replaced >= 0 else np.inf
             good = residual <= self._good_residual
-            solves = (self.refinements - before) / np.atleast_2d(rhs).shape[0]
+            solves = (self.refinements - before) / (1 if rhs.ndim == 1 else rhs.shape[0])
             tried.append((not good, solves if good else 0, residual, static))
             if good and (solves <= FEW_SOLVES or self._rest > 0):
                 return replaced

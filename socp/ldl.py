@@ -190,7 +190,7 @@ class LDL:
 
 
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray[np.integer], method: str) -> None:
-    if len(indptr) != n + 1 or indptr[0] != 0 or (np.diff(indptr) < 1).any() or len(indices) < indptr[-1]:
+    if len(indptr) != n + 1 or indptr[0] != 0 or not has_entries(indptr) or len(indices) < indptr[-1]:
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
     if not is_upper_triangle(n, indptr, indices):
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
@@ -217,6 +217,15 @@ def _order(
     if not np.array_equal(np.sort(perm), np.arange(n)):
         raise ValueError(f"ordering must be a permutation of 0 ... {n - 1}")
     return perm
+
+
+@kernel
+def has_entries(indptr):
+    """Whether each column has one."""
+    for j in range(indptr.size - 1):
+        if indptr[j + 1] <= indptr[j]:
+            return False
+    return True
 
 
 @kernel
