@@ -320,6 +320,8 @@ class KKTMatrix:
             form.n, form.p, form.l, w, groups.variable, groups.group, self.coefficient, self.theta, self.heaviest,
             self.P_diagonal, static, self.diagonal, self.data,
         )  # fmt: skip
+        if form.ptr.size == 1:  # no second-order cones
+            return
         rotated_blocks(
             form.l, form.ptr, w, eta, static, cones.extra, cones.column, self.indptr, self.diagonal, self.union_ptr,
             self.dense_ptr, self.dense, self.work, self.data,

@@ -8,13 +8,15 @@ from .checks import ProgramError
 from .dense import DenseKKT
 from .form import StandardForm
 from .hessian import LOW_RANK_SHARE, DenseHessian, LowRankHessian, SparseHessian
-from .kkt import KKT, SparseKKT
+from .kkt import BANDWIDTH, FLOPS, KKT
 from .settings import Settings
+from .sparse_kkt import SparseKKT
 from .woodbury import LowRankKKT
 
 SMALL_DENSE = 150  # below this order a search for low rank does not pay
 DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
 LEAST_DENSE = 40  # variables below which sparse LDL' is always the quicker one
+MANY_ROWS = 2  # times as many dense rows as variables leave sparse LDL' nothing to save, beside a sparse P
 MOST_DENSE = 3000  # variables of a sparse program that may be worked on as dense
 MOST_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
 
@@ -28,9 +30,22 @@ def choose(form: StandardForm, settings: Settings) -> KKT:
         factors = _low_rank(form, forced=settings.kkt == "lowrank")
         if factors is not None:
             return LowRankKKT(*arguments, *factors)
-    if settings.kkt == "dense" or (settings.kkt == "auto" and _dense_pays(form)):
+    if settings.kkt == "dense":
         return DenseKKT(*arguments)
-    return SparseKKT(*arguments)
+    if settings.kkt == "ldl" or not _dense_pays(form):
+        return SparseKKT(*arguments)
+    rows, _, _ = _counts(form)
+    if isinstance(form.P, SparseHessian) and rows < MANY_ROWS * form.n:
+        # dense rows may be kept behind all else, which the analysis shows; it costs less than a factorization
+        sparse = SparseKKT(*arguments)
+        if sparse.ldl.time < _dense_time(form.n, rows):
+            return sparse
+    return DenseKKT(*arguments)
+
+
+def _dense_time(n: int, rows: int) -> float:
+    """What a Cholesky factorization of order n with so many dense rows, and three solves, take, in nanoseconds."""
+    return 1e9 * ((n**3 / 3 + rows * n**2) / FLOPS + 3 * 8 * (n + 2 * rows) * n / BANDWIDTH)
 
 
 def _counts(form: StandardForm) -> tuple[int, int, np.ndarray]:
@@ -77,6 +92,8 @@ def _dense_pays(form: StandardForm) -> bool:
     n, p = form.n, form.p
     if n < LEAST_DENSE:
         return False
+    if isinstance(form.P, SparseHessian) and 0 < form.M_data.size <= DENSE_SHARE * p * n:
+        return False  # too few for the equalities alone
     rows, entries, _ = _counts(form)
     if n * (n + rows) > MOST_ENTRIES:
         return False

@@ -32,6 +32,7 @@ class SparseHessian:
         self.indptr, self.indices, self.data = indptr, indices, data
         self.is_zero = data.size == 0
         self.entries = data.size
+        self._upper: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
@@ -63,12 +64,13 @@ class SparseHessian:
         return self.indptr, self.indices, self.data
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The upper triangle in CSC; the diagonal only where P has it."""
-        columns = np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
-        keep = self.indices <= columns
-        indptr = np.zeros_like(self.indptr)
-        np.cumsum(np.bincount(columns[keep], minlength=self.indptr.size - 1), out=indptr[1:])
-        return indptr, self.indices[keep], self.data[keep]
+        """The upper triangle in CSC, its arrays not to be written to; the diagonal only where P has it."""
+        if self._upper is None:
+            indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
+            data = np.empty_like(self.data)
+            count = take_upper(self.indptr, self.indices, self.data, indptr, indices, data)
+            self._upper = indptr, indices[:count].copy(), data[:count].copy()
+        return self._upper
 
 
 class DenseHessian:
@@ -195,6 +197,20 @@ def add_diagonal(indptr, indices, data, out):
         for k in range(indptr[j], indptr[j + 1]):
             if indices[k] == j:
                 out[j] += data[k]
+
+
+@kernel
+def take_upper(indptr, indices, data, upper_indptr, upper_indices, upper_data):
+    """The upper triangle of a symmetric CSC matrix; returns the number of its entries."""
+    count = 0
+    for j in range(indptr.size - 1):
+        upper_indptr[j] = count
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] <= j:
+                upper_indices[count], upper_data[count] = indices[k], data[k]
+                count += 1
+    upper_indptr[indptr.size - 1] = count
+    return count
 
 
 @kernel

@@ -62,6 +62,8 @@ class LDL:
         The diagonal of D after `factor`, in the order of elimination.
     method : str
         The kernels in use, "scalar" or "supernodal".
+    time : float
+        What one factorization and three solves are expected to take, in nanoseconds.
     ordering_time, symbolic_time : float
         Seconds.
 
@@ -104,14 +106,16 @@ class LDL:
         self.d = np.ones(n)
         self._nnz_data = int(indptr[-1])
         self._signs = np.asarray(signs, np.float64)
-        quick = self.flops <= SPARSE * self.nnz or scalar_time(analysis) <= QUICK
+        self.time = scalar_time(analysis)
+        quick = self.flops <= SPARSE * self.nnz or self.time <= QUICK
         if method == "scalar" or (method == "auto" and quick):
             self._prepare_scalar(analysis)
         else:
             tree = assembly_tree(n, indptr, indices, analysis)
-            if method == "auto" and scalar_time(analysis) <= tree.time:
+            if method == "auto" and self.time <= tree.time:
                 self._prepare_scalar(analysis)
             else:
+                self.time = tree.time
                 self._prepare_supernodal(tree)
         self.symbolic_time = perf_counter() - start
 
@@ -186,7 +190,7 @@ class LDL:
 
 
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray[np.integer], method: str) -> None:
-    if len(indptr) != n + 1 or indptr[0] != 0 or (np.diff(indptr) < 1).any() or len(indices) < indptr[-1]:
+    if len(indptr) != n + 1 or indptr[0] != 0 or not has_entries(indptr) or len(indices) < indptr[-1]:
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
     if not is_upper_triangle(n, indptr, indices):
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
@@ -213,6 +217,15 @@ def _order(
     if not np.array_equal(np.sort(perm), np.arange(n)):
         raise ValueError(f"ordering must be a permutation of 0 ... {n - 1}")
     return perm
+
+
+@kernel
+def has_entries(indptr):
+    """Whether each column has one."""
+    for j in range(indptr.size - 1):
+        if indptr[j + 1] <= indptr[j]:
+            return False
+    return True
 
 
 @kernel

@@ -7,19 +7,24 @@ its preconditioner (Saad and Schultz 1986) takes them out in about one step each
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
+from .cones import dot_within
 from .jit import kernel
 
 ENOUGH = 1e-12  # relative residual at which refinement ends
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES
 SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
+CANCELLED = 0.5  # a share of a vector that orthogonalization may leave without being done again
+BREAKDOWN = 1e-14  # a new vector of the basis that is shorter than this share of the residual is rounding
 LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
 SLOW = 0.5  # a residual that falls by less than this factor has stalled
+START = np.int64(0)  # a literal would be a second signature
 GO_ON, STOP, TAKE_BACK = np.int64(0), np.int64(1), np.int64(2)  # verdicts on a step of refinement
 
 
@@ -94,18 +99,20 @@ def solve_refined(
 
 def finish_with_gmres(
     residual_of: Callable[[np.ndarray], float],
-    residual: np.ndarray,
-    add_solution: Callable[[np.ndarray, np.ndarray], None],
-    multiply: Callable[[np.ndarray, np.ndarray], None],
+    krylov: Callable[[np.ndarray, float], int],
     found: tuple[float, float, int],
     out: np.ndarray,
     steps: int,
 ) -> tuple[float, int]:
-    """(norm, count) after GMRES where refinement of `out` stalled; `found` is what `solve_refined` returned."""
+    """(norm, count) after GMRES where refinement of `out` stalled; `found` is what `solve_refined` returned.
+
+    ``krylov(u, tol)`` adds to u what GMRES finds for the residual of the last call of `residual_of`, until the
+    2-norm of what is left is tol, and returns the number of its steps.
+    """
     size, norm, count = found
     if KRYLOV_ABOVE * size < norm < LARGEST and steps > 0:
         before, previous = out.copy(), norm
-        count += gmres(add_solution, multiply, residual, out, KRYLOV_STEPS, KRYLOV_TOL * size)
+        count += krylov(out, KRYLOV_TOL * size)
         norm = residual_of(out)
         if not norm < SOLVABLE * min(previous, 0.01 * size):
             out[:] = before
@@ -122,29 +129,86 @@ def gmres(
     tol: float,
 ) -> int:
     """out += d with K d = residual, by at most `steps` steps of right-preconditioned GMRES; returns their number."""
-    beta = float(np.linalg.norm(residual))
-    basis, images = np.empty((steps + 1, residual.size)), np.zeros((steps, residual.size))
-    basis[0] = residual / beta
-    H = np.zeros((steps + 1, steps))
-    y: np.ndarray = np.zeros(0)
-    w, count = np.empty_like(residual), 0
+    size = residual.size
+    basis, images, small = np.empty((steps + 1) * size), np.empty(steps * size), np.zeros((steps + 1, steps + 3))
+    beta, count = begin_basis(residual, basis, small), 0
+    w = np.empty(size)
     for k in range(steps):
-        add_solution(basis[k], images[k])
-        multiply(images[k], w)
-        if not np.abs(w).max() < LARGEST:
+        image = images[k * size : (k + 1) * size]
+        image[:] = 0.0
+        add_solution(basis[k * size : (k + 1) * size], image)
+        multiply(image, w)
+        left = extend_basis(k, w, basis, small)
+        if left < 0.0:
             break
         count = k + 1
-        for _ in range(2):  # twice is enough
-            projections = basis[:count] @ w
-            H[:count, k] += projections
-            w -= projections @ basis[:count]
-        H[k + 1, k] = np.linalg.norm(w)
-        target = np.zeros(k + 2)
-        target[0] = beta
-        y, *_ = np.linalg.lstsq(H[: k + 2, : k + 1], target, rcond=None)
-        left = np.linalg.norm(H[: k + 2, : k + 1] @ y - target)
-        if left <= tol or H[k + 1, k] <= 1e-14 * beta:
+        if left <= tol or small[count, k] <= BREAKDOWN * beta:
             break
-        basis[count] = w / H[k + 1, k]
-    out += y @ images[:count]
+    add_images(count, images, small, out)
     return count
+
+
+@kernel
+def begin_basis(residual, basis, small):
+    """The first vector of the basis, residual / beta; returns beta, the norm.
+
+    `small`, (steps + 1, steps + 3), keeps the triangle of the Hessenberg matrix (below it the norms of the new
+    vectors), the cosines and sines of the rotations that made it one, and the right-hand side of the least squares.
+    """
+    beta = math.sqrt(dot_within(residual, START, residual, START, residual.size))
+    small[:] = 0.0
+    small[0, -1] = beta
+    for i in range(residual.size):
+        basis[i] = residual[i] / beta
+    return beta
+
+
+@kernel
+def extend_basis(k, w, basis, small):
+    """Step k of Arnoldi with w = K M^-1 basis[k], which is used up; returns the norm of the residual that is then left.
+
+    -1 when w is beyond all bounds, and nothing is done.
+    """
+    size, largest = w.size, 0.0
+    for i in range(size):
+        if not abs(w[i]) <= largest:
+            largest = abs(w[i])
+            if not largest < LARGEST:
+                return -1.0
+    norm = math.sqrt(dot_within(w, START, w, START, size))
+    for _ in range(2):  # once more where much was taken out; twice is enough
+        before = norm
+        for i in range(k + 1):
+            projection = dot_within(basis, i * size, w, START, size)
+            small[i, k] += projection
+            start = np.uint64(i * size)
+            for j in range(np.uint64(size)):
+                w[j] -= projection * basis[start + j]
+        norm = math.sqrt(dot_within(w, START, w, START, size))
+        if norm > CANCELLED * before:
+            break
+    start = np.uint64((k + 1) * size)
+    for j in range(np.uint64(size)):
+        basis[start + j] = w[j] / norm
+    for i in range(k):
+        cosine, sine, a, b = small[i, -3], small[i, -2], small[i, k], small[i + 1, k]
+        small[i, k], small[i + 1, k] = cosine * a + sine * b, cosine * b - sine * a
+    a = small[k, k]
+    length = math.sqrt(a * a + norm * norm)
+    cosine, sine = (a / length, norm / length) if length > 0.0 else (1.0, 0.0)
+    small[k, k], small[k + 1, k], small[k, -3], small[k, -2] = length, norm, cosine, sine
+    small[k, -1], small[k + 1, -1] = cosine * small[k, -1], -sine * small[k, -1]
+    return abs(small[k + 1, -1])
+
+
+@kernel
+def add_images(count, images, small, out):
+    """out += the combination of the first `count` images that leaves the smallest residual."""
+    for k in range(count - 1, -1, -1):
+        value = small[k, -1]
+        for i in range(k + 1, count):
+            value -= small[k, i] * small[i, -1]
+        small[k, -1] = value / small[k, k] if small[k, k] > 0.0 else 0.0
+        start = np.uint64(k * out.size)
+        for j in range(np.uint64(out.size)):
+            out[j] += small[k, -1] * images[start + j]

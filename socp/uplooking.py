@@ -108,8 +108,9 @@ def scalar_solve(perm, start, rows, values, d, rhs, out, work):
         x = work[j]
         for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
             work[row_of[p]] -= values[p] * x
+        work[j] = x / d[j]  # here nothing waits for the division
     for j in range(n - 1, -1, -1):
-        x = work[j] / d[j]
+        x = work[j]
         for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
             x -= values[p] * work[row_of[p]]
         work[j] = x
@@ -131,8 +132,9 @@ def scalar_solve_two(perm, start, rows, values, d, rhs, out, work):
             i = row_of[p] << one
             work[i] -= values[p] * x
             work[i + one] -= values[p] * y
+        work[2 * j], work[2 * j + 1] = x / d[j], y / d[j]
     for j in range(n - 1, -1, -1):
-        x, y = work[2 * j] / d[j], work[2 * j + 1] / d[j]
+        x, y = work[2 * j], work[2 * j + 1]
         for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
             i = row_of[p] << one
             x -= values[p] * work[i]

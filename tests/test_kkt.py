@@ -8,8 +8,9 @@ from test_assembly import DIMENSIONS, dense_kkt, mixture, scaling_point
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.dense import DenseKKT
 from socp.form import StandardForm
-from socp.kkt import REST, SparseKKT
+from socp.kkt import REST
 from socp.ldl import LDL
+from socp.sparse_kkt import SparseKKT
 from socp.woodbury import LowRankKKT
 
 BACKENDS = [SparseKKT, DenseKKT]

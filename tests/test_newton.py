@@ -11,8 +11,8 @@ from test_scaling import matrices
 from socp import ConeProgram, NonNeg, SecondOrder
 from socp.cones import margin
 from socp.form import StandardForm
-from socp.kkt import SparseKKT
 from socp.newton import PRIMAL, Newton, Point
+from socp.sparse_kkt import SparseKKT
 from socp.start import cold
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from socp.refinement import ENOUGH, KRYLOV_TOL, finish_with_gmres, gmres, solve_refined
+from socp.refinement import ENOUGH, KRYLOV_STEPS, KRYLOV_TOL, finish_with_gmres, gmres, solve_refined
 
 
 def system(K, M):
@@ -29,7 +29,11 @@ def system(K, M):
 def solved(residual_of, residual, add_solution, multiply, rhs, out, steps):
     """Refinement, then GMRES where it stalled, as `KKT.solve` does it."""
     found = solve_refined(residual_of, residual, add_solution, rhs, out, steps)
-    return finish_with_gmres(residual_of, residual, add_solution, multiply, found, out, steps)
+
+    def krylov(u, tol):
+        return gmres(add_solution, multiply, residual, u, KRYLOV_STEPS, tol)
+
+    return finish_with_gmres(residual_of, krylov, found, out, steps)
 
 
 def solve(K, M, rhs, steps=10):
