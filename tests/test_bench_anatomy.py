@@ -16,7 +16,11 @@ def test_rows_add_up(capsys):
     for row in rows:
         assert len(row) == len(head)
         assert sum(float(share) for share in row[first : first + 6]) == pytest.approx(100.0, abs=4.0)  # rounded
-        assert float(row[2]) > float(row[-2]) > 0.0  # the floor is below the time
+        if row[1] == "working set":
+            assert row[-2:] == ["-", "-"]
+        else:
+            assert float(row[2]) > float(row[-2]) > 0.0  # the floor is below the time
+    assert [row[1] == "working set" for row in rows] == [True, False, False]
 
 
 def test_every_program_of_the_table_is_there():
