@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from socp.cholesky import START
 from socp.jit import inner_kernel, kernel
 
 BLOCK = 24  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
@@ -152,7 +153,7 @@ def choose_block(start, diagonal, a, lb, ub, x, g, y, least, tol, chosen, gains,
 def add_rows(P, which, d, count, g):
     """g += P[which]'d, for the first `count` of `which`; what is beyond the order of P has no row."""
     n = P.shape[0]
-    at = 0
+    at = START
     while at < count:
         rows, steps, found = (0, 0, 0, 0), (0.0, 0.0, 0.0, 0.0), 0
         while at < count and found < 4:  # four rows at a time, for g to be read and written less often
@@ -176,14 +177,14 @@ def descend_in_blocks(P, diagonal, a, lb, ub, x, g, least, tol, most, state):
     counts, which, d = np.zeros(SIDES, np.int64), np.empty(room, np.int64), np.empty(room)
     K, parts = np.zeros((room, room)), np.empty((5, room))
     wa, wl, wu, wx, wg = parts[0], parts[1], parts[2], parts[3], parts[4]
-    block = 0
+    block = START
     while state[READ] < most:
         i, j = extremes(a, lb, ub, x, g)
         y = row_multiplier(a, g, i, j)
         start = int(block * GOLDEN * x.size) % x.size
         choose_block(start, diagonal, a, lb, ub, x, g, y, least, tol, chosen, gains, counts)
         state[MULTIPLIER], state[GAIN] = y, 0.0
-        size = 0
+        size = START  # a literal 0 would be a second signature of what is called with it
         for side in range(SIDES):
             for r in range(counts[side]):
                 which[size] = chosen[side, r]

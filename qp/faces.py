@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.cholesky import ONE, cholesky, solve_lower, solve_lower_transposed
+from socp.cholesky import ONE, START, cholesky, solve_lower, solve_lower_transposed
 from socp.jit import inner_kernel, kernel
 
 from .descent import add_rows, extremes, row_multiplier
@@ -55,7 +55,7 @@ def largest_wrong_slope(a, lb, ub, x, g, y):
 @kernel
 def find_free(a, lb, ub, x, g, y, tol, free):
     """free := the variables that are free; their number."""
-    count = 0
+    count = START
     for k in range(x.size):
         if (lb[k] < x[k] < ub[k]) or wrong_slope(a, lb, ub, x, g, y, k) > tol:
             free[count] = k
@@ -134,7 +134,7 @@ def solve_on_face(P, a, lb, ub, x, free, count, r, slack, H, d, which, goal, mov
         for part in (t0, v0):
             solve_lower(count, H, ONE, part)
             solve_lower_transposed(count, H, ONE, part)
-    held = 0
+    held = START
     while True:
         if correct(count, which, held, goal, Z, t0, t) + correct(count, which, held, none, Z, v0, v) != 0:
             return held, 0.0, slack, REDUCED
@@ -171,7 +171,7 @@ def go_without(P, a, free, count, which, held, goal, r, moves, state):
         gone[c], stays[which[c]] = free[which[c]], False
         moves[gone[c]] = goal[c]
         state[MISSING] -= a[gone[c]] * goal[c]
-    left = 0
+    left = START
     for i in range(count):
         if stays[i]:
             free[left], r[left] = free[i], r[i]
@@ -222,7 +222,7 @@ def step_on_face(P, a, lb, ub, x, g, shift, free, count, H, state):
 def take(P, a, lb, ub, x, g, y, knows_multiplier, moves, state):
     """x += moves and g with it, or as large a share of them as the objective falls by."""
     n = P.shape[0]
-    which, d, change, count = np.empty(n, np.int64), np.empty(n), np.zeros(n), 0
+    which, d, change, count = np.empty(n, np.int64), np.empty(n), np.zeros(n), START
     for k in range(n):
         if moves[k] != 0.0:
             which[count], d[count] = k, moves[k]

@@ -50,7 +50,7 @@ from .program import QuadraticProgram
 
 LEAST = 80  # variables from which on it pays
 FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # the share of the largest gain to which descent goes at first, and again
-FIRST_READ, MOST_READ = 3.0, 12.0  # rows of P that descent may read, as a multiple of their number
+FIRST_READ, MOST_READ = 3.0, 14.0  # rows of P that descent may read, as a multiple of their number
 MOST_SHARE = 5.0  # factorizations on faces, in the work of one of all of P
 MOST_ROUNDS = 40
 ROUNDS_AT_ONCE = 6  # rounds of Newton's method without a descent between them
