@@ -20,7 +20,7 @@ from .jit import kernel
 from .program import ConeProgram
 from .sparse import scale, scaled_norms, transposed
 
-PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
+PASSES, LIMIT = np.int64(10), 1e4  # (a literal would be a second signature) of the equilibration: sweeps at most, and how far from one its scales may go
 
 
 class StandardForm:
