@@ -20,7 +20,8 @@ from .jit import kernel
 from .program import ConeProgram
 from .sparse import scale, scaled_norms, transposed
 
-PASSES, LIMIT = np.int64(10), 1e4  # (a literal would be a second signature) of the equilibration: sweeps at most, and how far from one its scales may go
+# of the equilibration: sweeps at most (a literal would be a second signature), and how far from one its scales may go
+PASSES, LIMIT = np.int64(10), 1e4
 
 
 class StandardForm:
