@@ -220,17 +220,21 @@ def smooth_in_logs(first, end, log_transitions, log_alpha, log_predicted, gamma,
 
 
 @kernel
-def best_paths(offsets, log_start, log_transitions, log_likelihood, path, log_probability):
-    """Viterbi: the most probable states of every sequence, and the log probability of states and observations."""
+def best_paths(offsets, log_start, log_transitions, rows, row, path, log_probability):
+    """Viterbi: the most probable states of every sequence, and the log probability of states and observations.
+
+    rows[row[t]] are the log likelihoods at t.
+    """
     states = log_start.size
     score, new = np.empty(states), np.empty(states)
     transposed = log_transitions.T.copy()
-    back = np.empty(log_likelihood.shape, dtype=np.int64)
+    back = np.empty((row.size, states), dtype=np.int64)
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(states):
-            score[i] = log_start[i] + log_likelihood[first, i]
+            score[i] = log_start[i] + rows[row[first], i]
         for t in range(first + 1, last + 1):
+            seen = rows[row[t]]
             for j in range(states):
                 best, highest = 0, score[0] + transposed[j, 0]
                 for i in range(1, states):
@@ -238,7 +242,7 @@ def best_paths(offsets, log_start, log_transitions, log_likelihood, path, log_pr
                     if value > highest:
                         best, highest = i, value
                 back[t, j] = best
-                new[j] = highest + log_likelihood[t, j]
+                new[j] = highest + seen[j]
             score[:] = new
         path[last] = score.argmax()
         log_probability[s] = score.max()
@@ -295,12 +299,14 @@ def path_statistics(first, end, states, paths, features, table):
     columns = features.shape[1]
     for d in range(paths.shape[0]):
         table[d, paths[d, 0]] += 1.0
-        for t in range(first, end):
-            i = paths[d, t - first]
-            if t > first:
-                table[d, states + states * paths[d, t - 1 - first] + i] += 1.0
-            for k in range(columns):
-                table[d, states + states * states + i * columns + k] += features[t, k]
+        for t in range(1, end - first):
+            table[d, states + states * paths[d, t - 1] + paths[d, t]] += 1.0
+    for t in range(first, end):
+        for k in range(columns):
+            feature = features[t, k]
+            if feature != 0.0:
+                for d in range(paths.shape[0]):
+                    table[d, states + states * states + paths[d, t - first] * columns + k] += feature
 
 
 @kernel
