@@ -202,14 +202,15 @@ def _squared_distances(one: np.ndarray, two: np.ndarray) -> np.ndarray:
 def _neighbour_error(scores: np.ndarray, same: np.ndarray, kappa: float) -> tuple[float, np.ndarray, float]:
     """The expected error of random neighbours, and its derivatives in the scores and in log kappa."""
     distances = _squared_distances(scores, scores)
-    logits = -kappa * distances
-    np.fill_diagonal(logits, -np.inf)
-    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = -kappa * distances
+    np.fill_diagonal(p, -np.inf)
+    p -= p.max(axis=1, keepdims=True)
+    np.exp(p, out=p)
     p /= p.sum(axis=1, keepdims=True)
-    right = (p * same).sum(axis=1)
-    number = scores.shape[0]
-    by_logit = p * (right[:, None] - same) / number  # of 1 - mean(right)
+    right = np.einsum("ts,ts->t", p, same)
+    by_logit = (right / scores.shape[0])[:, None] - same / scores.shape[0]  # of 1 - mean(right)
+    by_logit *= p
     both = by_logit + by_logit.T
     # logit_ts = -kappa |g_t - g_s|^2
     by_score = -2.0 * kappa * (both.sum(axis=1)[:, None] * scores - both @ scores)
-    return 1.0 - float(right.mean()), by_score, float(-kappa * (by_logit * distances).sum())
+    return 1.0 - float(right.mean()), by_score, float(-kappa * np.vdot(by_logit, distances))

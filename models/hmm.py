@@ -298,7 +298,8 @@ class HiddenMarkovModel(Estimator):
         path, log_probability = np.empty(batch.offsets[-1], dtype=np.int64), np.empty(len(batch))
         logs = np.ascontiguousarray(self._log_emissions(batch))
         kernels.best_paths(
-            batch.offsets, _log(self.startprob_), _log(self.transmat_), logs, path, log_probability
+            batch.offsets, _log(self.startprob_), _log(self.transmat_),
+            logs, np.arange(path.size), path, log_probability,
         )  # fmt: skip
         return path, log_probability
 

@@ -220,23 +220,29 @@ def smooth_in_logs(first, end, log_transitions, log_alpha, log_predicted, gamma,
 
 
 @kernel
-def best_paths(offsets, log_start, log_transitions, log_likelihood, path, log_probability):
-    """Viterbi: the most probable states of every sequence, and the log probability of states and observations."""
+def best_paths(offsets, log_start, log_transitions, rows, row, path, log_probability):
+    """Viterbi: the most probable states of every sequence, and the log probability of states and observations.
+
+    rows[row[t]] are the log likelihoods at t.
+    """
     states = log_start.size
     score, new = np.empty(states), np.empty(states)
-    back = np.empty(log_likelihood.shape, dtype=np.int64)
+    transposed = log_transitions.T.copy()
+    back = np.empty((row.size, states), dtype=np.int64)
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(states):
-            score[i] = log_start[i] + log_likelihood[first, i]
+            score[i] = log_start[i] + rows[row[first], i]
         for t in range(first + 1, last + 1):
+            seen = rows[row[t]]
             for j in range(states):
-                best = 0
+                best, highest = 0, score[0] + transposed[j, 0]
                 for i in range(1, states):
-                    if score[i] + log_transitions[i, j] > score[best] + log_transitions[best, j]:
-                        best = i
+                    value = score[i] + transposed[j, i]
+                    if value > highest:
+                        best, highest = i, value
                 back[t, j] = best
-                new[j] = score[best] + log_transitions[best, j] + log_likelihood[t, j]
+                new[j] = highest + seen[j]
             score[:] = new
         path[last] = score.argmax()
         log_probability[s] = score.max()
@@ -265,14 +271,25 @@ def choose(weights, uniform):
 def random_paths(first, end, transitions, alpha, uniforms, paths):
     """States drawn from their posterior, from the last back to the first: paths (draws, end - first), as uniforms."""
     states = transitions.shape[0]
-    weights = np.empty(states)
-    for d in range(paths.shape[0]):
-        for t in range(end - 1, first - 1, -1):
+    cumulative = np.empty((states, states))  # of the weights before each next state
+    last = np.empty(states, dtype=np.int64)  # the last state that is possible
+    for t in range(end - 1, first - 1, -1):
+        for j in range(states if t < end - 1 else 1):
+            total = 0.0
+            last[j] = 0
             for i in range(states):
-                weights[i] = alpha[t, i]
-                if t < end - 1:
-                    weights[i] *= transitions[i, paths[d, t + 1 - first]]
-            paths[d, t - first] = choose(weights, uniforms[d, t - first])
+                weight = alpha[t, i] * transitions[i, j] if t < end - 1 else alpha[t, i]
+                total += weight
+                cumulative[j, i] = total
+                if weight > 0.0:
+                    last[j] = i
+        for d in range(paths.shape[0]):
+            j = paths[d, t + 1 - first] if t < end - 1 else 0
+            share = uniforms[d, t - first] * cumulative[j, states - 1]
+            chosen = 0
+            for i in range(states - 1):
+                chosen += cumulative[j, i] <= share
+            paths[d, t - first] = min(chosen, last[j])
 
 
 @kernel
@@ -282,12 +299,14 @@ def path_statistics(first, end, states, paths, features, table):
     columns = features.shape[1]
     for d in range(paths.shape[0]):
         table[d, paths[d, 0]] += 1.0
-        for t in range(first, end):
-            i = paths[d, t - first]
-            if t > first:
-                table[d, states + states * paths[d, t - 1 - first] + i] += 1.0
-            for k in range(columns):
-                table[d, states + states * states + i * columns + k] += features[t, k]
+        for t in range(1, end - first):
+            table[d, states + states * paths[d, t - 1] + paths[d, t]] += 1.0
+    for t in range(first, end):
+        for k in range(columns):
+            feature = features[t, k]
+            if feature != 0.0:
+                for d in range(paths.shape[0]):
+                    table[d, states + states * states + paths[d, t - first] * columns + k] += feature
 
 
 @kernel

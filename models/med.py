@@ -12,9 +12,12 @@ from scipy.optimize import brentq
 import qp
 
 from .estimator import Classifier, convergence_warning
+from .newton import minimize, solve_cholesky
 from .validation import as_weights, check_choice, check_number
 
 LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
+PRIMAL_STEPS = 50
+MOST_FEATURES = 2  # a sample, up to which the primal is minimized first
 SUBPROBLEM_TOL = 1e-10  # of the quadratic programs: the multipliers that are zero must not cost the gap
 
 
@@ -98,9 +101,14 @@ def discriminate(
     towards the answer of that quadratic program over 0 <= lambda <= c, as far as the complete dual still rises
     (without that damping, or without the bound, the alternation need not converge).  It converges quickly where the
     kernel matrix is well-conditioned and slowly otherwise; its gap says how far it got.
+
+    The primal is smooth and has no constraints.  Where it has not many more unknowns than the dual, "newton" begins
+    at the multipliers that belong to its minimizer, and the first quadratic program has little left to do.
     """
     dual = MaximumEntropyDual(F, a, c, sample_weight)
     multipliers = np.zeros(F.shape[0]) if start is None else start
+    if method == "newton" and F.shape[1] <= MOST_FEATURES * F.shape[0]:
+        multipliers = _from_primal(dual, dual.weights(multipliers), tol)
     step = _Newton(dual) if method == "newton" else _Alternation(dual)
     iterations = 0
     while True:
@@ -108,11 +116,35 @@ def discriminate(
         old, multipliers = multipliers, _without_traces(dual, step.go(multipliers, solution.x))
         iterations += 1
         u, objective = dual.weights(multipliers), dual.value(multipliers)
-        gap = dual.primal(u) - objective
+        gap = max(dual.primal(u) - objective, 0.0)  # below zero by rounding only
         stalled = np.array_equal(old, multipliers)
         if gap <= tol * (1.0 + abs(objective)) or iterations >= max_iter or stalled:
             program = step.solver.program
             return Discrimination(multipliers, u, objective, gap, iterations, program, solution)
+
+
+def _from_primal(dual: MaximumEntropyDual, u: np.ndarray, tol: float) -> np.ndarray:
+    """The multipliers that belong to the minimizer of the primal, found by Newton's method from u."""
+    found = minimize(lambda u: _PrimalPoint(dual, u), u, 1e-3 * tol, PRIMAL_STEPS)
+    return best_multipliers(dual.F @ found.theta, dual.a, dual.c)
+
+
+class _PrimalPoint:
+    """The primal at u: gradient u - F'(s lambda), Hessian I + F' diag(s l'') F, where l'' = 1 / (a - m)^2 or 0."""
+
+    def __init__(self, dual: MaximumEntropyDual, u: np.ndarray) -> None:
+        self.dual, self.theta = dual, u
+        self.margins = dual.F @ u
+        self.value = float(0.5 * u @ u + dual.s @ margin_loss(self.margins, dual.a, dual.c))
+
+    def gradient(self) -> np.ndarray:
+        return self.theta - self.dual.weights(best_multipliers(self.margins, self.dual.a, self.dual.c))
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        dual, short = self.dual, self.dual.a - self.margins
+        counts = short > 1.0 / dual.c
+        rows = dual.F[counts] * (np.sqrt(dual.s[counts]) / short[counts])[:, None]
+        return -solve_cholesky(rows.T @ rows + np.eye(rows.shape[1]), gradient)
 
 
 def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from .estimator import Classifier
 from .med import Discrimination, best_multipliers, check_margin_prior, discriminate, margin_loss
 from .multiclass import two_class_problems
 from .scores import own_logarithms
-from .statistics import ChainStatistics, Expectations, Statistics, fresh, statistics_of
+from .statistics import ChainStatistics, Statistics, fresh, statistics_of
 from .topics import LatentDirichletAllocation
 from .validation import as_generator, check_choice, check_number
 
@@ -290,30 +290,33 @@ def tilt_exactly(
 
     found for all samples at once by the Illinois form of false position.
     """
-
-    def at(multipliers: np.ndarray) -> tuple[np.ndarray, Expectations, np.ndarray]:
-        found = samples.expect(w, xi * multipliers * signs)
-        margins = signs * (found.table @ w + offset)
-        return best_multipliers(margins, a, c) - multipliers, found, margins
-
     low = np.zeros(signs.size)
-    excess, found, margins = at(low)
-    high, at_low = excess.copy(), excess.copy()  # lambda*(0) is no smaller than the root
-    at_high = at(high)[0]
-    current, side = low, np.zeros(signs.size)
+    found = samples.expect(w, low)
+    margins = signs * (found.table @ w + offset)
+
+    def at(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """lambda* - lambda of these samples, whose margins and expectations are put in their places."""
+        part = samples.expect(w, xi * multipliers * signs[rows], rows)
+        found.table[rows], found.log_partition[rows] = part.table, part.log_partition
+        margins[rows] = signs[rows] * (part.table @ w + offset)
+        return best_multipliers(margins[rows], a, c) - multipliers
+
+    high = best_multipliers(margins, a, c)  # lambda*(0) is no smaller than the root
+    at_low, at_high = high.copy(), at(high, np.arange(signs.size))
+    current, excess, side = high.copy(), at_high.copy(), np.zeros(signs.size)
     for _ in range(ROOT_ROUNDS):
-        open_ = abs(excess) > ROOT_TOL * c
-        if not open_.any():
+        k = np.flatnonzero(abs(excess) > ROOT_TOL * c)
+        if k.size == 0:
             break
-        span = np.where(at_low - at_high > 0.0, at_low - at_high, 1.0)
-        current = np.where(open_, np.clip(low + at_low * (high - low) / span, low, high), current)
-        excess, found, margins = at(current)
-        above = excess > 0.0
-        at_high = np.where(above & (side > 0), 0.5 * at_high, at_high)
-        at_low = np.where(~above & (side < 0), 0.5 * at_low, at_low)
-        low, at_low = np.where(above, current, low), np.where(above, excess, at_low)
-        high, at_high = np.where(above, high, current), np.where(above, at_high, excess)
-        side = np.where(above, 1.0, -1.0)
+        span = np.where(at_low[k] - at_high[k] > 0.0, at_low[k] - at_high[k], 1.0)
+        current[k] = np.clip(low[k] + at_low[k] * (high[k] - low[k]) / span, low[k], high[k])
+        excess[k] = at(current[k], k)
+        above = excess[k] > 0.0
+        at_high[k] = np.where(above & (side[k] > 0), 0.5 * at_high[k], at_high[k])
+        at_low[k] = np.where(~above & (side[k] < 0), 0.5 * at_low[k], at_low[k])
+        low[k], at_low[k] = np.where(above, current[k], low[k]), np.where(above, excess[k], at_low[k])
+        high[k], at_high[k] = np.where(above, high[k], current[k]), np.where(above, at_high[k], excess[k])
+        side[k] = np.where(above, 1.0, -1.0)
     divergence = xi * current * signs * (found.table @ w) - found.log_partition
     return Tilted(current, divergence, margin_loss(margins, a, c), found.table)
 

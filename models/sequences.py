@@ -28,6 +28,14 @@ class Sequences:
         """An array with one row a position, cut into one a sequence."""
         return np.split(array, self.offsets[1:-1])
 
+    def only(self, chosen: np.ndarray) -> Sequences:
+        """Some of the sequences."""
+        lengths = self.lengths[chosen]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Sequences(
+            self.values[np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets
+        )
+
 
 def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
     """Sequences of whole numbers 0, 1, ...; -1 (or NaN) is a missing observation.

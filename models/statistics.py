@@ -63,10 +63,16 @@ class ChainStatistics:
             emissions.reshape(*before, *third),
         )
 
-    def expect(self, weights: np.ndarray | None = None, strength: np.ndarray | None = None) -> Expectations:
-        """Expectations under the posterior, bent by these weights (statistics,) with these strengths (samples,)."""
+    def expect(
+        self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
+    ) -> Expectations:
+        """Expectations under the posterior, bent by these weights (statistics,) with these strengths (samples,).
+
+        With `only` (indices), of these samples alone, to which the strengths then belong.
+        """
         bend = None if weights is None or strength is None else Bend(strength, *self.split(weights))
-        found = self.model._infer(self.batch, by_sequence=True, bend=bend)
+        batch = self.batch if only is None else self.batch.only(only)
+        found = self.model._infer(batch, by_sequence=True, bend=bend)
         return Expectations(found.log_likelihood, _flat(found))
 
     def draw(self, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -90,16 +96,21 @@ class TopicStatistics:
         self.model = model
         self.documents: sp.csr_array = model._documents(X)
 
-    def expect(self, weights: np.ndarray | None = None, strength: np.ndarray | None = None) -> Expectations:
+    def expect(
+        self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
+    ) -> Expectations:
         """As of `ChainStatistics`."""
         model = self.model
         bend = None
         if weights is not None:
             topics = model.components_.shape[0]
             bend = weights[:topics] + weights[topics:].reshape(-1, topics)
-        self.gamma, bound, sums = model._infer(
-            self.documents, by_document=True, bend=bend, strength=strength, tol=1e-8
-        )  # fmt: skip
+        documents = self.documents if only is None else self.documents[only]
+        gamma, bound, sums = model._infer(documents, by_document=True, bend=bend, strength=strength, tol=1e-8)
+        if only is None:
+            self.gamma = gamma
+        else:
+            self.gamma[only] = gamma
         return Expectations(bound, np.hstack([sums.sum(axis=1), sums.reshape(sums.shape[0], -1)]))
 
     def maximize(self, table: np.ndarray) -> None:

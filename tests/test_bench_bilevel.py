@@ -6,12 +6,22 @@ import scipy.sparse as sp
 from data import data_folder
 
 from bench import experiments
-from bench.experiments.bilevel_curves import SHARES, Curves, curve, discriminant_on_most
+from bench.experiments.bilevel_curves import (
+    MULTITASK,
+    SHARES,
+    Curves,
+    Prepared,
+    curve,
+    discriminant_on_most,
+    fit_multitask,
+    needed_alone,
+)
 from bench.experiments.bilevel_parameters import BETAS, PHIS, ParametersOfPrior
 from bench.experiments.bilevel_scatter import Scatter, paired, summaries
 from bench.experiments.conduct import conduct
 from bench.experiments.nouns import GROUPS, NounPosts
 from bench.experiments.setups import BY_DATE, FIRST, WITH_LINE, both_texts, draw, prior_of, setups, with_newsgroups_line
+from models import MultiTaskSVC
 
 
 def made_up(posts=300, words=400, seed=0):
@@ -78,7 +88,8 @@ def test_the_paired_test_is_scipys():
 def of_made_up_posts(kind):
     class MadeUp(kind):
         def prepare(self, data, quick):
-            return both_texts(made_up(600))
+            texts = both_texts(made_up(600))
+            return Prepared(texts) if kind is Curves else texts
 
     return MadeUp()
 
@@ -109,6 +120,21 @@ def test_the_curves_of_made_up_posts(tmp_path):
     assert [point[0] for point in points] == sorted(point[0] for point in points) and points[-1][1] > points[0][1]
     assert "improves from the fewest to the most posts in" in experiment.finding(runs)
     assert len(experiment.figure(runs).axes) == 12 and len(experiment.tables(runs)[0].rows) == 36
+
+
+def test_the_multitask_machine_needs_its_support_vectors_only():
+    posts, (train, test) = made_up(600), FIRST
+    drawn = draw(posts, train, test, 0.1, 0)
+    X = sp.vstack([posts.X[drawn.trained], posts.X[drawn.fitted]])
+    y = np.concatenate([posts.signs(train, drawn.trained), posts.signs(test, drawn.fitted)])
+    everything = MultiTaskSVC(**MULTITASK).fit(X, y, np.repeat([0, 1], [drawn.trained.size, drawn.fitted.size]))
+    needed = needed_alone(posts, train, drawn.trained)
+    assert 0 < needed.sum() < drawn.trained.size
+    for first in (needed, np.arange(needed.size) < 20):  # the second leaves out many that come back
+        w, b = fit_multitask(posts, train, test, drawn, first)
+        assert w == pytest.approx(everything.coef_[1], abs=1e-4 * abs(w).max()) and b == pytest.approx(
+            everything.intercept_[1], abs=1e-4
+        )
 
 
 def test_the_parameters_of_made_up_posts(tmp_path):

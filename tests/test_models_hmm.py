@@ -342,3 +342,12 @@ def test_letters_and_seeds():
         encode_symbols(["a"], "aa")
     legacy = [as_generator(np.random.RandomState(3)).random() for _ in range(2)]
     assert legacy[0] == legacy[1]
+
+
+def test_random_paths_do_not_enter_impossible_states():
+    # the largest uniform numbers may be rounded up to the whole weight: the last possible state then, not the last one
+    alpha = np.array([[0.3, 0.7, 0.0], [0.1, 0.9, 0.0]])
+    uniforms = np.array([[np.nextafter(1.0, 0.0)] * 2, [1.0, 1.0], [0.0, 0.0]])
+    paths = np.empty((3, 2), dtype=np.int64)
+    random_paths(0, 2, np.eye(3), alpha, uniforms, paths)
+    assert paths.tolist() == [[1, 1], [1, 1], [0, 0]]

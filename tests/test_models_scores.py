@@ -145,6 +145,9 @@ def test_a_bent_posterior_has_the_divergence_that_its_partition_says(name):
     np.testing.assert_allclose(bent.table[2], plain.table[2], atol=1e-6)
     divergence = strength * (bent.table @ weights) - bent.log_partition + plain.log_partition
     assert (divergence >= -1e-8).all() and divergence[0] > 1e-3
+    some = samples.expect(weights, strength[[3, 1]], np.array([3, 1]))
+    np.testing.assert_allclose(some.table, bent.table[[3, 1]], atol=1e-9)
+    np.testing.assert_allclose(some.log_partition, bent.log_partition[[3, 1]], atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", SPACES)

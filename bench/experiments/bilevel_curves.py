@@ -13,6 +13,7 @@ analysis with nine tenths of the *test* task's, tested on the last tenth: a line
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,22 @@ SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 KINDS = {"bilevel": "bilevel gen/discr", "svm": "SVM", "multitask": "multi-task SVM", "lda": "LDA on 90 %"}
 STYLES = {"bilevel": "o-", "svm": "s--", "multitask": "^:", "lda": "-"}
 CURVES = ("bilevel", "svm", "multitask")
+MULTITASK: dict[str, Any] = {"C1": 1.0, "C2": 1000.0, "tol": 1e-8}
+NEAR_MARGIN, MARGIN_TOL = 0.02, 1e-6
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The posts in both texts, and what was found of draws of the training task, to which twelve runs come back."""
+
+    texts: dict[str, NounPosts]
+    needed: dict[tuple[Task, int], np.ndarray] = field(default_factory=dict)
+
+    def needed_of(self, train: Task, seed: int, trained: np.ndarray) -> np.ndarray:
+        """`needed_alone` of the by-date text."""
+        if (train, seed) not in self.needed:
+            self.needed[train, seed] = needed_alone(self.texts[BY_DATE], train, trained)
+        return self.needed[train, seed]
 
 
 class Curves(Experiment):
@@ -72,13 +89,13 @@ class Curves(Experiment):
             for seed in range(1 if quick else repeats)
         ]
 
-    def prepare(self, data: str | None, quick: bool) -> dict[str, NounPosts]:
+    def prepare(self, data: str | None, quick: bool) -> Prepared:
         """The posts of the three groups, in both texts."""
-        return both_texts(noun_posts(data, LABELS))
+        return Prepared(both_texts(noun_posts(data, LABELS)))
 
-    def run(self, prepared: dict[str, NounPosts], parameters: Parameters) -> Result:
+    def run(self, prepared: Prepared, parameters: Parameters) -> Result:
         """The accuracies in percent."""
-        posts = prepared[parameters["text"]]
+        posts = prepared.texts[parameters["text"]]
         train: Task = tuple(parameters["train"])
         test: Task = tuple(parameters["test"])
         drawn = draw(posts, train, test, parameters["share"], parameters["seed"])
@@ -88,7 +105,8 @@ class Curves(Experiment):
             "svm": fit_machine(posts, test, drawn.fitted),
         }
         if parameters["text"] == BY_DATE:
-            hyperplanes["multitask"] = fit_multitask(posts, train, test, drawn)
+            needed = prepared.needed_of(train, parameters["seed"], drawn.trained)
+            hyperplanes["multitask"] = fit_multitask(posts, train, test, drawn, needed)
         found = {name: accuracy(posts, test, drawn.held_out, plane) for name, plane in hyperplanes.items()}
         found["lda"] = discriminant_on_most(posts, test, parameters["seed"])
         return {"samples": int(drawn.fitted.size), **found}
@@ -127,13 +145,29 @@ class Curves(Experiment):
         return " ".join(_sentence(text, [run for run in runs if run["text"] == text]) for text in _texts(runs))
 
 
-def fit_multitask(posts: NounPosts, train: Task, test: Task, drawn: Draw) -> Hyperplane:
-    """w and b of the test task, learned together with the training task."""
+def fit_multitask(posts: NounPosts, train: Task, test: Task, drawn: Draw, needed: np.ndarray) -> Hyperplane:
+    """w and b of the test task, learned together with the training task.
+
+    Posts that are no support vectors change nothing and are left out, as far as the training task alone tells them
+    (`needed_alone`); those that are on the wrong side of the margin all the same come back, until there are none.
+    """
     X = sp.csr_array(sp.vstack([posts.X[drawn.trained], posts.X[drawn.fitted]]))
     y = np.concatenate([posts.signs(train, drawn.trained), posts.signs(test, drawn.fitted)])
     tasks = np.repeat([0, 1], [drawn.trained.size, drawn.fitted.size])
-    machine = MultiTaskSVC(C1=1.0, C2=1000.0, tol=1e-8).fit(X, y, tasks)
-    return machine.coef_[1], float(machine.intercept_[1])
+    used = np.concatenate([needed, np.ones(drawn.fitted.size, dtype=bool)])
+    while True:
+        machine = MultiTaskSVC(**MULTITASK).fit(X[used], y[used], tasks[used])
+        short = y * machine.decision_function(X, tasks) < 1.0 - MARGIN_TOL
+        if not (short & ~used).any():
+            return machine.coef_[1], float(machine.intercept_[1])
+        used |= short
+
+
+def needed_alone(posts: NounPosts, train: Task, trained: np.ndarray) -> np.ndarray:
+    """Which posts the multi-task machine needs of the training task, when that is its only one: those at its margin."""
+    y = posts.signs(train, trained)
+    machine = MultiTaskSVC(**MULTITASK).fit(posts.X[trained], y)
+    return y * machine.decision_function(posts.X[trained]) < 1.0 + NEAR_MARGIN
 
 
 def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:

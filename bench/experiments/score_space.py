@@ -14,8 +14,15 @@ signed square roots, centred, over one number.  Every score over its own standar
 good on promoters, but 12 points worse on the vowels, where many symbols are rare; without the roots the Fisher score is
 7 points worse on promoters.  Unlike the paper's, our Fisher kernel learning has symbols for series of points too.
 
-Besides the paper's six methods: the most probable class (MAP), SS with the 3 states of MSS, MSS by exact inference
-instead of the sampler, and MSS with its own classifier.
+Besides the paper's six methods: the most probable class (MAP), SS with the 3 states of MSS, SS of one model of all
+classes with 3 states, which is where MSS begins, MSS by exact inference instead of the sampler, and MSS with its own
+classifier.  The third was added after MSS had come out below SS, to tell what it learns from what one model for all
+classes costs.  Ten halves of promoters that are not among the twenty were looked at for the same reason: with exact
+inference the objective falls in every round, with xi = 1 and 10, in 10 rounds and in 100, but the features stay about
+as good as those of SS of one model, with 3 states (68 and 69 %) and with 10 (77 and 77 %), where a model for each class
+has 80 and 84 %.  What the margins ask is given by the tilt of the training sequences' posteriors, which new sequences
+do not have, more than by the model.  With the sampler, whose lambda comes from the dual, the objective goes up and
+down; the features are 1 to 3 points better than the exact ones.
 """
 
 from __future__ import annotations
@@ -59,6 +66,7 @@ PRINTED = {
 BESIDES = {
     "MAP": f"most probable class, {MANY} states",
     f"SS {FEW}": f"SS with {FEW} states",
+    "SS one": f"SS of one model of all classes, {FEW} states: MSS before it learns",
     "MSS exact": f"MSS by exact inference, {FEW} states",
     "MSS w": "MSS with its own classifier, eq. 22, instead of the SVM",
 }
@@ -150,12 +158,12 @@ class ScoreSpaces(Experiment):
         for name in names:
             average = {method: means[method][name].mean() for method in PRINTED}
             best = max(average, key=lambda method: average[method])
-            gain = average["MSS"] - average["SS"]
-            equal = means["MSS"][name].mean() - means[f"SS {FEW}"][name].mean()
+            over = {other: average["MSS"] - means[other][name].mean() for other in ("SS", f"SS {FEW}", "SS one")}
+            gain = {other: f"{abs(g):.1f} {'points above' if g > 0 else 'points below'}" for other, g in over.items()}
             parts.append(
-                f"{DATA[name]}: MSS is {abs(gain):.1f} points {'above' if gain > 0 else 'below'} SS "
-                f"({abs(equal):.1f} {'above' if equal > 0 else 'below'} SS with as few states), and {best} is the best "
-                f"of the six with {average[best]:.1f} %"
+                f"{DATA[name]}: MSS is {gain['SS']} SS ({gain[f'SS {FEW}']} SS with as few states, {gain['SS one']} SS "
+                f"of one model of all classes, where it begins), and {best} is the best of the six with "
+                f"{average[best]:.1f} %"
             )
         above = sum(means["MSS"][name].mean() > means["SS"][name].mean() for name in names)
         return f"MSS is above SS on {above} of {len(names)} data sets. " + "; ".join(parts) + "."
@@ -194,6 +202,8 @@ def _of_scores(halves: Halves, K: int, seed: int) -> dict[str, float]:
         if states == MANY:
             likelihoods = np.array([model.score_samples(new) for model in models])
             found["MAP"] = _percent(np.unique(y)[likelihoods.argmax(axis=0)], truth)
+    space = SufficientStatistics(DiscreteHMM(FEW, K, random_state=seed), per_class=False).fit(X, y)
+    found["SS one"] = _by_svm(space.transform(X), y, space.transform(new), truth)
     return found
 
 
@@ -240,17 +250,18 @@ def _differences(means: dict[str, dict[str, np.ndarray]], names: list[str]) -> T
     rows = []
     for name in names:
         cells = [DATA[name], f"{PRINTED['MSS'][name] - PRINTED['SS'][name]:+.2f}"]
-        for other in ("SS", f"SS {FEW}"):
+        for other in ("SS", f"SS {FEW}", "SS one"):
             gain = means["MSS"][name] - means[other][name]
             spread = gain.std(ddof=1) / np.sqrt(gain.size) if gain.size > 1 else float("nan")
             cells.append(f"{gain.mean():+.2f} ± {spread:.2f}")
         rows.append(cells)
-    heads = ["data", "printed", "MSS over SS", f"MSS over SS with {FEW} states"]
+    heads = ["data", "printed", "MSS over SS", f"MSS over SS with {FEW} states", "MSS over SS of one model"]
     return Table(
         "What MSS gains",
         heads,
         rows,
-        "Points of accuracy on the same random halves, and the standard error of their mean.",
+        "Points of accuracy on the same random halves, and the standard error of their mean. MSS and SS of one model "
+        f"have one model of all classes with {FEW} states; in the last column is what the margins teach it.",
     )
 
 
