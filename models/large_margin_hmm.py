@@ -233,7 +233,8 @@ def _best_paths(
     batch: Sequences, starts: np.ndarray, transitions: np.ndarray, emissions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     path, score = np.empty(batch.offsets[-1], dtype=np.int64), np.empty(len(batch))
-    rows = np.vstack([emissions.T, np.zeros(starts.size)])  # the last row: nothing was seen
+    rows = np.zeros((emissions.shape[1] + 1, starts.size))  # the last row: nothing was seen
+    rows[:-1] = emissions.T
     row = np.where(batch.values == MISSING, rows.shape[0] - 1, batch.values)
     kernels.best_paths(
         batch.offsets, np.ascontiguousarray(starts), np.ascontiguousarray(transitions), rows, row, path, score
