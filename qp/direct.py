@@ -1,8 +1,8 @@
 """A small quadratic program from its data to the tested answer in three kernels, as `socp.direct`.
 
-The first also goes from to the cone program, the last also comes back and makes this program's own test.  One in
-which `presolve` may find something, and a variable that is fixed, are left to the ordinary
-way, as is all that does not end with an optimal answer.
+The first also goes over to the cone program, the last also comes back and makes this program's own test.  A program in
+which `presolve` may find something or a variable is fixed is left to the ordinary way, as is all that does not end with
+an optimal answer.
 """
 
 from __future__ import annotations
