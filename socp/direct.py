@@ -31,23 +31,17 @@ from .lowrank import LowRank
 from .program import ConeProgram
 from .settings import Settings
 from .small import (
-    ACCEPTED,
-    AFFINE,
-    ALPHA,
-    BEST,
     COLUMNS,
     FACTOR,
-    GOOD,
     MOST_ITERATIONS,
     NORM_C,
     NORM_G,
     OPTIMAL,
     RECORDS,
-    SIGMA,
-    STATE,
     TAU,
     TOL,
     WARM,
+    first_state,
     follow_path,
     is_small,
     make_options,
@@ -171,23 +165,12 @@ def finish(
     return meets(found, tol, tol_abs)
 
 
-def first_state() -> np.ndarray:
-    """The state of the method before it begins."""
-    state = np.zeros(STATE)
-    state[TAU], state[ACCEPTED], state[BEST] = 1.0, GOOD, np.inf
-    state[SIGMA] = state[AFFINE] = state[ALPHA] = np.nan
-    return state
-
-
-FIRST = first_state()
-
-
 class Path:
     """The path of `small` through a `Form`, from one point that may be optimal to the next."""
 
     def __init__(self, form: Form, options: np.ndarray, point: Point | None) -> None:
         self.form, self.options, self.started = form, options, time.perf_counter()
-        self.state, self.u, self.s = FIRST.copy(), np.zeros(form.c.size + form.g.size), np.zeros(form.rows.size)
+        self.state, self.u, self.s = first_state(), np.zeros(form.c.size + form.g.size), np.zeros(form.rows.size)
         if point is not None:
             self.state[WARM] = 1.0
             to_form(form, *point, self.u, self.s)

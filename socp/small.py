@@ -350,6 +350,14 @@ def make_options(settings: Settings, offset: float) -> np.ndarray:
     )  # fmt: skip
 
 
+def first_state() -> np.ndarray:
+    """`state` before a cold start."""
+    state = np.zeros(STATE)
+    state[TAU], state[ACCEPTED], state[BEST] = 1.0, GOOD, np.inf
+    state[SIGMA] = state[AFFINE] = state[ALPHA] = np.nan
+    return state
+
+
 class SmallPath:
     """The kernel with its arguments for one form."""
 
@@ -389,9 +397,8 @@ class SmallPath:
             What may hold of the point, and the trace up to it; nothing more comes when the kernel is at its end.
         """
         form, settings = self.form, self.settings
-        state = np.zeros(STATE)
-        state[TAU], state[WARM], state[ACCEPTED], state[BEST] = 1.0, warm, GOOD, np.inf
-        state[SIGMA] = state[AFFINE] = state[ALPHA] = np.nan
+        state = first_state()
+        state[WARM] = warm
         options = make_options(settings, offset)
         options[FACTOR], options[NORM_G], options[NORM_C] = form.factor, *norms
         records = np.zeros(MOST_ITERATIONS, TRACE)
