@@ -1,14 +1,14 @@
 """socp: a primal-dual interior-point engine for second-order cone and quadratic-objective programs."""
 
-from .checks import ProgramError
-from .compilation import show_config, warmup
-from .lowrank import LowRank
-from .program import ConeProgram, NonNeg, SecondOrder
-from .run import Iterate
-from .settings import Settings
-from .solution import Solution
+from .method.loop import Iterate
+from .problem.checks import ProgramError
+from .problem.lowrank import LowRank
+from .problem.program import ConeProgram, NonNeg, SecondOrder
+from .problem.settings import Settings
+from .problem.solution import Solution
+from .problem.status import Status
 from .solver import Solver, iterates, solve
-from .status import Status
+from .warmup import show_config, warmup
 
 __all__ = [
     "ConeProgram",

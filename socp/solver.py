@@ -11,22 +11,30 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from . import printing
-from .backends import choose
-from .checks import ProgramError, as_dense, as_vector, check_finite, check_no_nan, check_symmetric, symmetric_part
-from .direct import Direct
-from .form import StandardForm
-from .hessian import check_semidefinite
-from .kkt import KKT
-from .lowrank import LowRank
-from .newton import Newton, Point
-from .program import ConeProgram
-from .run import Iterate, Run
-from .settings import Settings
-from .small import SmallPath
-from .solution import TIMINGS, Solution
-from .status import Status
-from .threads import blas_threads
+from .compiled.threads import blas_threads
+from .form.hessian import check_semidefinite
+from .form.standard import StandardForm
+from .kkt.base import KKT
+from .kkt.choice import choose
+from .method.direct import Direct
+from .method.loop import Iterate, Run
+from .method.small import SmallPath
+from .method.step import Newton, Point
+from .problem import printing
+from .problem.checks import (
+    ProgramError,
+    as_dense,
+    as_vector,
+    check_finite,
+    check_no_nan,
+    check_symmetric,
+    symmetric_part,
+)
+from .problem.lowrank import LowRank
+from .problem.program import ConeProgram
+from .problem.settings import Settings
+from .problem.solution import TIMINGS, Solution
+from .problem.status import Status
 
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 INTERRUPTED = "interrupted from the keyboard"

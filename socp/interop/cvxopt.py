@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..checks import ProgramError
-from ..program import ConeProgram
-from ..solution import Solution
+from ..problem.checks import ProgramError
+from ..problem.program import ConeProgram
+from ..problem.solution import Solution
+from ..problem.status import Status
 from ..solver import Solver
-from ..status import Status
 from .ecos import cones_of
 
 WORDS = {

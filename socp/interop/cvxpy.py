@@ -12,11 +12,11 @@ from cvxpy.reductions.solution import failure_solution
 from cvxpy.reductions.solvers import utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
-from ..program import ConeProgram, NonNeg, SecondOrder
-from ..settings import Settings
-from ..solution import Solution
+from ..problem.program import ConeProgram, NonNeg, SecondOrder
+from ..problem.settings import Settings
+from ..problem.solution import Solution
+from ..problem.status import Status
 from ..solver import Solver
-from ..status import Status
 
 STATUS = {
     Status.OPTIMAL: names.OPTIMAL,

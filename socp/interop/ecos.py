@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import ProgramError
-from ..program import ConeProgram, NonNeg, SecondOrder
-from ..solution import Solution
+from ..problem.checks import ProgramError
+from ..problem.program import ConeProgram, NonNeg, SecondOrder
+from ..problem.solution import Solution
+from ..problem.status import Status
 from ..solver import Solver
-from ..status import Status
 
 EXIT_FLAGS = {
     Status.OPTIMAL: (0, "Optimal solution found"),

@@ -1,0 +1,1 @@
+"""The product cone: its algebra and its scaling."""

@@ -1,0 +1,106 @@
+"""The product cone K = R^l_+ x Q^k1 x Q^k2 x ... on flat arrays.
+
+All kernels take the pair (l, ptr): the first l entries are the nonnegative orthant, and second-order
+cone k lives in entries ptr[k] to ptr[k + 1], its t first.  The Jordan algebra of K:
+
+    u o v = u_i v_i                            on the orthant
+    u o v = (u'v, u_0 v_1 + v_0 u_1)           on a second-order cone
+    e     = 1 on the orthant, (1, 0, ..., 0) on a second-order cone
+
+The degree of K counts 1 for an entry of the orthant and 1 for a whole second-order cone, so that
+s o z = mu e means s'z = mu degree.
+
+Indices inside the loops over a cone are unsigned: for these numba makes no test of negative ones, and the loops
+vectorize.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.jit import inner_kernel
+from ..linalg.vectors import dot, norm_tail
+
+
+@inner_kernel
+def j_residual(v, start, stop):
+    """v'Jv = v_0^2 - ||v_1||^2 as (v_0 - ||v_1||)(v_0 + ||v_1||), which does not cancel near the boundary."""
+    tail = norm_tail(v, start, stop)
+    return (v[start] - tail) * (v[start] + tail)
+
+
+@inner_kernel
+def add_identity(l, ptr, alpha, v):
+    """v := v + alpha e."""
+    for i in range(l):
+        v[i] += alpha
+    for k in range(ptr.size - 1):
+        v[ptr[k]] += alpha
+
+
+@inner_kernel
+def margin(l, ptr, v):
+    """The largest alpha with v - alpha e in K: v is in K exactly when this is not negative (inf for the empty cone)."""
+    smallest = np.inf
+    for i in range(l):
+        smallest = min(smallest, v[i])
+    for k in range(ptr.size - 1):
+        smallest = min(smallest, v[ptr[k]] - norm_tail(v, ptr[k], ptr[k + 1]))
+    return smallest
+
+
+@inner_kernel
+def product(l, ptr, u, v, out):
+    """out := u o v."""
+    for i in range(l):
+        out[i] = u[i] * v[i]
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        u0, v0 = u[start], v[start]
+        inner = dot(u, v, start, stop)
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            out[i] = u0 * v[i] + v0 * u[i]
+        out[start] = inner
+
+
+@inner_kernel
+def divide(l, ptr, lam, d, out):
+    """out := lam \\ d, the solution u of lam o u = d, for lam in the interior of K."""
+    for i in range(l):
+        out[i] = d[i] / lam[i]
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        lam0 = lam[start]
+        inner = lam0 * d[start] - dot(lam, d, start + 1, stop)
+        u0 = inner / j_residual(lam, start, stop)
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            out[i] = (d[i] - u0 * lam[i]) / lam0
+        out[start] = u0
+
+
+@inner_kernel
+def max_step(l, ptr, v, d):
+    """The largest alpha with v + alpha d in K, for v in the interior of K (inf when there is none).
+
+    On a second-order cone, let r = sqrt(v'Jv), w = v / r.  The hyperbolic rotation that takes w to e
+    takes d / r to rho = (w'Jd, d_1 - (w'Jd + d_0) / (w_0 + 1) w_1) / r, and e + alpha rho stays in the
+    cone until alpha = 1 / (||rho_1|| - rho_0).
+    """
+    steepest = 0.0
+    for i in range(l):
+        steepest = max(steepest, -d[i] / v[i])
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        r = math.sqrt(max(j_residual(v, start, stop), 0.0))
+        if r == 0.0:
+            return 0.0
+        inner = (v[start] * d[start] - dot(v, d, start + 1, stop)) / r
+        factor = (inner + d[start]) / (v[start] / r + 1.0) / r
+        tail = 0.0
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            rho = d[i] - factor * v[i]
+            tail += rho * rho
+        steepest = max(steepest, (math.sqrt(tail) - inner) / r)
+    return 1.0 / steepest if steepest > 0.0 else np.inf

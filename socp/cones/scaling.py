@@ -1,0 +1,94 @@
+"""Nesterov-Todd scaling: the symmetric W with W z = W^-1 s = lam.
+
+On the orthant W = diag(w), w_i = sqrt(s_i / z_i).  On a second-order cone, with the normalized points
+s / sqrt(s'Js) and z / sqrt(z'Jz), the scaling point w (w'Jw = 1, w_0 > 0) and eta = (s'Js / z'Jz)^(1/4),
+
+    W   = eta [ w_0  w_1'                      ]      W^-1 = 1/eta^2 J W J
+              [ w_1  I + w_1 w_1' / (1 + w_0)  ]      W^2  = eta^2 (2 w w' - J)
+
+(Vandenberghe, "The CVXOPT linear and quadratic cone program solvers", 2010, section 5.)  The arrays: w
+and lam have an entry a row of K, eta one a second-order cone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.jit import inner_kernel
+from ..linalg.vectors import dot, dot_within, norm_tail
+
+START = np.int64(0)  # a literal would be a second signature
+
+
+@inner_kernel
+def nesterov_todd(l, ptr, s, z, w, eta, lam):
+    """The scaling at (s, z).  Returns 0, or -1 when s or z is not in the interior of K."""
+    for i in range(l):
+        if not (s[i] > 0.0 and z[i] > 0.0):
+            return -1
+        w[i] = math.sqrt(s[i] / z[i])
+        lam[i] = math.sqrt(s[i]) * math.sqrt(z[i])
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        s_tail, z_tail = norm_tail(s, start, stop), norm_tail(z, start, stop)
+        if not (s[start] > s_tail and z[start] > z_tail):
+            return -1
+        s_det = math.sqrt(s[start] - s_tail) * math.sqrt(s[start] + s_tail)
+        z_det = math.sqrt(z[start] - z_tail) * math.sqrt(z[start] + z_tail)
+        eta[k] = math.sqrt(s_det / z_det)
+        # gamma = sqrt((1 + s'z) / 2) and w = (s + Jz) / (2 gamma) for the normalized s and z
+        inner = dot(s, z, start, stop) / s_det / z_det
+        gamma = math.sqrt(0.5 * (1.0 + max(inner, 1.0)))
+        s_factor, z_factor = 0.5 / gamma / s_det, 0.5 / gamma / z_det
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            w[i] = s_factor * s[i] - z_factor * z[i]
+        w[start] = math.sqrt(1.0 + dot(w, w, start + 1, stop))
+        # lam = W z
+        apply_cone(eta[k], w, z, lam, start, stop)
+        if not (lam[start] > norm_tail(lam, start, stop) and math.isfinite(lam[start])):
+            return -1
+    return 0
+
+
+@inner_kernel
+def apply_cone(eta, w, v, out, start, stop):
+    """out := W v on one second-order cone."""
+    inner = dot(w, v, start + 1, stop)
+    v0 = v[start]
+    factor = v0 + inner / (1.0 + w[start])
+    out[start] = eta * (w[start] * v0 + inner)
+    for i in range(np.uint64(start + 1), np.uint64(stop)):
+        out[i] = eta * (v[i] + factor * w[i])
+
+
+@inner_kernel
+def apply(l, ptr, w, eta, v, out):
+    """out := W v (out may be v)."""
+    for i in range(l):
+        out[i] = w[i] * v[i]
+    for k in range(ptr.size - 1):
+        apply_cone(eta[k], w, v, out, ptr[k], ptr[k + 1])
+
+
+@inner_kernel
+def apply_inverse(l, ptr, w, eta, v, out):
+    """out := W^-1 v (out may be v)."""
+    apply_inverse_within(l, ptr, w, eta, v, START, out, START)
+
+
+@inner_kernel
+def apply_inverse_within(l, ptr, w, eta, v, v0, out, out0):
+    """out[out0:] := W^-1 v[v0:]."""
+    for i in range(l):
+        out[out0 + i] = v[v0 + i] / w[i]
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        inner = dot_within(w, start + 1, v, v0 + start + 1, stop - start - 1)
+        head, inverse = v[v0 + start], 1.0 / eta[k]
+        factor = inner / (1.0 + w[start]) - head
+        out[out0 + start] = (w[start] * head - inner) * inverse
+        source, to = np.uint64(v0), np.uint64(out0)
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            out[to + i] = (v[source + i] + factor * w[i]) * inverse

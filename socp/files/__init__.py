@@ -1,0 +1,1 @@
+"""Cone programs in files."""

@@ -1,0 +1,338 @@
+"""The quadratic term P of the objective, in the forms in which it comes: sparse, dense, diagonal plus low rank.
+
+Each form answers the same few questions: P x, the norms of its scaled columns, itself scaled to
+factor D P D, and its upper triangle for a sparse KKT matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack
+
+from ..compiled.jit import kernel
+from ..linalg.cholesky import cholesky
+from ..linalg.csc import multiply_symmetric, scale
+from ..linalg.ldl.factorization import LDL
+from ..problem.checks import ProgramError
+from ..problem.lowrank import LowRank
+
+SMALL = 64  # an order up to which a dense P is also worked on entry by entry
+LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
+SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its largest entry makes it definite
+LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
+
+
+class SparseHessian:
+    """P as the full symmetric CSC matrix (no entries when the objective is linear)."""
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> None:
+        self.indptr, self.indices, self.data = indptr, indices, data
+        self.is_zero = data.size == 0
+        self.entries = data.size
+        self._upper: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def product(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out := P x."""
+        multiply_symmetric(self.indptr, self.indices, self.data, x, out)
+
+    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A part of P in CSC that has P's largest entries in each column under any diagonal scaling D P D."""
+        return self.indptr, self.indices, self.data
+
+    def scaled(self, D: np.ndarray, factor: float) -> SparseHessian:
+        """factor D P D."""
+        data = np.empty_like(self.data)
+        scale(self.indptr, self.indices, self.data, D, D, factor, data)
+        return SparseHessian(self.indptr, self.indices, data)
+
+    def dense(self) -> np.ndarray:
+        """P as a full array."""
+        n = self.indptr.size - 1
+        full = np.zeros((n, n))
+        expand(self.indptr, self.indices, self.data, full)
+        return full
+
+    def largest(self) -> float:
+        """The largest absolute entry."""
+        return float(np.abs(self.data).max(initial=0.0))
+
+    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """P in CSC."""
+        return self.indptr, self.indices, self.data
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The upper triangle in CSC, its arrays not to be written to; the diagonal only where P has it."""
+        if self._upper is None:
+            indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
+            data = np.empty_like(self.data)
+            count = take_upper(self.indptr, self.indices, self.data, indptr, indices, data)
+            self._upper = indptr, indices[:count].copy(), data[:count].copy()
+        return self._upper
+
+
+class DenseHessian:
+    """P as a full array."""
+
+    is_zero = False
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.low_rank: np.ndarray | None = None
+        self._room: np.ndarray | None = None
+        self.entries = array.size
+
+    def product(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out := P x."""
+        np.dot(self.array, x, out=out)
+
+    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The diagonal in CSC: |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not."""
+        return diagonal_csc(self.array.diagonal())
+
+    def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
+        """factor D P D."""
+        if factor == 1.0 and (D == 1.0).all():  # as often with kernel matrices; the array is only read
+            return self
+        array = np.empty_like(self.array)
+        scale_dense(self.array, D, factor, array)
+        return DenseHessian(array)
+
+    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """P in CSC when it is small, else None: the dense product is then the quicker one."""
+        n = self.array.shape[0]
+        if n > SMALL:
+            return None
+        indices = np.arange(n * n, dtype=np.int64) % max(n, 1)
+        return n * np.arange(n + 1, dtype=np.int64), indices, np.ascontiguousarray(self.array).ravel()
+
+    def is_semidefinite(self, tol: float) -> bool:
+        """Whether P + tol max(P_ii) I is positive definite.
+
+        A P of low rank is found out first, and its pivoted Cholesky P = F F' kept in `low_rank`; all others are
+        left to a plain Cholesky, which is several times quicker.
+        """
+        n = self.array.shape[0]
+        size = float(self.array.diagonal().max(initial=0.0))
+        if not self._has_low_rank(size):
+            # the lower triangle by columns is the upper one by rows of the same memory
+            self._room = self.array.ravel().copy()
+            self._room[:: n + 1] += tol * size
+            return size > 0.0 and cholesky(n, self._room) == 0
+        return self._pivoted(tol, size)
+
+    def take_room(self) -> np.ndarray:
+        """n^2 numbers to write into: those of `is_semidefinite` once, as memory is dear when it is touched first."""
+        room, self._room = self._room, None
+        return np.empty(self.array.size) if room is None else room
+
+    def _has_low_rank(self, size: float) -> bool:
+        """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
+        n = self.array.shape[0]
+        if n <= SMALL or size <= 0.0:
+            return True  # whatever is small is done by the pivoted method
+        sample = np.random.default_rng(0).permutation(n)[: int(LOW_RANK_SHARE * n) + 1]
+        part = np.asfortranarray(self.array[np.ix_(sample, sample)])
+        _, _, rank, info = lapack.dpstrf(part, tol=LOW_RANK_TOL * size, lower=1, overwrite_a=1)
+        return info >= 0 and rank < sample.size
+
+    def _pivoted(self, tol: float, size: float) -> bool:
+        """`is_semidefinite` by the pivoted Cholesky P = F F', F kept.
+
+        LAPACK's dpstrf stops at the rank r where no pivot is above its own tol; what is left of a semidefinite
+        matrix is then below that, entry by entry.
+        """
+        n = self.array.shape[0]
+        # |P_ij| <= sqrt(P_ii P_jj): no row is large whose diagonal entry is none
+        empty = self.array[self.array.diagonal() <= LOW_RANK_TOL * size]
+        if np.abs(empty).max(initial=0.0) > 10.0 * np.sqrt(LOW_RANK_TOL) * size:
+            return False
+        factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
+        if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
+            return False
+        order = pivots - 1
+        F = np.zeros((n, rank))
+        F[order] = np.tril(factor[:, :rank])
+        self.low_rank = F
+        if rank == n:
+            return True
+        rest = order[rank:]
+        left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
+        return bool(np.abs(left).max(initial=0.0) <= tol * size)
+
+    def dense(self) -> np.ndarray:
+        """P as a full array, not to be written to."""
+        return self.array
+
+    def largest(self) -> float:
+        """The largest entry."""
+        return float(self.array.diagonal().max(initial=0.0))
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The upper triangle in CSC."""
+        n = self.array.shape[0]
+        counts = np.arange(n + 1, dtype=np.int64)
+        indices, data = np.empty(n * (n + 1) // 2, dtype=np.int64), np.empty(n * (n + 1) // 2)
+        pack_upper(self.array, indices, data)
+        return np.cumsum(counts), indices, data
+
+
+def diagonal(P: Any, n: int) -> np.ndarray:
+    """The diagonal of P as a program holds it."""
+    if P is None:
+        return np.zeros(n)
+    if not isinstance(P, sp.csc_array):
+        return P.diagonal().copy()  # for that of an array is read-only
+    found = np.zeros(n)
+    add_diagonal(P.indptr, P.indices, P.data, found)
+    return found
+
+
+@kernel
+def add_diagonal(indptr, indices, data, out):
+    """out += the diagonal of a CSC matrix."""
+    for j in range(out.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                out[j] += data[k]
+
+
+@kernel
+def take_upper(indptr, indices, data, upper_indptr, upper_indices, upper_data):
+    """The upper triangle of a symmetric CSC matrix; returns the number of its entries."""
+    count = 0
+    for j in range(indptr.size - 1):
+        upper_indptr[j] = count
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] <= j:
+                upper_indices[count], upper_data[count] = indices[k], data[k]
+                count += 1
+    upper_indptr[indptr.size - 1] = count
+    return count
+
+
+@kernel
+def expand(indptr, indices, data, full):
+    """full += a CSC matrix."""
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            full[indices[k], j] += data[k]
+
+
+@kernel
+def scale_dense(array, D, factor, out):
+    """out := factor diag(D) array diag(D)."""
+    for i in range(D.size):
+        for j in range(D.size):
+            out[i, j] = factor * D[i] * D[j] * array[i, j]
+
+
+@kernel
+def pack_upper(array, indices, data):
+    """The upper triangle of a symmetric array, by columns."""
+    at = 0
+    for j in range(array.shape[0]):
+        for i in range(j + 1):
+            indices[at], data[at] = i, array[j, i]
+            at += 1
+
+
+def diagonal_csc(diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A diagonal matrix in CSC."""
+    count = np.arange(diagonal.size + 1, dtype=np.int64)
+    return count, count[:-1], diagonal.copy()  # for the diagonal of an array is read-only
+
+
+class LowRankHessian:
+    """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
+
+    is_zero = False
+
+    def __init__(self, F: np.ndarray, d: np.ndarray) -> None:
+        self.F, self.d = F, d
+        self.entries = F.size + d.size
+
+    def product(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out := F (F'x) + d x."""
+        np.dot(self.F, x @ self.F, out=out)
+        out += self.d * x
+
+    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The diagonal in CSC."""
+        return diagonal_csc(self.diagonal())
+
+    def dense(self) -> np.ndarray:
+        """P as a full array."""
+        return self.F @ self.F.T + np.diag(self.d)
+
+    def largest(self) -> float:
+        """The largest entry."""
+        return float(self.diagonal().max(initial=0.0))
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal."""
+        return np.einsum("ij,ij->i", self.F, self.F) + self.d
+
+    def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
+        """factor D P D."""
+        return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
+
+    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """P in CSC when it is small, else None."""
+        n = self.d.size
+        return DenseHessian(self.dense()).entries_by_column() if n <= SMALL else None
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The upper triangle of the product, in CSC."""
+        return DenseHessian(self.dense()).upper()
+
+
+Hessian = SparseHessian | DenseHessian | LowRankHessian
+
+
+def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessian:
+    """The form that fits what a checked program holds."""
+    if P is None:
+        return SparseHessian(np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+    if isinstance(P, LowRank):
+        return LowRankHessian(P.F, P.d)
+    if isinstance(P, np.ndarray):
+        return DenseHessian(P)
+    return SparseHessian(P.indptr, P.indices, P.data)
+
+
+def check_semidefinite(P: Hessian, tol: float = SEMIDEFINITE_TOL) -> None:
+    """Refuse a P that is not positive semidefinite: P + tol max|P_ij| I has no LDL' with D > 0.
+
+    A `LowRankHessian` is semidefinite by construction.
+    """
+    if isinstance(P, DenseHessian):
+        column = -1 if P.is_semidefinite(tol) else int(P.array.diagonal().argmin())
+    elif isinstance(P, SparseHessian) and not P.is_zero:
+        n = P.indptr.size - 1
+        column = _first_bad_pivot(n, *P.upper(), tol * np.abs(P.data).max())
+    else:
+        return
+    if column >= 0:
+        raise ProgramError(
+            f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
+        )
+
+
+def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shift: float) -> int:
+    """The variable at which the LDL' of P + shift I meets a pivot that is not positive, or -1."""
+    columns = np.repeat(np.arange(n), np.diff(indptr))
+    if (np.diff(indptr) <= 1).all() or shift == 0.0:
+        # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
+        bad = ((indices != columns) & (data != 0.0)) | (data < -shift)
+        return int(columns[bad][0]) if bad.any() else -1
+    # P + shift I with every diagonal entry, also where the sum is zero
+    rows, columns = (np.concatenate([part, np.arange(n)]) for part in (indices, columns))
+    upper = sp.csc_array((np.concatenate([data, np.full(n, shift)]), (rows, columns)), shape=(n, n))
+    ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
+    if ldl.factor(upper.data, 0.0, -1.0) == 0:  # a bad pivot becomes -1
+        return -1
+    bad = np.flatnonzero(ldl.d < 0.0)
+    return int(ldl.perm[bad[0]]) if bad.size else 0

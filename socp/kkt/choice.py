@@ -1,0 +1,102 @@
+"""Which way to solve the KKT systems: by the count of the work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..form.hessian import LOW_RANK_SHARE, DenseHessian, LowRankHessian, SparseHessian
+from ..form.standard import StandardForm
+from ..problem.checks import ProgramError
+from ..problem.settings import Settings
+from .base import BANDWIDTH, FLOPS, KKT
+from .dense import DenseKKT
+from .lowrank import LowRankKKT
+from .sparse import SparseKKT
+
+SMALL_DENSE = 150  # below this order a search for low rank does not pay
+DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
+LEAST_DENSE = 40  # variables below which sparse LDL' is always the quicker one
+MANY_ROWS = 2  # times as many dense rows as variables leave sparse LDL' nothing to save, beside a sparse P
+MOST_DENSE = 3000  # variables of a sparse program that may be worked on as dense
+MOST_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
+
+
+def choose(form: StandardForm, settings: Settings) -> KKT:
+    """The KKT solver that `settings.kkt` names, or for "auto" the one with the least work."""
+    arguments = (form, settings.regularization, settings.refinement_steps)
+    if form.n == 0:  # BLAS refuses empty arrays
+        return SparseKKT(*arguments)
+    if settings.kkt in ("auto", "lowrank"):
+        factors = _low_rank(form, forced=settings.kkt == "lowrank")
+        if factors is not None:
+            return LowRankKKT(*arguments, *factors)
+    if settings.kkt == "dense":
+        return DenseKKT(*arguments)
+    if settings.kkt == "ldl" or not _dense_pays(form):
+        return SparseKKT(*arguments)
+    rows, _, _ = _counts(form)
+    if isinstance(form.P, SparseHessian) and rows < MANY_ROWS * form.n:
+        # dense rows may be kept behind all else, which the analysis shows; it costs less than a factorization
+        sparse = SparseKKT(*arguments)
+        if sparse.ldl.time < _dense_time(form.n, rows):
+            return sparse
+    return DenseKKT(*arguments)
+
+
+def _dense_time(n: int, rows: int) -> float:
+    """What a Cholesky factorization of order n with so many dense rows, and three solves, take, in nanoseconds."""
+    return 1e9 * ((n**3 / 3 + rows * n**2) / FLOPS + 3 * 8 * (n + 2 * rows) * n / BANDWIDTH)
+
+
+def _counts(form: StandardForm) -> tuple[int, int, np.ndarray]:
+    """(rows of M but the bounds, their entries, the variables that have a bound)."""
+    sizes = np.bincount(form.M_indices, minlength=form.p + form.m)
+    bound = np.zeros(form.p + form.m, dtype=bool)
+    bound[form.p : form.p + form.l] = sizes[form.p : form.p + form.l] == 1
+    columns = np.repeat(np.arange(form.n), np.diff(form.M_indptr))
+    has_bound = np.zeros(form.n, dtype=bool)
+    has_bound[columns[bound[form.M_indices]]] = True
+    return int((~bound).sum()), int(sizes[~bound].sum()), has_bound
+
+
+def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """(F, d) with P = F F' + diag(d), when P is that, D will be positive and the Schur complement is small."""
+    P, n = form.P, form.n
+    if isinstance(P, SparseHessian):
+        if forced:
+            raise ProgramError('kkt="lowrank" needs a dense or LowRank P')
+        return None
+    if isinstance(P, DenseHessian) and (P.low_rank is None or (n < SMALL_DENSE and not forced)):
+        return None
+    rows, _, has_bound = _counts(form)
+    most = n if forced else int(LOW_RANK_SHARE * n) - rows
+    if isinstance(P, LowRankHessian):
+        F, d = P.F, P.d
+        if F.shape[1] > most:
+            return None
+    else:
+        if P.low_rank is None or P.low_rank.shape[1] > most:
+            return None
+        F, d = P.low_rank, np.zeros(n)
+    if not (has_bound | (d > 0.0)).all():
+        if forced:
+            raise ProgramError(
+                'kkt="lowrank" needs every variable to have a bound or a positive entry in the diagonal of P'
+            )
+        return None
+    return F, d
+
+
+def _dense_pays(form: StandardForm) -> bool:
+    """Whether the data are dense enough, and of an order, for dense Cholesky."""
+    n, p = form.n, form.p
+    if n < LEAST_DENSE:
+        return False
+    if isinstance(form.P, SparseHessian) and 0 < form.M_data.size <= DENSE_SHARE * p * n:
+        return False  # too few for the equalities alone
+    rows, entries, _ = _counts(form)
+    if n * (n + rows) > MOST_ENTRIES:
+        return False
+    if isinstance(form.P, DenseHessian) or isinstance(form.P, LowRankHessian):
+        return rows <= 4 * n or entries > DENSE_SHARE * rows * n
+    return n <= MOST_DENSE and rows > 0 and p <= n and entries > DENSE_SHARE * rows * n

@@ -1,0 +1,241 @@
+"""Second-order cones that stay sparse in the KKT matrix: the expansion by two columns, short rows eliminated.
+
+With q+- the eigenvectors of W^2 for the eigenvalues (eta rho)^2 and (eta / rho)^2 (see `assembly`), a cone is the block
+
+    [ -eta^2 I   v   u ]     v = eta sqrt(1 - rho^-2) q-
+    [  v'       -1   0 ]     u = eta sqrt(rho^2 - 1) q+       (Schur complement on the first block: -W^2)
+    [  u'        0   1 ]
+
+which is quasi-definite since I - vv' / eta^2 > 0.  A row of G with at most one entry, a in column j, is eliminated from
+it as a bound is (see `row_groups`).  With E the rows that go and S those that stay this adds
+
+    a^2 / eta^2 to (j, j),   a v_E / eta^2 to (j, v),   a u_E / eta^2 to (j, u),   v_E'u_E / eta^2 to (v, u)
+
+and leaves -1 + v_E'v_E / eta^2 = -(rho^-2 + v_S'v_S / eta^2) and 1 + u_E'u_E / eta^2 on the diagonal of the two
+columns, which are scaled so that these become -1 and 1.  Norms of variables, ||x|| <= t, have such rows alone: their
+cones leave nothing but the two columns.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.jit import inner_kernel, kernel
+from ..cones.scaling import apply_cone
+from ..form.standard import StandardForm
+from ..linalg.vectors import norm_tail
+
+SMALL_CONE = 6
+
+
+@kernel
+def choose_expansions(n, p, l, ptr, indptr, indices, expanded, stays, variable):
+    """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
+
+    A cone is expanded when it has more than `SMALL_CONE` rows, or when this takes fewer entries than the rotated rows.
+    """
+    touched, alone = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+    for k in range(ptr.size - 1):
+        size, width, kept, entries, variables = ptr[k + 1] - ptr[k], 0, 0, 0, 0
+        for i in range(ptr[k], ptr[k + 1]):
+            length = indptr[p + i + 1] - indptr[p + i]
+            for q in range(indptr[p + i], indptr[p + i + 1]):
+                if touched[indices[q]] != k:
+                    touched[indices[q]] = k
+                    width += 1
+            if length > 1:
+                kept += 1
+                entries += length + 1
+            elif length == 1 and alone[indices[indptr[p + i]]] != k:
+                alone[indices[indptr[p + i]]] = k
+                variables += 1
+        expanded[k] = size > SMALL_CONE or entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
+        for i in range(ptr[k], ptr[k + 1]):
+            length = indptr[p + i + 1] - indptr[p + i]
+            stays[i - l] = not expanded[k] or length > 1
+            variable[i - l] = indices[indptr[p + i]] if expanded[k] and length == 1 else -1
+
+
+@kernel
+def gather_variables(n, l, ptr, variable, slot, slots_ptr, slots):
+    """The variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
+    seen, place = np.full(n, -1, np.int64), np.empty(n, np.int64)
+    total = 0
+    for k in range(ptr.size - 1):
+        slots_ptr[k] = total
+        for i in range(ptr[k] - l, ptr[k + 1] - l):
+            if variable[i] >= 0 and seen[variable[i]] != k:
+                seen[variable[i]] = k
+                slots[total] = variable[i]
+                total += 1
+        slots[slots_ptr[k] : total].sort()
+        for q in range(slots_ptr[k], total):
+            place[slots[q]] = q - slots_ptr[k]
+        for i in range(ptr[k] - l, ptr[k + 1] - l):
+            slot[i] = place[variable[i]] if variable[i] >= 0 else -1
+    slots_ptr[ptr.size - 1] = total
+
+
+@inner_kernel
+def tail_shares(w, column, start, stop, tail):
+    """||w_1||^2 split between the rows that stay and those that go, as shares."""
+    stay, gone = 0.0, 0.0
+    if tail > 0.0:
+        inverse = 1.0 / tail
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            if column[i] < 0:
+                gone += (w[i] * inverse) ** 2
+            else:
+                stay += (w[i] * inverse) ** 2
+    return stay, gone
+
+
+@inner_kernel
+def heads(eta, w0, tail, v_scale, u_scale):
+    """The first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||."""
+    rho = w0 + tail
+    return v_scale * eta * math.sqrt(tail / rho), u_scale * eta * math.sqrt(tail * rho)
+
+
+@kernel
+def fill_expanded(
+    l, ptr, w, eta, static, indptr, diagonal, extra, column, variable, slot, slots_ptr, entry, scales, data
+):  # fmt: skip
+    """The values of the expanded cones; to the diagonal of the variables they are added.  w is without the orthant.
+
+    The static regularization is that of the expanded block, before rows are eliminated and columns scaled.
+    scales := the factors of the columns v and u of each cone, and eta^2 + static.
+    """
+    for k in range(ptr.size - 1):
+        if extra[k] < 0:
+            continue
+        start, stop = ptr[k] - l, ptr[k + 1] - l
+        tail = norm_tail(w, start, stop)
+        rho, square = w[start] + tail, eta[k] * eta[k] + static
+        stay, gone = tail_shares(w, column, start, stop, tail)
+        head = 1.0 if column[start] >= 0 else 0.0
+        lost = static / square
+        cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)  # v_E'u_E / (eta^2 + static)
+        stay, gone = head + stay, 1.0 - head + gone
+        scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
+        scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
+        scales[k, 2] = square
+        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
+        v1, u1 = (-v0 / tail, u0 / tail) if tail > 0.0 else (0.0, 0.0)
+        at_v, at_u = indptr[extra[k]], indptr[extra[k] + 1]
+        place = slots_ptr[k + 1] - slots_ptr[k]
+        for q in range(place):
+            data[at_v + q] = 0.0
+            data[at_u + q] = 0.0
+        inverse = 1.0 / square
+        for i in range(np.uint64(start), np.uint64(stop)):
+            v_i, u_i = v1 * w[i], u1 * w[i]
+            if i == np.uint64(start):
+                v_i, u_i = v0, u0
+            if column[i] >= 0:
+                data[diagonal[column[i]]] = -square
+                data[at_v + place], data[at_u + place] = v_i, u_i
+                place += 1
+            elif variable[i] >= 0:
+                weight = entry[i] * inverse
+                data[diagonal[variable[i]]] += entry[i] * weight
+                data[at_v + slot[i]] += weight * v_i
+                data[at_u + slot[i]] += weight * u_i
+        data[diagonal[extra[k]]] = -1.0 - static * scales[k, 0] ** 2
+        data[diagonal[extra[k] + 1]] = 1.0 + static * scales[k, 1] ** 2
+        if diagonal[extra[k] + 1] > at_u + place:  # rows of both kinds
+            data[diagonal[extra[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * cross
+
+
+@kernel
+def reduce_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, rz, f, out):
+    """f := W rz on the expanded cones, and their part of the right-hand side; w and rz are without the orthant."""
+    for k in range(ptr.size - 1):
+        if extra[k] < 0:
+            continue
+        start, stop = ptr[k] - l, ptr[k + 1] - l
+        apply_cone(eta[k], w, rz, f, start, stop)
+        inverse = 1.0 / scales[k, 2]
+        inner = 0.0  # w_1'f_1 over the rows that go
+        for i in range(np.uint64(start), np.uint64(stop)):
+            if column[i] >= 0:
+                out[column[i]] = f[i]
+            else:
+                if i > np.uint64(start):
+                    inner += w[i] * f[i]
+                if variable[i] >= 0:
+                    out[variable[i]] += entry[i] * f[i] * inverse
+        first = f[start] if column[start] < 0 else 0.0
+        tail = norm_tail(w, start, stop)
+        share = inner / tail if tail > 0.0 else 0.0
+        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
+        out[extra[k]] = v0 * (first - share) * inverse
+        out[extra[k] + 1] = u0 * (first + share) * inverse
+
+
+@kernel
+def recover_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, f, reduced, work, dz):
+    """dz += W z on the expanded cones, z_E = (a x + v xi + u upsilon - f) / eta^2 in the rows that went."""
+    for k in range(ptr.size - 1):
+        if extra[k] < 0:
+            continue
+        start, stop = ptr[k] - l, ptr[k + 1] - l
+        tail = norm_tail(w, start, stop)
+        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
+        v0, u0, inverse = v0 * reduced[extra[k]], u0 * reduced[extra[k] + 1], 1.0 / scales[k, 2]
+        along = (u0 - v0) / tail if tail > 0.0 else 0.0
+        for i in range(np.uint64(start), np.uint64(stop)):
+            if column[i] >= 0:
+                work[i] = reduced[column[i]]
+            else:
+                value = along * w[i] - f[i]
+                if i == np.uint64(start):
+                    value = v0 + u0 - f[i]
+                if variable[i] >= 0:
+                    value += entry[i] * reduced[variable[i]]
+                work[i] = value * inverse
+        apply_cone(eta[k], w, work, work, start, stop)
+        for i in range(np.uint64(start), np.uint64(stop)):
+            dz[i] += work[i]
+
+
+class ConeColumns:
+    """How the rows of the second-order cones enter the KKT matrix, whose columns from `base` on are theirs.
+
+    Attributes
+    ----------
+    extra : array of int64, one a cone
+        The column v of an expanded cone, before its u; -1 for a rotated cone.
+    column : array of int64, one a cone row
+        The column of the KKT matrix, -1 for a row that is eliminated.
+    variable, entry : arrays, one a cone row
+        The variable of a row that is eliminated and the entry in G, or -1 and 0.
+    slots_ptr, slots, slot : arrays of int64
+        The variables that the columns v and u of each cone touch, and the place of each eliminated row's among them.
+    scales : array, shape (cones, 3)
+        The factors of v and u, and eta^2 + static; of the last fill.
+    end : int
+        The order of the KKT matrix.
+    """
+
+    def __init__(self, form: StandardForm, rows: tuple[np.ndarray, np.ndarray, np.ndarray], base: int) -> None:
+        count, size = form.ptr.size - 1, form.m - form.l
+        expanded, stays = np.zeros(count, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+        self.variable, self.slot = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        choose_expansions(form.n, form.p, form.l, form.ptr, rows[0], rows[1], expanded, stays, self.variable)
+        self.slots_ptr, self.slots = np.zeros(count + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
+        gather_variables(form.n, form.l, form.ptr, self.variable, self.slot, self.slots_ptr, self.slots)
+        self.column = np.where(stays, base - 1 + np.cumsum(stays), -1)
+        end = base + int(stays.sum())
+        self.extra = np.where(expanded, end - 2 + 2 * np.cumsum(expanded), -1)
+        self.end = end + 2 * int(expanded.sum())
+        self.scales = np.ones((count, 3))
+        self.single = np.flatnonzero(self.variable >= 0)
+        self.source = rows[2][rows[0][form.p + form.l + self.single]]
+        self.entry = np.zeros(size)
+
+    def refresh(self, data: np.ndarray) -> None:
+        """Take the entries of the eliminated rows from the data of M."""
+        self.entry[self.single] = data[self.source]

@@ -1,0 +1,1 @@
+"""Linear algebra that knows of no program: vectors, sparse matrices, factorizations, refinement."""

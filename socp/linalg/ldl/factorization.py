@@ -1,0 +1,240 @@
+"""Factorization of sparse symmetric quasi-definite matrices, K = P' (L D L') P.
+
+L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a factorization for every
+permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
+beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
+
+Two methods give the same L and D up to rounding: row by row with scalar operations (`uplooking`), and by dense
+panels (`supernodal`), which pays when the columns of L have many entries.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compiled.jit import kernel
+from .ordering import amd
+from .panels import product_size, scaled_size
+from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
+from .supernodes import AssemblyTree, assembly_tree
+from .symbolic import Analysis, IntArray, analyze, inverse_permutation
+from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve_two, scalar_time
+
+FloatArray = NDArray[np.float64]
+
+SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
+QUICK = 2e5  # nanoseconds of a scalar factorization up to which to find panels takes longer than they would save
+
+
+class LDL:
+    """The factorization ``K = P' (L D L') P`` for a fixed pattern and fixed signs of D.
+
+    Parameters
+    ----------
+    n : int
+        Order of K.
+    indptr, indices : int64 arrays
+        The upper triangle of K by columns: row <= column, rows ascending, every diagonal entry present.
+    signs : (n,) array
+        The sign, +1 or -1, that each pivot must have, in the order of K.
+    ordering : {"amd", "natural"} or (n,) int array
+        How the order of elimination is chosen; an array gives it. It is postordered in any case, which changes neither
+        fill nor work.
+    weak : (n,) bool array, optional
+        Diagonal entries that are zero or nearly so: "amd" eliminates each behind one of its neighbours, which makes a
+        pivot of it.
+    method : {"auto", "scalar", "supernodal"}
+        The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
+
+    Attributes
+    ----------
+    perm : (n,) array
+        Row k of ``P K P'`` is row ``perm[k]`` of K.
+    nnz : int
+        Entries of L below the diagonal, without the zeros that panels may hold.
+    flops : float
+        Floating-point operations of one factorization, likewise.
+    d : (n,) array
+        The diagonal of D after `factor`, in the order of elimination.
+    method : str
+        The kernels in use, "scalar" or "supernodal".
+    time : float
+        What one factorization and three solves are expected to take, in nanoseconds.
+    ordering_time, symbolic_time : float
+        Seconds.
+
+    Raises
+    ------
+    ValueError
+        The pattern is not a sorted upper triangle with its diagonal, or another argument does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ldl = LDL(2, np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1, -1]))
+    >>> ldl.factor(np.array([4.0, 2.0, -1.0]), 1e-13, 1e-7)  # K = [4 2; 2 -1]
+    0
+    >>> x = np.empty(2)
+    >>> ldl.solve(np.array([6.0, 1.0]), x)
+    >>> x
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        n: int,
+        indptr: IntArray,
+        indices: IntArray,
+        signs: NDArray[np.integer],
+        *,
+        ordering: str | NDArray[np.integer] = "amd",
+        weak: NDArray[np.bool_] | None = None,
+        method: str = "auto",
+    ) -> None:
+        indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
+        _check_arguments(n, indptr, indices, signs, method)
+        start = perf_counter()
+        perm = _order(n, indptr, indices, ordering, weak)
+        self.ordering_time = perf_counter() - start
+        start = perf_counter()
+        analysis = analyze(n, indptr, indices, perm)
+        self.n, self.nnz, self.flops = n, analysis.nnz, analysis.flops
+        self.d = np.ones(n)
+        self._nnz_data = int(indptr[-1])
+        self._signs = np.asarray(signs, np.float64)
+        self.time = scalar_time(analysis)
+        quick = self.flops <= SPARSE * self.nnz or self.time <= QUICK
+        if method == "scalar" or (method == "auto" and quick):
+            self._prepare_scalar(analysis)
+        else:
+            tree = assembly_tree(n, indptr, indices, analysis)
+            if method == "auto" and self.time <= tree.time:
+                self._prepare_scalar(analysis)
+            else:
+                self.time = tree.time
+                self._prepare_supernodal(tree)
+        self.symbolic_time = perf_counter() - start
+
+    @property
+    def factors(self) -> tuple[Any, ...]:
+        """What the kernels of `method` that solve take before rhs and out."""
+        return self._solve_factors
+
+    @property
+    def solve_work(self) -> tuple[Any, ...]:
+        """The work arrays that they take behind out."""
+        return self._solve_work
+
+    def _prepare_scalar(self, analysis: Analysis) -> None:
+        n, indptr, indices = self.n, analysis.indptr, analysis.indices
+        start, rows, row_start, columns = scalar_pattern(n, indptr, indices, analysis.parent, analysis.counts)
+        source = inverse_permutation(analysis.position)
+        signs, values, work, end = self._signs[analysis.perm], np.zeros(self.nnz), np.zeros(n), np.empty(n, np.int64)
+        self.method, self.perm = "scalar", analysis.perm
+        self._factor, self._solve, self._solve_two = scalar_factor, scalar_solve, scalar_solve_two
+        self._factor_pattern: tuple[Any, ...] = (indptr, indices, source, start, rows, row_start, columns, signs)
+        self._factor_storage: tuple[Any, ...] = (values, self.d, work, end)
+        self._solve_factors: tuple[Any, ...] = (self.perm, start, rows, values, self.d)
+        self._solve_work: tuple[Any, ...] = (np.zeros(2 * n),)
+
+    def _prepare_supernodal(self, tree: AssemblyTree) -> None:
+        panels, below = np.zeros(tree.panel_start[-1]), np.zeros(2 * tree.largest_update)
+        product, scaled = np.zeros(product_size(tree.largest_update)), np.zeros(scaled_size(tree.largest_front))
+        place, places = np.zeros((2, self.n), np.uint64)
+        head, following, position = np.zeros((3, len(tree.parent)), np.int64)
+        self.method, self.perm = "supernodal", tree.perm
+        self._factor, self._solve = supernodal_factor, supernodal_solve
+        self._solve_two = supernodal_solve_two
+        self._factor_pattern = (
+            tree.first, tree.owner, tree.row_start, tree.rows, tree.panel_start, tree.entry_start, tree.source,
+            tree.target, self._signs[tree.perm],
+        )  # fmt: skip
+        self._factor_storage = (panels, self.d, place, places, head, following, position, product, scaled)
+        self._solve_factors = (tree.perm, tree.first, tree.row_start, tree.rows, tree.panel_start, panels, self.d)
+        self._solve_work = (np.zeros(2 * self.n), below)
+
+    def factor(self, data: FloatArray, eps: float, delta: float) -> int:
+        """Factorize.
+
+        Parameters
+        ----------
+        data : (nnz,) float64 array
+            The values of the upper triangle in the order of `indices`.
+        eps, delta : float
+            A pivot d of expected sign s with ``s d <= eps`` is replaced by ``s delta``.
+
+        Returns
+        -------
+        int
+            The number of replaced pivots, or -1 when a NaN or an infinity came up: there is no factorization then.
+        """
+        if len(data) != self._nnz_data:
+            raise ValueError(f"data must have {self._nnz_data} entries, but {len(data)} came")
+        return self._factor(*self._factor_pattern, data, eps, delta, *self._factor_storage)
+
+    def solve(self, rhs: FloatArray, out: FloatArray) -> None:
+        """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself.
+
+        For two right-hand sides at once, the rows of `rhs`, both have the shape (2, n).
+        """
+        if rhs.shape != out.shape or rhs.shape not in ((self.n,), (2, self.n)):
+            raise ValueError(
+                f"rhs and out must have the shape ({self.n},) or (2, {self.n}), but {rhs.shape} and {out.shape} came"
+            )
+        solve = self._solve if rhs.ndim == 1 else self._solve_two
+        solve(*self._solve_factors, rhs, out, *self._solve_work)
+
+
+def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray[np.integer], method: str) -> None:
+    if len(indptr) != n + 1 or indptr[0] != 0 or not has_entries(indptr) or len(indices) < indptr[-1]:
+        raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
+    if not is_upper_triangle(n, indptr, indices):
+        raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
+    if len(signs) != n or (np.abs(signs) != 1).any():
+        raise ValueError("signs must be n numbers +1 or -1")
+    if method not in ("auto", "scalar", "supernodal"):
+        raise ValueError(f'method must be "auto", "scalar" or "supernodal", but {method!r} came')
+
+
+def _order(
+    n: int,
+    indptr: IntArray,
+    indices: IntArray,
+    ordering: str | NDArray[np.integer],
+    weak: NDArray[np.bool_] | None,
+) -> IntArray:
+    if isinstance(ordering, str):
+        if ordering == "amd":
+            return amd(n, indptr, indices, weak)
+        if ordering == "natural":
+            return np.arange(n)
+        raise ValueError(f'ordering must be "amd", "natural" or a permutation, but {ordering!r} came')
+    perm = np.array(ordering, np.int64)
+    if not np.array_equal(np.sort(perm), np.arange(n)):
+        raise ValueError(f"ordering must be a permutation of 0 ... {n - 1}")
+    return perm
+
+
+@kernel
+def has_entries(indptr):
+    """Whether each column has one."""
+    for j in range(indptr.size - 1):
+        if indptr[j + 1] <= indptr[j]:
+            return False
+    return True
+
+
+@kernel
+def is_upper_triangle(n, indptr, indices):
+    """Whether rows ascend in each column and the last one is the diagonal entry."""
+    for j in range(n):
+        if indices[indptr[j]] < 0 or indices[indptr[j + 1] - 1] != j:
+            return False
+        for p in range(indptr[j] + 1, indptr[j + 1]):
+            if indices[p] <= indices[p - 1]:
+                return False
+    return True

@@ -1,0 +1,325 @@
+"""Dense kernels of the supernodal factorization: one panel, its update by another, the triangular solves with it.
+
+A panel of `width` columns with `height` rows below their triangle is stored by columns, each width + height long, in
+`panels` from `begin` on:
+
+    [ F11  .  ]  width
+    [ F21     ]  height
+
+Indices inside the loops are unsigned: for these numba makes no test of negative ones, and the loops vectorize.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compiled.blas import LEFT, LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsm, trsv
+from ...compiled.jit import inner_kernel
+
+BLOCK = 64  # columns that are factorized before the rest of the panel is updated,
+WIDE_BLOCK = 128  # in a long panel
+COLUMNS = 64  # columns of one call of gemm, so that it stays near the lower triangle,
+WIDE_COLUMNS = 192  # in a long panel
+LONG = 800  # rows of a long panel
+STRIP = 8  # columns that are factorized by loops
+LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm,
+RUN = 4  # so many neighbours are subtracted as a vector,
+LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv,
+LOOP_SOLVE = 8  # and a triangular solve of this order than by trsv
+TWO = np.int64(2)  # right-hand sides
+
+
+@inner_kernel
+def subtract_multiple(x, destination, y, source, count, factor):
+    """x[destination:][:count] -= factor y[source:][:count]."""
+    to, origin = np.uint64(destination), np.uint64(source)
+    for i in range(np.uint64(count)):
+        x[to + i] -= y[origin + i] * factor
+
+
+@inner_kernel
+def set_zero(x, begin, count):
+    """x[begin:][:count] = 0."""
+    to = np.uint64(begin)
+    for i in range(np.uint64(count)):
+        x[to + i] = 0.0
+
+
+@inner_kernel
+def scale(x, destination, y, source, count, factor):
+    """x[destination:][:count] = factor y[source:][:count]."""
+    to, origin = np.uint64(destination), np.uint64(source)
+    for i in range(np.uint64(count)):
+        x[to + i] = y[origin + i] * factor
+
+
+def scaled_size(length: int) -> int:
+    """The size of the work array of `factor_panel` and `update_panel` for panels of up to `length` columns and rows."""
+    return length * (BLOCK if length < LONG else WIDE_BLOCK)
+
+
+def product_size(height: int) -> int:
+    """The size of the work array of `update_panel` for panels with up to `height` rows below their triangles."""
+    return height * COLUMNS
+
+
+@inner_kernel
+def factor_panel(panels, begin, width, height, signs, column, eps, delta, d, scaled):
+    """The factorization of a panel, whose columns are `column`, column + 1, ... of the matrix:
+
+        F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,
+
+    L11 and L21 over F11 and F21.  A pivot d with signs[.] d <= eps becomes signs[.] delta.  Returns how many were
+    replaced, or -1 when one is not finite.  `scaled` is a work array of scaled_size(width + height).
+    """
+    length = width + height
+    block = BLOCK if length < LONG else WIDE_BLOCK
+    replaced = 0
+    for a in range(0, width, block):
+        b = min(a + block, width)
+        for s in range(a, b, STRIP):
+            t = min(s + STRIP, b)
+            wrong = _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d)
+            if wrong < 0:
+                return -1
+            replaced += wrong
+            if t < b:  # halves of halves: the columns that are done in an aligned range update as many behind them
+                half = (t - a) & (a - t)
+                _scale_columns(panels, begin, length, t - half, t, t, column, d, scaled)
+                _update_columns(panels, begin, length, t - half, t, min(t + half, b), scaled)
+        if b < width:
+            _scale_columns(panels, begin, length, a, b, b, column, d, scaled)
+            _update_columns(panels, begin, length, a, b, width, scaled)
+    return replaced
+
+
+@inner_kernel
+def _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d):
+    """Factorize columns s ... t - 1 of a panel, to which all columns before s have been applied."""
+    replaced = 0
+    for j in range(s, t):
+        diagonal = begin + j * length + j
+        for k in range(s, j):
+            l_jk = begin + k * length + j
+            subtract_multiple(panels, diagonal, panels, l_jk, length - j, panels[l_jk] * d[column + k])
+        pivot = panels[diagonal]
+        if not np.isfinite(pivot):
+            return -1
+        if signs[column + j] * pivot <= eps:
+            pivot = signs[column + j] * delta
+            replaced += 1
+        d[column + j] = pivot
+        panels[diagonal] = 1.0
+        scale(panels, diagonal + 1, panels, diagonal + 1, length - j - 1, 1.0 / pivot)
+    return replaced
+
+
+@inner_kernel
+def _scale_columns(panels, begin, length, s, t, top, column, d, scaled):
+    """scaled := L(top:, s:t) D(s:t)."""
+    count = length - top
+    for k in range(s, t):
+        scale(scaled, (k - s) * count, panels, begin + k * length + top, count, d[column + k])
+
+
+@inner_kernel
+def _update_columns(panels, begin, length, s, t, end, scaled):
+    """F(t:, t:end) -= L(t:, s:t) D(s:t) L(t:end, s:t)', the lower triangle by blocks of columns."""
+    columns = COLUMNS if length - t < LONG else WIDE_COLUMNS
+    for j in range(t, end, columns):
+        gemm(
+            NO_TRANSPOSE, TRANSPOSE, length - j, min(columns, end - j), t - s, -1.0,
+            panels, begin + s * length + j, length, scaled, j - t, length - t,
+            1.0, panels, begin + j * length + j, length,
+        )  # fmt: skip
+
+
+@inner_kernel
+def update_panel(
+    panels, begin, length, other, width, above, count, columns, places, d, column, product, scaled
+):  # fmt: skip
+    """F(R, C) -= L(R, :) D L(C, :)' in the lower triangle, C being the first `columns` of the `count` rows R.
+
+    F is the panel at `begin`, its columns `length` long, and R is at the rows `places` of it.  L is the panel at
+    `other` with `width` columns, `column` and so on; R comes after `above` others of its rows.
+    """
+    leading = above + count
+    run = _begin_of_run(places, count)
+    if width * count * columns <= LOOP_UPDATE:
+        for j in range(columns):
+            origin, entry = begin + np.int64(places[j]) * length, other + above + j
+            middle = max(run, j)
+            if width == 1:
+                factor = panels[entry] * d[column]
+                _subtract_at(panels, origin, places, j, middle, panels, entry, factor)
+                if middle < count:
+                    to = origin + np.int64(places[middle])
+                    subtract_multiple(panels, to, panels, entry + middle - j, count - middle, factor)
+                continue
+            scale(product, ZERO, panels, entry, count - j, panels[entry] * d[column])
+            for t in range(1, width):
+                entry += leading
+                subtract_multiple(product, ZERO, panels, entry, count - j, -panels[entry] * d[column + t])
+            _subtract(panels, origin, places, j, middle, count, product, ZERO)
+        return
+    for a in range(0, columns, COLUMNS):
+        block = min(COLUMNS, columns - a)
+        first = other + above + a
+        for t in range(width):
+            scale(scaled, t * block, panels, first + t * leading, block, d[column + t])
+        gemm(
+            NO_TRANSPOSE, TRANSPOSE, count - a, block, width, 1.0, panels, first, leading, scaled, ZERO, block, 0.0,
+            product, ZERO, count - a,
+        )  # fmt: skip
+        for j in range(block):
+            origin = begin + np.int64(places[a + j]) * length
+            _subtract(panels, origin, places, a + j, max(run, a + j), count, product, j * (count - a) + j)
+
+
+@inner_kernel
+def _begin_of_run(places, count):
+    """Where a run of neighbours at the end of the places begins, at their end when it is not worth the while."""
+    run = count - 1
+    while run > 0 and places[run - 1] + np.uint64(1) == places[run]:
+        run -= 1
+    return run if count - run >= RUN else count
+
+
+@inner_kernel
+def _subtract(x, origin, places, j, middle, count, y, first):
+    """x[origin + places[i]] -= y[first + i - j] for i = j, ..., count - 1, neighbours from `middle` on."""
+    _subtract_at(x, origin, places, j, middle, y, first, 1.0)
+    if middle < count:
+        subtract_multiple(x, origin + np.int64(places[middle]), y, first + middle - j, count - middle, 1.0)
+
+
+@inner_kernel
+def _subtract_at(x, origin, places, j, end, y, first, factor):
+    """x[origin + places[i]] -= factor y[first + i - j] for i = j, ..., end - 1."""
+    to, source, start = np.uint64(origin), np.uint64(first), np.uint64(j)
+    for i in range(np.uint64(end - j)):
+        x[to + places[start + i]] -= y[source + i] * factor
+
+
+@inner_kernel
+def solve_lower(panels, begin, width, height, x, column, rows, first_row, below):
+    """x1 := L11^-1 x1, then x2 -= L21 x1;  x1 is x[column:][:width], x2 is at the rows of the panel."""
+    length = width + height
+    if width <= LOOP_SOLVE:
+        for k in range(width):
+            diagonal = begin + k * length + k
+            subtract_multiple(x, column + k + 1, panels, diagonal + 1, width - k - 1, x[column + k])
+    else:
+        trsv(LOWER, NO_TRANSPOSE, UNIT, width, panels, begin, length, x, column)
+    place = np.uint64(first_row)
+    if width * height <= LOOP_MULTIPLY:
+        for k in range(width):
+            origin = np.uint64(begin + k * length + width)
+            x_k = x[column + k]
+            for i in range(np.uint64(height)):
+                x[rows[place + i]] -= panels[origin + i] * x_k
+    else:
+        gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, ZERO)
+        for i in range(np.uint64(height)):
+            x[rows[place + i]] -= below[i]
+
+
+@inner_kernel
+def solve_upper(panels, begin, width, height, x, column, rows, first_row, below):
+    """x1 := L11^-T (x1 - L21' x2)."""
+    length = width + height
+    place = np.uint64(first_row)
+    if width * height <= LOOP_MULTIPLY:
+        for k in range(width):
+            origin = np.uint64(begin + k * length + width)
+            x_k = x[column + k]
+            for i in range(np.uint64(height)):
+                x_k -= panels[origin + i] * x[rows[place + i]]
+            x[column + k] = x_k
+    else:
+        for i in range(np.uint64(height)):
+            below[i] = x[rows[place + i]]
+        gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, ZERO, 1.0, x, column)
+    if width <= LOOP_SOLVE:
+        for k in range(width - 1, -1, -1):
+            diagonal = np.uint64(begin + k * length + k)
+            x_k = x[column + k]
+            for i in range(np.uint64(1), np.uint64(width - k)):
+                x_k -= panels[diagonal + i] * x[np.uint64(column + k) + i]
+            x[column + k] = x_k
+    else:
+        trsv(LOWER, TRANSPOSE, UNIT, width, panels, begin, length, x, column)
+
+
+@inner_kernel
+def solve_lower_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_lower` for x and for x[n:]."""
+    length = width + height
+    if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
+        solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        return
+    second, place = np.uint64(n), np.uint64(first_row)
+    for k in range(width):
+        x_k, y_k = x[column + k], x[n + column + k]
+        origin, to = np.uint64(begin + k * length), np.uint64(column)
+        for i in range(np.uint64(k + 1), np.uint64(width)):
+            x[to + i] -= panels[origin + i] * x_k
+            x[second + to + i] -= panels[origin + i] * y_k
+        origin += np.uint64(width)
+        for i in range(np.uint64(height)):
+            x[rows[place + i]] -= panels[origin + i] * x_k
+            x[second + rows[place + i]] -= panels[origin + i] * y_k
+
+
+@inner_kernel
+def solve_upper_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_upper` for x and for x[n:]."""
+    length = width + height
+    if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
+        solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        return
+    second, place = np.uint64(n), np.uint64(first_row)
+    for k in range(width - 1, -1, -1):
+        x_k, y_k = x[column + k], x[n + column + k]
+        origin, to = np.uint64(begin + k * length), np.uint64(column)
+        for i in range(np.uint64(k + 1), np.uint64(width)):
+            x_k -= panels[origin + i] * x[to + i]
+            y_k -= panels[origin + i] * x[second + to + i]
+        origin += np.uint64(width)
+        for i in range(np.uint64(height)):
+            x_k -= panels[origin + i] * x[rows[place + i]]
+            y_k -= panels[origin + i] * x[second + rows[place + i]]
+        x[column + k], x[n + column + k] = x_k, y_k
+
+
+@inner_kernel
+def solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_lower_two` by BLAS."""
+    length = width + height
+    trsm(LEFT, LOWER, NO_TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)
+    if height == 0:
+        return
+    gemm(
+        NO_TRANSPOSE, NO_TRANSPOSE, height, TWO, width, 1.0, panels, begin + width, length, x, column, n, 0.0,
+        below, ZERO, height,
+    )  # fmt: skip
+    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    for i in range(np.uint64(height)):
+        x[rows[place + i]] -= below[i]
+        x[second + rows[place + i]] -= below[other + i]
+
+
+@inner_kernel
+def solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+    """`solve_upper_two` by BLAS."""
+    length = width + height
+    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    for i in range(np.uint64(height)):
+        below[i] = x[rows[place + i]]
+        below[other + i] = x[second + rows[place + i]]
+    if height > 0:
+        gemm(
+            TRANSPOSE, NO_TRANSPOSE, width, TWO, height, -1.0, panels, begin + width, length, below, ZERO, height, 1.0,
+            x, column, n,
+        )  # fmt: skip
+    trsm(LEFT, LOWER, TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)

@@ -1,0 +1,108 @@
+"""Supernodal factorization K = P' (L D L') P, left-looking (Ng and Peyton 1993).
+
+The supernodes are taken in postorder.  Each one puts its entries of K into its panel, subtracts what the earlier
+supernodes with rows among its columns leave there,
+
+    F(R, C) -= L_c(R, :) D_c L_c(C, :)'    C the columns of the panel that c has as rows, R the rows of c from there,
+
+and factorizes the panel.  Every supernode waits in the list of the one that it updates next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compiled.jit import kernel
+from .panels import factor_panel, set_zero, solve_lower, solve_lower_two, solve_upper, solve_upper_two, update_panel
+
+
+@kernel
+def supernodal_factor(
+    first, owner, row_start, rows, panel_start, entry_start, source, target, signs, data, eps, delta, panels, d,
+    place, places, head, following, position, product, scaled,
+):  # fmt: skip
+    """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree.
+
+    Work arrays, which may hold anything: `place` and `places` (n, unsigned), `head`, `following`, `position`
+    (supernodes), `product` (product_size(tree.largest_update)) and `scaled` (scaled_size(tree.largest_front)).
+    """
+    replaced = 0
+    for k in range(len(head)):
+        head[k] = -1
+    for k in range(len(head)):
+        column, end, begin = first[k], first[k + 1], panel_start[k]
+        width, height = end - column, row_start[k + 1] - row_start[k]
+        set_zero(panels, begin, width * (width + height))
+        for q in range(entry_start[k], entry_start[k + 1]):
+            panels[target[q]] = data[source[q]]
+        c = head[k]
+        if c != -1:
+            for j in range(width):
+                place[column + j] = j
+            for q in range(height):
+                place[rows[row_start[k] + q]] = width + q
+        while c != -1:
+            after, start = following[c], position[c]
+            stop = start + 1
+            while stop < row_start[c + 1] and rows[stop] < end:
+                stop += 1
+            for q in range(start, row_start[c + 1]):
+                places[q - start] = place[rows[q]]
+            wide = first[c + 1] - first[c]
+            update_panel(
+                panels, begin, width + height, panel_start[c], wide, wide + start - row_start[c],
+                row_start[c + 1] - start, stop - start, places, d, first[c], product, scaled,
+            )  # fmt: skip
+            position[c] = stop
+            if stop < row_start[c + 1]:
+                following[c] = head[owner[rows[stop]]]
+                head[owner[rows[stop]]] = c
+            c = after
+        wrong = factor_panel(panels, begin, width, height, signs, column, eps, delta, d, scaled)
+        if wrong < 0:
+            return -1
+        replaced += wrong
+        if height > 0:
+            position[k] = row_start[k]
+            following[k] = head[owner[rows[row_start[k]]]]
+            head[owner[rows[row_start[k]]]] = k
+    return replaced
+
+
+@kernel
+def supernodal_solve(perm, first, row_start, rows, panel_start, panels, d, rhs, out, work, below):
+    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); work arrays `work` (n) and `below` (tree.largest_update)."""
+    places = rows.view(np.uint64)
+    n, count = len(d), len(first) - 1
+    for k in range(n):
+        work[k] = rhs[perm[k]]
+    for k in range(count):
+        width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
+        solve_lower(panels, panel_start[k], width, height, work, first[k], places, row_start[k], below)
+    for j in range(n):
+        work[j] /= d[j]
+    for k in range(count - 1, -1, -1):
+        width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
+        solve_upper(panels, panel_start[k], width, height, work, first[k], places, row_start[k], below)
+    for k in range(n):
+        out[perm[k]] = work[k]
+
+
+@kernel
+def supernodal_solve_two(perm, first, row_start, rows, panel_start, panels, d, rhs, out, work, below):
+    """`supernodal_solve` for the two rows of rhs in one pass over L; `work` (2 n), one after the other."""
+    places = rows.view(np.uint64)
+    n, count = len(d), len(first) - 1
+    for k in range(n):
+        work[k], work[n + k] = rhs[0, perm[k]], rhs[1, perm[k]]
+    for k in range(count):
+        width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
+        solve_lower_two(panels, panel_start[k], width, height, work, n, first[k], places, row_start[k], below)
+    for j in range(n):
+        work[j] /= d[j]
+        work[n + j] /= d[j]
+    for k in range(count - 1, -1, -1):
+        width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
+        solve_upper_two(panels, panel_start[k], width, height, work, n, first[k], places, row_start[k], below)
+    for k in range(n):
+        out[0, perm[k]], out[1, perm[k]] = work[k], work[n + k]

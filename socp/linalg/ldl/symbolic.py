@@ -1,0 +1,268 @@
+"""Symbolic analysis of the sparse factorization P K P' = L D L': tree, counts and index map, without values.
+
+The elimination tree of a symmetric pattern has  parent(j) = min{i > j : L(i,j) != 0};  the pattern of
+row k of L is the subtree of the tree that is cut off by the entries of row k of K (Liu 1990).  All
+routines take the upper triangle by columns, which is the lower triangle by rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compiled.jit import inner_kernel, kernel
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the pattern of K and a permutation determine about  P K P' = L D L'.
+
+    Attributes
+    ----------
+    perm : (n,) array
+        The order of elimination, postordered: row k of P K P' is row ``perm[k]`` of K.
+    parent : (n,) array
+        Elimination tree of P K P', -1 at a root; ``parent[j] > j``, and every subtree is a range that ends in its root.
+    counts : (n,) array
+        Entries of each column of L below the diagonal.
+    indptr, indices : arrays
+        Upper triangle of P K P' by columns, in no particular order of the rows.
+    position : (nnz,) array
+        Entry k of K is entry ``position[k]`` of the permuted upper triangle.
+    """
+
+    perm: IntArray
+    parent: IntArray
+    counts: IntArray
+    indptr: IntArray
+    indices: IntArray
+    position: IntArray
+
+    @property
+    def nnz(self) -> int:
+        """Entries of L below the diagonal."""
+        return int(self.counts.sum())
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations of one factorization: c divisions and c (c + 1) for the update, per column."""
+        c = self.counts.astype(np.float64)
+        return float(np.sum(c * (c + 2.0)))
+
+
+def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Analysis:
+    """Analyze ``P K P'`` for the permutation `perm`, which is first postordered by its own elimination tree.
+
+    A postorder is an equivalent order: the same fill and the same operations, with the columns that are
+    alike beside each other.
+
+    Parameters
+    ----------
+    n : int
+        Order of K.
+    indptr, indices : int64 arrays
+        Upper triangle of K by columns (row <= column), the diagonal included.
+    perm : (n,) int64 array
+        Order of elimination.
+
+    Returns
+    -------
+    Analysis
+
+    Examples
+    --------
+    An arrow that points up fills in; eliminated from the tail it does not.
+
+    >>> import numpy as np
+    >>> indptr, indices = np.array([0, 1, 3, 5, 7]), np.array([0, 0, 1, 0, 2, 0, 3])
+    >>> analyze(4, indptr, indices, np.arange(4)).nnz, analyze(4, indptr, indices, np.arange(4)[::-1].copy()).nnz
+    (6, 3)
+    """
+    up, ui, position = permute_upper(n, indptr, indices, perm)
+    parent = elimination_tree(n, up, ui)
+    order = postorder(parent)
+    if not np.array_equal(order, np.arange(n)):
+        perm = perm[order]
+        up, ui, position = permute_upper(n, indptr, indices, perm)
+        parent = _relabel(parent, order)
+    return Analysis(perm, parent, column_counts(n, up, ui, parent), up, ui, position)
+
+
+def inverse_permutation(perm: IntArray) -> IntArray:
+    """The permutation with ``inverse[perm] = 0, 1, ..., n - 1``."""
+    inverse = np.empty_like(perm)
+    inverse[perm] = np.arange(len(perm))
+    return inverse
+
+
+def permute_upper(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Upper triangle of ``P K P'`` from the upper triangle of K: ``(indptr, indices, position)``."""
+    out_ptr = np.zeros(n + 1, np.int64)
+    out_ind = np.empty(len(indices), np.int64)
+    position = np.empty(len(indices), np.int64)
+    _permute_upper(n, indptr, indices, inverse_permutation(perm), out_ptr, out_ind, position)
+    return out_ptr, out_ind, position
+
+
+@kernel
+def _permute_upper(n, indptr, indices, inverse, out_ptr, out_ind, position):
+    for j in range(n):
+        for p in range(indptr[j], indptr[j + 1]):
+            out_ptr[max(inverse[indices[p]], inverse[j]) + 1] += 1
+    for j in range(n):
+        out_ptr[j + 1] += out_ptr[j]
+    fill = out_ptr[:n].copy()
+    for j in range(n):
+        for p in range(indptr[j], indptr[j + 1]):
+            i, k = inverse[indices[p]], inverse[j]
+            column = max(i, k)
+            q = fill[column]
+            fill[column] = q + 1
+            out_ind[q] = min(i, k)
+            position[p] = q
+
+
+@kernel
+def elimination_tree(n, indptr, indices):
+    """Parents in the elimination tree of a symmetric matrix given by its upper triangle; -1 at a root."""
+    parent = np.full(n, -1, np.int64)
+    ancestor = np.full(n, -1, np.int64)  # a shortcut on the path to the root of the tree built so far
+    for k in range(n):
+        for p in range(indptr[k], indptr[k + 1]):
+            i = indices[p]
+            while i != -1 and i < k:
+                above = ancestor[i]
+                ancestor[i] = k
+                if above == -1:
+                    parent[i] = k
+                i = above
+    return parent
+
+
+@kernel
+def postorder(parent):
+    """Nodes of a forest, each behind all of its descendants; children and roots in ascending order."""
+    n = len(parent)
+    child = np.full(n, -1, np.int64)  # first child
+    sibling = np.full(n, -1, np.int64)
+    for j in range(n - 1, -1, -1):
+        if parent[j] != -1:
+            sibling[j] = child[parent[j]]
+            child[parent[j]] = j
+    return depth_first(parent, child, sibling)
+
+
+@kernel
+def depth_first(parent, child, sibling):
+    """Postorder of a forest whose children are linked lists, -1 at the end; `child` is used up."""
+    n = len(parent)
+    order = np.empty(n, np.int64)
+    stack = np.empty(n, np.int64)
+    count = 0
+    for root in range(n):
+        if parent[root] != -1:
+            continue
+        stack[0] = root
+        depth = 0
+        while depth >= 0:
+            j = stack[depth]
+            if child[j] == -1:
+                order[count] = j
+                count += 1
+                depth -= 1
+            else:
+                depth += 1
+                stack[depth] = child[j]
+                child[j] = sibling[child[j]]
+    return order
+
+
+@kernel
+def _relabel(parent, order):
+    """The same forest with node ``order[k]`` called k."""
+    n = len(parent)
+    label = np.empty(n, np.int64)
+    for k in range(n):
+        label[order[k]] = k
+    relabelled = np.full(n, -1, np.int64)
+    for k in range(n):
+        if parent[order[k]] != -1:
+            relabelled[k] = label[parent[order[k]]]
+    return relabelled
+
+
+@kernel
+def column_counts(n, indptr, indices, parent):
+    """Entries of each column of L below the diagonal, for a postordered tree (Gilbert, Ng and Peyton 1994).
+
+    Row i of L is a subtree of the elimination tree.  A node j has  count(j) = sum over its subtree of the
+    weights: +1 where a row subtree has a leaf, -1 at the least common ancestor of two neighbouring leaves
+    of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L.
+    """
+    lower_ptr, lower_ind = _strict_transpose(n, indptr, indices)
+    weight = np.zeros(n, np.int64)
+    first = np.full(n, -1, np.int64)  # first descendant
+    for j in range(n):
+        if first[j] == -1:
+            first[j] = j
+            weight[j] = 1  # a leaf of the tree is the leaf of its own row subtree
+        if parent[j] != -1 and first[parent[j]] == -1:
+            first[parent[j]] = first[j]
+    ancestor = np.arange(n)
+    latest_first = np.full(n, -1, np.int64)  # of row i: first descendant of its latest leaf
+    latest_leaf = np.full(n, -1, np.int64)
+    for j in range(n):
+        if parent[j] != -1:
+            weight[parent[j]] -= 1  # row subtree j ends in j, the diagonal of L
+        for p in range(lower_ptr[j], lower_ptr[j + 1]):
+            i = lower_ind[p]
+            if first[j] > latest_first[i]:
+                weight[j] += 1
+                if latest_leaf[i] != -1:
+                    weight[_root(ancestor, latest_leaf[i])] -= 1
+                latest_leaf[i] = j
+                latest_first[i] = first[j]
+        if parent[j] != -1:
+            ancestor[j] = parent[j]
+    for j in range(n):
+        if parent[j] != -1:
+            weight[parent[j]] += weight[j]
+    return weight - 1
+
+
+@inner_kernel
+def _root(ancestor, j):
+    """The root of the set of j, with path compression."""
+    root = j
+    while ancestor[root] != root:
+        root = ancestor[root]
+    while ancestor[j] != root:
+        above = ancestor[j]
+        ancestor[j] = root
+        j = above
+    return root
+
+
+@kernel
+def _strict_transpose(n, indptr, indices):
+    """Strictly lower triangle by columns, from the upper triangle by columns; rows ascending."""
+    start = np.zeros(n + 1, np.int64)
+    for j in range(n):
+        for p in range(indptr[j], indptr[j + 1]):
+            if indices[p] < j:
+                start[indices[p] + 1] += 1
+    for j in range(n):
+        start[j + 1] += start[j]
+    rows = np.empty(start[n], np.int64)
+    fill = start[:n].copy()
+    for j in range(n):
+        for p in range(indptr[j], indptr[j + 1]):
+            i = indices[p]
+            if i < j:
+                rows[fill[i]] = j
+                fill[i] += 1
+    return start, rows

@@ -1,0 +1,55 @@
+"""Inner products and norms over stretches of flat arrays.
+
+Indices inside the loops are unsigned: for these numba makes no test of negative ones, and the loops vectorize.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.jit import inner_kernel
+
+
+@inner_kernel
+def dot(u, v, start, stop):
+    """u'v over [start, stop)."""
+    return dot_within(u, start, v, start, stop - start)
+
+
+@inner_kernel
+def dot_within(u, u0, v, v0, count):
+    """u[u0:][:count]'v[v0:][:count]: four sums side by side, as one would wait for each addition."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    i, k, end = np.uint64(u0), np.uint64(v0), np.uint64(u0 + count)
+    whole = np.uint64(u0 + ((count >> 2) << 2))
+    while i < whole:
+        a += u[i] * v[k]
+        b += u[i + np.uint64(1)] * v[k + np.uint64(1)]
+        c += u[i + np.uint64(2)] * v[k + np.uint64(2)]
+        d += u[i + np.uint64(3)] * v[k + np.uint64(3)]
+        i += np.uint64(4)
+        k += np.uint64(4)
+    while i < end:
+        a += u[i] * v[k]
+        i += np.uint64(1)
+        k += np.uint64(1)
+    return (a + b) + (c + d)
+
+
+@inner_kernel
+def norm_tail(v, start, stop):
+    """||v_1|| of the second-order cone in v[start:stop], safe from overflow."""
+    total = dot(v, v, start + 1, stop)
+    if total < 1e-280 or total > 1e280:
+        largest = 0.0
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            largest = max(largest, abs(v[i]))
+        if largest == 0.0 or not math.isfinite(largest):
+            return largest
+        total = 0.0
+        for i in range(np.uint64(start + 1), np.uint64(stop)):
+            total += (v[i] / largest) ** 2
+        return largest * math.sqrt(total)
+    return math.sqrt(total)

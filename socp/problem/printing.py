@@ -1,0 +1,71 @@
+"""What `verbose` prints, through `print`, so it shows in notebooks: a header, one line an iteration, a footer; and how
+solutions and programs look there."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
+
+
+def header(form: Any, kkt_description: str, tol: float) -> None:
+    """The sizes, the method of the KKT system, and the heads of the columns."""
+    sizes = np.diff(form.ptr)
+    cones = f"{form.l} nonnegative rows"
+    if sizes.size:
+        cones += f", {sizes.size} second-order cones (dimensions {sizes.min()} to {sizes.max()})"
+    print("centralpath: homogeneous primal-dual interior point")
+    print(f"  variables {form.n}, equalities {form.p}, {cones}")
+    print(
+        f"  entries of P {form.P.entries}, of A and G {form.M_indices.size}; KKT system: {kkt_description}; tol {tol:g}"
+    )
+    print(COLUMNS)
+
+
+def line(record: np.void) -> None:
+    """One iteration."""
+    step = f"{record['alpha']:7.1e}" if np.isfinite(record["alpha"]) else " ------"
+    print(
+        f"{record['iteration']:5d} {record['primal_objective']:15.8e} {record['dual_objective']:15.8e} "
+        f"{record['primal_residual']:7.1e} {record['dual_residual']:7.1e} {record['gap']:7.1e} {step} "
+        f"{record['mu']:7.1e} {record['seconds']:6.2f}"
+    )
+
+
+def footer(solution: Any) -> None:
+    """The status and the reason for it."""
+    print(f"{solution.status.value}: {solution.message}")
+    if not solution.status.is_infeasible:
+        print(f"  objective {solution.objective:.12g}, dual objective {solution.dual_objective:.12g}")
+    print(
+        f"  {solution.iterations} iterations, {solution.solve_time:.3f} s after {solution.setup_time:.3f} s of set-up; "
+        f"relative residuals: primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, "
+        f"gap {solution.gap:.1e}"
+    )
+
+
+def html_table(caption: str, rows: dict[str, Any]) -> str:
+    """A name and a value a row, for `_repr_html_`."""
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+        f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table><caption style='text-align:left'>{html.escape(caption)}</caption>{cells}</table>"
+
+
+def html_summary(solution: Any) -> str:
+    """A solution of a cone program or of a quadratic program as a table."""
+    rows = {"status": f"{solution.status.value}: {solution.message}"}
+    if not solution.status.is_infeasible:
+        rows["objective"] = f"{solution.objective:.12g}"
+        rows["dual objective"] = f"{solution.dual_objective:.12g}"
+    rows["relative residuals"] = (
+        f"primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, gap {solution.gap:.1e}"
+    )
+    rows["iterations"] = str(solution.iterations)
+    rows["seconds"] = f"{solution.solve_time:.3g} after {solution.setup_time:.3g} of set-up"
+    return html_table("Solution", rows)

@@ -1,0 +1,269 @@
+"""Cone programs as the caller states them, checked on construction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..linalg.csc import csc
+from .checks import (
+    ProgramError,
+    as_csc,
+    as_dense,
+    as_number,
+    as_vector,
+    check_finite,
+    check_no_nan,
+    check_symmetric,
+    is_plain_dense,
+    is_symmetric,
+    symmetric_part,
+)
+from .lowrank import LowRank
+from .printing import html_table
+
+SMALL = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
+
+
+@dataclass(frozen=True)
+class NonNeg:
+    """The nonnegative orthant, s >= 0, of dimension `dim` (0 allowed).
+
+    Examples
+    --------
+    >>> NonNeg(3)
+    NonNeg(dim=3)
+    """
+
+    dim: int
+
+    def __post_init__(self) -> None:
+        _check_dim(self)
+
+
+@dataclass(frozen=True)
+class SecondOrder:
+    """The second-order cone {(t, u) : ||u|| <= t} of dimension `dim`, t first (0 allowed, 1 is t >= 0).
+
+    Examples
+    --------
+    >>> SecondOrder(3)
+    SecondOrder(dim=3)
+    """
+
+    dim: int
+
+    def __post_init__(self) -> None:
+        _check_dim(self)
+
+
+Cone = NonNeg | SecondOrder
+
+
+def _check_dim(cone: Any) -> None:
+    if isinstance(cone.dim, bool) or not isinstance(cone.dim, (int, np.integer)) or cone.dim < 0:
+        raise ProgramError(
+            f"the dimension of {type(cone).__name__} must be a nonnegative integer, but {cone.dim!r} came"
+        )
+    object.__setattr__(cone, "dim", int(cone.dim))
+
+
+class ConeProgram:
+    r"""A quadratic-objective program over nonnegative orthants and second-order cones.
+
+    .. math::
+        \min_x \tfrac12 x^\top P x + c^\top x + \mathrm{offset} \quad
+        \text{subject to } A x = b,\; G x + s = h,\; s \in K
+
+    Parameters
+    ----------
+    c : array_like, shape (n,)
+        The linear objective.
+    G, h : matrix, shape (m, n), and array_like, shape (m,), optional
+        The cone rows.  A row of a nonnegative orthant may have ``h = +inf``: it always holds.
+    cones : sequence of `NonNeg` and `SecondOrder`, optional
+        The cones of s, describing the rows of G in order; their dimensions add up to m.
+    A, b : matrix, shape (p, n), and array_like, shape (p,), optional
+        The equalities.
+    P : matrix, shape (n, n), or `LowRank`, optional
+        Symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by the
+        `Solver`.  A numpy array of which most entries are nonzero is kept dense.
+    offset : float, default 0
+        A constant of the objective, added to the reported values and to nothing else.
+
+    Matrices are scipy sparse in any format or numpy arrays; all data are copied.
+
+    Raises
+    ------
+    ProgramError
+        A shape, a value or a cone does not fit; the message names it.
+
+    Examples
+    --------
+    >>> program = ConeProgram(c=[1.0, 0.0], G=[[-1, 0], [0, -1]], h=[0, -3], cones=[SecondOrder(2)])
+    >>> program
+    ConeProgram(n=2, p=0, m=2, cones: 1 SecondOrder)
+    """
+
+    def __init__(
+        self,
+        c: Any,
+        G: Any = None,
+        h: Any = None,
+        cones: Sequence[Cone] | None = None,
+        A: Any = None,
+        b: Any = None,
+        P: Any = None,
+        offset: float = 0.0,
+    ) -> None:
+        self.c = as_vector("c", c)
+        check_finite("c", self.c)
+        n = self.c.size
+        _check_pair("G", G, "h", h)
+        _check_pair("A", A, "b", b)
+
+        self.G = no_rows(n) if G is None else as_csc("G", G, (None, n), f" ({n} variables in c)")
+        self.h = as_vector("h", np.zeros(0) if h is None else h, self.G.shape[0], " (the rows of G)")
+        self.cones = _check_cones(cones, self.G.shape[0])
+        _check_h(self.h, self.cones)
+
+        self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in c)")
+        self.b = as_vector("b", np.zeros(0) if b is None else b, self.A.shape[0], " (the rows of A)")
+        check_finite("b", self.b)
+
+        self.P = as_hessian("P", P, n, "c")
+        self.offset = as_number("offset", offset)
+
+    @classmethod
+    def of_checked(
+        cls, c: np.ndarray, G: sp.csc_array, h: np.ndarray, cones: tuple[Cone, ...], A: sp.csc_array, b: np.ndarray,
+        P: sp.csc_array | np.ndarray | LowRank | None, offset: float,
+    ) -> ConeProgram:  # fmt: skip
+        """The program of data that were checked before and are nobody else's; nothing is copied."""
+        program = object.__new__(cls)
+        program.c, program.G, program.h, program.cones = c, G, h, cones
+        program.A, program.b, program.P, program.offset = A, b, P, offset
+        return program
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return self.c.size
+
+    @property
+    def p(self) -> int:
+        """The number of equalities."""
+        return self.b.size
+
+    @property
+    def m(self) -> int:
+        """The number of cone rows."""
+        return self.h.size
+
+    @cached_property
+    def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
+        """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
+        start = np.array([0, *accumulate([cone.dim for cone in self.cones])], dtype=np.int64)
+        return start, np.array([isinstance(cone, SecondOrder) for cone in self.cones], dtype=np.bool_)
+
+    def __repr__(self) -> str:
+        kinds = [type(cone).__name__ for cone in self.cones]
+        parts = [f"{kinds.count(kind)} {kind}" for kind in ("NonNeg", "SecondOrder") if kind in kinds]
+        return f"ConeProgram(n={self.n}, p={self.p}, m={self.m}, cones: {', '.join(parts) or 'none'})"
+
+    def _repr_html_(self) -> str:
+        sizes = [cone.dim for cone in self.cones if isinstance(cone, SecondOrder)]
+        rows = {
+            "variables": self.n,
+            "equalities": f"{self.p}, {self.A.nnz} entries",
+            "cone rows": f"{self.m}, {self.G.nnz} entries",
+            "nonnegative": sum(cone.dim for cone in self.cones if isinstance(cone, NonNeg)),
+            "second-order cones": f"{len(sizes)}, dimensions {min(sizes)} to {max(sizes)}" if sizes else "none",
+            "P": describe_hessian(self.P),
+        }
+        return html_table("ConeProgram", rows)
+
+
+def describe_hessian(P: sp.csc_array | np.ndarray | LowRank | None) -> str:
+    """The form of P in words."""
+    if P is None:
+        return "none"
+    if isinstance(P, LowRank):
+        return f"diagonal plus rank {P.F.shape[1]}"
+    return f"dense, {P.size} entries" if isinstance(P, np.ndarray) else f"sparse, {P.nnz} entries"
+
+
+def no_rows(n: int) -> sp.csc_array:
+    """The matrix with n columns and no rows."""
+    return csc(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(n + 1, dtype=np.int64), (0, n))
+
+
+def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | LowRank | None:
+    """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
+    why = f" ({n} variables in {vector})"
+    if P is None:
+        return None
+    if isinstance(P, LowRank):
+        if P.shape != (n, n):
+            raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {P.shape} came")
+        return P
+    if type(P) is np.ndarray and P.dtype == np.float64 and P.shape == (n, n) and n <= SMALL:
+        P = P.copy()
+        if is_plain_dense(P):
+            return P
+    if not sp.issparse(P):
+        dense = as_dense(name, P, (n, n), why)
+        if np.count_nonzero(dense) > 0.5 * n * n:
+            check_symmetric(name, dense)
+            return symmetric_part(dense)
+        P = dense
+    matrix = as_csc(name, P, (n, n), why)
+    if is_symmetric(matrix.indptr, matrix.indices, matrix.data):
+        return matrix
+    check_symmetric(name, matrix)
+    return symmetric_part(matrix)
+
+
+def _check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) -> None:
+    if (matrix is None) != (vector is None):
+        given, missing = (vector_name, matrix_name) if matrix is None else (matrix_name, vector_name)
+        raise ProgramError(f"{matrix_name} and {vector_name} go together, but only {given} came: {missing} is missing")
+
+
+def _check_cones(cones: Sequence[Cone] | None, m: int) -> tuple[Cone, ...]:
+    if cones is None:
+        cones = []
+    if isinstance(cones, (NonNeg, SecondOrder)):
+        cones = [cones]
+    if not isinstance(cones, Iterable):
+        raise ProgramError(f"cones must be a sequence of NonNeg and SecondOrder, but {cones!r} came")
+    cones = tuple(cones)
+    for k, cone in enumerate(cones):
+        if not isinstance(cone, (NonNeg, SecondOrder)):
+            raise ProgramError(f"cones[{k}] must be NonNeg or SecondOrder, but {cone!r} came")
+    total = sum(cone.dim for cone in cones)
+    if total != m:
+        raise ProgramError(f"cones must add up to the {m} rows of G, but their dimensions sum to {total}")
+    return cones
+
+
+def _check_h(h: np.ndarray, cones: tuple[Cone, ...]) -> None:
+    check_no_nan("h", h)
+    if np.isfinite(h).all():
+        return
+    start = 0
+    for k, cone in enumerate(cones):
+        part = h[start : start + cone.dim]
+        bad = part == -np.inf if isinstance(cone, NonNeg) else np.isinf(part)
+        if bad.any():
+            i = start + int(np.flatnonzero(bad)[0])
+            if isinstance(cone, NonNeg):
+                raise ProgramError(f"h[{i}] is -inf: that row of the nonnegative orthant can never hold")
+            raise ProgramError(f"h must be finite in a second-order cone, but h[{i}] (cones[{k}]) is {h[i]}")
+        start += cone.dim
