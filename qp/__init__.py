@@ -1,13 +1,13 @@
 """qp: convex quadratic programs with two-sided rows and bounds, solved through `socp`."""
 
-from socp.lowrank import LowRank
-from socp.status import Status
+from socp.problem.lowrank import LowRank
+from socp.problem.status import Status
 
-from .compilation import warmup
 from .interop import register_with_qpsolvers, solve_qp
-from .program import QuadraticProgram
-from .solution import Solution
+from .problem.program import QuadraticProgram
+from .problem.solution import Solution
 from .solver import Solver, solve
+from .warmup import warmup
 
 __all__ = [
     "LowRank",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.checks import ProgramError
-from socp.lowrank import LowRank
-from socp.status import Status
+from socp.problem.checks import ProgramError
+from socp.problem.lowrank import LowRank
+from socp.problem.status import Status
 
-from .program import QuadraticProgram
+from .problem.program import QuadraticProgram
 from .solver import Solver
 
 

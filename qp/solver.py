@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from socp.checks import ProgramError
-from socp.settings import Settings
-from socp.solution import TIMINGS
-from socp.solution import Solution as ConeSolution
+from socp.compiled.threads import blas_threads
+from socp.kkt.lowrank import LowRankKKT
+from socp.problem.checks import ProgramError
+from socp.problem.settings import Settings
+from socp.problem.solution import TIMINGS
+from socp.problem.solution import Solution as ConeSolution
+from socp.problem.status import Status
+from socp.problem.stopping import INACCURATE_TOL, Residuals
 from socp.solver import FEW, SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
-from socp.status import Status
-from socp.stopping import INACCURATE_TOL, Residuals
-from socp.threads import blas_threads
-from socp.woodbury import LowRankKKT
 
-from . import stopping
-from .conic import ConicForm
-from .direct import Direct
-from .presolve import Presolve
-from .program import QuadraticProgram
-from .sifting import Sifting
-from .solution import Solution
+from .active_set.method import Sifting
+from .problem import stopping
+from .problem.program import QuadraticProgram
+from .problem.solution import Solution
+from .reduce.conic import ConicForm
+from .reduce.direct import Direct
+from .reduce.presolve import Presolve
 
 NOTHING_FOUND = Residuals(*[np.nan] * 6)
 Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Residuals]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import socp
 
-from .program import QuadraticProgram
+from .problem.program import QuadraticProgram
 from .solver import Solver
 
 

@@ -1,4 +1,4 @@
-"""A small quadratic program from its data to the tested answer in three kernels, as `socp.direct`.
+"""A small quadratic program from its data to the tested answer in three kernels, as `socp.method.direct`.
 
 The first also goes over to the cone program, the last also comes back and makes this program's own test.  A program in
 which `presolve` may find something or a variable is fixed is left to the ordinary way, as is all that does not end with
@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from socp.direct import (
+from socp.compiled.jit import kernel
+from socp.form.hessian import LOW_RANK_TOL, SEMIDEFINITE_TOL, check_semidefinite
+from socp.form.standard import StandardForm
+from socp.method.direct import (
     Path,
     Point,
     copied,
@@ -23,20 +26,17 @@ from socp.direct import (
     standard_form,
     tolerances,
 )
-from socp.form import StandardForm
-from socp.hessian import LOW_RANK_TOL, SEMIDEFINITE_TOL, check_semidefinite
-from socp.jit import kernel
-from socp.settings import Settings
-from socp.small import is_small
-from socp.small_kkt import is_semidefinite
-from socp.status import Status
-from socp.stopping import RESIDUALS, Residuals, meets
+from socp.method.small import is_small
+from socp.method.small_kkt import is_semidefinite
+from socp.problem.settings import Settings
+from socp.problem.status import Status
+from socp.problem.stopping import RESIDUALS, Residuals, meets
 
+from ..problem.program import QuadraticProgram
+from ..problem.solution import Solution
+from ..problem.stopping import measure
 from .conic import EQUAL, ConicForm, classify, gather_vectors, rows_by_column, sort_sides, spread_multipliers
 from .presolve import NONE, find_candidates
-from .program import QuadraticProgram
-from .solution import Solution
-from .stopping import measure
 
 
 class Conic(NamedTuple):
@@ -138,7 +138,7 @@ def finish_quadratic(
 
 
 class Direct:
-    """The kernels with what they keep of one program between solves, as `socp.direct.Direct`.
+    """The kernels with what they keep of one program between solves, as `socp.method.direct.Direct`.
 
     Attributes
     ----------

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from socp.printing import html_summary
-from socp.solution import Solution as ConeSolution
-from socp.solution import summary
-from socp.status import Status
+from socp.problem.printing import html_summary
+from socp.problem.solution import Solution as ConeSolution
+from socp.problem.solution import summary
+from socp.problem.status import Status
 
 
 @dataclass(repr=False)
@@ -30,9 +30,9 @@ class Solution:
     objective, dual_objective : float
         NaN when infeasible.
     primal_residual, dual_residual, gap : float
-        Relative, as in `qp.stopping`, on the caller's own data (of a certificate: its residual).
+        Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual).
     iterations : int
-        Of the interior-point method; where a working set gave the answer, its rounds (see `qp.sifting`).
+        Of the interior-point method; where a working set gave the answer, its rounds (see `qp.active_set.method`).
     setup_time, solve_time : float
         Seconds.
     message : str
@@ -66,7 +66,7 @@ class Solution:
 
     @property
     def trace(self) -> np.ndarray:
-        """One record an iteration; see `socp.solution.TRACE`."""
+        """One record an iteration; see `socp.problem.solution.TRACE`."""
         return self.cone_solution.trace
 
     @property

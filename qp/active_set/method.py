@@ -3,8 +3,9 @@
 An interior-point method factors all of P in each iteration, also the rows of variables that have long come to rest at
 a bound.  With at most one row a'x the way from face to face of the box is shorter, as it reads only what moves:
 
-    descent     steps along a few coordinates, those that gain most, which sort the variables roughly (`descent`)
-    Newton      the minimum on the face of those that are between their bounds, exactly (`faces`)
+    descent     steps along a few coordinates, those that gain most, which sort the variables roughly
+                (`coordinate_descent`)
+    Newton      the minimum on the face of those that are between their bounds, exactly (`face_newton`)
 
 and the two in turn until no multiplier of a bound has the wrong sign.  Both keep x feasible and let the objective fall.
 A row with two sides l <= a'x <= u gets its value as one more variable, without curvature, between l and u.
@@ -22,15 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from socp.run import structured
-from socp.settings import Settings
-from socp.solution import Solution
-from socp.status import Status
-from socp.stopping import Residuals, norm
-from socp.threads import blas_threads
+from socp.compiled.threads import blas_threads
+from socp.method.loop import structured
+from socp.problem.settings import Settings
+from socp.problem.solution import Solution
+from socp.problem.status import Status
+from socp.problem.stopping import Residuals, norm
 
-from .descent import GAIN, MULTIPLIER, READ, TINY, add_rows, descend_in_blocks
-from .faces import (
+from ..problem.program import QuadraticProgram
+from .coordinate_descent import GAIN, MULTIPLIER, READ, TINY, add_rows, descend_in_blocks
+from .face_newton import (
     MOST_WORK,
     NO_DESCENT,
     NOT_DEFINITE,
@@ -46,7 +48,6 @@ from .faces import (
     find_free,
     step_on_face,
 )
-from .program import QuadraticProgram
 
 LEAST = 80  # variables from which on it pays
 FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # the share of the largest gain to which descent goes at first, and again

@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from socp.jit import kernel
-from socp.sparse import multiply_both
-from socp.stopping import Residuals, largest, norm, product, relative
+from socp.compiled.jit import kernel
+from socp.linalg.csc import multiply_both
+from socp.problem.stopping import Residuals, largest, norm, product, relative
 
 from .program import QuadraticProgram
 

@@ -8,7 +8,7 @@ row of the nonnegative orthant, in the order
     G = [ A_u; -A_l; I_ub; -I_lb ],   h = [ u; -l; ub; -lb ],
 
 of which the engine's KKT system sees only the distinct rows of A: the two sides of a row share one, and
-bounds none (see `socp.groups`).
+bounds none (see `socp.form.row_groups`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from socp.checks import as_csc
-from socp.jit import kernel
-from socp.lowrank import LowRank
-from socp.program import ConeProgram, NonNeg, no_rows
-from socp.sparse import csc
+from socp.compiled.jit import kernel
+from socp.linalg.csc import csc
+from socp.problem.checks import as_csc
+from socp.problem.lowrank import LowRank
+from socp.problem.program import ConeProgram, NonNeg, no_rows
 
-from .program import QuadraticProgram
+from ..problem.program import QuadraticProgram
 
 UPPER, LOWER, EQUAL = np.int64(1), np.int64(2), np.int64(4)  # kinds of rows and variables by their sides
 

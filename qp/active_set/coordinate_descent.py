@@ -1,4 +1,4 @@
-"""Descent on a few variables at a time: the first, rough part of the method of `sifting`.
+"""Descent on a few variables at a time: the first, rough part of the working set's `method`.
 
     minimize 1/2 x'Px + q'x   subject to   a'x = const,  lb <= x <= ub,     g = Px + q,  v = g + a y
 
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.cholesky import START
-from socp.jit import inner_kernel, kernel
+from socp.compiled.jit import inner_kernel, kernel
+from socp.linalg.cholesky import START
 
 BLOCK = 24  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
 SIDES = 3

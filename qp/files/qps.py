@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from socp.checks import ProgramError
-from socp.lowrank import LowRank
-from socp.textfile import TextLines, write_text
+from socp.files.textfile import TextLines, write_text
+from socp.problem.checks import ProgramError
+from socp.problem.lowrank import LowRank
 
-from .program import QuadraticProgram, no_side_beyond
+from ..problem.program import QuadraticProgram, no_side_beyond
 
 _UNSUPPORTED = {
     "SOS": "special ordered sets",
@@ -47,7 +47,7 @@ _FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 
 
 def read_qps(path: str | Path, fixed: bool | None = None) -> QuadraticProgram:
-    r"""Read a linear or quadratic program in MPS or QPS; `qp.qps` states what is read where the dialects differ.
+    r"""Read a linear or quadratic program in MPS or QPS; `qp.files.qps` states what is read where the dialects differ.
 
     Parameters
     ----------

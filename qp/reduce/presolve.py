@@ -19,12 +19,12 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from socp.hessian import diagonal
-from socp.jit import kernel
-from socp.lowrank import LowRank
-from socp.sparse import csc, transposed
+from socp.compiled.jit import kernel
+from socp.form.hessian import diagonal
+from socp.linalg.csc import csc, transposed
+from socp.problem.lowrank import LowRank
 
-from .program import QuadraticProgram
+from ..problem.program import QuadraticProgram
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
 NONE = np.int64(-1)

@@ -1,4 +1,4 @@
-"""Newton's method on faces of the box: the second, exact part of the method of `sifting`.
+"""Newton's method on faces of the box: the second, exact part of the working set's `method`.
 
 The variables strictly between their bounds, and those that a bound holds back with the wrong sign, are free; the
 others stay.  On the free ones F the minimum under the row is that of a linear system,
@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.cholesky import ONE, START, cholesky, solve_lower, solve_lower_transposed
-from socp.jit import inner_kernel, kernel
+from socp.compiled.jit import inner_kernel, kernel
+from socp.linalg.cholesky import ONE, START, cholesky, solve_lower, solve_lower_transposed
 
-from .descent import add_rows, extremes, row_multiplier
+from .coordinate_descent import add_rows, extremes, row_multiplier
 
 PASSES = 30  # factorizations of one round at most
 HELD_SHARE = 12  # one in so many free variables may stay at a bound that it meets without another factorization

@@ -1,4 +1,4 @@
-"""Quadratic programs in files: ``.mat`` of two kinds, and QPS or MPS (`qp.qps`), plain or packed with gzip."""
+"""Quadratic programs in files: ``.mat`` of two kinds, and QPS or MPS (`qp.files.qps`), plain or packed with gzip."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from socp.checks import ProgramError, as_csc, as_vector
+from socp.problem.checks import ProgramError, as_csc, as_vector
 
-from .program import QuadraticProgram, no_side_beyond
+from ..problem.program import QuadraticProgram, no_side_beyond
 from .qps import read_qps, write_qps
 
 __all__ = ["read", "read_mat", "read_qps", "write", "write_qps"]

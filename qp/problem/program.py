@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
-from socp.jit import kernel
-from socp.printing import html_table
-from socp.program import as_hessian, describe_hessian, no_rows
+from socp.compiled.jit import kernel
+from socp.problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.problem.printing import html_table
+from socp.problem.program import as_hessian, describe_hessian, no_rows
 
 
 class QuadraticProgram:

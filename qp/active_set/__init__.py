@@ -1,0 +1,1 @@
+"""The working-set method of dense boxed programs, from face to face of the box."""
