@@ -1,34 +1,40 @@
 """models: published learning problems written as cone programs."""
 
-from .bilevel import BilevelClassifier, Round
-from .easvm import ExplanationAugmentedSVC
-from .explanations import explained_examples
-from .fisher_kernel_learning import FisherKernelLearning
-from .gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
-from .gaussian_hmm import GaussianHMM
-from .hmm import DiscreteHMM
-from .hybrid import HybridNaiveBayes
-from .joint_gaussian import JointGaussianRegressor
-from .kernels import Kernel
-from .large_margin_hmm import LargeMarginHMM
-from .logistic import LogisticRegression
-from .med import MEDClassifier
-from .medlda import MedLDA
-from .mss import MaxMarginScoreSpace
-from .multitask import MultiTaskSVC
-from .naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
-from .ontology import UNREACHABLE, Graph, semantic_distances
-from .perceptron import Perceptron
-from .prior import GenerativePrior
-from .scores import FisherScore, FreeEnergyScore, SufficientStatistics
-from .sequences import encode_symbols
-from .strings import MismatchKernel
-from .subgradient import SubgradientSVC
-from .svc import SVC
-from .svr import SVR
-from .topics import LatentDirichletAllocation
-from .transfer import DiscriminativeTransfer, GenerativeTransfer, SemanticCompression, class_means, discriminant
-from .wordnet import WordNet
+from .bilevel.bilevel import BilevelClassifier, Round
+from .bilevel.prior import GenerativePrior
+from .explanations.easvm import ExplanationAugmentedSVC
+from .explanations.explanations import explained_examples
+from .generative.gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
+from .generative.joint_gaussian import JointGaussianRegressor
+from .generative.naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
+from .logistic.hybrid import HybridNaiveBayes
+from .logistic.logistic import LogisticRegression
+from .score_spaces.fisher_kernel_learning import FisherKernelLearning
+from .score_spaces.large_margin_hmm import LargeMarginHMM
+from .score_spaces.med import MEDClassifier
+from .score_spaces.mss import MaxMarginScoreSpace
+from .score_spaces.scores import FisherScore, FreeEnergyScore, SufficientStatistics
+from .sequences.gaussian_hmm import GaussianHMM
+from .sequences.hmm import DiscreteHMM
+from .sequences.sequences import encode_symbols
+from .svm.kernels import Kernel
+from .svm.multitask import MultiTaskSVC
+from .svm.perceptron import Perceptron
+from .svm.string_kernels import MismatchKernel
+from .svm.subgradient import SubgradientSVC
+from .svm.svc import SVC
+from .svm.svr import SVR
+from .topics.medlda import MedLDA
+from .topics.topics import LatentDirichletAllocation
+from .transfer.ontology import UNREACHABLE, Graph, semantic_distances
+from .transfer.transfer import (
+    DiscriminativeTransfer,
+    GenerativeTransfer,
+    SemanticCompression,
+    class_means,
+    discriminant,
+)
+from .transfer.wordnet import WordNet
 
 __all__ = [
     "SVC",

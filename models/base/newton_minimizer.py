@@ -1,0 +1,123 @@
+"""Newton's method with a line search, for smooth convex functions without constraints.
+
+    solve H d = -g,    theta := theta + t d,    f(theta + t d) <= f(theta) + 1e-4 t g'd,    t = 1, 1/2, 1/4, ...
+
+It ends when half the squared Newton decrement, -g'd / 2, which estimates f - min f, is at most tol (1 + |f|); that
+last step is still taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+
+SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
+ROUNDING = 1e-13  # of a sum of many terms, relatively
+MOST_HALVINGS = 60
+
+
+class Point(Protocol):
+    """A point of the function: its value at once, the rest when the step is accepted."""
+
+    theta: np.ndarray
+    value: float
+
+    def gradient(self) -> np.ndarray: ...
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass
+class Minimum:
+    """Where Newton's method ended.
+
+    Attributes
+    ----------
+    theta : array
+    value : float
+    iterations : int
+    converged : bool
+    decrement : float
+        -g'd / 2 at the last point but one.
+    """
+
+    theta: np.ndarray
+    value: float
+    iterations: int
+    converged: bool
+    decrement: float
+
+
+def minimize(at: Callable[[np.ndarray], Point], theta: np.ndarray, tol: float, max_iter: int) -> Minimum:
+    """Minimize the function whose points `at` gives, from `theta`."""
+    point = at(theta)
+    decrement = np.inf
+    for iteration in range(1, max_iter + 1):
+        gradient = point.gradient()
+        direction = point.direction(gradient)
+        slope = float(gradient @ direction)
+        decrement = -0.5 * slope
+        last = decrement <= tol * (1.0 + abs(point.value))
+        found = _search(at, point, direction, slope)
+        if found is None or last:
+            point = point if found is None else found
+            return Minimum(point.theta, point.value, iteration, last, decrement)
+        point = found
+    return Minimum(point.theta, point.value, max_iter, False, decrement)
+
+
+def _search(at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarray, slope: float) -> Point | None:
+    """The first point on the halved steps that is low enough; None when there is none."""
+    step, slack = 1.0, ROUNDING * (1.0 + abs(point.value))
+    for _ in range(MOST_HALVINGS):
+        trial = at(point.theta + step * direction)
+        if trial.value <= point.value + SUFFICIENT * step * slope + slack:
+            return trial
+        step *= 0.5
+    return None
+
+
+def solve_cholesky(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """H^-1 rhs of a symmetric positive definite matrix, or of a singular one with its diagonal raised a little."""
+    n = len(H)
+    scale = np.sqrt(np.maximum(np.diagonal(H), 0.0))
+    scale[scale == 0.0] = 1.0
+    scaled = H / np.outer(scale, scale)
+    shift = 0.0
+    while True:
+        L = scaled.ravel().copy()
+        L[:: n + 1] += shift
+        if cholesky(n, L) == 0:
+            break
+        shift = max(1e-14 * n, 100.0 * shift)
+    x = rhs / scale
+    solve_lower(n, L, 1, x)
+    solve_lower_transposed(n, L, 1, x)
+    return x / scale
+
+
+def solve_conjugate_gradients(
+    multiply: Callable[[np.ndarray], np.ndarray], diagonal: np.ndarray, rhs: np.ndarray, tol: float, max_iter: int
+) -> np.ndarray:
+    """H^-1 rhs by conjugate gradients, preconditioned by H's diagonal, to a relative residual `tol`."""
+    x, r = np.zeros_like(rhs), rhs.copy()
+    z = r / diagonal
+    p, rz = z.copy(), float(r @ z)
+    goal = tol**2 * rz
+    for _ in range(max_iter):
+        Hp = multiply(p)
+        curvature = float(p @ Hp)
+        if curvature <= 0.0 or rz <= goal:
+            break
+        step = rz / curvature
+        x += step * p
+        r -= step * Hp
+        z = r / diagonal
+        rz, before = float(r @ z), rz
+        p = z + (rz / before) * p
+    return x

@@ -1,0 +1,258 @@
+"""The constants beta and phi of the bilevel classifier from probabilities (Epshteyn and DeJong 2006, section 3)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from scipy import optimize
+
+from socp import ProgramError
+
+from ..base.validation import check_choice, check_number
+from .covariance import Covariance
+from .mixtures import Cauchy, Elliptical, Gaussian, Laplace, Logistic, StudentT
+from .prior import GenerativePrior
+
+FAMILIES: dict[str, type[Elliptical]] = {
+    "gaussian": Gaussian,
+    "cauchy": Cauchy,
+    "laplace": Laplace,
+    "logistic": Logistic,
+}
+"""The families that have no parameter of their own."""
+
+MATRICES = ("scale", "covariance")
+
+
+def family(g: str | Elliptical) -> Elliptical:
+    """The elliptical family of a name, or `g` itself.
+
+    Parameters
+    ----------
+    g : {"gaussian", "cauchy", "laplace", "logistic"} or Elliptical
+        ``StudentT(nu)`` has no name, since it has a parameter.
+
+    Examples
+    --------
+    >>> family("laplace"), family(StudentT(5))
+    (Laplace(), StudentT(nu=5))
+    """
+    if isinstance(g, Elliptical):
+        if isinstance(g, StudentT):
+            check_number("nu", g.nu, low=0.0, open_low=True)
+        return g
+    if not isinstance(g, str) or g not in FAMILIES:
+        raise ProgramError(f"g must be an Elliptical, such as StudentT(5), or one of {tuple(FAMILIES)}, but {g!r} came")
+    return FAMILIES[g]()
+
+
+def beta(g: str | Elliptical, eta: float, matrices: str = "scale") -> float:
+    r"""The beta with which Prob(w'x + b >= 0) <= eta is -(w'mu + b) >= beta ||Sigma^(1/2) w|| (Proposition 3.1).
+
+    For x ~ E(mu, Sigma, g) the standardized (w'x - w'mu) / ||Sigma^(1/2) w|| is U ~ E(0, 1, g), so that
+
+    .. math:: \beta = \bar F_U^{-1}(\eta) = \sqrt{\alpha_g}\; \bar F_{U / \sqrt{\alpha_g}}^{-1}(\eta).
+
+    The second form is the paper's, sqrt(alpha_g) times a quantile of the member of *variance* one; the paper calls that
+    member E(0, 1, g), whose variance is alpha_g, and with it the factor would count twice.  The first form needs no
+    variance and holds for the Cauchy distribution too.
+
+    Parameters
+    ----------
+    g : str or Elliptical
+        See `family`.
+    eta : float
+        Between 0 and 1/2: the probability of the wrong side.
+    matrices : {"scale", "covariance"}, default "scale"
+        What Sigma is: the scale of E(mu, Sigma, g), or the covariance alpha_g times that, as one estimates it from
+        samples; then beta is smaller by sqrt(alpha_g).  The Cauchy distribution, and Student's with nu <= 2, have no
+        covariance: their Sigma is the scale (half of w'x lies within ||Sigma^(1/2) w|| of w'mu for the Cauchy one).
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    socp.ProgramError
+        eta is outside of (0, 1/2], or a covariance was announced for a family without one.
+
+    Examples
+    --------
+    >>> print(round(beta("gaussian", 0.42), 4), round(beta("cauchy", 0.25), 4))
+    0.2019 1.0
+    >>> print(round(beta("laplace", 0.1), 4), round(beta("laplace", 0.1, "covariance"), 4))
+    1.6094 1.138
+    """
+    check_number("eta", eta, low=0.0, open_low=True)
+    if eta > 0.5:
+        raise ProgramError(f"eta must be at most 1/2, for beyond it (4.8) is no cone constraint, but {eta!r} came")
+    kind = family(g)
+    return max(0.0, kind.upper_quantile(float(eta)) / _unit(kind, matrices))
+
+
+def phi(g: str | Elliptical, delta: float, Omega: Any, matrices: str = "scale", log: bool = False) -> float:
+    r"""The phi with which density(mu) >= delta is ||Omega^(-1/2) (mu - t)|| <= phi (Proposition 3.2).
+
+    For mu ~ E(t, Omega, g) in n dimensions, with the density c |Omega|^(-1/2) g(||Omega^(-1/2) (mu - t)||^2),
+
+    .. math:: \varphi = \sqrt{g^{-1}\bigl(\delta\, |\Omega|^{1/2} / c\bigr)}.
+
+    The paper prints g^(-1)(delta |Omega| / c): its density has det(Sigma)^(-1) where a density has the root of it, and
+    g takes the square of the length.  Where Omega has zero variances the density is that on its support, of the
+    dimension of its rank.
+
+    Parameters
+    ----------
+    g : str or Elliptical
+        See `family`.
+    delta : float
+        The least density, or with `log` its logarithm: in many dimensions a density is no number near one, and
+        `radius` is the easier choice.
+    Omega : Covariance or array_like, shape (n,) or (n, n)
+        ``prior.Omega[i]``, or the diagonal or the matrix.
+    matrices : {"scale", "covariance"}, default "scale"
+        What Omega is, see `beta`.
+    log : bool, default False
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    socp.ProgramError
+        No mean has that density.
+
+    Examples
+    --------
+    >>> import math
+    >>> print(round(phi("gaussian", 0.1, [1.0, 1.0]), 6), round(math.sqrt(-2.0 * math.log(0.2 * math.pi)), 6))
+    0.964062 0.964062
+    """
+    kind, covariance = family(g), _covariance(Omega)
+    if not log:
+        check_number("delta", delta, low=0.0, open_low=True)
+    rank, log_determinant = covariance.support()
+    unit = _unit(kind, matrices)
+    if rank == 0:
+        return 0.0
+    #  the scale matrix is Omega / unit^2
+    wanted = (delta if log else math.log(delta)) + 0.5 * log_determinant - rank * math.log(unit)
+    greatest = kind.log_density(0.0, rank)
+    if wanted >= greatest:
+        raise ProgramError(
+            f"delta is greater than any density of {kind!r} with this Omega: its logarithm can be at most "
+            f"{greatest - wanted + (delta if log else math.log(delta)):.6g}"
+        )
+    low, high = -1.0, 1.0  # of the logarithm of the length
+    while kind.log_density(math.exp(2.0 * low), rank) < wanted:
+        low -= 1.0 - low
+    while kind.log_density(math.exp(2.0 * high), rank) > wanted:
+        high += 1.0 + high
+    root = optimize.brentq(lambda u: kind.log_density(math.exp(2.0 * u), rank) - wanted, low, high, xtol=1e-13)
+    return math.exp(root) / unit
+
+
+def radius(g: str | Elliptical, probability: float, Omega: Any, matrices: str = "scale") -> float:
+    r"""The phi within which the mean lies with a probability: Prob(||Omega^(-1/2) (mu - t)|| <= phi) = probability.
+
+    What Proposition 3.2 asks of a density, asked of a probability.  It depends on Omega by its rank only.
+
+    Parameters
+    ----------
+    g, Omega, matrices
+        See `phi`.
+    probability : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> print(round(radius("gaussian", 0.95, [1.0]), 4), round(radius("cauchy", 0.5, [4.0]), 4))
+    1.96 1.0
+    """
+    check_number("probability", probability, low=0.0)
+    if probability >= 1.0:
+        raise ProgramError(f"probability must be below 1, but {probability!r} came")
+    kind = family(g)
+    rank, _ = _covariance(Omega).support()
+    if rank == 0 or probability == 0.0:
+        return 0.0
+    return kind.radius(float(probability), rank) / _unit(kind, matrices)
+
+
+def constants(
+    prior: GenerativePrior,
+    g: str | Elliptical = "gaussian",
+    *,
+    eta: float,
+    probability: float | None = None,
+    delta: float | None = None,
+    matrices: str = "scale",
+) -> dict[str, float]:
+    """beta and phi of `BilevelClassifier` for a prior, from probabilities.
+
+    Parameters
+    ----------
+    prior : GenerativePrior
+    g : str or Elliptical, default "gaussian"
+    eta : float
+        The probability of the wrong side that (4.8) and (4.9) allow either class.
+    probability : float, optional
+        With which each mean is within phi, see `radius`; or
+    delta : float, optional
+        the least density of each mean, see `phi`.  One of the two is needed.
+    matrices : {"scale", "covariance"}, default "scale"
+        What Sigma and Omega of the prior are, see `beta`.
+
+    Returns
+    -------
+    dict
+        ``beta`` and ``phi``; where the two classes would differ in phi, the smaller.
+
+    Examples
+    --------
+    >>> from models import BilevelClassifier
+    >>> prior = GenerativePrior(t=([-1.0, 0.0], [1.0, 0.0]), Omega=(0.1, 0.1))
+    >>> found = constants(prior, eta=0.2, probability=0.5)
+    >>> print({name: round(value, 4) for name, value in found.items()})
+    {'beta': 0.8416, 'phi': 1.1774}
+    >>> model = BilevelClassifier(prior, **found)
+    """
+    if not isinstance(prior, GenerativePrior):
+        raise ProgramError(f"prior must be a GenerativePrior, but {type(prior).__name__} came")
+    if (probability is None) == (delta is None):
+        raise ProgramError("give either probability or delta: each says by itself how far the means may be")
+    if probability is not None:
+        radii = [radius(g, probability, Omega, matrices) for Omega in prior.Omega]
+    else:
+        assert delta is not None
+        radii = [phi(g, delta, Omega, matrices) for Omega in prior.Omega]
+    return {"beta": beta(g, eta, matrices), "phi": min(radii)}
+
+
+def _unit(kind: Elliptical, matrices: str) -> float:
+    """The standard deviation of a coordinate whose entry of the scale matrix is one, where matrices are covariances."""
+    check_choice("matrices", matrices, MATRICES)
+    if matrices == "scale":
+        return 1.0
+    if math.isinf(kind.variance_factor):
+        raise ProgramError(f"matrices must be 'scale' for {kind!r}: it has no covariance")
+    return math.sqrt(kind.variance_factor)
+
+
+def _covariance(Omega: Any) -> Covariance:
+    if isinstance(Omega, Covariance):
+        return Omega
+    try:
+        n = len(Omega)
+    except TypeError:
+        raise ProgramError(
+            f"Omega must be prior.Omega[i], a diagonal or a matrix, for its order counts, but {Omega!r} came"
+        ) from None
+    return Covariance(Omega, n, "Omega")

@@ -1,0 +1,153 @@
+"""A generative prior of two classes: normal-like samples around means that are themselves uncertain.
+
+    x | class i  ~  E(mu_i, Sigma_i, g)          mu_i  ~  E(t_i, Omega_i, g)          i = 1, 2
+
+Epshteyn and DeJong 2006, section 4.  Class 1 is the first of the sorted labels (-1 in the paper), class 2 the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import socp
+from socp import ProgramError
+
+from ..base.validation import as_labels, as_matrix, as_weights
+from .covariance import Covariance
+
+
+class GenerativePrior:
+    r"""The prior that `BilevelClassifier` respects: t_i, Omega_i and Sigma_i of the two classes.
+
+    Parameters
+    ----------
+    t : pair of array_like, shape (n,)
+        Where the means of the classes are believed to be, the class of the smaller label first.
+    Omega : pair of float, array_like of shape (n,) or (n, n)
+        The confidence in t_i: the covariance of the mean, as a multiple of the identity, a diagonal or a full
+        matrix. Where a variance is zero the mean is known: mu = t in that coordinate.
+    Sigma : pair of float, array_like of shape (n,) or (n, n), default (1.0, 1.0)
+        The covariances of the samples around their means.
+
+    Raises
+    ------
+    socp.ProgramError
+        A pair is not a pair, a shape does not fit, or a matrix is not positive semidefinite.
+
+    Examples
+    --------
+    >>> prior = GenerativePrior(t=([0.0, 0.0], [2.0, 0.0]), Omega=(0.1, [0.1, 0.0]))
+    >>> prior
+    GenerativePrior(n=2, Omega: scalar and diagonal, Sigma: scalar and scalar)
+    >>> print(prior.largest_beta())
+    1.0
+    """
+
+    def __init__(self, t: Any, Omega: Any, Sigma: Any = (1.0, 1.0)) -> None:
+        first, second = (_mean(f"t[{i}]", mean) for i, mean in enumerate(_pair("t", t)))
+        if first.size != second.size:
+            raise ProgramError(
+                f"t must hold two vectors of one length, but lengths {first.size} and {second.size} came"
+            )
+        self.t = np.array([first, second])
+        n = first.size
+        self.Omega = tuple(Covariance(v, n, f"Omega[{i}]") for i, v in enumerate(_pair("Omega", Omega)))
+        self.Sigma = tuple(Covariance(v, n, f"Sigma[{i}]") for i, v in enumerate(_pair("Sigma", Sigma)))
+
+    @property
+    def n(self) -> int:
+        """The number of features."""
+        return int(self.t.shape[1])
+
+    @classmethod
+    def from_samples(cls, X: Any, y: Any, sample_weight: Any = None) -> GenerativePrior:
+        r"""The prior that samples of a related task suggest.
+
+        t_i is the mean of class i, Omega_i the diagonal of its estimated variances (those of the samples over their
+        number), and both Sigma are s^2 I with s^2 the mean of the variances within the classes.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, n)
+        y : array_like, shape (samples,)
+            Two labels.
+        sample_weight : array_like, shape (samples,), optional
+
+        Examples
+        --------
+        >>> GenerativePrior.from_samples([[0.0, 0.0], [0.0, 2.0], [4.0, 1.0], [6.0, 1.0]], [0, 0, 1, 1]).t
+        array([[0., 1.],
+               [5., 1.]])
+        """
+        X = as_matrix(X, cls.__name__, sparse=True)
+        classes, codes = as_labels(y, X.shape[0], cls.__name__)
+        if classes.size != 2:
+            raise ProgramError(f"y must hold two labels, but {classes.size} came")
+        weights = as_weights(sample_weight, X.shape[0])
+        totals = np.array([weights[codes == k].sum() for k in (0, 1)])
+        if not totals.all():
+            raise ProgramError(f"sample_weight is zero for all of class {classes.tolist()[int(totals.argmin())]!r}")
+        means, variances = zip(*(_moments(X, weights * (codes == k)) for k in (0, 1)))
+        spread = float((totals @ np.array(variances)).mean() / totals.sum())
+        return cls(means, tuple(v / total for v, total in zip(variances, totals)), (spread, spread))
+
+    def largest_beta(self) -> float:
+        r"""The largest beta for which (4.8) and (4.9) can hold with w != 0 at the means t.
+
+        It is ``max_w w'(t_2 - t_1) / (||Sigma_1^(1/2) w|| + ||Sigma_2^(1/2) w||)``, one over the least denominator with
+        w'(t_2 - t_1) = 1; infinite when that is zero.
+        """
+        d = self.t[1] - self.t[0]
+        if not d.any():
+            return 0.0
+        kinds = [S.kind for S in self.Sigma]
+        roots = [S.root for S in self.Sigma]
+        if kinds == ["scalar", "scalar"]:
+            spread = roots[0] + roots[1]
+            return float(np.linalg.norm(d) / spread) if spread > 0.0 else np.inf
+        #  min r_1 + r_2   s.t.  d'w = 1,  ||R_i w|| <= r_i        x = (w, r_1, r_2)
+        heads = [sp.csr_array(([-1.0], ([0], [self.n + i])), shape=(1, self.n + 2)) for i in (0, 1)]
+        tails = [-S.root_matrix() for S in self.Sigma]
+        blocks = [part for h, R in zip(heads, tails) for part in (h, sp.hstack([R, sp.csr_array((R.shape[0], 2))]))]
+        scale = float(np.linalg.norm(d))
+        solution = socp.solve(
+            c=np.concatenate([np.zeros(self.n), [1.0, 1.0]]),
+            G=sp.vstack(blocks),
+            h=np.zeros(sum(block.shape[0] for block in blocks)),
+            cones=[socp.SecondOrder(1 + R.shape[0]) for R in tails],
+            A=sp.csr_array(np.concatenate([d / scale, [0.0, 0.0]])[None, :]),
+            b=[1.0],
+        )
+        least = solution.objective / scale
+        return 1.0 / least if least > 1e-9 / scale else np.inf
+
+    def __repr__(self) -> str:
+        kinds = (f"{name}: {a.kind} and {b.kind}" for name, (a, b) in (("Omega", self.Omega), ("Sigma", self.Sigma)))
+        return f"GenerativePrior(n={self.n}, {', '.join(kinds)})"
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) and len(value) == 2:
+        return value[0], value[1]
+    raise ProgramError(f"{name} must be a pair, one entry for each class, but {value!r} came")
+
+
+def _mean(name: str, value: Any) -> np.ndarray:
+    vector = np.asarray(value, dtype=np.float64)
+    if vector.ndim != 1 or vector.size == 0 or not np.isfinite(vector).all():
+        raise ProgramError(f"{name} must be a finite vector, but shape {vector.shape} came: {value!r}")
+    return vector
+
+
+def _moments(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted mean and variance of every feature."""
+    total = weights.sum()
+    mean = np.asarray(weights @ X).ravel() / total
+    if not sp.issparse(X):
+        return mean, weights @ (X - mean) ** 2 / total
+    square = np.asarray(weights @ X.power(2)).ravel() / total
+    return mean, np.maximum(square - mean**2, 0.0)

@@ -1,0 +1,311 @@
+"""The Explanation-Augmented SVM: domain knowledge enters as explained examples (Sun and DeJong 2005)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+
+from ..base.multiclass import scores, two_class_problems
+from ..base.validation import check_choice, check_number
+from ..svm.kernel_expansion import KernelClassifier
+from ..svm.kernels import make_kernel
+from ..svm.margin import KINDS, NOT_SUPPORT, checked, intercept_of, sort_out, warn_unless_good
+from .explained import ExplainedMargin, Products
+from .explanations import explained_examples
+
+SERIES = tuple(4.0 ** np.arange(-4, 5))
+NOT_SEPARABLE = (
+    "the classes cannot be separated as the hard margin (C=inf) asks for, with these explanations: give a finite C, "
+    "or perfect explanations (Q=inf) a finite Q"
+)
+
+
+class ExplanationAugmentedSVC(KernelClassifier):
+    r"""Support vector classifier that should treat an example and its explanation alike.
+
+    An explained example v_j keeps the important features of an example x_i and leaves out the others.  The machine is
+    to give both the same value, w'x_i = w'v_j; a deviation has the price Q:
+
+    .. math::
+        \min_{w, b, \xi, \delta}\; \tfrac12 \|w\|^2 + C \sum_i \xi_i + Q \sum_j \delta_j
+
+        \text{s.t. } y_i (w^\top x_i + b) \ge 1 - \xi_i,\; \xi \ge 0,\;
+        -\delta_j \le w^\top (x_{o(j)} - v_j) \le \delta_j
+
+    (section 2.2 of the paper), or with delta_j^2 in place of delta_j (section 3.3); Q = infinity are the perfect
+    explanations of section 2.1.  The dual is a quadratic program in alpha and lambda:
+
+    .. math::
+        \max_{\alpha, \lambda}\; 1^\top\alpha - \tfrac12 \|w\|^2 \Bigl( - \sum_j \lambda_j^2 / (4 Q) \Bigr),
+        \quad w = \sum_i \alpha_i y_i x_i + \sum_j \lambda_j (x_{o(j)} - v_j)
+
+        \text{s.t. } y^\top\alpha = 0,\; 0 \le \alpha \le C,\; -Q \le \lambda \le Q \text{ (or free)}
+
+    The paper prints the cross term of -1/2 ||w||^2 with a plus, which does not follow from its Lagrangian; it is the
+    same program in -lambda.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        The price of a violated margin; ``inf`` forbids it.
+    Q : float or "cv", default 1.0
+        The confidence in the explanations: 0 is the plain support vector machine, ``inf`` perfect explanations.
+        "cv" is the paper's rule: a geometric series around the mean alpha of the plain machine, by five-fold
+        cross-validation; among equals the smallest.
+    penalty : {"l1", "l2"}, default "l1"
+        Of delta: its sum, or its sum of squares.
+    kernel, degree, gamma, coef0
+        As in `models.SVC`, without "precomputed".  A feature is left out by zero; of a callable with an attribute
+        `absent`, as `models.MismatchKernel`, by that.
+    explain : callable, optional
+        Gives the explanations, from X and y, where `fit` gets none: inside pipelines and searches.
+    Q_series : array_like, optional
+        For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.
+    fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter, verbose
+        As in `models.SVC`.
+
+    Attributes
+    ----------
+    classes_, n_support_, support_kinds_, intercept_, margin_, program_, solution_, n_iter_
+        As in `models.SVC`.
+    support_ : array of int
+        The samples with alpha_i > 0 in any machine.
+    alpha_ : array, shape (machines, samples)
+    lambda_ : array, shape (machines, explanations)
+        The multipliers of the explanations.
+    deviation_ : array, shape (machines, explanations)
+        w'(x_o(j) - v_j), in size delta_j; zero where the explanation is not of the machine's classes.
+    owner_ : array of int, shape (explanations,)
+        Whose explanation j is; one that leaves nothing out is not counted.
+    support_vectors_, dual_coef_ : arrays, shapes (vectors, features), (machines, vectors)
+        The expansion of f over samples and explained examples.
+    coef_ : array, shape (machines, features)
+        w, for the linear kernel.
+    Q_ : float
+        Q, or what cross-validation chose.
+    Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
+        For "cv": what was tried, and the share of right answers on each fold.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names; or the margin is hard and cannot be had.
+
+    Examples
+    --------
+    The second feature separates these four points better, but the explanation says that only the first matters.
+
+    >>> import numpy as np
+    >>> from models import ExplanationAugmentedSVC
+    >>> X, y = np.array([[1.0, 3.0], [2.0, 3.0], [-1.0, -3.0], [-2.0, -3.0]]), [1, 1, 0, 0]
+    >>> for Q in (0.0, 0.1, np.inf):
+    ...     machine = ExplanationAugmentedSVC(C=np.inf, Q=Q, kernel="linear")
+    ...     print(machine.fit(X, y, explanations=np.array([True, False])).coef_.round(3) + 0.0)
+    [[0.1 0.3]]
+    [[0.46 0.18]]
+    [[1. 0.]]
+    """
+
+    owner_: np.ndarray
+    alpha_: np.ndarray
+    lambda_: np.ndarray
+    deviation_: np.ndarray
+    Q_: float
+    Q_candidates_: np.ndarray
+    Q_scores_: np.ndarray
+    n_iter_: int
+    program_: qp.QuadraticProgram
+    solution_: qp.Solution
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        Q: Any = 1.0,
+        penalty: str = "l1",
+        kernel: Any = "linear",
+        *,
+        explain: Any = None,
+        Q_series: Any = None,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.Q = Q
+        self.penalty = penalty
+        self.kernel = kernel
+        self.explain = explain
+        self.Q_series = Q_series
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, explanations: Any = None, sample_weight: Any = None) -> ExplanationAugmentedSVC:
+        """Solve the programs of all machines.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+        y : array_like, shape (samples,)
+        explanations : optional
+            The explained examples, in any of the ways of `models.explained_examples`: a matrix, a mask of the
+            important features, a list with None, one or several an example, or a callable.
+        sample_weight : array_like, shape (samples,), optional
+            Factors of C, and of Q for the sample's explanations.
+        """
+        settings = self._check_parameters()
+        check_choice("penalty", self.penalty, ("l1", "l2"))
+        if not isinstance(self.Q, str) or self.Q != "cv":
+            check_number("Q", self.Q, 0.0)
+        X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
+        if self.kernel_.is_precomputed:
+            raise ValueError("kernel must be one that can be evaluated at explained examples, but 'precomputed' came")
+        given = self.explain if explanations is None else explanations
+        V, owner = explained_examples(given, X, y, self.kernel_.absent)
+        kept = np.flatnonzero(weights[owner] > 0.0)
+        V, self.owner_ = V[kept], owner[kept]
+        fitting = _Fitting(self, Products(X, V, self.owner_, self.kernel_), codes, C, weights, settings)
+        used = np.flatnonzero(weights > 0.0)
+        self.Q_ = self._choose(fitting, used) if self.Q == "cv" else float(self.Q)
+        self._keep(X, V, codes, [machine.at(self.Q_) for machine in fitting.machines(used)])
+        return self
+
+    def _choose(self, fitting: _Fitting, used: np.ndarray) -> float:
+        """Q by cross-validation, and the attributes that show it."""
+        factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
+        if factors.size == 0 or not np.isfinite(factors).all() or (factors <= 0.0).any():
+            raise ValueError(f"Q_series must hold positive numbers, but {self.Q_series!r} came")
+        plain = [machine.at(0.0).alpha[machine.rows] for machine in fitting.machines(used)]
+        self.Q_candidates_ = np.concatenate(plain).mean() * np.sort(factors)
+        folds = stratified_folds(fitting.codes[used])
+        self.Q_scores_ = np.zeros((factors.size, len(folds)))
+        for f, held_out in enumerate(folds):
+            train, test = np.delete(used, held_out), used[held_out]
+            machines = fitting.machines(train)
+            for c, Q in enumerate(self.Q_candidates_):
+                decisions = np.column_stack([machine.at(Q).decisions(test) for machine in machines])
+                values = scores(decisions, self.classes_.size, self.multi_class)
+                chosen = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
+                self.Q_scores_[c, f] = np.average(chosen == fitting.codes[test], weights=fitting.weights[test])
+        return float(self.Q_candidates_[self.Q_scores_.mean(axis=1).round(12).argmax()])
+
+    def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[_Machine]) -> None:
+        kinds = np.array([machine.kinds for machine in found])
+        self.support_ = np.flatnonzero((kinds != NOT_SUPPORT).any(axis=0))
+        self.support_kinds_ = KINDS[kinds[:, self.support_]]
+        self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
+        self.alpha_ = np.array([machine.alpha for machine in found])
+        self.lambda_ = np.array([machine.multipliers for machine in found])
+        self.deviation_ = np.array([machine.gaps for machine in found])
+        self.intercept_ = np.array([machine.intercept for machine in found])
+        self.margin_ = np.array([machine.margin for machine in found])
+        # sum_i alpha_i y_i phi(x_i) + sum_j lambda_j (phi(x_o(j)) - phi(v_j)), by vectors
+        both = np.hstack([np.array([machine.signed for machine in found]), -self.lambda_])
+        for j, i in enumerate(self.owner_):
+            both[:, i] += self.lambda_[:, j]
+        used = np.flatnonzero((both != 0.0).any(axis=0))
+        vectors = sp.vstack([X, V], format="csr") if sp.issparse(X) else np.vstack([X, V])
+        self.support_vectors_, self.dual_coef_ = vectors[used], both[:, used]
+        self._set_coef()
+        self.n_iter_ = max(machine.solution.iterations for machine in found)
+        self.program_, self.solution_ = found[-1].program, found[-1].solution
+
+
+class _Fitting:
+    """All that the machines of one `fit` have in common."""
+
+    def __init__(
+        self, owner: ExplanationAugmentedSVC, products: Products, codes: np.ndarray, C: np.ndarray,
+        weights: np.ndarray, settings: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self.estimator, self.products, self.codes, self.C, self.weights = owner, products, codes, C, weights
+        self.settings = settings
+
+    def machines(self, used: np.ndarray) -> list[_MachineSeries]:
+        """The two-class machines of the samples `used`, none solved yet."""
+        problems = two_class_problems(self.codes[used], self.estimator.classes_.size, self.estimator.multi_class)
+        return [_MachineSeries(self, used[rows], signs) for rows, signs in problems]
+
+
+class _MachineSeries:
+    """One two-class machine, for one Q after another."""
+
+    def __init__(self, fitting: _Fitting, rows: np.ndarray, y: np.ndarray) -> None:
+        estimator = fitting.estimator
+        self.fitting, self.rows, self.y, self.C = fitting, rows, y, fitting.C[rows]
+        self.explanations = np.flatnonzero(np.isin(estimator.owner_, rows))
+        self.margin = ExplainedMargin(
+            fitting.products, rows, self.explanations, y, self.C,
+            fitting.weights[estimator.owner_[self.explanations]], estimator.penalty, bool(estimator.fit_intercept),
+            fitting.settings,
+        )  # fmt: skip
+
+    def at(self, Q: float) -> _Machine:
+        solution = checked(lambda: self.margin.solve(Q), NOT_SEPARABLE)
+        warn_unless_good("ExplanationAugmentedSVC", solution)
+        return _Machine(self, solution, self.margin.is_projected(Q))
+
+
+class _Machine:
+    """What follows from one answer: alpha, lambda, the kinds of the samples, b, the margin."""
+
+    def __init__(self, series: _MachineSeries, solution: qp.Solution, projected: bool) -> None:
+        m, rows, at = series.rows.size, series.rows, series.explanations
+        kinds, alpha = sort_out(solution.x[:m], series.C, solution.z_bounds[:m])
+        products, signed = series.fitting.products, alpha * series.y
+        multipliers = products.balance(rows, at, signed) if projected else solution.x[m:]
+        self.solution, self.program = solution, series.margin.solver.program  # type: ignore[union-attr]
+        self._parts = (products, rows, at, signed, multipliers)
+        left = series.y - products.values(rows, rows, at, signed, multipliers)
+        self.intercept = intercept_of(left, series.y, kinds) if series.margin.bias else 0.0
+        gaps = products.gaps(rows, at, signed, multipliers)
+        squared = float(signed @ (series.y - left) + multipliers @ gaps)
+        self.margin = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
+        size, count = series.fitting.codes.size, series.fitting.estimator.owner_.size
+        self.kinds, self.alpha, self.signed = np.zeros(size, np.int64), np.zeros(size), np.zeros(size)
+        self.kinds[rows], self.alpha[rows], self.signed[rows] = kinds, alpha, signed
+        self.multipliers, self.gaps = np.zeros(count), np.zeros(count)
+        self.multipliers[at], self.gaps[at] = multipliers, gaps
+
+    def decisions(self, where: np.ndarray) -> np.ndarray:
+        """The decision values at samples of X."""
+        products, *rest = self._parts
+        return products.values(where, *rest) + self.intercept
+
+
+def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
+    """The places of each fold; every class is dealt out in turn, to fewer folds when a class has not so many samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stratified_folds(np.array([0, 0, 1, 1, 0]), 2)
+    [array([0, 2, 4]), array([1, 3])]
+    """
+    folds = min(folds, int(np.bincount(codes).min()))
+    if folds < 2:
+        raise ValueError('Q="cv" needs at least two samples of every class')
+    dealt = np.empty(codes.size, dtype=np.int64)
+    for k in np.unique(codes):
+        at = np.flatnonzero(codes == k)
+        dealt[at] = np.arange(at.size) % folds
+    return [np.flatnonzero(dealt == f) for f in range(folds)]

@@ -1,0 +1,1 @@
+"""Classifiers and regression through densities of the samples."""

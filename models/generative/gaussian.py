@@ -1,0 +1,336 @@
+"""Classifiers whose classes have normal densities: linear and quadratic discriminants, and the nearest prototype."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..base.validation import as_matrix, as_weights, check_choice, check_number
+from .generative import GenerativeClassifier, check_dirichlet, check_priors, log_posteriors, priors_after, with_label
+from .normal import conjugate_prior, groups_of
+from .normal_classes import (
+    UNLABELLED,
+    NormalClasses,
+    Sample,
+    check_shrinkage,
+    maximize_likelihood,
+    normal_classes,
+)
+
+Discriminant = TypeVar("Discriminant", bound="NormalDiscriminant")
+
+
+class NormalDiscriminant(GenerativeClassifier):
+    """Bayes' rule with a normal density in each class; the base of the classifiers in this module."""
+
+    _takes_nan = True
+    _shared: ClassVar[bool]
+
+    def __init__(
+        self,
+        covariance: str = "full",
+        priors: Any = None,
+        dirichlet: Any = 1.0,
+        divisor: str = "mle",
+        shrinkage: Any = "auto",
+        mean_prior: Any = None,
+        covariance_prior: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.covariance = covariance
+        self.priors = priors
+        self.dirichlet = dirichlet
+        self.divisor = divisor
+        self.shrinkage = shrinkage
+        self.mean_prior = mean_prior
+        self.covariance_prior = covariance_prior
+        self.tol = tol
+        self.max_iter = max_iter
+
+    covariance: str
+    priors: Any = None
+    dirichlet: Any = 1.0
+    divisor: str = "mle"
+    shrinkage: Any = "auto"
+    mean_prior: Any = None
+    covariance_prior: Any = None
+    tol: float
+    max_iter: int
+
+    def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> Discriminant:
+        """Fit to labelled samples, and to samples without labels when there are any.
+
+        Parameters
+        ----------
+        X : array_like, shape (samples, features)
+            NaN where an entry is missing.
+        y : array_like, shape (samples,)
+            Any labels.
+        sample_weight : array_like, shape (samples,), optional
+            Counts of the samples; 2 is the same as the sample twice.
+        X_unlabelled : array_like, shape (others, features), optional
+            Samples of unknown class, each with weight 1.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            When an argument is not what is expected; the message names it.
+        """
+        X = self._matrix_to_fit(X)
+        codes = self._labels_to_fit(y, X.shape[0])
+        weights = self._weights_to_fit(sample_weight, codes)
+        shrinkage, tol, max_iter = self._check_parameters()
+        keep = weights > 0.0
+        sample = self._sample(X[keep], codes[keep], weights[keep], X_unlabelled)
+        classes = self.classes_.size
+        prior = conjugate_prior(self.mean_prior, self.covariance_prior, X.shape[1], self.covariance)
+        given, dirichlet = check_priors(self.priors, classes), check_dirichlet(self.dirichlet, classes)
+        model = normal_classes(sample, self.covariance, self._shared, prior, given, dirichlet)
+        history, self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter)
+        self.log_likelihoods_ = np.array(history)
+        self._warn_unless_converged(converged, max_iter)
+        self._keep(model, shrinkage)
+        return self
+
+    def _check_parameters(self) -> tuple[float | str, float, int]:
+        check_choice("covariance", self.covariance, ("full", "diagonal", "identity"))
+        check_choice("divisor", self.divisor, ("unbiased", "mle"))
+        tol = check_number("tol", self.tol, 0.0)
+        return check_shrinkage(self.shrinkage), tol, check_number("max_iter", self.max_iter, 1, whole=True)
+
+    def _sample(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray, X_unlabelled: Any) -> Sample:
+        if X_unlabelled is None:
+            return Sample(X, codes, weights)
+        others = as_matrix(X_unlabelled, type(self).__name__, nan=True)
+        if others.shape[1] != X.shape[1]:
+            raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
+        unknown = np.full(len(others), UNLABELLED)
+        return Sample(np.vstack([X, others]), np.r_[codes, unknown], np.r_[weights, np.ones(len(others))])
+
+    def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
+        """The fitted attributes."""
+        self._model = model
+        self.shrinkage_ = model.regularize(self.divisor == "unbiased", shrinkage)
+        self.priors_, self.means_, self.class_count_ = model.priors, model.means, model.counts
+        if self._shared:
+            self.covariance_ = _as_matrices(model.covariances)[0]
+        else:
+            self.covariances_ = _as_matrices(model.covariances)
+
+    def add_class(
+        self: Discriminant, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None
+    ) -> Discriminant:
+        """Take in a new class from its samples alone; nothing else is refitted.
+
+        The other classes keep their means (and, unless it is shared, their covariances); a shared covariance takes
+        the new scatter in, so that the result is what `fit` on all samples gives when none has missing entries.
+        Class priors that were estimated are counted anew.
+
+        Parameters
+        ----------
+        X : array_like, shape (samples, features)
+            Samples of the new class; NaN where an entry is missing.
+        label : int or str
+            Its label, not yet in `classes_`.
+        sample_weight : array_like, shape (samples,), optional
+        prior : float, optional
+            Its prior probability, needed when the priors were given as numbers; the others are scaled by 1 - prior.
+
+        Returns
+        -------
+        self
+        """
+        X = self._matrix_to_predict(X)
+        shrinkage, tol, max_iter = self._check_parameters()
+        classes, position = with_label(self.classes_, label)
+        weights = as_weights(sample_weight, X.shape[0])
+        old = self._model
+        priors = priors_after(self.priors, self.priors_, position, prior)
+        sample = Sample(X[weights > 0.0], np.zeros((weights > 0.0).sum(), np.int64), weights[weights > 0.0])
+        dirichlet = np.array([old.dirichlet.mean()])
+        new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies)
+        new.start(sample)
+        _, _, converged = maximize_likelihood(new, sample, tol, max_iter)
+        self._warn_unless_converged(converged, max_iter)
+        old.add(new, position, priors)
+        self.classes_ = classes
+        self._keep(old, shrinkage)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The log-odds log P(classes_[1] | x) / P(classes_[0] | x) of two classes; of more, log pi_k + log p(x | k)."""
+        joint = self._log_joint(self._matrix_to_predict(X))
+        if self.classes_.size > 2:
+            return joint
+        posteriors = log_posteriors(joint, self.priors_)
+        return posteriors[:, 1] - posteriors[:, 0]
+
+    def _log_joint(self, X: np.ndarray) -> np.ndarray:
+        return self._model.log_joint(X, groups_of(X))
+
+
+def _as_matrices(covariances: np.ndarray) -> np.ndarray:
+    """Diagonals as matrices; full ones as they are."""
+    return covariances if covariances.ndim == 3 else np.array([np.diag(diagonal) for diagonal in covariances])
+
+
+class LinearDiscriminant(NormalDiscriminant):
+    r"""Linear discriminant analysis: normal classes that share one covariance.
+
+    With x | k ~ N(mu_k, Sigma) and class priors pi_k,
+
+    .. math:: \log P(k | x) = w_k'x + b_k - \log \sum_l \exp(w_l'x + b_l), \quad
+        w_k = \Sigma^{-1} \mu_k, \quad b_k = -\tfrac12 \mu_k' \Sigma^{-1} \mu_k + \log \pi_k
+
+    (James, Witten, Hastie, Tibshirani, section 4.4).  Missing entries (NaN) are integrated out, in `fit` by expectation
+    maximization; so are the labels of ``X_unlabelled``.
+
+    Parameters
+    ----------
+    covariance : {"full", "diagonal", "identity"}
+        The form of Sigma; "identity" fixes it.
+    priors : None, "uniform" or array_like, shape (classes,)
+        Class priors in the order of the sorted labels; None estimates them.
+    dirichlet : float or array_like, shape (classes,)
+        The Dirichlet prior of estimated class priors, pi_k = (N_k + dirichlet_k - 1) / sum (N_l + dirichlet_l - 1);
+        1 is maximum likelihood.
+    divisor : {"mle", "unbiased"}
+        The scatter is divided by n, or by n - K; only without `mean_prior` and `covariance_prior`.
+    shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
+        (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
+        "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
+        least 1 / (n + 1), and takes s = 0 elsewhere.
+    mean_prior : None or pair (mean, strength)
+        mu_k ~ N(mean, Sigma / strength): MAP in place of MLE.
+    covariance_prior : None or pair (degrees, scale)
+        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.
+    tol : float
+        Expectation maximization ends when a step raises the log-likelihood by less, relatively.
+    max_iter : int
+        The most steps of expectation maximization.
+
+    Attributes
+    ----------
+    classes_, priors_, class_count_ : arrays, shape (classes,)
+    means_ : array, shape (classes, features)
+    covariance_ : array, shape (features, features)
+    coef_, intercept_ : arrays, shapes (classes, features) and (classes,)
+        w_k and b_k.
+    shrinkage_ : array, shape (1,)
+    log_likelihoods_ : array, shape (n_iter_ + 1,)
+        The observed-data log-likelihood (plus the log priors of the parameters) before and after each step of
+        expectation maximization, at divisor "mle" and shrinkage 0; empty when nothing is missing.
+    n_iter_ : int
+
+    Notes
+    -----
+    scikit-learn 1.9 divides by n; before, its solver "svd" divided by n - K.  With "unbiased" the weights of the
+    samples are their counts, and a scatter of K or fewer samples is divided by n all the same.  After expectation
+    maximization the factor n / (n - K) and shrinkage are applied to its result.
+    The exponent of the notes' normal density lacks the factor 1/2; it is here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import LinearDiscriminant
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 3.0], [5.0, 4.0], [6.0, 6.0], [7.0, 5.0]])
+    >>> model = LinearDiscriminant().fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model.predict([[3.0, 2.0], [np.nan, 5.0]]).tolist()
+    ['a', 'b']
+    """
+
+    _shared = True
+
+    def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
+        super()._keep(model, shrinkage)
+        self.coef_ = np.linalg.solve(self.covariance_, self.means_.T).T
+        with np.errstate(divide="ignore"):
+            self.intercept_ = np.log(self.priors_) - 0.5 * (self.coef_ * self.means_).sum(axis=1)
+
+
+class QuadraticDiscriminant(NormalDiscriminant):
+    r"""Quadratic discriminant analysis: normal classes, each with a covariance of its own.
+
+    .. math:: \log P(k | x) = -\tfrac12 (x - \mu_k)' \Sigma_k^{-1} (x - \mu_k) - \tfrac12 \log |\Sigma_k| + \log \pi_k
+        + \mathrm{const}(x)
+
+    With covariance "diagonal" this is Gaussian naive Bayes.  Missing entries (NaN) are integrated out, in `fit` by
+    expectation maximization; so are the labels of ``X_unlabelled``.
+
+    Parameters
+    ----------
+    covariance : {"full", "diagonal", "identity"}
+        The form of every Sigma_k; "identity" fixes them.
+    priors, dirichlet, divisor, shrinkage, mean_prior, covariance_prior, tol, max_iter
+        As those of `LinearDiscriminant`, for each class: the scatter of class k is divided by N_k ("mle", as
+        scikit-learn 1.9 does) or N_k - 1 ("unbiased", as older ones do), and shrinkage is found for each class.  A
+        class whose samples are all alike gets the pooled covariance of all classes when `shrinkage` is "auto" or
+        "ledoit_wolf".
+
+    Attributes
+    ----------
+    classes_, priors_, class_count_ : arrays, shape (classes,)
+    means_ : array, shape (classes, features)
+    covariances_ : array, shape (classes, features, features)
+    shrinkage_ : array, shape (classes,)
+    log_likelihoods_ : array, shape (n_iter_ + 1,)
+        As that of `LinearDiscriminant`.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import QuadraticDiscriminant
+    >>> X = np.array([[0.0], [1.0], [-1.0], [4.0], [-4.0], [6.0], [-6.0]])
+    >>> model = QuadraticDiscriminant().fit(X, ["near", "near", "near", "far", "far", "far", "far"])
+    >>> model.predict([[0.5], [-3.0], [5.0]]).tolist()
+    ['near', 'far', 'far']
+    """
+
+    _shared = False
+
+
+class Prototypes(NormalDiscriminant):
+    r"""Learning with prototypes: the class of the nearest mean.
+
+    .. math:: \hat y = \arg\min_k \| x - \mu_k \|
+
+    which is `LinearDiscriminant` with covariance "identity" and priors "uniform".  Distances are over the features that
+    a sample has; `predict_proba` is exp(-||x - mu_k||^2 / 2), normalized.
+
+    Parameters
+    ----------
+    tol, max_iter
+        When expectation maximization ends, which is used when entries or labels are missing.
+
+    Attributes
+    ----------
+    classes_, priors_, class_count_ : arrays, shape (classes,)
+    means_ : array, shape (classes, features)
+        The prototypes.
+    log_likelihoods_, n_iter_
+        As those of `LinearDiscriminant`.
+
+    Examples
+    --------
+    >>> from models import Prototypes
+    >>> model = Prototypes().fit([[0.0, 0.0], [2.0, 0.0], [8.0, 8.0], [9.0, 9.0]], [0, 0, 1, 1])
+    >>> model.means_.tolist()
+    [[1.0, 0.0], [8.5, 8.5]]
+    >>> model.predict([[3.0, 3.0], [7.0, 4.0]]).tolist()
+    [0, 1]
+    """
+
+    _shared = True
+    covariance = "identity"
+    priors = "uniform"
+
+    def __init__(self, tol: float = 1e-10, max_iter: int = 1000) -> None:
+        self.tol = tol
+        self.max_iter = max_iter

@@ -1,0 +1,128 @@
+"""What every generative classifier shares: Bayes' rule on log pi_k + log p(x | k)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..base.estimator import Classifier, convergence_warning
+from ..base.validation import as_weights, check_number
+
+
+class GenerativeClassifier(Classifier):
+    """A classifier by the joint density of samples and labels; a subclass gives its logarithm.
+
+    P(k | x) = exp(J_k(x) - logsumexp_l J_l(x)), J_k(x) = log pi_k + log p(x | k): nothing overflows, and a sample that
+    is impossible in every class gets the class priors.
+    """
+
+    priors_: np.ndarray
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        """J_k(x) of checked samples, shape (samples, classes)."""
+        raise NotImplementedError
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """log pi_k + log p(x | k), shape (samples, classes)."""
+        return self._log_joint(self._matrix_to_predict(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """log P(k | x), shape (samples, classes)."""
+        return log_posteriors(self._log_joint(self._matrix_to_predict(X)), self.priors_)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """P(k | x), shape (samples, classes)."""
+        return np.exp(log_posteriors(self._log_joint(self._matrix_to_predict(X)), self.priors_))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of the class with the largest posterior."""
+        joint = self._log_joint(self._matrix_to_predict(X))
+        return self.classes_[log_posteriors(joint, self.priors_).argmax(axis=1)]
+
+    def _weights_to_fit(self, sample_weight: Any, codes: np.ndarray) -> np.ndarray:
+        """The samples' weights, refused when they leave a class without any."""
+        weights = as_weights(sample_weight, codes.size)
+        totals = np.bincount(codes, weights, minlength=self.classes_.size)
+        if (totals == 0.0).any():
+            raise ValueError(
+                f"sample_weight is zero for every sample of class {self.classes_.tolist()[totals.argmin()]!r}"
+            )
+        return weights
+
+    def _warn_unless_converged(self, converged: bool, max_iter: int) -> None:
+        if not converged:
+            warnings.warn(
+                f"{type(self).__name__}: expectation maximization did not converge in {max_iter} steps; raise max_iter "
+                "or tol.",
+                convergence_warning(),
+                stacklevel=3,
+            )
+
+
+def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    """The logarithms of the rows of exp(joint), normalized; of rows of -inf, the priors'."""
+    largest = joint.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        below = joint - largest  # first, for log sum exp of large numbers would be rounded in their units
+        return np.where(np.isfinite(largest), below - logsumexp(below, axis=1, keepdims=True), np.log(priors))
+
+
+def estimated_priors(counts: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> np.ndarray:
+    """The mode of pi under the Dirichlet prior with parameters `dirichlet` >= 1, or the priors that were given."""
+    if given is not None:
+        return given
+    weight = counts + dirichlet - 1.0
+    return weight / weight.sum()
+
+
+def check_priors(priors: Any, classes: int) -> np.ndarray | None:
+    """Given class priors as an array; None when they are to be estimated."""
+    if priors is None:
+        return None
+    if isinstance(priors, str) and priors == "uniform":
+        return np.full(classes, 1.0 / classes)
+    try:
+        array = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (classes,) or not (array >= 0.0).all() or abs(array.sum() - 1.0) > 1e-8:
+        raise ValueError(
+            f"priors must be None, 'uniform' or {classes} nonnegative numbers that sum to 1, but {priors!r} came"
+        )
+    return array / array.sum()
+
+
+def check_dirichlet(dirichlet: Any, classes: int) -> np.ndarray:
+    """The parameters of the Dirichlet prior of the class priors, one a class."""
+    array = np.asarray(dirichlet, dtype=np.float64)
+    if array.shape not in ((), (classes,)) or not (array >= 1.0).all() or not np.isfinite(array).all():
+        raise ValueError(f"dirichlet must be a number or {classes} numbers of at least 1, but {dirichlet!r} came")
+    return np.broadcast_to(array, (classes,)).copy()
+
+
+def with_label(classes: np.ndarray, label: Any) -> tuple[np.ndarray, int]:
+    """The sorted labels with a new one, and where it stands."""
+    if label in classes.tolist():
+        raise ValueError(f"label must be one that classes_ does not have yet, but {label!r} came")
+    if isinstance(label, str) != (classes.dtype.kind in "USO" and isinstance(classes.tolist()[0], str)):
+        raise ValueError(f"label must be of the kind of the labels {classes.tolist()[:3]}, but {label!r} came")
+    together = np.concatenate([classes, np.asarray([label], dtype=object if classes.dtype.kind == "O" else None)])
+    order = np.argsort(together, kind="stable")
+    return together[order], int(np.flatnonzero(order == classes.size)[0])
+
+
+def priors_after(given: Any, priors: np.ndarray, position: int, prior: Any) -> np.ndarray | None:
+    """The class priors once a class has come in; None when they are estimated from counts."""
+    if given is None:
+        if prior is not None:
+            raise ValueError("prior must be None when the class priors are estimated from the samples")
+        return None
+    if isinstance(given, str):
+        return np.full(priors.size + 1, 1.0 / (priors.size + 1))
+    if prior is None:
+        raise ValueError("prior must be a number in [0, 1] when the class priors were given, but None came")
+    prior = check_number("prior", prior, 0.0, 1.0)
+    return np.insert((1.0 - prior) * priors, position, prior)

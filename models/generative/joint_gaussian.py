@@ -1,0 +1,147 @@
+"""Regression through a joint normal density of samples and targets."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..base.estimator import Regressor, convergence_warning
+from ..base.validation import as_matrix, as_targets, as_weights, check_number
+from .normal import complete, conjugate_prior, groups_of, is_singular, ledoit_wolf, raise_eigenvalues, shrink
+from .normal_classes import NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
+
+
+class JointGaussianRegressor(Regressor):
+    r"""Regression by the conditional mean of a joint normal density.
+
+    With (x, y) ~ N(mu, Sigma), and o the features that a sample has,
+
+    .. math:: E[y | x_o] = \mu_y + \Sigma_{yo} \Sigma_{oo}^{-1} (x_o - \mu_o), \quad
+        \mathrm{var}[y | x_o] = \Sigma_{yy} - \Sigma_{yo} \Sigma_{oo}^{-1} \Sigma_{oy}
+
+    Without missing entries this is least squares with an intercept; with them (NaN in X, or samples in
+    ``X_unlabelled``) the density is fitted by expectation maximization.
+
+    Parameters
+    ----------
+    shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
+        Of Sigma_xx, as in `LinearDiscriminant`.
+    mean_prior, covariance_prior
+        Priors of the density of (x, y), features first, as in `LinearDiscriminant`.
+    tol, max_iter
+        When expectation maximization ends.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, shape (features,), and float
+        E[y | x] = x'coef + intercept of samples that have all features.
+    mean_, covariance_ : arrays, shapes (features + 1,) and (features + 1, features + 1)
+        Of (x, y).
+    shrinkage_ : float
+    log_likelihoods_ : array
+        As that of `LinearDiscriminant`.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import JointGaussianRegressor
+    >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+    >>> model = JointGaussianRegressor().fit(X, 2.0 * X[:, 0] - X[:, 1] + 1.0)
+    >>> model.predict([[1.0, 1.0], [np.nan, 3.0]]).round(6).tolist()
+    [2.0, 2.0]
+    """
+
+    _takes_nan = True
+
+    def __init__(
+        self,
+        shrinkage: Any = "auto",
+        mean_prior: Any = None,
+        covariance_prior: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.shrinkage = shrinkage
+        self.mean_prior = mean_prior
+        self.covariance_prior = covariance_prior
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> JointGaussianRegressor:
+        """Fit the joint density.
+
+        Parameters
+        ----------
+        X : array_like, shape (samples, features)
+            NaN where an entry is missing.
+        y : array_like, shape (samples,)
+            Targets.
+        sample_weight : array_like, shape (samples,), optional
+        X_unlabelled : array_like, shape (others, features), optional
+            Samples without a target, each with weight 1.
+
+        Returns
+        -------
+        self
+        """
+        X = self._matrix_to_fit(X)
+        joint = np.c_[X, as_targets(y, X.shape[0], type(self).__name__)]
+        weights = as_weights(sample_weight, X.shape[0])
+        shrinkage = check_shrinkage(self.shrinkage)
+        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        joint, weights = joint[weights > 0.0], weights[weights > 0.0]
+        if X_unlabelled is not None:
+            others = as_matrix(X_unlabelled, type(self).__name__, nan=True)
+            if others.shape[1] != X.shape[1]:
+                raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
+            joint = np.vstack([joint, np.c_[others, np.full(len(others), np.nan)]])
+            weights = np.r_[weights, np.ones(len(others))]
+        sample = Sample(joint, np.zeros(len(joint), np.int64), weights)
+        prior = conjugate_prior(self.mean_prior, self.covariance_prior, joint.shape[1], "full")
+        model = normal_classes(sample, "full", True, prior, None, np.ones(1))
+        history, self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter)
+        if not converged:
+            warnings.warn(
+                f"JointGaussianRegressor: expectation maximization did not converge in {max_iter} steps; raise "
+                "max_iter or tol.",
+                convergence_warning(),
+                stacklevel=2,
+            )
+        self.log_likelihoods_ = np.array(history)
+        self._keep(model, shrinkage)
+        return self
+
+    def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
+        self.mean_ = model.means[0]
+        self.covariance_ = model.modes()[0]
+        inputs = self.covariance_[:-1, :-1]
+        scale, varies = model.scale[:-1], model.varies[:-1]
+        count = float(model.counts[0])
+        if shrinkage == "auto" and not is_singular(inputs, scale, varies):
+            shrinkage = 0.0
+        if isinstance(shrinkage, str):
+            least = 1.0 / (1.0 + count) if shrinkage == "auto" else 0.0
+            root = np.sqrt(scale)
+            share = ledoit_wolf(inputs / np.outer(root, root), float(model.fourths[0]), count)
+            shrinkage = max(least, share)
+        self.shrinkage_ = shrinkage
+        self.covariance_[:-1, :-1] = raise_eigenvalues(shrink(inputs, shrinkage, scale), scale)
+        self.coef_ = np.linalg.solve(self.covariance_[:-1, :-1], self.covariance_[:-1, -1])
+        self.intercept_ = float(self.mean_[-1] - self.mean_[:-1] @ self.coef_)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """E[y | x_o] of every sample; with `return_std` also the standard deviation of y given x_o."""
+        X = self._matrix_to_predict(X)
+        joint = np.c_[X, np.full(len(X), np.nan)]
+        mean, deviation = np.empty(len(X)), np.empty(len(X))
+        for rows, _ in groups_of(joint):
+            group = joint[rows]
+            filled, spread = complete(
+                group, self.mean_, self.covariance_, groups_of(group), np.full(len(rows), 1.0 / len(rows))
+            )
+            mean[rows] = filled[:, -1]
+            deviation[rows] = np.sqrt(max(0.0, spread[-1, -1]))
+        return (mean, deviation) if return_std else mean

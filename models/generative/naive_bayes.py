@@ -1,0 +1,496 @@
+"""Naive Bayes: features that are independent given the class; normal, Bernoulli, multinomial, and mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..base.validation import as_matrix, as_weights, check_choice, check_number, check_same_length
+from .conditionals import BernoulliFeatures, CategoricalFeatures, Features, GaussianFeatures, MultinomialFeatures
+from .generative import (
+    GenerativeClassifier,
+    check_dirichlet,
+    check_priors,
+    estimated_priors,
+    log_posteriors,
+    priors_after,
+    with_label,
+)
+
+AnyNaiveBayes = TypeVar("AnyNaiveBayes", bound="NaiveBayes")
+KINDS = ("gaussian", "bernoulli", "multinomial", "categorical")
+
+
+class NaiveBayes(GenerativeClassifier):
+    """Bayes' rule with log p(x | k) = sum_j log p(x_j | k); the base of the classifiers in this module."""
+
+    priors: Any
+    dirichlet: Any
+    tol: float
+    max_iter: int
+    class_count_: np.ndarray
+    _dirichlet: np.ndarray
+    _given_priors: np.ndarray | None
+    _parts: list[tuple[np.ndarray | None, Features]]
+
+    def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
+        """The distributions, each with its columns (None: all of them)."""
+        raise NotImplementedError
+
+    def _keep(self) -> None:
+        """Set the fitted attributes that are particular to the subclass."""
+
+    def fit(self: AnyNaiveBayes, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> AnyNaiveBayes:
+        """Fit to labelled samples, and to samples without labels when there are any.
+
+        Parameters
+        ----------
+        X : array_like (or sparse, where the class says so), shape (samples, features)
+            NaN where an entry is missing, where the class takes it.
+        y : array_like, shape (samples,)
+            Any labels.
+        sample_weight : array_like, shape (samples,), optional
+        X_unlabelled : array_like, shape (others, features), optional
+            Samples of unknown class, each with weight 1; their labels are integrated out by expectation maximization.
+
+        Returns
+        -------
+        self
+        """
+        X = self._matrix_to_fit(X)
+        codes = self._labels_to_fit(y, X.shape[0])
+        weights = self._weights_to_fit(sample_weight, codes)
+        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        self._begin(X.shape[1])
+        self._check_samples(X)
+        labelled = weights[:, None] * (codes[:, None] == np.arange(self.classes_.size))
+        self._add(X, labelled)
+        self._estimate()
+        self.n_iter_, self.log_likelihoods_ = 1, np.empty(0)
+        if X_unlabelled is not None:
+            others = as_matrix(X_unlabelled, type(self).__name__, self._takes_sparse, self._takes_nan)
+            if others.shape[1] != X.shape[1]:
+                raise ValueError(f"X_unlabelled has {others.shape[1]} features, but X has {X.shape[1]}")
+            self._check_samples(others)
+            for columns, part in self._parts:  # their categories belong to the model from its first step on
+                part.add(_columns(others, columns), np.zeros((others.shape[0], self.classes_.size)))
+            self._estimate()
+            self._maximize_expectation(X, labelled, others, tol, max_iter)
+        return self
+
+    def partial_fit(
+        self: AnyNaiveBayes, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> AnyNaiveBayes:
+        """Go on with further samples; in all the result is that of one `fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array_like, shape (classes,)
+            All labels; needed at the first call.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_parts")
+        X = self._matrix_to_fit(X) if first else self._matrix_to_predict(X)
+        if first:
+            if classes is None:
+                raise ValueError("classes must be given at the first call of partial_fit: all labels there will be")
+            self.classes_ = np.unique(np.asarray(classes))
+            self._begin(X.shape[1])
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(f"classes must be those of the first call, {self.classes_.tolist()}; see add_class")
+        y = np.asarray(y).ravel()
+        check_same_length("y", y, X.shape[0])
+        self._check_samples(X)
+        unknown = set(y.tolist()) - set(self.classes_.tolist())
+        if unknown:
+            raise ValueError(f"y must hold labels of classes only, but {sorted(unknown, key=str)[0]!r} came")
+        weights = as_weights(sample_weight, X.shape[0])
+        self._add(X, weights[:, None] * (y[:, None] == self.classes_))
+        self._estimate()
+        self.n_iter_ = 1
+        return self
+
+    def add_class(
+        self: AnyNaiveBayes, X: Any, label: Any, sample_weight: Any = None, prior: float | None = None
+    ) -> AnyNaiveBayes:
+        """Take in a new class from its samples alone; the statistics of the others stay as they are.
+
+        Parameters
+        ----------
+        X : array_like, shape (samples, features)
+        label : int or str
+            A label that is not in `classes_` yet.
+        sample_weight : array_like, shape (samples,), optional
+        prior : float, optional
+            Its prior probability, needed when the priors were given as numbers; the others are scaled by 1 - prior.
+
+        Returns
+        -------
+        self
+        """
+        X = self._matrix_to_predict(X)
+        self._check_samples(X)
+        classes, position = with_label(self.classes_, label)
+        self._given_priors = priors_after(self.priors, self.priors_, position, prior)
+        weights = as_weights(sample_weight, X.shape[0])
+        self.classes_ = classes
+        self.class_count_ = np.insert(self.class_count_, position, 0.0)
+        self._dirichlet = np.insert(self._dirichlet, position, self._dirichlet.mean())
+        for _, part in self._parts:
+            part.insert_class(position)
+        self._add(X, weights[:, None] * (np.arange(classes.size) == position))
+        self._estimate()
+        return self
+
+    def _begin(self, features: int) -> None:
+        classes = self.classes_.size
+        self._given_priors = check_priors(self.priors, classes)
+        self._dirichlet = check_dirichlet(self.dirichlet, classes)
+        self._parts = self._features(features)
+        self._clear()
+
+    def _clear(self) -> None:
+        self.class_count_ = np.zeros(self.classes_.size)
+        for columns, part in self._parts:
+            part.clear(self.classes_.size, self.n_features_in_ if columns is None else columns.size)
+
+    def _check_samples(self, X: Any) -> None:
+        for columns, part in self._parts:
+            part.check(_columns(X, columns), type(self).__name__)
+
+    def _add(self, X: Any, responsibilities: np.ndarray) -> None:
+        used = responsibilities.any(axis=1)
+        if not used.all():
+            X, responsibilities = X[used], responsibilities[used]
+        self.class_count_ = self.class_count_ + responsibilities.sum(axis=0)
+        for columns, part in self._parts:
+            part.add(_columns(X, columns), responsibilities)
+
+    def _estimate(self) -> None:
+        self.priors_ = estimated_priors(self.class_count_, self._given_priors, self._dirichlet)
+        for _, part in self._parts:
+            part.estimate()
+        self._keep()
+
+    def _maximize_expectation(self, X: Any, labelled: np.ndarray, others: Any, tol: float, max_iter: int) -> None:
+        """EM: the unlabelled samples' classes by their posteriors, then all statistics anew."""
+        responsibilities, value = self._expect(X, labelled, others)
+        history = [value]
+        for _ in range(max_iter):
+            self._clear()
+            self._add(X, labelled)
+            self._add(others, responsibilities)
+            self._estimate()
+            responsibilities, value = self._expect(X, labelled, others)
+            history.append(value)
+            if history[-1] - history[-2] <= tol * (1.0 + abs(value)):
+                break
+        else:
+            self._warn_unless_converged(False, max_iter)
+        self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
+
+    def _expect(self, X: Any, labelled: np.ndarray, others: Any) -> tuple[np.ndarray, float]:
+        """The posteriors of the unlabelled samples, and what EM maximizes."""
+        known, unknown = (
+            sum(
+                (part.training_log_likelihood(_columns(A, columns)) for columns, part in self._parts),
+                self._log_priors(),
+            )
+            for A in (X, others)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dirichlet = np.where(self._dirichlet > 1.0, (self._dirichlet - 1.0) * np.log(self.priors_), 0.0)
+        of_parameters = sum(part.log_prior() for _, part in self._parts)
+        if self._given_priors is None:
+            of_parameters += float(dirichlet.sum())
+        of_known = float(np.where(labelled > 0.0, labelled * np.where(labelled > 0.0, known, 0.0), 0.0).sum())
+        value = of_known + float(logsumexp(unknown, axis=1).sum()) + of_parameters
+        return np.exp(log_posteriors(unknown, self.priors_)), value
+
+    def _log_priors(self) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors_)
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        self._check_samples(X)
+        total = self._log_priors()
+        for columns, part in self._parts:
+            total = total + part.log_likelihood(_columns(X, columns))
+        return total
+
+
+def _columns(X: Any, columns: np.ndarray | None) -> Any:
+    return X if columns is None else X[:, columns]
+
+
+class GaussianNaiveBayes(NaiveBayes):
+    r"""Naive Bayes with normal features.
+
+    .. math:: \log p(x | k) = -\tfrac12 \sum_j \left[ (x_j - \mu_{kj})^2 / \sigma_{kj}^2
+        + \log 2 \pi \sigma_{kj}^2 \right]
+
+    Each :math:`\sigma_{kj}^2` is the variance of the class (divisor N_k) plus `var_smoothing` times the largest
+    variance of a feature over all samples.  Missing entries (NaN) are integrated out.
+
+    Parameters
+    ----------
+    priors : None, "uniform" or array_like, shape (classes,)
+        Class priors in the order of the sorted labels; None estimates them.
+    dirichlet : float or array_like, shape (classes,)
+        The Dirichlet prior of estimated class priors; 1 is maximum likelihood.
+    var_smoothing : float
+    tol, max_iter
+        When expectation maximization ends, which is used for unlabelled samples only.
+
+    Attributes
+    ----------
+    classes_, priors_, class_count_ : arrays, shape (classes,)
+    means_, variances_ : arrays, shape (classes, features)
+    log_likelihoods_ : array
+        What expectation maximization raises in each step: the log-likelihood of the samples, blurred by noise of the
+        variance that `var_smoothing` adds; empty without unlabelled samples.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import GaussianNaiveBayes
+    >>> X = [[1.0, 5.0], [2.0, np.nan], [1.5, 6.0], [7.0, 1.0], [8.0, 2.0], [9.0, 1.5]]
+    >>> model = GaussianNaiveBayes().fit(X, ["low", "low", "low", "high", "high", "high"])
+    >>> model.predict([[1.0, 4.0], [np.nan, 1.2]]).tolist()
+    ['low', 'high']
+    """
+
+    _takes_nan = True
+
+    def __init__(
+        self,
+        priors: Any = None,
+        dirichlet: Any = 1.0,
+        var_smoothing: float = 1e-9,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.priors = priors
+        self.dirichlet = dirichlet
+        self.var_smoothing = var_smoothing
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
+        return [(None, GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)))]
+
+    def _keep(self) -> None:
+        part: Any = self._parts[0][1]
+        self.means_, self.variances_ = part.means, part.variances
+
+
+class BernoulliNaiveBayes(NaiveBayes):
+    r"""Naive Bayes with features 0 and 1.
+
+    .. math:: P(x_j = 1 | k) = (N_{kj} + \alpha) / (N_k + 2 \alpha)
+
+    with N_kj the (weighted) number of ones of feature j in class k: Laplace smoothing, the mode under a Beta prior.
+    X may be sparse; in dense X entries may be missing (NaN), which are integrated out.
+
+    Parameters
+    ----------
+    alpha : float
+        0 or so is taken as 1e-10, so that nothing is impossible.
+    binarize : float or None
+        Entries above it are ones; None says that X holds 0 and 1 only.
+    priors, dirichlet, tol, max_iter
+        As those of `GaussianNaiveBayes`.
+
+    Attributes
+    ----------
+    classes_, priors_, class_count_ : arrays, shape (classes,)
+    feature_log_prob_ : array, shape (classes, features)
+        log P(x_j = 1 | k).
+    log_likelihoods_ : array
+        The log-likelihood with the log priors of the parameters, at each step of expectation maximization.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from models import BernoulliNaiveBayes
+    >>> model = BernoulliNaiveBayes().fit([[1, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]], ["a", "a", "b", "b"])
+    >>> model.predict_proba([[1, 0, 1]]).round(6).tolist()
+    [[0.9, 0.1]]
+    """
+
+    _takes_sparse = True
+    _takes_nan = True
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        binarize: float | None = 0.0,
+        priors: Any = None,
+        dirichlet: Any = 1.0,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.alpha = alpha
+        self.binarize = binarize
+        self.priors = priors
+        self.dirichlet = dirichlet
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
+        return [(None, BernoulliFeatures(check_number("alpha", self.alpha, 0.0), _threshold(self.binarize)))]
+
+    def _keep(self) -> None:
+        part: Any = self._parts[0][1]
+        self.feature_log_prob_ = part.log_one
+
+
+class MultinomialNaiveBayes(NaiveBayes):
+    r"""Naive Bayes of documents as counts of words.
+
+    .. math:: P(w | k) = (N_{kw} + \alpha) / (\sum_v N_{kv} + \alpha |W|), \quad
+        \log p(x | k) = \sum_w x_w \log P(w | k)
+
+    (Raina et al. 2003, eqs. 2 to 4, with alpha = 1.)  N_kw counts word w in the documents of class k.  The
+    multinomial coefficient, the same in all classes, is left out.  X may be sparse.
+
+    Parameters
+    ----------
+    alpha : float
+        Laplace smoothing, the mode under a Dirichlet prior; 0 or so is taken as 1e-10.
+    priors, dirichlet, tol, max_iter
+        As those of `GaussianNaiveBayes`.
+
+    Attributes
+    ----------
+    classes_, priors_, class_count_ : arrays, shape (classes,)
+    feature_log_prob_ : array, shape (classes, features)
+        log P(w | k).
+    feature_count_ : array, shape (classes, features)
+        N_kw.
+    log_likelihoods_, n_iter_
+        As those of `BernoulliNaiveBayes`.
+
+    Examples
+    --------
+    >>> from models import MultinomialNaiveBayes
+    >>> model = MultinomialNaiveBayes().fit([[2, 1, 0], [1, 1, 1], [0, 1, 3]], ["sport", "sport", "news"])
+    >>> model.predict([[1, 0, 0], [0, 1, 2]]).tolist()
+    ['sport', 'news']
+    """
+
+    _takes_sparse = True
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        priors: Any = None,
+        dirichlet: Any = 1.0,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.alpha = alpha
+        self.priors = priors
+        self.dirichlet = dirichlet
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
+        return tags
+
+    def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
+        return [(None, MultinomialFeatures(check_number("alpha", self.alpha, 0.0)))]
+
+    def _keep(self) -> None:
+        part: Any = self._parts[0][1]
+        self.feature_log_prob_, self.feature_count_ = part.log_probabilities, part.counts
+
+
+class MixedNaiveBayes(NaiveBayes):
+    r"""Naive Bayes with features of different types.
+
+    .. math:: \log p(x | k) = \sum_j \log p_j(x_j | k)
+
+    where p_j is normal, Bernoulli or a histogram over categories; the columns of counts are one multinomial document.
+    Missing entries (NaN) are integrated out, but for counts.
+
+    Parameters
+    ----------
+    kinds : str or sequence of str, one a feature
+        "gaussian", "bernoulli", "multinomial" (counts), "categorical" (numbers that stand for categories).  A category
+        that `fit` has not seen is taken as missing.
+    alpha : float
+        Laplace smoothing of all but normal features.
+    var_smoothing, binarize
+        As those of `GaussianNaiveBayes` and `BernoulliNaiveBayes`.
+    priors, dirichlet, tol, max_iter
+        As those of `GaussianNaiveBayes`.
+
+    Attributes
+    ----------
+    classes_, priors_, class_count_ : arrays, shape (classes,)
+    log_likelihoods_, n_iter_
+        As those of `BernoulliNaiveBayes`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import MixedNaiveBayes
+    >>> X = np.array([[1.2, 0, 3], [0.8, 1, 3], [3.1, 1, 1], [2.9, 1, 2]])
+    >>> model = MixedNaiveBayes(["gaussian", "bernoulli", "categorical"]).fit(X, [0, 0, 1, 1])
+    >>> model.predict([[1.0, 0, 3], [np.nan, 1, 1]]).tolist()
+    [0, 1]
+    """
+
+    _takes_nan = True
+
+    def __init__(
+        self,
+        kinds: str | Sequence[str] = "gaussian",
+        alpha: float = 1.0,
+        var_smoothing: float = 1e-9,
+        binarize: float | None = 0.0,
+        priors: Any = None,
+        dirichlet: Any = 1.0,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kinds = kinds
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.binarize = binarize
+        self.priors = priors
+        self.dirichlet = dirichlet
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
+        kinds = [self.kinds] * features if isinstance(self.kinds, str) else list(self.kinds)
+        if len(kinds) != features:
+            raise ValueError(f"kinds must be one word or one for each of the {features} features, but {kinds!r} came")
+        for kind in kinds:
+            check_choice("kinds", kind, KINDS)
+        alpha = check_number("alpha", self.alpha, 0.0)
+        made: dict[str, Features] = {
+            "gaussian": GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)),
+            "bernoulli": BernoulliFeatures(alpha, _threshold(self.binarize)),
+            "multinomial": MultinomialFeatures(alpha),
+            "categorical": CategoricalFeatures(alpha),
+        }
+        return [(np.flatnonzero(np.array(kinds) == kind), made[kind]) for kind in KINDS if kind in kinds]
+
+
+def _threshold(binarize: Any) -> float | None:
+    return None if binarize is None else check_number("binarize", binarize)

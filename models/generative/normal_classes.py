@@ -1,0 +1,258 @@
+"""Classes with normal densities: their priors, means and covariances, by EM where entries or labels are missing.
+
+The observed-data log-likelihood of labelled samples i and unlabelled samples j, with log p(theta) the log priors of the
+parameters (zero for maximum likelihood), x_o what is observed of a sample:
+
+    l(theta) = sum_i w_i log pi_{y_i} N(x_o,i; y_i) + sum_j w_j log sum_k pi_k N(x_o,j; k) + log p(theta)
+
+    E   r_ik = [y_i = k] or P(k | x_o,i),   E[x_i | x_o,i, k],   cov[x_i | x_o,i, k]
+    M   N_k = sum_i w_i r_ik,   pi_k = (N_k + alpha_k - 1) / sum (N_l + alpha_l - 1)
+        mu_k = (kappa m + sum_i w_i r_ik E[x_i]) / (kappa + N_k)
+        S_k = sum_i w_i r_ik {(E[x_i] - mu_k)(E[x_i] - mu_k)' + cov[x_i]} + kappa (mu_k - m)(mu_k - m)'
+        Sigma_k = (S_k + Psi) / (N_k + weight + [kappa > 0]),  shared: sums over the classes of S_k, N_k and [kappa > 0]
+
+Without missing entries and labels one M step is the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..base.validation import check_number
+from .generative import estimated_priors
+from .normal import (
+    ConjugatePrior,
+    Groups,
+    complete,
+    groups_of,
+    is_singular,
+    ledoit_wolf,
+    log_densities,
+    raise_eigenvalues,
+    shrink,
+    total_variances,
+)
+
+UNLABELLED = -1
+
+
+@dataclass
+class Sample:
+    """What is fitted to: samples, their class or `UNLABELLED`, their weights, and which of their entries are there."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    groups: Groups = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.groups = groups_of(self.X)
+
+    @property
+    def is_complete(self) -> bool:
+        return bool((self.codes != UNLABELLED).all()) and all(observed.all() for _, observed in self.groups)
+
+    def one_hot(self, classes: int) -> np.ndarray:
+        """The known labels as responsibilities; rows of zeros for unlabelled samples."""
+        return (self.codes[:, None] == np.arange(classes)).astype(np.float64)
+
+
+@dataclass
+class NormalClasses:
+    """Parameters of normal classes, and the statistics that they were estimated from.
+
+    Attributes
+    ----------
+    priors, counts : arrays, shape (K,)
+    means : array, shape (K, p)
+    covariances, scatters : arrays, shape (c, p, p), or (c, p) when they are diagonal; c is 1 when shared, otherwise K
+    fourths : array, shape (c,)
+        Sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`.
+    scale : array, shape (p,)
+        Total variances of the features (1 for a constant one); `varies` says which are not constant.
+    """
+
+    kind: str
+    shared: bool
+    prior: ConjugatePrior
+    given_priors: np.ndarray | None
+    dirichlet: np.ndarray
+    scale: np.ndarray
+    varies: np.ndarray
+    priors: np.ndarray = field(init=False)
+    counts: np.ndarray = field(init=False)
+    means: np.ndarray = field(init=False)
+    covariances: np.ndarray = field(init=False)
+    scatters: np.ndarray = field(init=False)
+    fourths: np.ndarray = field(init=False)
+
+    def start(self, sample: Sample) -> None:
+        """First parameters, from the entries that are there: means by class, total variances as the covariance."""
+        classes = self.dirichlet.size
+        overall, _ = total_variances(sample.X, sample.weights)
+        means = []
+        for k in range(classes):
+            of_class = sample.codes == k
+            weights = sample.weights[of_class]
+            mean, _ = total_variances(sample.X[of_class], weights)
+            seen = weights @ ~np.isnan(sample.X[of_class]) > 0.0
+            means.append(np.where(seen, mean, overall))
+        self.means = np.array(means)
+        self.counts = sample.weights @ sample.one_hot(classes)
+        self.priors = estimated_priors(self.counts, self.given_priors, self.dirichlet)
+        variances = np.ones_like(self.scale) if self.kind == "identity" else self.scale
+        covariance = np.diag(variances) if self.kind == "full" else variances
+        self.covariances = np.array([covariance] * (1 if self.shared else classes))
+
+    def log_joint(self, X: np.ndarray, groups: Groups) -> np.ndarray:
+        """log pi_k N(x_o; k), shape (samples, K)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors) + log_densities(X, self.means, self.covariances, groups)
+
+    def expect(self, sample: Sample) -> tuple[np.ndarray, float]:
+        """The responsibilities, and l(theta)."""
+        joint = self.log_joint(sample.X, sample.groups)
+        unlabelled = sample.codes == UNLABELLED
+        marginal = logsumexp(joint, axis=1)
+        responsibilities = np.where(
+            unlabelled[:, None], np.exp(joint - marginal[:, None]), sample.one_hot(joint.shape[1])
+        )
+        own = np.where(unlabelled, marginal, np.take_along_axis(joint, np.maximum(sample.codes, 0)[:, None], 1)[:, 0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dirichlet = np.where(self.dirichlet > 1.0, (self.dirichlet - 1.0) * np.log(self.priors), 0.0)
+        of_priors = 0.0 if self.given_priors is not None else float(dirichlet.sum())
+        return responsibilities, float(sample.weights @ own) + of_priors + self.prior.log_density(
+            self.means, self.covariances
+        )
+
+    def maximize(self, sample: Sample, responsibilities: np.ndarray) -> None:
+        """The M step; the covariances are the modes, without shrinkage."""
+        weights = sample.weights[:, None] * responsibilities
+        self.counts = weights.sum(axis=0)
+        self.priors = estimated_priors(self.counts, self.given_priors, self.dirichlet)
+        separate = [self._moments(sample, weights[:, k], k) for k in range(self.counts.size)]
+        self.means = np.array([mean for mean, _, _ in separate])
+        scatters = np.array([scatter for _, scatter, _ in separate])
+        fourths = np.array([fourth for _, _, fourth in separate])
+        self.scatters = scatters.sum(axis=0, keepdims=True) if self.shared else scatters
+        self.fourths = fourths.sum(keepdims=True) if self.shared else fourths
+        if self.kind != "identity":
+            self.covariances = np.array([raise_eigenvalues(mode, self.scale) for mode in self.modes()])
+
+    def _moments(self, sample: Sample, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """mu_k, S_k and the fourth powers of the residuals."""
+        if all(observed.all() for _, observed in sample.groups):
+            filled, scatter = sample.X, np.zeros_like(self.covariances[0])
+        else:
+            covariance = self.covariances[0 if self.shared else k]
+            filled, scatter = complete(sample.X, self.means[k], covariance, sample.groups, weights)
+        used = weights > 0.0
+        filled, weights = filled[used], weights[used]
+        prior = self.prior
+        mean = (prior.strength * prior.mean + weights @ filled) / (prior.strength + weights.sum())
+        residual, shift = filled - mean, mean - prior.mean
+        if self.kind == "full":
+            scatter = scatter + (weights[:, None] * residual).T @ residual + prior.strength * np.outer(shift, shift)
+            fourth = weights @ ((residual**2 / self.scale).sum(axis=1)) ** 2
+        else:
+            scatter = scatter + weights @ residual**2 + prior.strength * shift**2
+            fourth = (weights @ (residual**2 / self.scale) ** 2).sum()
+        return mean, scatter, float(fourth)
+
+    def _divisors(self, unbiased: bool) -> np.ndarray:
+        """What the scatters are divided by; one a covariance.  Unbiased without a prior only, and from two samples."""
+        counts = self.counts.sum(keepdims=True) if self.shared else self.counts
+        means = self.counts.size if self.shared else 1
+        if self.prior.is_flat:
+            return np.where(unbiased & (counts > means), counts - means, counts)
+        return counts + self.prior.weight + means * (self.prior.strength > 0.0)
+
+    def modes(self, unbiased: bool = False) -> np.ndarray:
+        """The covariances that maximize the posterior, or the likelihood; or their unbiased estimates."""
+        divisors = self._divisors(unbiased)
+        return (self.scatters + self.prior.scale) / divisors.reshape((-1,) + (1,) * (self.scatters.ndim - 1))
+
+    def regularize(self, unbiased: bool, shrinkage: float | str) -> np.ndarray:
+        """Set the covariances: divisor, shrinkage, least eigenvalues.  Returns the share of shrinkage of each."""
+        shares = np.zeros(len(self.scatters))
+        if self.kind == "identity":
+            return shares
+        counts = self.counts.sum(keepdims=True) if self.shared else self.counts
+        covariances = self.modes(unbiased)
+        pooled = (self.scatters.sum(axis=0) + self.prior.scale) / counts.sum()
+        for c, covariance in enumerate(covariances):
+            share: float | str = shrinkage
+            if share == "auto" and not is_singular(covariance, self.scale, self.varies):
+                share = 0.0
+            if share in ("auto", "ledoit_wolf"):
+                least = 1.0 / (1.0 + counts[c]) if share == "auto" else 0.0  # the target counts as one more sample
+                share = max(least, self._ledoit_wolf(covariance, float(self.fourths[c]), float(counts[c])))
+                covariance = covariance if covariance.any() else pooled  # samples that are all alike
+            shares[c] = share
+            covariances[c] = raise_eigenvalues(shrink(covariance, shares[c], self.scale), self.scale)
+        self.covariances = covariances
+        return shares
+
+    def add(self, other: NormalClasses, position: int, priors: np.ndarray | None) -> None:
+        """Take in the one class of `other` before class `position`; the other classes' means stay as they are."""
+        self.counts = np.insert(self.counts, position, other.counts[0])
+        self.means = np.insert(self.means, position, other.means[0], axis=0)
+        self.dirichlet = np.insert(self.dirichlet, position, other.dirichlet[0])
+        if self.shared:
+            self.scatters, self.fourths = self.scatters + other.scatters, self.fourths + other.fourths
+        else:
+            self.scatters = np.insert(self.scatters, position, other.scatters[0], axis=0)
+            self.fourths = np.insert(self.fourths, position, other.fourths[0])
+        self.given_priors = priors
+        self.priors = estimated_priors(self.counts, priors, self.dirichlet)
+
+    def _ledoit_wolf(self, covariance: np.ndarray, fourth: float, count: float) -> float:
+        """The share for the features that vary, in units of `scale`."""
+        if not self.varies.any():
+            return 0.0
+        if covariance.ndim == 1:
+            return ledoit_wolf((covariance / self.scale)[self.varies], fourth, count)
+        root = np.sqrt(self.scale)
+        return ledoit_wolf((covariance / np.outer(root, root))[np.ix_(self.varies, self.varies)], fourth, count)
+
+
+def normal_classes(
+    sample: Sample, kind: str, shared: bool, prior: ConjugatePrior, given: np.ndarray | None, dirichlet: np.ndarray
+) -> NormalClasses:
+    """Normal classes with first parameters; nothing is fitted yet."""
+    _, variances = total_variances(sample.X, sample.weights)
+    varies = variances > 0.0
+    classes = NormalClasses(kind, shared, prior, given, dirichlet, np.where(varies, variances, 1.0), varies)
+    classes.start(sample)
+    return classes
+
+
+def maximize_likelihood(
+    classes: NormalClasses, sample: Sample, tol: float, max_iter: int
+) -> tuple[list[float], int, bool]:
+    """Fit by one M step, or by EM: the values of l(theta), the number of M steps, whether they converged."""
+    if sample.is_complete:
+        classes.maximize(sample, sample.one_hot(classes.counts.size))
+        return [], 1, True
+    responsibilities, value = classes.expect(sample)
+    history = [value]
+    for step in range(1, max_iter + 1):
+        classes.maximize(sample, responsibilities)
+        responsibilities, value = classes.expect(sample)
+        history.append(value)
+        if history[-1] - history[-2] <= tol * (1.0 + abs(value)):
+            return history, step, True
+    return history, max_iter, False
+
+
+def check_shrinkage(shrinkage: Any) -> float | str:
+    """A share in [0, 1], or the rule by which it is found."""
+    if isinstance(shrinkage, str):
+        if shrinkage not in ("auto", "ledoit_wolf"):
+            raise ValueError(f"shrinkage must be 'auto', 'ledoit_wolf' or a number in [0, 1], but {shrinkage!r} came")
+        return shrinkage
+    return float(check_number("shrinkage", shrinkage, 0.0, 1.0))

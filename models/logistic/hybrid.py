@@ -1,0 +1,332 @@
+"""Naive Bayes whose evidence is weighed by a few discriminative parameters (Raina, Shen, Ng, McCallum 2003)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import log_softmax
+
+import qp
+from socp.compiled.jit import kernel
+
+from ..base.estimator import Classifier, convergence_warning
+from ..base.newton_minimizer import minimize, solve_cholesky
+from ..base.validation import check_number
+from .separation import is_separable, separation_program
+
+CERTAIN = 1e-6  # a held-out sample this near to certainty makes separable evidence possible
+LEAST_PENALTY = 1e-8  # of separable evidence, a sample
+
+
+class HybridNaiveBayes(Classifier):
+    r"""Multinomial naive Bayes with a weight for the evidence of each region of a document.
+
+    A document x has regions x^1, ..., x^R of n_1, ..., n_R words.  With the word probabilities of naive Bayes (eq. 3),
+
+    .. math:: P(w | k) = \frac{N_{kw} + \alpha}{\sum_v (N_{kv} + \alpha)}, \qquad
+        b_{rk} = \frac{1}{n_r} \sum_{i=1}^{n_r} \log P(x^r_i | k)
+
+    the posterior is (eqs. 7 to 9)
+
+    .. math:: P_\theta(k | x) \propto \exp\Big(\theta_{0k} + \sum_r \theta_r b_{rk}\Big)
+
+    and theta maximizes the leave-one-out log-likelihood (eq. 11), a smooth concave function,
+
+    .. math:: \sum_i \log P_{\theta, -i}(y_i | x_i)
+
+    where the words of document i are subtracted from the counts before its own b is computed (footnote 5).
+
+    Parameters
+    ----------
+    regions : int or sequence of int
+        How many blocks of the same number of columns X consists of; or the number of columns of each block.
+        With one region this calibrates naive Bayes (section 5).
+    normalize : bool
+        Whether b has the factor 1 / n_r ("normalized hybrid").
+    shared_words : bool
+        Whether column j stands for the same word in every region, with one probability (eqs. 5 and 6); otherwise
+        each region has words and probabilities of its own.
+    alpha : float
+        Positive; 1 is Laplace's smoothing.
+    C : float
+        Positive; sum_r (s_r theta_r)^2 / (2 C), s_r the root mean square of b_rk around its mean over the classes, is
+        subtracted from the log-likelihood.  Infinity, as in the paper, subtracts nothing.
+    tol, max_iter : float, int
+        Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
+
+    Attributes
+    ----------
+    classes_ : array, shape (classes,)
+    theta_ : array, shape (regions,)
+        theta_1, ..., theta_R.
+    intercept_ : array, shape (classes,)
+        theta_0k, the first one 0; of two classes the second is the paper's theta_0.
+    log_probabilities_ : list of arrays, one a region, shape (classes, words)
+        log P(w | k).
+    log_likelihood_ : float
+        That of leave-one-out.
+    C_ : float
+        The C that was used: a finite one where C was infinite and the log-likelihood has no maximum.
+    n_iter_ : int
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        The linear program that decided whether the log-likelihood has a maximum; only when one was needed.
+
+    Notes
+    -----
+    The paper has two classes; with more of them the regions' weights are those of all classes.  A region without words
+    says nothing: its b is 0.  All held-out b take one pass over the words.  Where theta can separate the held-out
+    documents, the log-likelihood grows along a ray; the answer is then that of a large C, with a warning.
+
+    Examples
+    --------
+    Two words; the three of the subject (the first two columns) say more than the twenty of the body.
+
+    >>> import numpy as np
+    >>> from models import HybridNaiveBayes
+    >>> rng, y = np.random.default_rng(0), np.arange(100) % 2
+    >>> subjects = np.array([rng.multinomial(3, [[0.8, 0.2], [0.2, 0.8]][k]) for k in y])
+    >>> bodies = np.array([rng.multinomial(20, [[0.55, 0.45], [0.45, 0.55]][k]) for k in y])
+    >>> model = HybridNaiveBayes(regions=2).fit(np.hstack([subjects, bodies]), y)
+    >>> bool(model.theta_[0] / 3 > model.theta_[1] / 20)  # a word of the subject counts for more
+    True
+    >>> model.predict([[3, 0, 9, 11], [0, 3, 11, 9]]).tolist()
+    [0, 1]
+    """
+
+    _takes_sparse = True
+
+    def __init__(
+        self,
+        regions: Any = 1,
+        normalize: bool = True,
+        shared_words: bool = True,
+        alpha: float = 1.0,
+        C: float = math.inf,
+        tol: float = 1e-12,
+        max_iter: int = 100,
+    ) -> None:
+        self.regions = regions
+        self.normalize = normalize
+        self.shared_words = shared_words
+        self.alpha = alpha
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
+        return tags
+
+    def fit(self, X: Any, y: Any) -> HybridNaiveBayes:
+        """Fit to counts of words X, dense or sparse, the regions side by side, and labels y."""
+        X = self._counts(self._matrix_to_fit(X))
+        codes = self._labels_to_fit(y, X.shape[0])
+        alpha = check_number("alpha", self.alpha, 0.0, open_low=True)
+        C = check_number("C", self.C, 0.0, open_low=True)
+        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        self._bounds = self._check_regions(X.shape[1])
+        counts = self._class_counts(X, codes)
+        self.log_probabilities_ = [np.log(N + alpha) - np.log((N + alpha).sum(axis=1)[:, None]) for N in counts]
+        evidence = self._evidence(X)
+        self._hold_out(X, codes, counts, alpha, evidence)
+        self._maximize(Likelihood(evidence, codes), C, tol, max_iter)
+        return self
+
+    def _counts(self, X: Any) -> Any:
+        X = sp.csr_array(X)
+        X.sum_duplicates()
+        if (X.data < 0.0).any():
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}: they must be counts")
+        return X
+
+    def _check_regions(self, features: int) -> np.ndarray:
+        """Where the columns of each region begin, and where the last ones end."""
+        widths = np.asarray(self.regions)
+        if widths.dtype.kind in "iu" and widths.ndim == 0 and widths >= 1 and features % widths == 0:
+            widths = np.full(int(widths), features // int(widths))
+        if widths.dtype.kind not in "iu" or widths.ndim != 1 or (widths < 1).any() or widths.sum() != features:
+            raise ValueError(
+                f"regions must be a number that divides the {features} columns of X, or the numbers of columns of the "
+                f"regions, which sum to that, but {self.regions!r} came"
+            )
+        if self.shared_words and (widths != widths[0]).any():
+            raise ValueError(
+                f"regions must have the same number of columns when they share their words, but {self.regions!r} came; "
+                "with shared_words=False they need not"
+            )
+        return np.concatenate([[0], np.cumsum(widths)])
+
+    def _of_regions(self, X: Any) -> list[Any]:
+        """The columns of each region."""
+        columns = X.tocsc()
+        return [columns[:, a:b].tocsr() for a, b in zip(self._bounds, self._bounds[1:])]
+
+    def _class_counts(self, X: Any, codes: np.ndarray) -> list[np.ndarray]:
+        """N_kw of each region's words."""
+        membership = sp.csr_array((np.ones(codes.size), (codes, np.arange(codes.size))))
+        counts = [(membership @ part).toarray() for part in self._of_regions(X)]
+        return [np.sum(counts, axis=0)] * len(counts) if self.shared_words else counts
+
+    def _evidence(self, X: Any) -> np.ndarray:
+        """b, shape (samples, classes, regions)."""
+        evidence = np.stack([part @ logs.T for part, logs in zip(self._of_regions(X), self.log_probabilities_)], axis=2)
+        return evidence / self._lengths(X)[:, None, :] if self.normalize else evidence
+
+    def _lengths(self, X: Any) -> np.ndarray:
+        """n_r, or 1 where there are no words, shape (samples, regions)."""
+        lengths = np.stack([part.sum(axis=1) for part in self._of_regions(X)], axis=1)
+        return np.where(lengths > 0.0, lengths, 1.0)
+
+    def _hold_out(self, X: Any, codes: np.ndarray, counts: list[np.ndarray], alpha: float, evidence: Any) -> None:
+        """Replace b of each sample's own class, the only one whose counts have the sample in them."""
+        region = np.repeat(np.arange(len(counts)), np.diff(self._bounds))
+        first = np.zeros_like(self._bounds[:-1]) if self.shared_words else self._bounds[:-1]
+        word = np.concatenate([a + np.arange(N.shape[1]) for a, N in zip(first, counts)])
+        table = counts[0] if self.shared_words else np.hstack(counts)
+        totals = np.stack([N.sum(axis=1) for N in counts], axis=1)
+        own = np.zeros((codes.size, len(counts)))
+        held_out_evidence(
+            X.indptr.astype(np.int64),
+            X.indices.astype(np.int64),
+            X.data,
+            codes.astype(np.int64),
+            region.astype(np.int64),
+            word.astype(np.int64),
+            table.ravel(),
+            totals.ravel(),
+            np.array([N.shape[1] for N in counts]),
+            alpha,
+            np.int64(bool(self.shared_words)),
+            np.zeros(table.shape[1]),
+            np.zeros(len(counts)),
+            own.ravel(),
+        )
+        evidence[np.arange(codes.size), codes] = own / self._lengths(X) if self.normalize else own
+
+    def _maximize(self, likelihood: Likelihood, C: float, tol: float, max_iter: int) -> None:
+        for name in ("program_", "solution_"):
+            self.__dict__.pop(name, None)
+        self.C_, likelihood.penalty = C, 1.0 / C
+        found = minimize(likelihood.at, np.zeros(likelihood.unknowns), tol, max_iter)
+        if C == math.inf and likelihood.at(found.theta).nearest_to_certain() < CERTAIN:
+            self.program_ = separation_program(likelihood.margins())
+            self.solution_ = qp.solve(self.program_)
+            if is_separable(self.solution_):
+                likelihood.penalty = LEAST_PENALTY * likelihood.samples
+                self.C_ = 1.0 / likelihood.penalty
+                found = minimize(likelihood.at, np.zeros(likelihood.unknowns), tol, max_iter)
+                warnings.warn(
+                    "HybridNaiveBayes: theta can separate the held-out samples, so that the leave-one-out likelihood "
+                    f"has no maximum; the answer of C = {self.C_:.3g} is given.  Set C.",
+                    convergence_warning(),
+                    stacklevel=3,
+                )
+        if not found.converged:
+            warnings.warn(
+                f"HybridNaiveBayes: Newton's method ended after {found.iterations} iterations, the log-likelihood "
+                f"known to about {found.decrement:.1e}.  Lower C, or raise max_iter or tol.",
+                convergence_warning(),
+                stacklevel=3,
+            )
+        self.n_iter_ = found.iterations
+        self.log_likelihood_ = likelihood.at(found.theta).log_likelihood
+        self.intercept_ = np.concatenate([[0.0], found.theta[: self.classes_.size - 1]])
+        self.theta_ = found.theta[self.classes_.size - 1 :]
+
+    def evidence(self, X: Any) -> np.ndarray:
+        """b of new samples, shape (samples, classes, regions)."""
+        return self._evidence(self._counts(self._matrix_to_predict(X)))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """log P_theta(k | x), shape (samples, classes)."""
+        evidence = self.evidence(X)
+        return log_softmax(evidence @ self.theta_ + self.intercept_, axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """P_theta(k | x), shape (samples, classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label with the largest posterior."""
+        best = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+class Likelihood:
+    """-sum_i log P_theta(y_i | x_i) + penalty / 2 sum_r (s_r theta_r)^2 of unknowns (theta_01, ..., theta_R)."""
+
+    def __init__(self, evidence: np.ndarray, codes: np.ndarray) -> None:
+        self.samples, classes, regions = evidence.shape
+        self.codes = codes
+        self.unknowns = classes - 1 + regions
+        centred = evidence - evidence.mean(axis=1, keepdims=True)
+        intercepts = np.broadcast_to(np.eye(classes)[:, 1:], (self.samples, classes, classes - 1))
+        self.terms = np.concatenate([intercepts, centred], axis=2)  # the scores are terms @ theta
+        self.squares = np.concatenate([np.zeros(classes - 1), (centred**2).mean(axis=(0, 1))])
+        self.penalty = 0.0
+
+    def at(self, theta: np.ndarray) -> LikelihoodPoint:
+        return LikelihoodPoint(self, theta)
+
+    def margins(self) -> np.ndarray:
+        """The rows of terms of the own class less those of another one."""
+        i, k = np.nonzero(self.codes[:, None] != np.arange(self.terms.shape[1]))
+        return self.terms[i, self.codes[i]] - self.terms[i, k]
+
+
+class LikelihoodPoint:
+    """The objective at one point; see `newton.Point`."""
+
+    def __init__(self, likelihood: Likelihood, theta: np.ndarray) -> None:
+        self.likelihood, self.theta = likelihood, theta
+        self.log_P = log_softmax(likelihood.terms @ theta, axis=1)
+        self.log_likelihood = float(self.log_P[np.arange(likelihood.samples), likelihood.codes].sum())
+        self.value = 0.5 * likelihood.penalty * float(likelihood.squares @ theta**2) - self.log_likelihood
+
+    def nearest_to_certain(self) -> float:
+        return float(-np.expm1(self.log_P[np.arange(self.likelihood.samples), self.likelihood.codes]).max())
+
+    def gradient(self) -> np.ndarray:
+        terms, codes = self.likelihood.terms, self.likelihood.codes
+        self.mean = np.einsum("ik,ikq->iq", np.exp(self.log_P), terms)
+        residual = (self.mean - terms[np.arange(codes.size), codes]).sum(axis=0)
+        return residual + self.likelihood.penalty * self.likelihood.squares * self.theta
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        around = self.likelihood.terms - self.mean[:, None, :]
+        flat = (np.exp(0.5 * self.log_P)[:, :, None] * around).reshape(-1, self.likelihood.unknowns)
+        H = flat.T @ flat + np.diag(self.likelihood.penalty * self.likelihood.squares)
+        return solve_cholesky(H, -gradient)
+
+
+@kernel
+def held_out_evidence(
+    indptr, indices, data, codes, region, word, counts, totals, sizes, alpha, shared, inside, length, out
+):
+    """sum_w x^r_w log P_-i(w | y_i) of every sample i and region r, into `out` (samples times regions).
+
+    counts (classes times words) has N_kw; totals (classes times regions) has their sums over the sizes[r] words of
+    region r; `inside`, zeros (words), takes the sample's own counts of the words, `length` (regions) those of all.
+    """
+    words, regions = inside.size, length.size
+    for i in range(codes.size):
+        k = codes[i]
+        length[:] = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            inside[word[indices[e]]] += data[e]
+            length[region[indices[e]]] += data[e]
+        if shared:
+            length[:] = length.sum()
+        for e in range(indptr[i], indptr[i + 1]):
+            w, r = word[indices[e]], region[indices[e]]
+            count = max(counts[k * words + w] - inside[w], 0.0)  # below 0 by rounding only
+            total = max(totals[k * regions + r] - length[r], 0.0)
+            out[i * regions + r] += data[e] * np.log((count + alpha) / (total + alpha * sizes[r]))
+        for e in range(indptr[i], indptr[i + 1]):
+            inside[word[indices[e]]] = 0.0

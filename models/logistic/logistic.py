@@ -1,0 +1,352 @@
+"""Logistic regression of two and of more classes, as the smooth convex program that it is."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import entr, expit, log_softmax, softmax
+
+import qp
+
+from ..base.estimator import Classifier, convergence_warning
+from ..base.multiclass import check_classes_left
+from ..base.newton_minimizer import Minimum, minimize, solve_cholesky, solve_conjugate_gradients
+from ..base.validation import as_weights, check_choice, check_number
+from .separation import is_separable, separation_program
+
+MOST_DENSE = 1500  # unknowns up to which the Hessian is formed and factored
+CERTAIN = 1e-6  # a sample this near to certainty makes separable classes possible
+LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
+
+
+class LogisticRegression(Classifier):
+    r"""Logistic regression, regularized by the squares of the weights.
+
+    Of two classes, with t = 1 for the second one, and of K classes,
+
+    .. math:: \min_{w, b} \tfrac12 \|w\|^2 + C \sum_i s_i \left[ \log(1 + e^{z_i}) - t_i z_i \right],
+        \quad z_i = w'x_i + b
+
+    .. math:: \min_{W, b} \tfrac12 \|W\|_F^2 + C \sum_i s_i \Big[ \log \sum_k e^{z_{ik}} - z_{i y_i} \Big],
+        \quad z_{ik} = w_k'x_i + b_k
+
+    by Newton's method with a line search.  The intercepts are not regularized; those of K classes sum to 0.
+
+    Parameters
+    ----------
+    C : float
+        Positive; infinity switches regularization off.
+    fit_intercept : bool
+    solver : {"auto", "cholesky", "conjugate_gradients"}
+        How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its
+        transpose; "auto" decides by the number of unknowns.
+    tol : float
+        Newton's method ends when the objective is known to within tol (1 + its value).
+    max_iter : int
+
+    Attributes
+    ----------
+    classes_ : array, shape (classes,)
+    coef_ : array, shape (1, features) of two classes, otherwise (classes, features)
+    intercept_ : array, shape (1,) or (classes,)
+    C_ : float
+        The C that was used: a finite one where C was infinite and the classes are separable.
+    n_iter_ : int
+    objective_, dual_objective_ : float
+        The value of the program at the answer, and a lower bound of its minimum (see the notes; -inf without
+        regularization): their difference certifies the answer.
+    minimum_ : Minimum
+        Where Newton's method ended.
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        The linear program that decided whether the classes are separable; only when one was needed.
+
+    Notes
+    -----
+    Without regularization there is no minimum when the classes are separable: when a direction (V, a) has
+    (v_{y_i} - v_k)'x_i + a_{y_i} - a_k >= 0 for all i and k and > 0 for some (Albert, Anderson 1984).  A linear program
+    decides it, by the number of inequalities that can be strict,
+
+        max sum t_ik   subject to   (v_{y_i} - v_k)'x_i + a_{y_i} - a_k >= t_ik,   0 <= t_ik <= 1,
+
+    and the answer is then that of a small regularization, with a warning.
+
+    The bound is the dual objective: any probabilities P with sum_i s_i (P_ik - [y_i = k]) = 0 for all k give
+
+        min >= C sum_i s_i H(P_i) - 1/2 sum_k ||C sum_i s_i (P_ik - [y_i = k]) x_i||^2,    H(p) = -sum_k p_k log p_k,
+
+    with equality for those of the answer.  (Without intercepts the condition on the sums falls away.)
+
+    Examples
+    --------
+    >>> from models import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], ["no", "no", "yes", "no", "yes", "yes"]
+    >>> model = LogisticRegression().fit(X, y)
+    >>> model.predict([[0.5], [4.5]]).tolist()
+    ['no', 'yes']
+    >>> model.predict_proba([[2.5]]).round(6).tolist()
+    [[0.5, 0.5]]
+    """
+
+    _takes_sparse = True
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-12,
+        max_iter: int = 100,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
+        X = self._matrix_to_fit(X)
+        codes = self._labels_to_fit(y, X.shape[0])
+        weights = as_weights(sample_weight, X.shape[0])
+        C = check_number("C", self.C, 0.0, open_low=True)
+        solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
+        tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
+        check_classes_left(self.classes_, codes, weights)
+        keep = weights > 0.0
+        loss = LogisticLoss(X[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver)
+        self.C_, loss.penalty = C, 1.0 / C
+        minimum = self._minimize(loss, tol, max_iter)
+        for name in ("program_", "solution_"):
+            self.__dict__.pop(name, None)
+        if C == math.inf and loss.nearest_to_certain(minimum.theta) < CERTAIN and self._separable(loss):
+            loss.penalty = LEAST_PENALTY * loss.mean_curvature()
+            self.C_ = 1.0 / loss.penalty
+            warnings.warn(
+                "LogisticRegression: the classes are separable, so that without regularization there is no answer; "
+                f"that of C = {self.C_:.3g} is given.  Set C.",
+                convergence_warning(),
+                stacklevel=2,
+            )
+            minimum = self._minimize(loss, tol, max_iter)
+        if not minimum.converged:
+            warnings.warn(
+                f"LogisticRegression: Newton's method ended after {minimum.iterations} iterations, its objective known "
+                f"to about {minimum.decrement:.1e}.  Scale the features, lower C, or raise max_iter or tol.",
+                convergence_warning(),
+                stacklevel=2,
+            )
+        self.minimum_, self.n_iter_ = minimum, minimum.iterations
+        self.coef_, self.intercept_ = loss.split(minimum.theta)
+        scale = self.C_ if loss.penalty > 0.0 else 1.0
+        self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
+        return self
+
+    def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
+        return minimize(lambda theta: LogisticPoint(loss, theta), np.zeros(loss.unknowns), tol, max_iter)
+
+    def _separable(self, loss: LogisticLoss) -> bool:
+        self.program_ = separation_program(margin_matrix(loss))
+        self.solution_ = qp.solve(self.program_)
+        return is_separable(self.solution_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """z of every sample: shape (samples,) of two classes, otherwise (samples, classes)."""
+        X = self._matrix_to_predict(X)
+        scores = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if self.classes_.size == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label with the largest probability."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """log P(k | x), shape (samples, classes)."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
+        return log_softmax(scores, axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """P(k | x), shape (samples, classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+
+class LogisticLoss:
+    """The objective sum_i s_i loss_i + penalty / 2 ||W||^2 of unknowns (W, b), which lie class by class.
+
+    Of two classes there is one row (w, b), otherwise there is one for each class.
+    """
+
+    def __init__(
+        self, X: Any, codes: np.ndarray, weights: np.ndarray, classes: int, intercept: bool, solver: str
+    ) -> None:
+        self.X, self.codes, self.weights, self.intercept = X, codes, weights, intercept
+        self.classes = classes
+        self.rows = 1 if classes == 2 else classes
+        self.columns = X.shape[1] + intercept
+        self.unknowns = self.rows * self.columns
+        self.penalty = 0.0
+        self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
+        self.first_norm: float | None = None
+
+    def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """W and b."""
+        table = theta.reshape(self.rows, self.columns)
+        features = self.X.shape[1]
+        return table[:, :features], table[:, features] if self.intercept else np.zeros(self.rows)
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        """z, shape (samples, rows)."""
+        W, b = self.split(theta)
+        return self.X @ W.T + b
+
+    def back(self, R: np.ndarray) -> np.ndarray:
+        """The transposed map, of an array of the shape of the scores."""
+        W = (self.X.T @ R).T
+        return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
+
+    def bound(self, theta: np.ndarray) -> float:
+        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
+        if self.penalty == 0.0:
+            return -math.inf
+        scores = self.scores(theta)
+        P = np.hstack([expit(-scores), expit(scores)]) if self.rows == 1 else softmax(scores, axis=1)
+        Y = (self.codes[:, None] == np.arange(self.classes)).astype(np.float64)
+        if self.intercept:  # (1 - e) P + e q has the sums n of Y, for the least e with which q is a distribution
+            n = self.weights @ Y
+            excess = self.weights @ (P - Y)
+            share = max(float((excess / n).max()), 0.0)
+            if share > 0.0:
+                q = np.maximum(share * n - excess, 0.0)
+                P = (P + share * (q / q.sum())) / (1.0 + share)
+        residual = self.weights[:, None] * (P - Y)[:, -self.rows :]
+        W = self.X.T @ residual
+        return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.penalty * (W**2).sum())
+
+    def penalties(self) -> np.ndarray:
+        """The diagonal of the penalty's Hessian."""
+        row = np.full(self.columns, self.penalty)
+        row[self.X.shape[1] :] = 0.0
+        return np.tile(row, self.rows)
+
+    def free_columns(self) -> slice:
+        """The columns of (W, b) without penalty, where adding one number to all rows changes nothing."""
+        return slice(0 if self.penalty == 0.0 else self.X.shape[1], self.columns)
+
+    def block(self, h: np.ndarray) -> np.ndarray:
+        """[X 1]' diag(h) [X 1]."""
+        if sp.issparse(self.X):
+            scaled = self.X.multiply(h[:, None])
+            inner, border = (self.X.T @ scaled).toarray(), self.X.T @ h
+        else:
+            inner, border = self.X.T @ (h[:, None] * self.X), self.X.T @ h
+        return np.block([[inner, border[:, None]], [border, h.sum()]]) if self.intercept else inner
+
+    def block_diagonal(self, h: np.ndarray) -> np.ndarray:
+        """The diagonal of that matrix."""
+        square = self.X.multiply(self.X) if sp.issparse(self.X) else self.X**2
+        inner = square.T @ h
+        return np.r_[inner, h.sum()] if self.intercept else inner
+
+    def mean_curvature(self) -> float:
+        """The mean diagonal entry of the Hessian at 0, of the weights."""
+        share = 1.0 / self.classes
+        diagonal = self.block_diagonal(self.weights * share * (1.0 - share))[: self.X.shape[1]]
+        return float(diagonal.mean()) or 1.0
+
+    def nearest_to_certain(self, theta: np.ndarray) -> float:
+        """The smallest 1 - P(y_i | x_i)."""
+        scores = self.scores(theta)
+        if self.rows == 1:
+            return float(expit(np.where(self.codes == 1, -scores[:, 0], scores[:, 0])).min())
+        P = softmax(scores, axis=1)
+        P[np.arange(len(P)), self.codes] = 0.0
+        return float(P.sum(axis=1).min())
+
+
+class LogisticPoint:
+    """The objective at one point; see `newton.Point`."""
+
+    def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
+        self.loss, self.theta = loss, theta
+        self.scores = loss.scores(theta)
+        W, _ = loss.split(theta)
+        if loss.rows == 1:
+            z = self.scores[:, 0]
+            losses = np.logaddexp(0.0, np.where(loss.codes == 1, -z, z))
+        else:
+            losses = -np.take_along_axis(log_softmax(self.scores, axis=1), loss.codes[:, None], axis=1)[:, 0]
+        self.value = float(loss.weights @ losses + 0.5 * loss.penalty * (W**2).sum())
+
+    def gradient(self) -> np.ndarray:
+        loss = self.loss
+        self.P = expit(self.scores) if loss.rows == 1 else softmax(self.scores, axis=1)
+        target = loss.codes[:, None] == (1 if loss.rows == 1 else np.arange(loss.rows))
+        return loss.back(loss.weights[:, None] * (self.P - target)) + loss.penalties() * self.theta
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        if self.loss.dense:
+            return solve_cholesky(self._hessian(), -gradient)
+        norm = float(np.linalg.norm(gradient))
+        self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
+        tol = min(0.1, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else 0.1
+        diagonal = np.concatenate([self.loss.block_diagonal(h) for h in (self.loss.weights[:, None] * self._own()).T])
+        diagonal += self.loss.penalties()
+        diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
+        found = solve_conjugate_gradients(self._multiply, diagonal, -gradient, 0.1 * tol, 10 * self.loss.unknowns)
+        if self.loss.rows > 1:
+            table = found.reshape(self.loss.rows, self.loss.columns)
+            table[:, self.loss.free_columns()] -= table[:, self.loss.free_columns()].mean(axis=0)
+        return found
+
+    def _own(self) -> np.ndarray:
+        """d^2 loss / dz_k^2."""
+        return self.P * expit(-self.scores) if self.loss.rows == 1 else self.P * (1.0 - self.P)
+
+    def _multiply(self, direction: np.ndarray) -> np.ndarray:
+        """The Hessian times a direction."""
+        U = self.loss.scores(direction)
+        if self.loss.rows == 1:
+            V = self._own() * U
+        else:
+            V = self.P * (U - (self.P * U).sum(axis=1, keepdims=True))
+        return self.loss.back(self.loss.weights[:, None] * V) + self.loss.penalties() * direction
+
+    def _hessian(self) -> np.ndarray:
+        loss, size = self.loss, self.loss.columns
+        H = np.zeros((loss.unknowns, loss.unknowns))
+        own = self._own()
+        for a in range(loss.rows):
+            for b in range(a + 1):
+                h = loss.weights * (own[:, a] if a == b else -self.P[:, a] * self.P[:, b])
+                block = loss.block(h)
+                H[a * size : (a + 1) * size, b * size : (b + 1) * size] = block
+                H[b * size : (b + 1) * size, a * size : (a + 1) * size] = block.T
+        H[np.diag_indices(loss.unknowns)] += loss.penalties()
+        if loss.rows > 1:
+            self._fix_sums(H)
+        return H
+
+    def _fix_sums(self, H: np.ndarray) -> None:
+        """Make H regular where it is not, which keeps the sums of the free columns at 0."""
+        size = self.loss.columns
+        for j in range(size)[self.loss.free_columns()]:
+            own = np.ix_(range(j, len(H), size), range(j, len(H), size))
+            H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
+
+
+def margin_matrix(loss: LogisticLoss) -> sp.csr_array:
+    """The matrix of (v_{y_i} - v_k)'x_i + a_{y_i} - a_k, as functions of (V, a); a row each i and k != y_i."""
+    X = sp.csr_array(loss.X)
+    if loss.intercept:
+        X = sp.csr_array(sp.hstack([X, np.ones((X.shape[0], 1))]))
+    if loss.rows == 1:
+        return sp.csr_array(sp.diags_array(np.where(loss.codes == 1, 1.0, -1.0)) @ X)
+    i, k = np.nonzero(loss.codes[:, None] != np.arange(loss.classes))
+    of_pair, signs = X[i], np.eye(loss.rows)[loss.codes[i]] - np.eye(loss.rows)[k]
+    return sp.csr_array(sp.hstack([sp.diags_array(signs[:, c]) @ of_pair for c in range(loss.rows)]))

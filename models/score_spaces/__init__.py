@@ -1,0 +1,1 @@
+"""Discriminative learning with generative models: score spaces, Fisher kernels, maximum entropy, large margins."""

@@ -1,0 +1,289 @@
+r"""Large-margin hidden Markov models: the classes' log-scores of a sequence held apart, by quadratic programs."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import qp
+
+from ..base.estimator import Classifier, convergence_warning
+from ..base.validation import as_generator, check_number
+from ..sequences import hmm_kernels as kernels
+from ..sequences.hmm import DiscreteHMM
+from ..sequences.sequences import MISSING, Sequences, as_symbols
+from .sufficient_statistics import take
+
+CUTS = 500  # cutting planes of one program at most
+CUT_TOL = 1e-3  # its gap, relative
+
+
+class LargeMarginHMM(Classifier):
+    r"""Hidden Markov models of the classes, with a margin between their scores of a sequence of symbols.
+
+    After Sha and Saul (2007), for whole sequences.  The score of a class is that of its best path, linear in the
+    class's log-potentials w_c (logs of start, transition and emission probabilities, no longer held to sum to one),
+
+    .. math::
+        S_c(x) = \max_q\; w_c^\top T(x, q),
+
+    T counting starts, transitions and emissions.  From the models of maximum likelihood, w^0, they go no further than
+    the margins ask:
+
+    .. math::
+        \min_w \tfrac12 \|w - w^0\|^2
+          + C \sum_t \max\bigl(0,\; 1 + \max_{c \ne y_t} S_c(x_t) - S_{y_t}(x_t)\bigr).
+
+    Only - S_y is not convex.  In turn every sequence is aligned to its own class (the best path h_t under the
+    present w), and the convex problem that is left with w_y'T(x_t, h_t) for S_y is solved, which never raises the
+    objective.  It has a constraint for every path of every other class; best paths find the violated ones, and their
+    sums are the cutting planes R(w) >= g_k'w + b_k of the whole loss R (Joachims 2006), whose dual is a small
+    quadratic program:
+
+    .. math::
+        \max_{\alpha \ge 0,\; \sum_k \alpha_k \le C}\;
+          \sum_k \alpha_k (b_k + g_k^\top w^0) - \tfrac12 \Big\|\sum_k \alpha_k g_k\Big\|^2, \qquad
+        w = w^0 - \sum_k \alpha_k g_k .
+
+    Sha and Saul treat the frames of speech, their margins grow with the number of wrong states, and their states
+    are normal distributions written as matrices; here a sequence has one label, its margin is one, and the states emit
+    symbols.
+
+    Parameters
+    ----------
+    n_states : int, default 5
+        Of each class's model.
+    n_symbols : int, optional
+        What `fit` sees when None.
+    C : float, default 1.0
+        The price of a margin short by one.
+    pseudocount : float, default 1.0
+        Of the models of maximum likelihood; above zero, so that their logarithms are finite.
+    max_iter : int, default 10
+        Alignments.
+    tol : float, default 1e-3
+        They end when one lowers the objective by no more than this, relatively.
+    random_state : None, int or Generator
+
+    Attributes
+    ----------
+    classes_ : array
+    starts_, transitions_, emissions_ : arrays, shapes (classes, S), (classes, S, S), (classes, S, K)
+        w.
+    models_ : list of DiscreteHMM
+        Those of maximum likelihood.
+    objectives_ : array
+        The objective at w^0 and after each alignment's program.
+    n_iter_ : int
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        The last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import LargeMarginHMM
+    >>> X = [[0, 1, 0, 1, 0], [1, 0, 1, 0, 1], [0, 0, 0, 1, 1], [1, 1, 1, 0, 0]]
+    >>> model = LargeMarginHMM(2, random_state=0).fit(X, ["swings", "swings", "stays", "stays"])
+    >>> print(model.predict([[1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 1, 1]]))
+    ['swings' 'stays']
+    """
+
+    models_: list[DiscreteHMM]
+    starts_: np.ndarray
+    transitions_: np.ndarray
+    emissions_: np.ndarray
+
+    def __init__(
+        self,
+        n_states: int = 5,
+        n_symbols: int | None = None,
+        C: float = 1.0,
+        pseudocount: float = 1.0,
+        max_iter: int = 10,
+        tol: float = 1e-3,
+        random_state: Any = None,
+    ) -> None:
+        self.n_states = n_states
+        self.n_symbols = n_symbols
+        self.C = C
+        self.pseudocount = pseudocount
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> LargeMarginHMM:
+        """Fit to sequences of symbols, a list of integer arrays (-1 is a missing observation), and their classes."""
+        check_number("C", self.C, 0.0, open_low=True)
+        check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("tol", self.tol, 0.0)
+        batch = as_symbols(X, self.n_symbols)
+        codes = self._labels_to_fit(y, len(batch))
+        symbols = int(batch.values.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
+        rng = as_generator(self.random_state)
+        parts = batch.split(batch.values)
+        self.models_ = [
+            DiscreteHMM(self.n_states, symbols, self.pseudocount, random_state=rng).fit(
+                take(parts, np.flatnonzero(codes == k))
+            )
+            for k in range(self.classes_.size)
+        ]
+        scores = _Scores(batch, codes, int(self.n_states), symbols)
+        start = np.concatenate([scores.flat(m.startprob_, m.transmat_, m.emissionprob_) for m in self.models_])
+        self._alternate(scores, np.log(start))
+        return self
+
+    def _alternate(self, scores: _Scores, start: np.ndarray) -> None:
+        w, gap = start, 0.0
+        objectives = [_objective(w, start, self.C, scores.loss(w))]
+        while len(objectives) <= self.max_iter:
+            own = scores.align(w)
+            w, gap, self.program_, self.solution_ = _solve(scores, own, w, start, self.C)
+            objectives.append(_objective(w, start, self.C, scores.loss(w)))
+            if objectives[-2] - objectives[-1] <= self.tol * (1.0 + abs(objectives[-1])):
+                break
+        self.objectives_ = np.array(objectives)
+        self.n_iter_ = len(objectives) - 1
+        self.starts_, self.transitions_, self.emissions_ = scores.split(w)
+        if gap > CUT_TOL * (1.0 + objectives[-1]):
+            warnings.warn(
+                f"LargeMarginHMM: {CUTS} cutting planes leave the objective {objectives[-1]:.6g} of an alignment known "
+                f"to {gap:.1e} only. Lower C.",
+                convergence_warning(),
+                stacklevel=3,
+            )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """S_c(x), a column a class; for two classes the second's minus the first's, shape (samples,)."""
+        self._check_fitted()
+        symbols = self.emissions_.shape[2]
+        batch = as_symbols(X, symbols)
+        found = np.array(
+            [_best_paths(batch, *w)[1] for w in zip(self.starts_, self.transitions_, self.emissions_)]
+        ).T  # fmt: skip
+        return found[:, 1] - found[:, 0] if self.classes_.size == 2 else found
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score."""
+        found = self.decision_function(X)
+        return self.classes_[(found > 0.0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)]
+
+
+@dataclass
+class _Scores:
+    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions."""
+
+    batch: Sequences
+    codes: np.ndarray
+    states: int
+    symbols: int
+
+    def flat(self, *parts: np.ndarray) -> np.ndarray:
+        return np.concatenate([part.ravel() for part in parts])
+
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        S, K = self.states, self.symbols
+        by_class = w.reshape(-1, S + S * S + S * K)
+        starts, transitions, emissions = np.split(by_class, [S, S + S * S], axis=1)
+        return starts, transitions.reshape(-1, S, S), emissions.reshape(-1, S, K)
+
+    def align(self, w: np.ndarray) -> np.ndarray:
+        """The best path of every sequence under its own class, end to end."""
+        own = np.empty(self.batch.offsets[-1], dtype=np.int64)
+        mine = np.repeat(self.codes, self.batch.lengths)
+        for c, parts in enumerate(zip(*self.split(w))):
+            own[mine == c] = _best_paths(self.batch, *parts)[0][mine == c]
+        return own
+
+    def competitors(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """S of the own class and of the best other one; which one that is; its best paths."""
+        paths, scores = zip(*(_best_paths(self.batch, *parts) for parts in zip(*self.split(w))))
+        table, rows = np.array(scores), np.arange(self.codes.size)
+        own = table[self.codes, rows]
+        table[self.codes, rows] = -np.inf
+        other = table.argmax(axis=0)
+        path = np.array(paths)[np.repeat(other, self.batch.lengths), np.arange(self.batch.offsets[-1])]
+        return own, table[other, rows], other, path
+
+    def loss(self, w: np.ndarray) -> float:
+        own, other, _, _ = self.competitors(w)
+        return float(np.maximum(1.0 + other - own, 0.0).sum())
+
+    def count(self, path: np.ndarray, codes: np.ndarray, used: np.ndarray) -> np.ndarray:
+        """The sum of T(x_t, path_t) of the used sequences, each in the block of its class among `codes`."""
+        S, K, size = self.states, self.symbols, self.states * (1 + self.states + self.symbols)
+        lengths = self.batch.lengths
+        block, keep = np.repeat(codes, lengths) * size, np.repeat(used, lengths)
+        first = np.zeros(path.size, dtype=bool)
+        first[self.batch.offsets[:-1]] = True
+        seen, later = keep & (self.batch.values != MISSING), np.flatnonzero(keep & ~first)
+        at = [
+            (block + path)[keep & first],
+            block[later] + S + path[later - 1] * S + path[later],
+            (block + S + S * S + path * K + self.batch.values)[seen],
+        ]
+        classes = self.codes.max() + 1
+        return np.bincount(np.concatenate(at), minlength=classes * size).astype(np.float64)
+
+
+def _best_paths(
+    batch: Sequences, starts: np.ndarray, transitions: np.ndarray, emissions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    path, score = np.empty(batch.offsets[-1], dtype=np.int64), np.empty(len(batch))
+    rows = np.zeros((emissions.shape[1] + 1, starts.size))  # the last row: nothing was seen
+    rows[:-1] = emissions.T
+    row = np.where(batch.values == MISSING, rows.shape[0] - 1, batch.values)
+    kernels.best_paths(
+        batch.offsets, np.ascontiguousarray(starts), np.ascontiguousarray(transitions), rows, row, path, score
+    )  # fmt: skip
+    return path, score
+
+
+def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float:
+    return float(0.5 * (w - start) @ (w - start) + C * loss)
+
+
+def _solve(
+    scores: _Scores, own: np.ndarray, w: np.ndarray, start: np.ndarray, C: float
+) -> tuple[np.ndarray, float, qp.QuadraticProgram, qp.Solution]:
+    """The convex problem of fixed own paths, from w on: the best w found, its gap, and the last program."""
+    everything = np.ones(scores.codes.size, dtype=bool)
+    per_sequence = _own_scores(scores, own)
+    best, best_value = w, np.inf
+    cuts, heights = np.empty((0, w.size)), np.empty(0)
+    while True:
+        _, other, rival, path = scores.competitors(w)
+        short = 1.0 + other - per_sequence(w)
+        active = everything & (short > 0.0)
+        value = _objective(w, start, C, float(short[active].sum()))
+        if value < best_value:
+            best, best_value = w, value
+        g = scores.count(path, rival, active) - scores.count(own, scores.codes, active)
+        cuts, heights = np.vstack([cuts, g]), np.append(heights, float(active.sum()))
+        k = heights.size
+        program = qp.QuadraticProgram(cuts @ cuts.T, -(heights + cuts @ start), A=np.ones((1, k)), u=C, lb=0.0)
+        solution = qp.solve(program, tol=1e-9)
+        w = 0.5 * (best + start - cuts.T @ solution.x)  # halfway to the programs' answer: half as many cuts
+        gap = best_value + solution.objective  # the master problem's value is below every value
+        if gap <= CUT_TOL * (1.0 + best_value) or k >= CUTS:
+            return best, gap, program, solution
+
+
+def _own_scores(scores: _Scores, own: np.ndarray) -> Any:
+    """w -> w_y'T(x_t, h_t) of every sequence."""
+    batch = scores.batch
+    mine = np.repeat(scores.codes, batch.lengths)
+    later = np.setdiff1d(np.arange(own.size), batch.offsets[:-1])
+
+    def at(w: np.ndarray) -> np.ndarray:
+        starts, transitions, emissions = scores.split(w)
+        seen = np.where(batch.values == MISSING, 0.0, emissions[mine, own, np.maximum(batch.values, 0)])
+        seen[later] += transitions[mine[later], own[later - 1], own[later]]
+        first = batch.offsets[:-1]
+        seen[first] += starts[mine[first], own[first]]
+        return np.add.reduceat(seen, first)
+
+    return at

@@ -1,0 +1,361 @@
+r"""Maximum entropy discrimination: a distribution of linear classifiers, and of the margins asked of them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+import qp
+
+from ..base.estimator import Classifier, convergence_warning
+from ..base.newton_minimizer import minimize, solve_cholesky
+from ..base.validation import as_weights, check_choice, check_number
+
+LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
+PRIMAL_STEPS = 50
+MOST_FEATURES = 2  # a sample, up to which the primal is minimized first
+SUBPROBLEM_TOL = 1e-10  # of the quadratic programs: the multipliers that are zero must not cost the gap
+
+
+@dataclass
+class Discrimination:
+    r"""The answer of `discriminate`.
+
+    multipliers : array (samples,), lambda in [0, c);  weights : array (features,), E[w] = sum_t s_t lambda_t f_t.
+    objective, gap : the dual objective and how far at most it is from the best.
+    program, solution : the last quadratic program;  iterations : how many there were.
+    """
+
+    multipliers: np.ndarray
+    weights: np.ndarray
+    objective: float
+    gap: float
+    iterations: int
+    program: qp.QuadraticProgram
+    solution: qp.Solution
+
+
+class MaximumEntropyDual:
+    r"""The dual of maximum entropy discrimination, and the primal beside it.
+
+    .. math::
+        \max_{0 \le \lambda < c}\; J(\lambda)
+          = \sum_t s_t \left(a \lambda_t + \log(1 - \lambda_t / c)\right) - \tfrac12 \|F^\top (s \lambda)\|^2
+        \qquad
+        \min_u\; \tfrac12 \|u\|^2 + \sum_t s_t\, \ell(f_t^\top u), \quad
+        \ell(m) = \max_{0 \le \lambda < c} (a - m) \lambda + \log(1 - \lambda / c)
+
+    f_t = y_t phi_t are the rows of F, s the weights of the samples.  The two have the same value: any u bounds J.
+    """
+
+    def __init__(self, F: np.ndarray, a: float, c: float, sample_weight: np.ndarray | None = None) -> None:
+        self.F, self.a, self.c = F, a, c
+        self.s = np.ones(F.shape[0]) if sample_weight is None else sample_weight
+
+    def value(self, multipliers: np.ndarray) -> float:
+        u = self.weights(multipliers)
+        return float(self.s @ (self.a * multipliers + np.log1p(-multipliers / self.c)) - 0.5 * u @ u)
+
+    def weights(self, multipliers: np.ndarray) -> np.ndarray:
+        return self.F.T @ (self.s * multipliers)
+
+    def expected_margins(self, multipliers: np.ndarray) -> np.ndarray:
+        """E[gamma_t] = a - 1 / (c - lambda_t), the slope of a lambda + log(1 - lambda / c) (Li et al., eq. 18)."""
+        return self.a - 1.0 / (self.c - multipliers)
+
+    def primal(self, u: np.ndarray) -> float:
+        margins = self.F @ u
+        return float(0.5 * u @ u + self.s @ margin_loss(margins, self.a, self.c))
+
+
+def best_multipliers(margins: np.ndarray, a: float, c: float) -> np.ndarray:
+    """The lambda in [0, c) that is best for a sample of that margin: c - 1 / (a - m), or 0 if a - m <= 1 / c."""
+    short = np.maximum(a - margins, 1.0 / c)
+    return np.maximum(c - 1.0 / short, 0.0)
+
+
+def margin_loss(margins: np.ndarray, a: float, c: float) -> np.ndarray:
+    """l(m) = max over 0 <= lambda < c of (a - m) lambda + log(1 - lambda / c): convex, zero from a - 1/c on."""
+    best = best_multipliers(margins, a, c)
+    return (a - margins) * best + np.log1p(-best / c)
+
+
+def discriminate(
+    F: np.ndarray,
+    a: float,
+    c: float,
+    sample_weight: np.ndarray | None = None,
+    method: str = "newton",
+    start: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+) -> Discrimination:
+    """Solve `MaximumEntropyDual`, by quadratic programs, until the gap is at most tol (1 + |objective|).
+
+    "newton": the logarithms are replaced by their second-order models at the present lambda, a step may go 99 % of the
+    way to c.  "alternation" is the paper's: E[gamma] is held (the logarithms' first-order models), lambda moves
+    towards the answer of that quadratic program over 0 <= lambda <= c, as far as the complete dual still rises
+    (without that damping, or without the bound, the alternation need not converge).  It converges quickly where the
+    kernel matrix is well-conditioned and slowly otherwise; its gap says how far it got.
+
+    The primal is smooth and has no constraints.  Where it has not many more unknowns than the dual, "newton" begins
+    at the multipliers that belong to its minimizer, and the first quadratic program has little left to do.
+    """
+    dual = MaximumEntropyDual(F, a, c, sample_weight)
+    multipliers = np.zeros(F.shape[0]) if start is None else start
+    if method == "newton" and F.shape[1] <= MOST_FEATURES * F.shape[0]:
+        multipliers = _from_primal(dual, dual.weights(multipliers), tol)
+    step = _Newton(dual) if method == "newton" else _Alternation(dual)
+    iterations = 0
+    while True:
+        solution = step.solve(multipliers, iterations)
+        old, multipliers = multipliers, _without_traces(dual, step.go(multipliers, solution.x))
+        iterations += 1
+        u, objective = dual.weights(multipliers), dual.value(multipliers)
+        gap = max(dual.primal(u) - objective, 0.0)  # below zero by rounding only
+        stalled = np.array_equal(old, multipliers)
+        if gap <= tol * (1.0 + abs(objective)) or iterations >= max_iter or stalled:
+            program = step.solver.program
+            return Discrimination(multipliers, u, objective, gap, iterations, program, solution)
+
+
+def _from_primal(dual: MaximumEntropyDual, u: np.ndarray, tol: float) -> np.ndarray:
+    """The multipliers that belong to the minimizer of the primal, found by Newton's method from u."""
+    found = minimize(lambda u: _PrimalPoint(dual, u), u, 1e-3 * tol, PRIMAL_STEPS)
+    return best_multipliers(dual.F @ found.theta, dual.a, dual.c)
+
+
+class _PrimalPoint:
+    """The primal at u: gradient u - F'(s lambda), Hessian I + F' diag(s l'') F, where l'' = 1 / (a - m)^2 or 0."""
+
+    def __init__(self, dual: MaximumEntropyDual, u: np.ndarray) -> None:
+        self.dual, self.theta = dual, u
+        self.margins = dual.F @ u
+        self.value = float(0.5 * u @ u + dual.s @ margin_loss(self.margins, dual.a, dual.c))
+
+    def gradient(self) -> np.ndarray:
+        return self.theta - self.dual.weights(best_multipliers(self.margins, self.dual.a, self.dual.c))
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        dual, short = self.dual, self.dual.a - self.margins
+        counts = short > 1.0 / dual.c
+        rows = dual.F[counts] * (np.sqrt(dual.s[counts]) / short[counts])[:, None]
+        return -solve_cholesky(rows.T @ rows + np.eye(rows.shape[1]), gradient)
+
+
+def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.ndarray:
+    """What an interior-point method leaves of the multipliers that should be zero taken away, if the dual gains."""
+    counts = best_multipliers(dual.F @ dual.weights(multipliers), dual.a, dual.c) > 0.0
+    purified = np.where(counts, multipliers, 0.0)
+    return purified if dual.value(purified) >= dual.value(multipliers) else multipliers
+
+
+class _Newton:
+    """One quadratic program a step:  1/2 |F'(s l)|^2 + 1/2 (l - l0)' D (l - l0) - g'(l - l0),  D = s / (c - l0)^2."""
+
+    solver: qp.Solver
+
+    def __init__(self, dual: MaximumEntropyDual) -> None:
+        self.dual, self.rows = dual, dual.s[:, None] * dual.F
+        samples, features = dual.F.shape
+        self.gram = None if 4 * features < samples else self.rows @ self.rows.T
+
+    def solve(self, old: np.ndarray, iteration: int) -> qp.Solution:
+        dual = self.dual
+        D = dual.s / (dual.c - old) ** 2
+        q = -(dual.s * dual.expected_margins(old) + D * old)
+        ub = old + LARGEST_SHARE * (dual.c - old)
+        if self.gram is None:
+            P = qp.LowRank(self.rows, D)
+            self.solver = qp.Solver(qp.QuadraticProgram(P, q, lb=0.0, ub=ub), tol=SUBPROBLEM_TOL)
+            return self.solver.solve()
+        P = self.gram + np.diag(D)
+        if iteration == 0:
+            self.solver = qp.Solver(qp.QuadraticProgram(P, q, lb=0.0, ub=ub), tol=SUBPROBLEM_TOL)
+        else:
+            self.solver.update(q=q, ub=ub, P_data=P)
+        return self.solver.solve(warm_start=iteration > 0)
+
+    def go(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """The whole step, halved until the dual rises."""
+        value = self.dual.value(old)
+        for halvings in range(30):
+            moved = np.maximum(old + 0.5**halvings * (new - old), 0.0)
+            if self.dual.value(moved) > value:
+                return moved
+        return old
+
+
+class _Alternation:
+    """The quadratic program of Li et al., eq. 19, with lambda <= c, and the step along which the dual is highest."""
+
+    def __init__(self, dual: MaximumEntropyDual) -> None:
+        self.dual = dual
+        rows = dual.s[:, None] * dual.F
+        samples, features = rows.shape
+        P = qp.LowRank(rows, 0.0) if 4 * features < samples else rows @ rows.T
+        program = qp.QuadraticProgram(P, np.zeros(samples), lb=0.0, ub=dual.c)
+        self.solver = qp.Solver(program, tol=SUBPROBLEM_TOL)
+
+    def solve(self, old: np.ndarray, iteration: int) -> qp.Solution:
+        self.solver.update(q=-self.dual.s * self.dual.expected_margins(old))
+        return self.solver.solve(warm_start=iteration > 0)
+
+    def go(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        dual = self.dual
+        move = np.clip(new, 0.0, (1.0 - 1e-12) * dual.c) - old
+        u, du = dual.weights(old), dual.weights(move)
+
+        def slope(t: float) -> float:
+            return float(dual.s @ (move * dual.expected_margins(old + t * move)) - (u + t * du) @ du)
+
+        if slope(0.0) <= 0.0:
+            return old
+        return old + (1.0 if slope(1.0) >= 0.0 else brentq(slope, 0.0, 1.0, xtol=1e-15)) * move
+
+
+class MEDClassifier(Classifier):
+    r"""Maximum entropy discrimination with a linear classifier.
+
+    Of all distributions of the weights and of the margins, the one nearest to the prior under which every sample has
+    its margin in expectation (Jaakkola, Meila and Jebara 1999; Li et al. 2013, eq. 8, 9, 12, 13):
+
+    .. math::
+        \min_Q \mathrm{KL}(Q(w) \| N(0, I)) + \sum_t \mathrm{KL}(Q(\gamma_t) \| P(\gamma_t))
+        \quad \text{s.t. } E_Q[y_t w^\top \phi_t - \gamma_t] \ge 0, \qquad
+        P(\gamma) = c\, e^{-c (a - \gamma)},\ \gamma \le a
+
+    Its dual is -log Z(lambda); both integrals are known, and
+
+    .. math::
+        \max_{0 \le \lambda < c} \sum_t a \lambda_t + \log(1 - \lambda_t / c)
+          - \tfrac12 \Big\| \sum_t \lambda_t y_t \phi_t \Big\|^2, \qquad
+        E[w] = \sum_t \lambda_t y_t \phi_t, \quad E[\gamma_t] = a - \frac{1}{c - \lambda_t}
+
+    (Li et al. print the quadratic program that is left when E[gamma] is held, eq. 19, which has no upper bound on
+    lambda; here the whole dual is solved, by a few quadratic programs through `qp`.)  phi is x with a one added, so
+    that the bias has the prior N(0, 1) too.  More than two classes: one against the rest.
+
+    Parameters
+    ----------
+    a : float, default 1.0
+        The largest margin; above 1 / c, otherwise no sample ever counts.
+    c : float, default 6.0
+        How strongly margins below a are thought unlikely; the multipliers stay below it.
+    fit_intercept : bool, default True
+    method : "newton" or "alternation", default "newton"
+        See `models.score_spaces.med.discriminate`.
+    tol : float, default 1e-8
+        On the gap between the dual and its primal, relative.
+    max_iter : int, default 100
+        Quadratic programs for each class.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (1 or n_classes, n_features)
+        E[w].
+    intercept_ : array, shape (1 or n_classes,)
+    multipliers_, expected_margins_ : arrays, shape (1 or n_classes, n_samples)
+        lambda and E[gamma].
+    objective_, gap_ : arrays, shape (1 or n_classes,)
+        The dual's value and how far from the best it can be.
+    n_iter_ : int
+        Quadratic programs, of the class that needed most.
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        The last of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import MEDClassifier
+    >>> X = np.array([[-2.0, 0.0], [-1.0, 1.0], [1.0, -1.0], [2.0, 0.0]])
+    >>> model = MEDClassifier().fit(X, ["no", "no", "yes", "yes"])
+    >>> print(model.predict([[-1.5, 0.3], [0.7, 0.2]]))
+    ['no' 'yes']
+    >>> print(model.coef_, model.gap_ < 1e-8)
+    [[ 0.416646 -0.41078 ]] [ True]
+    """
+
+    def __init__(
+        self,
+        a: float = 1.0,
+        c: float = 6.0,
+        fit_intercept: bool = True,
+        method: str = "newton",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+    ) -> None:
+        self.a = a
+        self.c = c
+        self.fit_intercept = fit_intercept
+        self.method = method
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MEDClassifier:
+        """Fit to samples X, shape (samples, features), and their classes y."""
+        check_margin_prior(self.a, self.c)
+        check_choice("method", self.method, ("newton", "alternation"))
+        check_number("tol", self.tol, 0.0, open_low=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        matrix = self._matrix_to_fit(X)
+        codes = self._labels_to_fit(y, matrix.shape[0])
+        weight = as_weights(sample_weight, matrix.shape[0])
+        phi = np.hstack([matrix, np.ones((matrix.shape[0], 1))]) if self.fit_intercept else matrix
+        used = np.flatnonzero(weight > 0.0)
+        classes = self.classes_.size
+        problems = [1] if classes == 2 else range(classes)
+        found = []
+        for k in problems:
+            signs = np.where(codes == k, 1.0, -1.0)
+            F = signs[used, None] * phi[used]
+            found.append(discriminate(F, self.a, self.c, weight[used], self.method, None, self.tol, int(self.max_iter)))
+        self._keep(found, used, matrix.shape)
+        return self
+
+    def _keep(self, found: list[Discrimination], used: np.ndarray, shape: tuple[int, int]) -> None:
+        weights = np.array([one.weights for one in found])
+        self.coef_ = weights[:, : shape[1]]
+        self.intercept_ = weights[:, shape[1]] if self.fit_intercept else np.zeros(len(found))
+        self.multipliers_ = np.zeros((len(found), shape[0]))
+        self.multipliers_[:, used] = [one.multipliers for one in found]
+        self.expected_margins_ = self.a - 1.0 / (self.c - self.multipliers_)
+        self.objective_ = np.array([one.objective for one in found])
+        self.gap_ = np.array([one.gap for one in found])
+        self.n_iter_ = max(one.iterations for one in found)
+        self.program_, self.solution_ = found[-1].program, found[-1].solution
+        if (self.gap_ > self.tol * (1.0 + abs(self.objective_))).any():
+            worst = int((self.gap_ / (1.0 + abs(self.objective_))).argmax())
+            warnings.warn(
+                f"MEDClassifier: after {found[worst].iterations} quadratic programs the dual's objective "
+                f"{self.objective_[worst]:.6g} is known to {self.gap_[worst]:.1e} only. Scale the features, "
+                'raise tol or max_iter, or use method="newton".',
+                convergence_warning(),
+                stacklevel=3,
+            )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """E[w]'phi, shape (samples,) for two classes, otherwise (samples, classes)."""
+        scores = self._matrix_to_predict(X) @ self.coef_.T + self.intercept_
+        return scores[:, 0] if self.classes_.size == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest expected score."""
+        scores = self.decision_function(X)
+        codes = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+
+def check_margin_prior(a: float, c: float) -> None:
+    """Refuse a margin prior under which no constraint would ever bind."""
+    check_number("a", a, 0.0, open_low=True)
+    check_number("c", c, 0.0, open_low=True)
+    if a * c <= 1.0:
+        raise ValueError(
+            f"a must be above 1 / c, the margin's prior mean being a - 1 / c: a = {a!r} with c = {c!r} asks no margin"
+        )

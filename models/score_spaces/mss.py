@@ -1,0 +1,395 @@
+r"""The max-margin score space: generative models learned so that their statistics tell classes apart."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base.estimator import Classifier
+from ..base.multiclass import two_class_problems
+from ..base.validation import as_generator, check_choice, check_number
+from ..topics.topics import LatentDirichletAllocation
+from .med import Discrimination, best_multipliers, check_margin_prior, discriminate, margin_loss
+from .scores import own_logarithms
+from .sufficient_statistics import ChainStatistics, Statistics, fresh, statistics_of
+
+ROOT_ROUNDS = 50  # of the search for a sample's multiplier
+ROOT_TOL = 1e-9  # of it, relative to c
+
+
+class MaxMarginScoreSpace(Classifier):
+    r"""Max-margin sufficient statistics score space, MSS (Li, Wang, Liu and Lee 2013, Algorithms 1 and 2).
+
+    One generative model of all samples, its hidden variables' posteriors and a linear classifier of their
+    statistics are learned together, for labels y = -1, 1 (eq. 10, 11):
+
+    .. math::
+        \min \sum_t \mathrm{KL}(Q(h^t) \| P(x^t, h^t; \theta))
+          + \xi\, \mathrm{KL}(Q(w) Q(\gamma) \| P(w) P(\gamma))
+        \quad \text{s.t. } E_Q[y^t w^\top \phi(x^t, h^t) - \gamma^t] \ge 0,
+
+    P(w) = N(0, I), P(gamma) = c exp(-c (a - gamma)) below a.  Step by step, the others held:
+
+    - lambda, w: the complete dual of `MEDClassifier` (not eq. 19 with E[gamma] held), with which
+      E[gamma] = a - 1 / (c - lambda) (eq. 18) and u = E[w] = sum_t lambda_t y_t E[phi_t] (eq. 22) hold together;
+    - the posterior, tilted towards the margin (eq. 15):  Q(h^t) ~ P(x^t, h^t) exp(xi lambda_t y_t u'phi(x^t, h^t));
+    - theta: the generative model's own M-step from the tilted expectations.
+
+    Eq. 15 as printed has w integrated out, and the term of the statistics with a minus sign; the integral of
+    exp(w'v) over N(0, I) is exp(+|v|^2 / 2), and only with the plus do larger margins become likelier, as the paper
+    says.  Here Q(w) and Q(h) are factors, as eq. 10 has them, and v'phi is replaced by u'phi.
+
+    "exact": phi = T, linear in the hidden variables, so that the tilted posterior is a chain with other potentials (or
+    a topic model with other word probabilities), and its expectations are computed.  lambda_t is then not held but
+    solves eq. 18 together with eq. 15: the step is the exact minimum over Q(h^t) with w held, and no step raises the
+    objective (for topic models, whose posterior is a variational one, up to its local optima).
+    "sampler": the paper's, for hidden Markov models and its whole phi, which has also T times the logarithms of the
+    sample's own chain (see `SufficientStatistics`): paths are drawn from P(h | x) and accepted with a probability in
+    proportion to the exponential factor, the best of the draws surely; lambda comes from the dual.
+
+    A new sample has no label, so no tilt is known.  "untilted": as a sample without a constraint, lambda = 0, it has
+    the posterior P(h | x) of the learned model; `transform` treats the training samples alike, so that the features
+    of both mean the same.  "cheaper" (with "exact"): both labels are tried, each with its best tilt, and the one that
+    adds less to the objective counts; `decision_function` is the difference.
+
+    Before use T is centred and divided by one number, so that its mean squared norm over the training samples is one
+    at the start; a one for the bias is added.  More than two classes: one against the rest, features side by side.
+
+    Parameters
+    ----------
+    model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
+        Not fitted; it is fitted to all samples first, and a copy of it goes on for each class.  `DiscreteHMM()` when
+        None.
+    a, c : float, default 1.0 and 6.0
+        Of the margins' prior, as in `MEDClassifier`; the paper's values.
+    xi : float, default 1.0
+        The weight of the classifier; the paper's value.
+    inference : "exact" or "sampler", default "exact"
+    unlabelled : "untilted" or "cheaper", default "untilted"
+        What is done for samples without a label.
+    n_draws : int, default 100
+        Paths a sample, of the sampler.
+    max_iter : int, default 10
+        Rounds; the paper finds about ten enough.
+    tol : float, default 1e-4
+        The rounds end when one lowers the objective by no more than this, relatively (with "exact").
+    random_state : None, int or Generator
+        Of the sampler; the model has its own.
+
+    Attributes
+    ----------
+    classes_ : array
+    models_ : list
+        The learned models, one for two classes, otherwise one a class.
+    coef_, intercept_ : arrays, shapes (models, statistics), (models,)
+        Of eq. 22, for the statistics as `transform` gives them.
+    multipliers_, expected_margins_ : arrays, shape (models, samples)
+    objectives_ : list of arrays
+        The objective after each round.
+    n_iter_ : int
+        Rounds, of the model that took most.
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        The last quadratic program solved for a lambda.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import DiscreteHMM, MaxMarginScoreSpace
+    >>> often = DiscreteHMM(2).set_model([0.5, 0.5], [[0.2, 0.8], [0.8, 0.2]], [[0.9, 0.1], [0.1, 0.9]])
+    >>> seldom = DiscreteHMM(2).set_model([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.9, 0.1], [0.1, 0.9]])
+    >>> X = often.sample([20] * 30, random_state=0)[0] + seldom.sample([20] * 30, random_state=1)[0]
+    >>> y = np.repeat(["often", "seldom"], 30)
+    >>> space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0)).fit(X, y)
+    >>> space.transform(X).shape, space.score(X, y) > 0.8
+    ((60, 10), True)
+    >>> bool((np.diff(space.objectives_[0]) <= 0.0).all())
+    True
+    """
+
+    models_: list[Any]
+
+    def __init__(
+        self,
+        model: Any = None,
+        a: float = 1.0,
+        c: float = 6.0,
+        xi: float = 1.0,
+        inference: str = "exact",
+        unlabelled: str = "untilted",
+        n_draws: int = 100,
+        max_iter: int = 10,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.model = model
+        self.a = a
+        self.c = c
+        self.xi = xi
+        self.inference = inference
+        self.unlabelled = unlabelled
+        self.n_draws = n_draws
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        return isinstance(self.model, LatentDirichletAllocation)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import TransformerTags
+
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
+        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
+        return tags
+
+    def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
+        """Algorithm 1, once for two classes, otherwise for each class against the rest.
+
+        Parameters
+        ----------
+        X : list of arrays, or matrix
+            What the model takes.
+        y : array_like, shape (samples,)
+        """
+        self._check_parameters()
+        model = fresh(self.model)
+        if isinstance(model, LatentDirichletAllocation):
+            if self.inference == "sampler":
+                raise ValueError('inference="sampler" draws paths of a hidden Markov model; of topics use "exact"')
+            X = self._matrix_to_fit(X)
+        codes = self._labels_to_fit(y, X.shape[0] if hasattr(X, "shape") else len(X))
+        model.fit(X)
+        rng = as_generator(self.random_state)
+        found = []
+        for _, signs in two_class_problems(codes, self.classes_.size, "ovr"):
+            own = copy.deepcopy(model)
+            samples = statistics_of(own, X)
+            tilt = _Sampler(self, samples, rng) if self.inference == "sampler" else _Exact(self, samples)
+            found.append(_learn(self, samples, tilt, signs))
+        self._keep(found)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_margin_prior(self.a, self.c)
+        check_number("xi", self.xi, 0.0, open_low=True)
+        check_choice("inference", self.inference, ("exact", "sampler"))
+        check_choice("unlabelled", self.unlabelled, ("untilted", "cheaper"))
+        if self.inference == "sampler" and self.unlabelled == "cheaper":
+            raise ValueError('unlabelled="cheaper" needs inference="exact"')
+        check_number("n_draws", self.n_draws, 1, whole=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("tol", self.tol, 0.0)
+
+    def _keep(self, found: list[_Learned]) -> None:
+        self.models_ = [one.model for one in found]
+        self.coef_ = np.array([one.discrimination.weights[:-1] / one.scaling.scale for one in found])
+        offsets = [one.discrimination.weights[-1] for one in found]
+        self.intercept_ = np.array(offsets) - np.array([w @ one.scaling.mean for w, one in zip(self.coef_, found)])
+        self.multipliers_ = np.array([one.discrimination.multipliers for one in found])
+        self.expected_margins_ = self.a - 1.0 / (self.c - self.multipliers_)
+        self.objectives_ = [one.objectives for one in found]
+        self.n_iter_ = max(one.objectives.size for one in found)
+        self.program_, self.solution_ = found[-1].discrimination.program, found[-1].discrimination.solution
+
+    # -- what is asked of the fitted space
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Algorithm 2: E[phi] of every sample under each model, side by side, shape (samples, features)."""
+        return np.hstack([table for table, _ in self._judge(X)])
+
+    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
+        """`fit`, then `transform` of the same samples, as if they had no labels."""
+        return self.fit(X, y).transform(X)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """w'E[phi] with w of eq. 22 (or the difference of the labels' costs); a column a class when more than two."""
+        scores = np.array([score for _, score in self._judge(X)]).T
+        return scores[:, 0] if self.classes_.size == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        scores = self.decision_function(X)
+        codes = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The features and the score of every sample, for each model."""
+        self._check_fitted()
+        if isinstance(self.models_[0], LatentDirichletAllocation):
+            X = self._matrix_to_predict(X)
+        judged = []
+        for model, w, offset in zip(self.models_, self.coef_, self.intercept_):
+            samples = statistics_of(model, X)
+            plain = samples.expect()
+            table = plain.table
+            if self.inference == "sampler":
+                assert isinstance(samples, ChainStatistics)
+                table = np.hstack([table, table * own_logarithms(samples, table)])
+            if self.unlabelled == "untilted":
+                judged.append((table, table @ w + offset))
+                continue
+            costs, tables = [], []
+            for sign in (-1.0, 1.0):
+                signs = np.full(table.shape[0], sign)
+                tilted = tilt_exactly(samples, signs, w, offset, self.a, self.c, self.xi)
+                costs.append(tilted.divergence + plain.log_partition + self.xi * tilted.loss)
+                tables.append(tilted.table)
+            score = costs[0] - costs[1]
+            judged.append((np.where((score > 0.0)[:, None], tables[1], tables[0]), score))
+        return judged
+
+
+@dataclass
+class _Scaling:
+    """phi = ((T - mean) / scale, 1)."""
+
+    mean: np.ndarray
+    scale: float
+
+    @classmethod
+    def of(cls, table: np.ndarray) -> _Scaling:
+        mean = table.mean(axis=0)
+        size = float(np.sqrt(((table - mean) ** 2).sum(axis=1).mean()))
+        return cls(mean, size if size > 0.0 else 1.0)
+
+    def phi(self, table: np.ndarray) -> np.ndarray:
+        return np.hstack([(table - self.mean) / self.scale, np.ones((table.shape[0], 1))])
+
+
+@dataclass
+class Tilted:
+    """Tilted posteriors: of every sample its multiplier, KL(Q || P(x, h)), the loss of its margin, and E[T]."""
+
+    multipliers: np.ndarray
+    divergence: np.ndarray
+    loss: np.ndarray
+    table: np.ndarray
+
+
+@dataclass
+class _Learned:
+    model: Any
+    scaling: _Scaling
+    discrimination: Discrimination
+    objectives: np.ndarray
+
+
+def tilt_exactly(
+    samples: Statistics, signs: np.ndarray, w: np.ndarray, offset: float, a: float, c: float, xi: float
+) -> Tilted:
+    r"""For each sample  min over Q of  KL(Q || P(x, h)) + xi l(y (w'E[T] + offset)),  l as in `score_spaces.med`.
+
+    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin), the root of a decreasing function:
+
+    .. math::
+        \lambda^*(y\, (w^\top E_{\lambda}[T] + \mathrm{offset})) - \lambda = 0,
+
+    found for all samples at once by the Illinois form of false position.
+    """
+    low = np.zeros(signs.size)
+    found = samples.expect(w, low)
+    margins = signs * (found.table @ w + offset)
+
+    def at(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """lambda* - lambda of these samples, whose margins and expectations are put in their places."""
+        part = samples.expect(w, xi * multipliers * signs[rows], rows)
+        found.table[rows], found.log_partition[rows] = part.table, part.log_partition
+        margins[rows] = signs[rows] * (part.table @ w + offset)
+        return best_multipliers(margins[rows], a, c) - multipliers
+
+    high = best_multipliers(margins, a, c)  # lambda*(0) is no smaller than the root
+    at_low, at_high = high.copy(), at(high, np.arange(signs.size))
+    current, excess, side = high.copy(), at_high.copy(), np.zeros(signs.size)
+    for _ in range(ROOT_ROUNDS):
+        k = np.flatnonzero(abs(excess) > ROOT_TOL * c)
+        if k.size == 0:
+            break
+        span = np.where(at_low[k] - at_high[k] > 0.0, at_low[k] - at_high[k], 1.0)
+        current[k] = np.clip(low[k] + at_low[k] * (high[k] - low[k]) / span, low[k], high[k])
+        excess[k] = at(current[k], k)
+        above = excess[k] > 0.0
+        at_high[k] = np.where(above & (side[k] > 0), 0.5 * at_high[k], at_high[k])
+        at_low[k] = np.where(~above & (side[k] < 0), 0.5 * at_low[k], at_low[k])
+        low[k], at_low[k] = np.where(above, current[k], low[k]), np.where(above, excess[k], at_low[k])
+        high[k], at_high[k] = np.where(above, high[k], current[k]), np.where(above, at_high[k], excess[k])
+        side[k] = np.where(above, 1.0, -1.0)
+    divergence = xi * current * signs * (found.table @ w) - found.log_partition
+    return Tilted(current, divergence, margin_loss(margins, a, c), found.table)
+
+
+class _Exact:
+    """phi = T and the exact tilted posterior."""
+
+    def __init__(self, space: MaxMarginScoreSpace, samples: Statistics) -> None:
+        self.space, self.samples = space, samples
+
+    def start(self) -> np.ndarray:
+        return self.samples.expect().table
+
+    def tilt(self, signs: np.ndarray, w: np.ndarray, offset: float, multipliers: np.ndarray) -> Tilted:
+        space = self.space
+        return tilt_exactly(self.samples, signs, w, offset, space.a, space.c, space.xi)
+
+    def statistics(self, table: np.ndarray) -> np.ndarray:
+        return table
+
+
+class _Sampler:
+    """phi = (T, T log hats) and paths drawn from P(h | x), accepted in proportion to the tilt."""
+
+    def __init__(self, space: MaxMarginScoreSpace, samples: Statistics, rng: np.random.Generator) -> None:
+        assert isinstance(samples, ChainStatistics)
+        self.space, self.samples, self.rng = space, samples, rng
+
+    def _with_logarithms(self, table: np.ndarray) -> np.ndarray:
+        self.hats = own_logarithms(self.samples, table)
+        return np.hstack([table, table * self.hats])
+
+    def start(self) -> np.ndarray:
+        return self._with_logarithms(self.samples.expect().table)
+
+    def tilt(self, signs: np.ndarray, w: np.ndarray, offset: float, multipliers: np.ndarray) -> Tilted:
+        space, d = self.space, self.hats.shape[1]
+        log_likelihood, draws = self.samples.draw(int(space.n_draws), self.rng)
+        strength = space.xi * multipliers * signs
+        by_sample = w[:d] + w[d:] * self.hats  # of T, the hats held
+        log_factors = strength[:, None] * np.einsum("tnd,td->tn", draws, by_sample)
+        top = log_factors.max(axis=1, keepdims=True)
+        accepted = self.rng.random(log_factors.shape) <= np.exp(log_factors - top)
+        table = np.einsum("tnd,tn->td", draws, accepted) / accepted.sum(axis=1, keepdims=True)
+        log_mean = top[:, 0] + np.log(np.exp(log_factors - top).mean(axis=1))
+        exponent = strength * np.einsum("td,td->t", table, by_sample)
+        phi = self._with_logarithms(table)
+        loss = margin_loss(signs * (phi @ w + offset), space.a, space.c)
+        return Tilted(multipliers, exponent - log_likelihood - log_mean, loss, phi)
+
+    def statistics(self, table: np.ndarray) -> np.ndarray:
+        return table[:, : self.hats.shape[1]]
+
+
+def _learn(space: MaxMarginScoreSpace, samples: Statistics, tilt: _Exact | _Sampler, signs: np.ndarray) -> _Learned:
+    """Algorithm 1 for labels -1 and 1."""
+    table = tilt.start()
+    scaling = _Scaling.of(table)
+    objectives: list[float] = []
+    multipliers = None
+    while True:
+        F = signs[:, None] * scaling.phi(table)
+        found = discriminate(F, space.a, space.c, start=multipliers)
+        if len(objectives) >= space.max_iter or (tilt.__class__ is _Exact and _settled(objectives, space.tol)):
+            return _Learned(samples.model, scaling, found, np.array(objectives))
+        multipliers, u = found.multipliers, found.weights
+        w = u[:-1] / scaling.scale
+        tilted = tilt.tilt(signs, w, u[-1] - w @ scaling.mean, multipliers)
+        divergence, loss = tilted.divergence.sum(), tilted.loss.sum()
+        objectives.append(float(divergence + space.xi * (0.5 * u @ u + loss) - samples.log_prior()))
+        table = tilted.table
+        samples.maximize(tilt.statistics(table))
+
+
+def _settled(objectives: list[float], tol: float) -> bool:
+    return len(objectives) > 1 and objectives[-2] - objectives[-1] <= tol * (1.0 + abs(objectives[-1]))

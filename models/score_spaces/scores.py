@@ -1,0 +1,309 @@
+r"""Score spaces: features of fixed length that a generative model gives of sequences or of documents.
+
+Three of them (Li et al. 2013, sections 2.1 and 3.1), each with one model a class, whose features stand side by side,
+so that a linear classifier on them can do what comparing the classes' likelihoods does, and more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from ..base.estimator import Transformer
+from ..base.validation import as_labels
+from ..sequences.gaussian_hmm import GaussianHMM
+from ..sequences.hmm import DiscreteHMM
+from ..topics.topics import LatentDirichletAllocation
+from .sufficient_statistics import ChainStatistics, TopicStatistics, fresh, take
+
+
+class ScoreSpace(Transformer):
+    """What the score spaces share: a model for each class (or one for all), and features side by side."""
+
+    models_: list[Any]
+    classes_: np.ndarray
+
+    def __init__(self, model: Any = None, per_class: bool = True) -> None:
+        self.model = model
+        self.per_class = per_class
+
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        return isinstance(self.model, LatentDirichletAllocation)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> ScoreSpace:
+        """Fit the model to the samples of each class of y, or to all of them where y is None.
+
+        Parameters
+        ----------
+        X : list of arrays, or matrix
+            What the model takes.
+        y : array_like, shape (samples,), optional
+        """
+        model = fresh(self.model)
+        for name in ("classes_", "feature_names_in_"):
+            vars(self).pop(name, None)
+        if isinstance(model, LatentDirichletAllocation):
+            X = self._matrix_to_fit(X)
+        if y is None or not self.per_class:
+            self.models_ = [model.fit(X)]
+            return self
+        number = X.shape[0] if hasattr(X, "shape") else len(X)
+        self.classes_, codes = as_labels(y, number, type(self).__name__, fewest=1)
+        if isinstance(model, DiscreteHMM) and model.n_symbols is None:
+            model.n_symbols = model._batch(X).values.max() + 1  # a class need not have them all
+        members = (take(X, np.flatnonzero(codes == k)) for k in range(self.classes_.size))
+        self.models_ = [fresh(model).fit(own) for own in members]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The scores of every sample, shape (samples, features); those of the first class's model come first."""
+        self._check_fitted()
+        if isinstance(self.models_[0], LatentDirichletAllocation):
+            X = self._matrix_to_predict(X)
+        return np.hstack([self._scores(model, X) for model in self.models_])
+
+    def _scores(self, model: Any, X: Any) -> np.ndarray:
+        if isinstance(model, LatentDirichletAllocation):
+            return self._of_topics(TopicStatistics(model, X))
+        return self._of_chain(ChainStatistics(model, X))
+
+    def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
+        raise NotImplementedError
+
+    def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
+        raise NotImplementedError
+
+
+class FisherScore(ScoreSpace):
+    r"""How the log-likelihood of a sample would change with each parameter (Jaakkola and Haussler 1999).
+
+    .. math::
+        \Phi_i(x) = \frac{\partial}{\partial \theta_i} \log P(x; \theta)
+
+    Probabilities are taken as shares theta_i / sum_j theta_j, so that the derivatives keep to the simplex: of an
+    emission probability b_ik it is E[n_ik] / b_ik - E[n_i], n_ik counting how often state i shows k.  Of a normal
+    distribution they are those with respect to the mean and the variances (or the covariance).  Of a topic model, those
+    of the variational bound with respect to alpha and beta.
+
+    Parameters
+    ----------
+    model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
+        Not fitted; copies of it are.  `DiscreteHMM()` when None.
+    per_class : bool, default True
+        A model for each class of y, rather than one for all samples.
+
+    Attributes
+    ----------
+    models_ : list
+        The fitted models, in the order of `classes_`.
+    classes_ : array
+        Where there is a model a class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import DiscreteHMM, FisherScore
+    >>> sequences = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 1, 1]]
+    >>> space = FisherScore(DiscreteHMM(1, pseudocount=1.0)).fit(sequences, ["a", "a", "b", "b"])
+    >>> print(space.transform([[0, 0, 0]]).round(3))
+    [[ 0.     0.     1.286 -3.     0.     0.     8.    -3.   ]]
+    """
+
+    def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
+        model = samples.model
+        starts, transitions, emissions = samples.split(samples.expect().table)
+        parts = [_share_gradient(starts, model.startprob_), _share_gradient(transitions, model.transmat_)]
+        if isinstance(model, DiscreteHMM):
+            parts.append(_share_gradient(emissions, model.emissionprob_))
+        elif isinstance(model, GaussianHMM):
+            parts += _normal_gradient(emissions, model)
+        return _columns(parts)
+
+    def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
+        model = samples.model
+        topics, words = model.components_.shape
+        counts = samples.expect().table[:, topics:].reshape(-1, words, topics).transpose(0, 2, 1)
+        alpha = model.doc_topic_prior_
+        expected = digamma(samples.gamma) - digamma(samples.gamma.sum(axis=1, keepdims=True))
+        return _columns([expected - digamma(alpha) + digamma(alpha.sum()), _share_gradient(counts, model.components_)])
+
+
+class FreeEnergyScore(ScoreSpace):
+    r"""The terms of which the free energy of a sample is the sum (Perina et al. 2012).
+
+    .. math::
+        \log P(x; \theta) = \sum_i \log(\pi_i) E[q_i^0] + \sum_{ij} \log(a_{ij}) E[n_{ij}]
+            + \sum_{ik} \log(b_{ik}) E[n_{ik}]
+            - \sum_i \gamma_i^0 \log \gamma_i^0 - \sum_{ij} \sum_l \xi_{ij}^l \log(\xi_{ij}^l / \gamma_i^l)
+
+    Every summand (the last sum over l taken together) is a feature.  With normal emissions there is one term a state
+    and, with diagonal covariances, a coordinate (with full ones and missing coordinates, the entropy of these is left
+    out).  Of a topic model they are the terms of the variational bound.
+
+    Parameters
+    ----------
+    model, per_class
+        As in `FisherScore`.
+
+    Attributes
+    ----------
+    models_, classes_
+        As in `FisherScore`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import DiscreteHMM, FreeEnergyScore
+    >>> sequences = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 1, 1]]
+    >>> space = FreeEnergyScore(DiscreteHMM(2, random_state=0)).fit(sequences)
+    >>> bool(np.allclose(space.transform(sequences).sum(axis=1), space.models_[0].score_samples(sequences)))
+    True
+    """
+
+    def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
+        model = samples.model
+        found = model._infer(samples.batch, by_sequence=True, chain_logs=True)
+        parts = [found.starts * _log(model.startprob_), found.transitions * _log(model.transmat_)]
+        if isinstance(model, DiscreteHMM):
+            parts.append(found.emissions * _log(model.emissionprob_))
+        elif isinstance(model, GaussianHMM):
+            parts.append(_normal_terms(found.emissions, model))
+        return _columns([*parts, -found.starts * _log(found.starts), -found.chain_logs])
+
+    def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
+        model = samples.model
+        topics, words = model.components_.shape
+        counts = samples.expect().table[:, topics:].reshape(-1, words, topics)
+        alpha, gamma = model.doc_topic_prior_, samples.gamma
+        expected = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+        totals = counts.sum(axis=2, keepdims=True)
+        shares = counts / np.where(totals > 0.0, totals, 1.0)
+        whole = gammaln(alpha.sum()) - gammaln(gamma.sum(axis=1, keepdims=True))
+        theta = (alpha - gamma) * expected + gammaln(gamma) - gammaln(alpha)
+        entropy = -(counts * _log(shares)).sum(axis=1)
+        emissions = counts * np.log(model.components_.T)
+        return _columns([whole, theta, counts.sum(axis=1) * expected, emissions, entropy])
+
+
+class SufficientStatistics(ScoreSpace):
+    r"""The expected sufficient statistics of a sample (Li et al. 2013, eq. 6, 7 and section 5).
+
+    .. math::
+        \Phi(x) = E_{Q(q)} \mathrm{vec}\{q_i^0,\; n_{ij},\; n_{ik},\;
+          q_i^0 \log \hat\pi_i,\; n_{ij} \log \hat a_{ij},\; n_{ik} \log \hat b_{ik}\}
+
+    n_ij counts the transitions and n_ik how often state i shows k; the hats are the chain that the sample alone would
+    give, the shares of its expected counts.  The model's own parameters are not in it.  With normal emissions n_ik is
+    replaced by the sums of f(x) in each state (f as in `GaussianHMM`), with no hat.  Of a topic model:
+    how many words come from each topic, and each word from each topic.
+
+    Parameters
+    ----------
+    model, per_class
+        As in `FisherScore`.
+    logarithms : bool, default True
+        Whether the second row of features is there (only where the model is a hidden Markov model).
+
+    Attributes
+    ----------
+    models_, classes_
+        As in `FisherScore`.
+
+    Examples
+    --------
+    >>> from models import DiscreteHMM, SufficientStatistics
+    >>> sequences = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 1, 1]]
+    >>> space = SufficientStatistics(DiscreteHMM(1)).fit(sequences)
+    >>> print(space.transform([[0, 0, 1]]).round(3))  # one state: 1 start, 2 transitions, twice 0 and once 1
+    [[ 1.     2.     2.     1.     0.     0.    -0.811 -1.099]]
+    """
+
+    def __init__(self, model: Any = None, per_class: bool = True, logarithms: bool = True) -> None:
+        super().__init__(model, per_class)
+        self.logarithms = logarithms
+
+    def _of_chain(self, samples: ChainStatistics) -> np.ndarray:
+        table = samples.expect().table
+        return np.hstack([table, table * own_logarithms(samples, table)]) if self.logarithms else table
+
+    def _of_topics(self, samples: TopicStatistics) -> np.ndarray:
+        return samples.expect().table
+
+
+def own_logarithms(samples: ChainStatistics, table: np.ndarray) -> np.ndarray:
+    """log of the hats, as the columns of `table`: the shares of each sample's own expected counts (0 without a hat)."""
+    starts, transitions, emissions = samples.split(table)
+    discrete = isinstance(samples.model, DiscreteHMM)
+    parts = [starts, transitions, emissions if discrete else np.zeros(emissions.shape)]
+    return _columns([_log(_shares(part)) for part in parts])
+
+
+def _share_gradient(counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """d/d theta_k of sum_k n_k log(theta_k / sum theta), where theta sums to one: n_k / theta_k - sum n."""
+    if not (shares > 0.0).all():
+        raise ValueError(
+            "a Fisher score needs probabilities above zero, but the model has some that are zero: "
+            "fit it with pseudocount > 0"
+        )
+    return counts / shares - counts.sum(axis=-1, keepdims=True)
+
+
+def _normal_gradient(sums: np.ndarray, model: GaussianHMM) -> list[np.ndarray]:
+    """Of the expected log densities, with respect to means and (co)variances; sums (samples, states, features)."""
+    means, covariances = model.means_, model.covariances_
+    d = means.shape[1]
+    if model.covariance_type == "diag":
+        n, first, second = sums[..., :d], sums[..., d : 2 * d], sums[..., 2 * d :]
+        squares = second - 2.0 * means * first + means**2 * n
+        return [(first - n * means) / covariances, 0.5 * (squares / covariances - n) / covariances]
+    n, first, squares = _central(sums, means)
+    inverse = np.linalg.inv(covariances)
+    by_mean = np.einsum("sij,tsj->tsi", inverse, first - n * means)
+    by_covariance = 0.5 * (inverse @ squares @ inverse - n[..., None] * inverse)
+    return [by_mean, by_covariance]
+
+
+def _normal_terms(sums: np.ndarray, model: GaussianHMM) -> np.ndarray:
+    """The expected log densities of what is seen, by state (and by coordinate, with diagonal covariances)."""
+    means, covariances = model.means_, model.covariances_
+    d = means.shape[1]
+    if model.covariance_type == "diag":
+        n, first, second = sums[..., :d], sums[..., d : 2 * d], sums[..., 2 * d :]
+        squares = second - 2.0 * means * first + means**2 * n
+        return -0.5 * (n * np.log(2.0 * np.pi * covariances) + squares / covariances)
+    n, first, squares = _central(sums, means)
+    constant = d * np.log(2.0 * np.pi) + np.linalg.slogdet(covariances)[1]
+    products = np.einsum("sij,tsij->ts", np.linalg.inv(covariances), squares)
+    return -0.5 * (n[..., 0] * constant + products)
+
+
+def _central(sums: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From the sums of (1, x, xx'): the first two, and those of (x - mean)(x - mean)'."""
+    d = means.shape[1]
+    n, first = sums[..., :1], sums[..., 1 : d + 1]
+    second = sums[..., d + 1 :].reshape(*sums.shape[:2], d, d)
+    cross = first[..., :, None] * means[:, None, :]
+    outer = means[:, :, None] * means[:, None, :]
+    return n, first, second - cross - np.swapaxes(cross, -1, -2) + n[..., None] * outer
+
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    sums = counts.sum(axis=-1, keepdims=True)
+    return counts / np.where(sums > 0.0, sums, 1.0)
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    """The logarithm, and 0 where there is nothing: what it multiplies is 0 there."""
+    return np.log(np.where(values > 0.0, values, 1.0))
+
+
+def _columns(parts: list[np.ndarray]) -> np.ndarray:
+    return np.hstack([part.reshape(part.shape[0], -1) for part in parts])

@@ -1,0 +1,154 @@
+r"""The statistics of generative models, behind one door: hidden Markov models and latent Dirichlet allocation.
+
+Both are exponential families in what is seen and hidden together (Li et al. 2013, eq. 3),
+
+.. math::
+    P(x, h; \theta) = \exp(\alpha(\theta)^\top T(x, h) + A(\theta)),
+
+and so is the posterior bent by weights b on the statistics, with a strength s of the sample's own:
+
+.. math::
+    Q(h) = \frac{1}{Z} P(x, h; \theta)\, e^{s\, b^\top T(x, h)}, \qquad
+    \mathrm{KL}(Q \| P(x, h; \theta)) = s\, b^\top E_Q T - \log Z .
+
+Of a hidden Markov model Q is exact; of a topic model it is the best of the variational family, and log Z its bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..base.estimator import Estimator
+from ..sequences.hmm import Bend, DiscreteHMM, HiddenMarkovModel, Posterior
+from ..sequences.sequences import Sequences
+from ..topics.topics import LatentDirichletAllocation
+
+
+@dataclass
+class Expectations:
+    """log_partition : log Z of every sample, shape (samples,);  table : E[T], shape (samples, statistics)."""
+
+    log_partition: np.ndarray
+    table: np.ndarray
+
+
+class ChainStatistics:
+    """T = (q_i^0, sum_l q_i^l q_j^{l+1}, sum_l q_i^l f(x^l)), flat, of sequences under a hidden Markov model."""
+
+    def __init__(self, model: HiddenMarkovModel, X: Any) -> None:
+        self.model = model
+        self.batch: Sequences = model._batch(X)
+        states = model.startprob_.size
+        features = model._emission_statistics(self.batch, np.zeros((self.batch.offsets[-1], states)), *self._one)
+        self.shapes = ((states,), (states, states), features.shape[1:])
+
+    @property
+    def _one(self) -> tuple[np.ndarray, np.ndarray, int]:
+        number = len(self.batch)
+        return np.zeros(number), np.zeros(number, dtype=np.int64), 1
+
+    def split(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Columns as what they are: starts, transitions, emissions, each with the table's first axis."""
+        sizes = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        starts, transitions, emissions = np.split(table, sizes, axis=-1)
+        before = table.shape[:-1]
+        first, second, third = self.shapes
+        return (
+            starts.reshape(*before, *first),
+            transitions.reshape(*before, *second),
+            emissions.reshape(*before, *third),
+        )
+
+    def expect(
+        self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
+    ) -> Expectations:
+        """Expectations under the posterior, bent by these weights (statistics,) with these strengths (samples,).
+
+        With `only` (indices), of these samples alone, to which the strengths then belong.
+        """
+        bend = None if weights is None or strength is None else Bend(strength, *self.split(weights))
+        batch = self.batch if only is None else self.batch.only(only)
+        found = self.model._infer(batch, by_sequence=True, bend=bend)
+        return Expectations(found.log_likelihood, _flat(found))
+
+    def draw(self, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """log P(x), and T of so many paths from each posterior, shape (samples, draws, statistics)."""
+        return self.model._random_paths(self.batch, draws, rng)
+
+    def maximize(self, table: np.ndarray) -> None:
+        """The M-step of the model from statistics of all samples."""
+        starts, transitions, emissions = self.split(table.sum(axis=0)[None])
+        none = np.empty(0)
+        self.model._maximize(Posterior(none, none, starts, transitions, emissions, none))
+
+    def log_prior(self) -> float:
+        return self.model._log_prior()
+
+
+class TopicStatistics:
+    """T = (sum_n z_n^k, sum_n w_n z_n^k), flat, of documents under latent Dirichlet allocation."""
+
+    def __init__(self, model: LatentDirichletAllocation, X: Any) -> None:
+        self.model = model
+        self.documents: sp.csr_array = model._documents(X)
+
+    def expect(
+        self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
+    ) -> Expectations:
+        """As of `ChainStatistics`."""
+        model = self.model
+        bend = None
+        if weights is not None:
+            topics = model.components_.shape[0]
+            bend = weights[:topics] + weights[topics:].reshape(-1, topics)
+        documents = self.documents if only is None else self.documents[only]
+        gamma, bound, sums = model._infer(documents, by_document=True, bend=bend, strength=strength, tol=1e-8)
+        if only is None:
+            self.gamma = gamma
+        else:
+            self.gamma[only] = gamma
+        return Expectations(bound, np.hstack([sums.sum(axis=1), sums.reshape(sums.shape[0], -1)]))
+
+    def maximize(self, table: np.ndarray) -> None:
+        topics, words = self.model.components_.shape
+        self.model._maximize(table[:, topics:].sum(axis=0).reshape(words, topics), self.gamma)
+
+    def log_prior(self) -> float:
+        return self.model._log_prior()
+
+
+Statistics = ChainStatistics | TopicStatistics
+
+
+def statistics_of(model: Estimator, X: Any) -> Statistics:
+    """The statistics of samples under a fitted generative model."""
+    if isinstance(model, HiddenMarkovModel):
+        return ChainStatistics(model, X)
+    assert isinstance(model, LatentDirichletAllocation)
+    return TopicStatistics(model, X)
+
+
+def fresh(model: Any) -> Any:
+    """A generative model of the same parameters that was not fitted; a `DiscreteHMM` for None."""
+    if model is None:
+        return DiscreteHMM()
+    if not isinstance(model, (HiddenMarkovModel, LatentDirichletAllocation)):
+        raise ValueError(
+            "model must be a DiscreteHMM, a GaussianHMM or a LatentDirichletAllocation, "
+            f"but {type(model).__name__} came"
+        )
+    return type(model)(**model.get_params(deep=False))
+
+
+def take(X: Any, rows: np.ndarray) -> Any:
+    """These samples of a list of sequences or of a matrix."""
+    return [X[i] for i in rows] if isinstance(X, (list, tuple)) else X[rows]
+
+
+def _flat(found: Posterior) -> np.ndarray:
+    number = found.starts.shape[0]
+    return np.hstack([found.starts, found.transitions.reshape(number, -1), found.emissions.reshape(number, -1)])

@@ -1,0 +1,241 @@
+r"""Hidden Markov models whose states emit normal vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ..base.seeding import cluster_means
+from ..base.validation import check_choice, check_number
+from . import hmm_kernels as kernels
+from .hmm import HiddenMarkovModel
+from .sequences import Sequences, as_vectors
+
+FAR = -1e300  # the log density of what is too far away for a double
+
+
+class GaussianHMM(HiddenMarkovModel):
+    r"""Hidden Markov model of sequences of real vectors.
+
+    .. math::
+        P(x, q) = \pi_{q^0} \prod_{l<L} a_{q^l q^{l+1}} \prod_{l \le L} \mathcal N(x^l;\, \mu_{q^l}, \Sigma_{q^l})
+
+    (Rabiner 1989, section IV).  Coordinates that are missing (NaN) are integrated out: with diagonal covariances they
+    drop out of the sums, with full ones EM takes their conditional mean and covariance given the state and the rest.
+    `fit` maximizes the likelihood (plus pseudocount * (sum of the logs of pi and a)) subject to a lower bound on the
+    variances, `min_variance` times those of all observations together; EM never lowers that.
+
+    Parameters
+    ----------
+    n_states : int, default 3
+    covariance_type : "diag" or "full", default "diag"
+    min_variance : float, default 1e-3
+        The least variance (in every direction, after each feature is scaled to variance one).
+    pseudocount : float, default 0.01
+        Added to each expected count of the chain.
+    n_init, max_iter, tol, warm_start, random_state
+        As in `DiscreteHMM`.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays, shapes (n_states,), (n_states, n_states)
+    means_ : array, shape (n_states, n_features)
+    covariances_ : array, shape (n_states, n_features), or (n_states, n_features, n_features) when "full"
+    objectives_, n_iter_, converged_
+        As in `DiscreteHMM`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import GaussianHMM
+    >>> model = GaussianHMM(2).set_model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.0], [5.0]], [[1.0], [1.0]])
+    >>> sequences, states = model.sample([100] * 20, random_state=0)
+    >>> sequences[0][3] = np.nan
+    >>> fitted = GaussianHMM(2, random_state=0).fit(sequences)
+    >>> print(np.sort(fitted.means_.ravel()).round(1))
+    [-0.  5.]
+    """
+
+    means_: np.ndarray
+    covariances_: np.ndarray
+
+    def __init__(
+        self,
+        n_states: int = 3,
+        covariance_type: str = "diag",
+        min_variance: float = 1e-3,
+        pseudocount: float = 0.01,
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_states = n_states
+        self.covariance_type = covariance_type
+        self.min_variance = min_variance
+        self.pseudocount = pseudocount
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
+        """Take these parameters instead of fitting."""
+        check_choice("covariance_type", self.covariance_type, ("diag", "full"))
+        states = self._set_chain(startprob, transmat)
+        means = np.ascontiguousarray(means, dtype=np.float64)
+        if means.ndim != 2 or means.shape[0] != states:
+            raise ValueError(f"means must have shape ({states}, features), but {means.shape} came")
+        shape = means.shape if self.covariance_type == "diag" else (*means.shape, means.shape[1])
+        covariances = np.ascontiguousarray(covariances, dtype=np.float64)
+        if covariances.shape != shape:
+            raise ValueError(f"covariances must have shape {shape}, but {covariances.shape} came")
+        least = covariances if self.covariance_type == "diag" else np.linalg.eigvalsh(covariances)
+        if not (least > 0.0).all():
+            raise ValueError("covariances must be positive definite")
+        self.means_, self.covariances_ = means, covariances
+        self._floor = np.zeros(means.shape[1])
+        return self
+
+    def _batch(self, sequences: Any) -> Sequences:
+        fitted = getattr(self, "means_", None)
+        return as_vectors(sequences, None if fitted is None else fitted.shape[1])
+
+    def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
+        """Means by k-means++ and ten rounds of k-means, all states with the variances of all observations."""
+        check_choice("covariance_type", self.covariance_type, ("diag", "full"))
+        check_number("min_variance", self.min_variance, 0.0, open_low=True)
+        seen = ~np.isnan(batch.values)
+        if not seen.any(axis=0).all():
+            feature = int(np.flatnonzero(~seen.any(axis=0))[0])
+            raise ValueError(f"feature {feature} is missing in all sequences: there is nothing to fit")
+        variances = np.nanvar(batch.values, axis=0)
+        variances = np.where(variances > 0.0, variances, 1.0)
+        centre, scale = np.nanmean(batch.values, axis=0), np.sqrt(variances)
+        filled = np.where(seen, (batch.values - centre) / scale, 0.0)
+        self.means_ = np.ascontiguousarray(cluster_means(filled, int(self.n_states), rng) * scale + centre)
+        self._floor = self.min_variance * variances
+        diagonal = np.tile(variances, (self.means_.shape[0], 1))
+        full = self.covariance_type == "full"
+        self.covariances_ = diagonal[:, :, None] * np.eye(variances.size) if full else diagonal
+
+    def _log_emissions(self, batch: Sequences) -> np.ndarray:
+        out = np.empty((batch.values.shape[0], self.means_.shape[0]))
+        if self.covariance_type == "diag":
+            kernels.diagonal_log_densities(batch.values, self.means_, self.covariances_, out)
+        else:
+            for rows, seen in _patterns(batch.values):
+                for i, (mean, covariance) in enumerate(zip(self.means_, self.covariances_)):
+                    out[rows, i] = _log_normal(batch.values[rows][:, seen], mean[seen], covariance[np.ix_(seen, seen)])
+        return np.maximum(out, FAR)
+
+    def _features(self, values: np.ndarray) -> np.ndarray:
+        """f(x): diagonal covariances (seen, x, x^2) a coordinate; full ones (1, x, xx'), zero where some is missing."""
+        seen = ~np.isnan(values)
+        x = np.where(seen, values, 0.0)
+        if self.covariance_type == "diag":
+            return np.hstack([seen, x, x * x])
+        whole = seen.all(axis=1)[:, None]
+        return np.where(whole, np.hstack([np.ones(whole.shape), x, _outer(x)]), 0.0)
+
+    def _emission_features(self, batch: Sequences) -> np.ndarray:
+        if self.covariance_type == "full" and np.isnan(batch.values).any():
+            raise ValueError("with full covariances paths have statistics only where no coordinate is missing")
+        return self._features(batch.values)
+
+    def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
+        if self.covariance_type == "full" and np.isnan(batch.values).any():
+            raise ValueError("with full covariances the chain can be bent only where no coordinate is missing")
+        return self._features(batch.values) @ weights.T
+
+    def _emission_statistics(
+        self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
+    ) -> np.ndarray:
+        features = self._features(batch.values)
+        if groups == 1:
+            weighted = gamma * np.repeat(weight, batch.lengths)[:, None]
+            sums = (weighted.T @ features)[None]
+        else:
+            sums = np.zeros((groups, gamma.shape[1], features.shape[1]))
+            kernels.add_features(batch.offsets, features, gamma, weight, group, sums)
+        if self.covariance_type == "full":
+            self._add_partly_seen(batch, gamma, weight, group, sums)
+        return sums
+
+    def _add_partly_seen(
+        self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, sums: np.ndarray
+    ) -> None:
+        """E[(1, x, xx') | state, what is seen of x], of the positions where something but not all is missing.
+
+        With o seen and m missing:  E[x_m] = mu_m + B (x_o - mu_o),  Cov[x_m] = S_mm - B S_om,  B = S_mo S_oo^-1.
+        """
+        owner = np.repeat(np.arange(len(batch)), batch.lengths)
+        for rows, seen in _patterns(batch.values):
+            if seen.all() or not seen.any():
+                continue
+            share = gamma[rows] * weight[owner[rows], None]
+            for i, (mean, covariance) in enumerate(zip(self.means_, self.covariances_)):
+                B = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)]).T
+                x = batch.values[rows]
+                x[:, ~seen] = mean[~seen] + (x[:, seen] - mean[seen]) @ B.T
+                second = _outer(x).reshape(-1, mean.size, mean.size)
+                rest = covariance[np.ix_(~seen, ~seen)] - B @ covariance[np.ix_(seen, ~seen)]
+                second[:, np.outer(~seen, ~seen)] += rest.ravel()
+                features = np.hstack([np.ones((rows.size, 1)), x, second.reshape(rows.size, -1)])
+                np.add.at(sums[:, i], group[owner[rows]], share[:, i, None] * features)
+
+    def _maximize_emissions(self, statistics: np.ndarray) -> None:
+        """Weighted means and covariances; the covariances are the best above the floor, eigenvalue by eigenvalue."""
+        d = self.means_.shape[1]
+        if self.covariance_type == "diag":
+            n, first, second = statistics[:, :d], statistics[:, d : 2 * d], statistics[:, 2 * d :]
+            some = n > 1e-10
+            n = np.where(some, n, 1.0)
+            self.means_ = np.where(some, first / n, self.means_)
+            variances = np.maximum(second / n - (first / n) ** 2, self._floor)
+            self.covariances_ = np.where(some, variances, self.covariances_)
+            return
+        scale = np.sqrt(np.where(self._floor > 0.0, self._floor, 1.0))
+        least = 1.0 if (self._floor > 0.0).all() else 0.0
+        means, covariances = self.means_.copy(), self.covariances_.copy()
+        for i, row in enumerate(statistics):
+            if row[0] > 1e-10:
+                means[i] = row[1 : d + 1] / row[0]
+                covariance = row[d + 1 :].reshape(d, d) / row[0] - np.outer(means[i], means[i])
+                values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+                covariance = (vectors * np.maximum(values, least)) @ vectors.T
+                covariances[i] = covariance * np.outer(scale, scale)
+        self.means_, self.covariances_ = means, covariances
+
+    def _draw_emissions(self, path: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noise = rng.standard_normal((path.size, self.means_.shape[1]))
+        if self.covariance_type == "diag":
+            return self.means_[path] + np.sqrt(self.covariances_[path]) * noise
+        return self.means_[path] + np.einsum("tij,tj->ti", np.linalg.cholesky(self.covariances_)[path], noise)
+
+
+def _patterns(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The positions with the same coordinates seen, and these coordinates as a mask."""
+    seen = ~np.isnan(values)
+    if seen.all():
+        return [(np.arange(values.shape[0]), seen[0])]
+    kinds, kind = np.unique(seen, axis=0, return_inverse=True)
+    return [(np.flatnonzero(kind.ravel() == k), kinds[k]) for k in range(kinds.shape[0])]
+
+
+def _log_normal(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """log N(x; mean, covariance) of each row; zero when there is no coordinate."""
+    if mean.size == 0:
+        return np.zeros(x.shape[0])
+    L = np.linalg.cholesky(covariance)
+    white = solve_triangular(L, (x - mean).T, lower=True)
+    return -0.5 * (mean.size * np.log(2.0 * np.pi) + (white**2).sum(axis=0)) - np.log(np.diag(L)).sum()
+
+
+def _outer(x: np.ndarray) -> np.ndarray:
+    """x x' of each row, as a row."""
+    return (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], -1)

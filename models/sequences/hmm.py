@@ -1,0 +1,507 @@
+r"""Hidden Markov models: what they share, and the one with discrete observations.
+
+A sequence x^0 .. x^L comes with hidden states q^0 .. q^L (Rabiner 1989; Li et al. 2013, section 5.1):
+
+.. math::
+    P(x, q) = \pi_{q^0} \prod_{l<L} a_{q^l q^{l+1}} \prod_{l \le L} b_{q^l}(x^l)
+
+`fit` is the EM algorithm of Baum and Welch: the E-step is the exact posterior of the states by a scaled forward filter
+and a backward smoother (`hmm_kernels`), the M-step sets the parameters to the expected shares.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..base.estimator import Estimator
+from ..base.validation import as_generator, as_weights, check_number
+from . import hmm_kernels as kernels
+from .sequences import MISSING, Sequences, as_symbols
+
+Self = TypeVar("Self", bound="HiddenMarkovModel")
+
+
+@dataclass
+class Bend:
+    """Potentials that bend the chain of every sequence: exp(strength * weights' statistics).
+
+    strength : one number a sequence;  start (states,), transitions (states, states), emissions (states, features): the
+    weights of the statistics q_i^0, sum_l q_i^l q_j^{l+1} and sum_l q_i^l f(x^l) in the exponent.
+    """
+
+    strength: np.ndarray
+    start: np.ndarray
+    transitions: np.ndarray
+    emissions: np.ndarray
+
+
+@dataclass
+class Posterior:
+    """Expectations over the hidden states given the observations.
+
+    log_likelihood : one a sequence (of a bent chain: the log of the sum over all paths).
+    gamma (positions, states);  the rest is summed within each group of sequences: starts (groups, states),
+    transitions (groups, states, states), emissions (groups, states, features), and chain_logs (groups, states,
+    states), where it was asked for, sum_l xi^l log(xi^l / gamma^l): the posterior chain's own log transition
+    probabilities, expected.
+    """
+
+    log_likelihood: np.ndarray
+    gamma: np.ndarray
+    starts: np.ndarray
+    transitions: np.ndarray
+    emissions: np.ndarray
+    chain_logs: np.ndarray
+
+
+class HiddenMarkovModel(Estimator):
+    """What hidden Markov models share; the subclasses say how an observation depends on the state."""
+
+    _kind = "transformer"
+    _emission_names: ClassVar[tuple[str, ...]]
+
+    n_states: int
+    pseudocount: float
+    n_init: int
+    max_iter: int
+    tol: float
+    warm_start: bool
+    random_state: Any
+    startprob_: np.ndarray
+    transmat_: np.ndarray
+
+    # -- what a subclass gives
+
+    def _batch(self, sequences: Any) -> Sequences:
+        """The sequences, checked against the parameters when there are any."""
+        raise NotImplementedError
+
+    def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
+        raise NotImplementedError
+
+    def _log_emissions(self, batch: Sequences) -> np.ndarray:
+        """log P(x_t | state), shape (positions, states)."""
+        raise NotImplementedError
+
+    def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
+        """weights' f(x_t), shape (positions, states)."""
+        raise NotImplementedError
+
+    def _emission_statistics(
+        self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
+    ) -> np.ndarray:
+        raise NotImplementedError
+
+    def _emission_features(self, batch: Sequences) -> np.ndarray:
+        """f(x_t), shape (positions, features): the emissions' statistics are their sums in each state."""
+        raise NotImplementedError
+
+    def _maximize_emissions(self, statistics: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _emission_prior(self) -> float:
+        """The log prior of the emissions' parameters."""
+        return 0.0
+
+    # -- inference
+
+    def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of likelihoods, divided by a factor each; the row of every position; and the factors' logs there."""
+        logs = self._log_emissions(batch)
+        if bend is not None:
+            strength = np.repeat(bend.strength, batch.lengths)[:, None]
+            logs = logs + strength * self._bend_of_emissions(batch, bend.emissions)
+        rows, top = _scaled(logs)
+        return rows, np.arange(top.size), top
+
+    def _filter(self, batch: Sequences, bend: Bend | None = None, keep: bool = True) -> tuple[Any, ...]:
+        """alpha, predicted, log-likelihoods, which sequences were lost, and the chain's (start, .., strength)."""
+        states = self.startprob_.size
+        none = Bend(np.zeros(len(batch)), np.zeros(states), np.zeros((states, states)), np.zeros((states, 0)))
+        rows, row, logs = self._likelihoods(batch, bend)
+        by = none if bend is None else bend
+        chain = (self.startprob_, self.transmat_, by.start, by.transitions, by.strength)
+        kept = row.size if keep else 0
+        alpha, predicted = np.empty((kept, states)), np.empty((kept, states))
+        log_likelihood, lost = np.empty(len(batch)), np.empty(len(batch), dtype=np.bool_)
+        kernels.filter_states(batch.offsets, *chain, rows, row, keep, alpha, predicted, log_likelihood, lost)
+        log_likelihood += np.add.reduceat(logs, batch.offsets[:-1])
+        slow = {}
+        for s in np.flatnonzero(lost).tolist():
+            slow[s] = self._filter_in_logs(batch, chain, s, bend)
+            log_likelihood[s] = slow[s][0]
+        return alpha, predicted, log_likelihood, lost, chain, slow
+
+    def _filter_in_logs(self, batch: Sequences, chain: Any, s: int, bend: Bend | None) -> tuple[Any, ...]:
+        """A lost sequence once more, in logarithms: its log-likelihood, chain, alpha and predicted."""
+        start, transitions, bend_start, bend_transitions, strength = chain
+        log_start = _log(start) + strength[s] * bend_start
+        log_transitions = _log(transitions) + strength[s] * bend_transitions
+        own = Sequences(batch.values[batch.offsets[s] : batch.offsets[s + 1]], np.array([0, batch.lengths[s]]))
+        log_emissions = np.ascontiguousarray(self._log_emissions(own))
+        if bend is not None:
+            log_emissions += strength[s] * self._bend_of_emissions(own, bend.emissions)
+        log_alpha, log_predicted = np.empty(log_emissions.shape), np.empty(log_emissions.shape)
+        length = int(own.offsets[1])
+        total = kernels.filter_in_logs(0, length, log_start, log_transitions, log_emissions, log_alpha, log_predicted)
+        return total, log_transitions, log_alpha, log_predicted
+
+    def _infer(
+        self,
+        batch: Sequences,
+        weight: np.ndarray | None = None,
+        by_sequence: bool = False,
+        chain_logs: bool = False,
+        bend: Bend | None = None,
+    ) -> Posterior:
+        """The posterior of the states; statistics weighted and summed over all sequences, or one row a sequence."""
+        states, number = self.startprob_.size, len(batch)
+        alpha, predicted, log_likelihood, lost, chain, slow = self._filter(batch, bend)
+        impossible = np.flatnonzero(log_likelihood == -np.inf)
+        if impossible.size:
+            raise ValueError(
+                f"sequences[{impossible[0]}] has probability zero under this {type(self).__name__}, so its states have "
+                "no posterior: fit with pseudocount > 0"
+            )
+        weight = np.ones(number) if weight is None else weight
+        group = np.arange(number) if by_sequence else np.zeros(number, dtype=np.int64)
+        groups = number if by_sequence else 1
+        gamma = np.empty(alpha.shape)
+        starts, counts = np.zeros((groups, states)), np.zeros((groups, states, states))
+        logs = np.zeros((groups, states, states) if chain_logs else (0, states, states))
+        kernels.smooth_states(
+            batch.offsets, *chain, alpha, predicted, lost, weight, group, gamma, starts, counts, logs
+        )  # fmt: skip
+        for s, (_, log_transitions, log_alpha, log_predicted) in slow.items():
+            start, count = np.zeros(states), np.zeros((states, states))
+            log = np.zeros((states, states) if chain_logs else (0, states))
+            own = np.empty(log_alpha.shape)
+            kernels.smooth_in_logs(
+                0, log_alpha.shape[0], log_transitions, log_alpha, log_predicted, own, start, count, log
+            )
+            gamma[batch.offsets[s] : batch.offsets[s + 1]] = own
+            starts[group[s]] += weight[s] * start
+            counts[group[s]] += weight[s] * count
+            if chain_logs:
+                logs[group[s]] += weight[s] * log
+        emissions = self._emission_statistics(batch, gamma, weight, group, groups)
+        return Posterior(log_likelihood, gamma, starts, counts, emissions, logs)
+
+    # -- learning
+
+    def fit(self: Self, sequences: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit by EM from `n_init` random starts, of which the best is kept (from where it is with `warm_start`).
+
+        Parameters
+        ----------
+        sequences : list of arrays
+        y : ignored
+        sample_weight : array_like, shape (sequences,), optional
+            The weight of each sequence's log-likelihood.
+        """
+        check_number("n_states", self.n_states, 1, whole=True)
+        check_number("n_init", self.n_init, 1, whole=True)
+        check_number("max_iter", self.max_iter, 0, whole=True)
+        check_number("tol", self.tol, 0.0)
+        check_number("pseudocount", self.pseudocount, 0.0)
+        rng = as_generator(self.random_state)
+        goes_on = self.warm_start and hasattr(self, "startprob_")
+        if not goes_on:
+            self._forget()
+        batch = self._batch(sequences)
+        weight = as_weights(sample_weight, len(batch))
+        best: dict[str, Any] | None = None
+        for _ in range(1 if goes_on else self.n_init):
+            if not goes_on:
+                states = int(self.n_states)
+                self.startprob_ = rng.dirichlet(np.ones(states))
+                self.transmat_ = rng.dirichlet(np.ones(states), states)
+                self._initialize(batch, rng)
+            self._expectation_maximization(batch, weight)
+            if best is None or self.objectives_[-1] > best["objectives_"][-1]:
+                best = dict(vars(self))
+        vars(self).update(best or {})
+        return self
+
+    def _expectation_maximization(self, batch: Sequences, weight: np.ndarray) -> None:
+        observations = float(weight @ batch.lengths)
+        objectives: list[float] = []
+        self.converged_ = False
+        while True:
+            posterior = self._infer(batch, weight)
+            objectives.append(float(weight @ posterior.log_likelihood) + self._log_prior())
+            if len(objectives) > 1 and objectives[-1] - objectives[-2] <= self.tol * observations:
+                self.converged_ = True
+                break
+            if len(objectives) > self.max_iter:
+                break
+            self._maximize(posterior)
+        self.objectives_ = np.array(objectives)
+        self.n_iter_ = max(len(objectives) - 1, 1)
+
+    def _maximize(self, posterior: Posterior) -> None:
+        """The M-step from statistics summed over all sequences."""
+        self.startprob_ = shares(posterior.starts[0] + self.pseudocount, self.startprob_)
+        self.transmat_ = shares(posterior.transitions[0] + self.pseudocount, self.transmat_)
+        self._maximize_emissions(posterior.emissions[0])
+
+    def _log_prior(self) -> float:
+        """The log prior of the parameters, up to a constant: what pseudocounts add to the log-likelihood."""
+        if self.pseudocount == 0.0:
+            return self._emission_prior()
+        chain = _log(self.startprob_).sum() + _log(self.transmat_).sum()
+        return float(self.pseudocount * chain) + self._emission_prior()
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _set_chain(self, startprob: Any, transmat: Any) -> int:
+        """Take given parameters of the chain; returns the number of states."""
+        check_number("pseudocount", self.pseudocount, 0.0)
+        self._forget()
+        start = as_probabilities("startprob", startprob, (None,))
+        self.transmat_ = as_probabilities("transmat", transmat, (start.size, start.size))
+        self.startprob_ = start
+        if start.size != self.n_states:
+            raise ValueError(f"startprob must have n_states = {self.n_states} entries, but {start.size} came")
+        return start.size
+
+    # -- what is asked of a fitted model
+
+    def score_samples(self, sequences: Any) -> np.ndarray:
+        """log P(x) of every sequence, shape (sequences,); -inf where the model excludes it."""
+        self._check_fitted()
+        return self._filter(self._batch(sequences), keep=False)[2]
+
+    def score(self, sequences: Any, y: Any = None) -> float:
+        """The mean of log P(x) over the sequences."""
+        return float(self.score_samples(sequences).mean())
+
+    def predict_proba(self, sequences: Any) -> list[np.ndarray]:
+        """P(q^l = i | x) for every position of every sequence: arrays of shape (length, states)."""
+        self._check_fitted()
+        batch = self._batch(sequences)
+        return batch.split(self._infer(batch).gamma)
+
+    def predict(self, sequences: Any) -> list[np.ndarray]:
+        """The most probable path of every sequence (Viterbi): int64 arrays of shape (length,)."""
+        self._check_fitted()
+        batch = self._batch(sequences)
+        return batch.split(self._best_paths(batch)[0])
+
+    def _best_paths(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
+        path, log_probability = np.empty(batch.offsets[-1], dtype=np.int64), np.empty(len(batch))
+        logs = np.ascontiguousarray(self._log_emissions(batch))
+        kernels.best_paths(
+            batch.offsets, _log(self.startprob_), _log(self.transmat_),
+            logs, np.arange(path.size), path, log_probability,
+        )  # fmt: skip
+        return path, log_probability
+
+    def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
+
+        Shapes (sequences,) and (sequences, draws, states + states^2 + states * features).
+        """
+        alpha, _, log_likelihood, _, _, slow = self._filter(batch)
+        for s, (_, _, log_alpha, _) in slow.items():
+            alpha[batch.offsets[s] : batch.offsets[s + 1]] = _scaled(log_alpha)[0]
+        features = np.ascontiguousarray(self._emission_features(batch), dtype=np.float64)
+        states = self.startprob_.size
+        table = np.zeros((len(batch), draws, states * (1 + states + features.shape[1])))
+        for s, (first, end) in enumerate(itertools.pairwise(batch.offsets)):
+            uniforms = rng.random((draws, end - first))
+            paths = np.empty(uniforms.shape, dtype=np.int64)
+            kernels.random_paths(first, end, self.transmat_, alpha, uniforms, paths)
+            kernels.path_statistics(first, end, states, paths, features, table[s])
+        return log_likelihood, table
+
+    def sample(self, lengths: Any, random_state: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Random sequences of the given lengths, and the states they came from."""
+        self._check_fitted()
+        rng = as_generator(random_state)
+        lengths = [int(check_number("lengths", length, 1, whole=True)) for length in np.atleast_1d(lengths)]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        path = np.empty(offsets[-1], dtype=np.int64)
+        kernels.random_chains(offsets, self.startprob_, self.transmat_, rng.random(path.size), path)
+        batch = Sequences(self._draw_emissions(path, rng), offsets)
+        return batch.split(batch.values), batch.split(path)
+
+    def _draw_emissions(self, path: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        raise NotImplementedError
+
+
+class DiscreteHMM(HiddenMarkovModel):
+    r"""Hidden Markov model of sequences of symbols 0 .. K - 1.
+
+    .. math::
+        P(x, q) = \prod_i \pi_i^{q_i^0} \prod_{l<L} \prod_{ij} a_{ij}^{q_i^l q_j^{l+1}}
+                  \prod_{l \le L} \prod_{ik} b_{ik}^{q_i^l x_k^l}
+
+    (Li et al. 2013, section 5.1; Rabiner 1989).  `fit` maximizes sum_s log P(x_s) + pseudocount * (sum of the logs of
+    all parameters), which EM never lowers; with pseudocount zero that is the likelihood.
+
+    Parameters
+    ----------
+    n_states : int, default 3
+    n_symbols : int, optional
+        K; what `fit` sees (the largest symbol plus one) when None.
+    pseudocount : float, default 0.01
+        Added to each expected count; above zero no sequence is impossible.
+    n_init : int, default 1
+        Random starts, of which the best is kept.
+    max_iter : int, default 100
+    tol : float, default 1e-5
+        EM stops when an iteration gains no more than this for an observation.
+    warm_start : bool, default False
+        `fit` goes on from the parameters that are there.
+    random_state : None, int or Generator
+
+    Attributes
+    ----------
+    startprob_, transmat_, emissionprob_ : arrays, shapes (n_states,), (n_states, n_states), (n_states, K)
+        pi, a, b.
+    objectives_ : array
+        The objective after each EM iteration, from the start on.
+    n_iter_ : int
+    converged_ : bool
+
+    Notes
+    -----
+    Sequences are a list of integer arrays (or a matrix with one sequence a row); -1 is a missing observation, which is
+    summed out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import DiscreteHMM
+    >>> model = DiscreteHMM(2).set_model([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]])
+    >>> model.predict([[0, 0, -1, 1, 1]])
+    [array([0, 0, 0, 1, 1])]
+    >>> print(model.score_samples([[0, 0, 1, 1], [0, 1]]))
+    [-3.093036 -1.725972]
+    >>> sequences, states = model.sample([50] * 40, random_state=0)
+    >>> fitted = DiscreteHMM(2, random_state=0).fit(sequences)
+    >>> bool((np.diff(fitted.objectives_) >= 0).all()), fitted.converged_
+    (True, True)
+    """
+
+    emissionprob_: np.ndarray
+
+    def __init__(
+        self,
+        n_states: int = 3,
+        n_symbols: int | None = None,
+        pseudocount: float = 0.01,
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_states = n_states
+        self.n_symbols = n_symbols
+        self.pseudocount = pseudocount
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def set_model(self, startprob: Any, transmat: Any, emissionprob: Any) -> DiscreteHMM:
+        """Take these parameters instead of fitting; each row must sum to one."""
+        states = self._set_chain(startprob, transmat)
+        self.emissionprob_ = as_probabilities("emissionprob", emissionprob, (states, self.n_symbols))
+        return self
+
+    def _batch(self, sequences: Any) -> Sequences:
+        fitted = getattr(self, "emissionprob_", None)
+        if self.n_symbols is not None:
+            check_number("n_symbols", self.n_symbols, 1, whole=True)
+        return as_symbols(sequences, self.n_symbols if fitted is None else fitted.shape[1])
+
+    def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
+        seen = batch.values[batch.values != MISSING]
+        if seen.size == 0:
+            raise ValueError("every observation in sequences is missing: there is nothing to fit")
+        symbols = int(seen.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
+        frequency = np.bincount(seen, minlength=symbols) / seen.size
+        rows = (frequency + 1e-3) * rng.gamma(1.0, size=(int(self.n_states), symbols))
+        self.emissionprob_ = rows / rows.sum(axis=1, keepdims=True)
+
+    def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if bend is not None:
+            return super()._likelihoods(batch, bend)
+        rows = self._by_symbol(self.emissionprob_, 1.0)
+        return rows, np.where(batch.values < 0, rows.shape[0] - 1, batch.values), np.zeros(batch.values.size)
+
+    def _log_emissions(self, batch: Sequences) -> np.ndarray:
+        return self._by_symbol(_log(self.emissionprob_), 0.0)[batch.values]
+
+    @staticmethod
+    def _by_symbol(rows: np.ndarray, missing: float) -> np.ndarray:
+        """One row a symbol, and a last one, which -1 finds, for a missing observation."""
+        return np.ascontiguousarray(np.vstack([rows.T, np.full(rows.shape[0], missing)]))
+
+    def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
+        return self._by_symbol(weights, 0.0)[batch.values]
+
+    def _emission_statistics(
+        self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
+    ) -> np.ndarray:
+        counts = np.zeros((groups, *self.emissionprob_.shape))
+        kernels.count_symbols(batch.offsets, batch.values, gamma, weight, group, counts)
+        return counts
+
+    def _emission_features(self, batch: Sequences) -> np.ndarray:
+        return self._by_symbol(np.eye(self.emissionprob_.shape[1]), 0.0)[batch.values]
+
+    def _maximize_emissions(self, statistics: np.ndarray) -> None:
+        self.emissionprob_ = shares(statistics + self.pseudocount, self.emissionprob_)
+
+    def _emission_prior(self) -> float:
+        return float(self.pseudocount * _log(self.emissionprob_).sum()) if self.pseudocount > 0.0 else 0.0
+
+    def _draw_emissions(self, path: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        cumulative = self.emissionprob_.cumsum(axis=1)
+        uniforms = rng.random(path.size) * cumulative[path, -1]
+        return np.array([np.searchsorted(cumulative[i], u, side="right") for i, u in zip(path, uniforms)])
+
+
+def shares(counts: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """Counts divided by their sums along the last axis; where there are none, the old shares."""
+    sums = counts.sum(axis=-1, keepdims=True)
+    return np.where(sums > 0.0, counts / np.where(sums > 0.0, sums, 1.0), old)
+
+
+def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+    """Nonnegative numbers that sum to one along the last axis, of that shape (None is any size)."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != len(shape) or any(want is not None and want != got for want, got in zip(shape, array.shape)):
+        wanted = ", ".join("any" if want is None else str(want) for want in shape)
+        raise ValueError(f"{name} must have shape ({wanted}), but {array.shape} came")
+    if not (array >= 0.0).all() or not np.allclose(array.sum(axis=-1), 1.0, rtol=0.0, atol=1e-8):
+        raise ValueError(f"{name} must be nonnegative with rows that sum to one, but {array!r} came")
+    return array
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def _scaled(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """exp(logs) divided by its largest in each row, and the logs of these.
+
+    What is possible stays above zero, so that the filter can tell the lost from the impossible; a row in which all
+    is impossible stays zero.
+    """
+    top = logs.max(axis=1)
+    top = np.where(top == -np.inf, 0.0, top)
+    scaled = np.exp(logs - top[:, None])
+    return np.where(logs > -np.inf, np.maximum(scaled, 1e-300), 0.0), top

@@ -1,0 +1,355 @@
+"""Inference in hidden Markov chains, compiled: filtering, smoothing, the best path, random paths.
+
+A batch of sequences is one flat array; sequence s is at the positions offsets[s] to offsets[s + 1].  The likelihood at
+t of state i is the probability (up to a factor that belongs to the position) of what is seen at t in state i.
+
+Filtering goes forward with normalized probabilities,
+
+    p_t(j) = sum_i alpha_{t-1}(i) a_ij,    alpha_t(j) = p_t(j) likelihood_t(j) / c_t,    log P = sum_t log c_t,
+
+and smoothing goes back through what the filter kept, with no look at the observations:
+
+    r_t(j) = gamma_t(j) / p_t(j),    xi_t(i, j) = alpha_t(i) a_ij r_{t+1}(j),    gamma_t(i) = sum_j xi_t(i, j).
+
+All of these are probabilities or ratios of such, so nothing overflows.  What a double cannot hold is a state so
+unlikely that its alpha is lost but which a later observation makes likely again; `filter_states` bounds that and
+marks such a sequence, and `*_in_logs` then treat it slowly.
+
+A sequence may bend the chain by a strength of its own: start and transitions are multiplied by
+exp(strength * bend_start[i]) and exp(strength * bend_transitions[i, j]), and log P is the log of the sum over all
+paths (the potentials need not be normalized).  Strength zero is the chain itself.
+"""
+
+import numpy as np
+
+from socp.compiled.jit import kernel
+
+LOST = 1e-280  # a probability below it is taken for lost
+HARMLESS = -46.0  # the log of the share of the probability that may be lost unseen, 1e-20
+
+
+@kernel
+def bend_chain(start, transitions, bend_start, bend_transitions, strength, own_start, own_transitions):
+    """The chain of one sequence, into own_start and own_transitions; returns the factors' logs that were taken out."""
+    states = start.size
+    own_start[:] = start
+    own_transitions[:, :] = transitions
+    if strength == 0.0:
+        return 0.0, 0.0
+    top_start, top = -np.inf, -np.inf
+    for i in range(states):
+        top_start = max(top_start, strength * bend_start[i])
+        for j in range(states):
+            top = max(top, strength * bend_transitions[i, j])
+    for i in range(states):
+        own_start[i] *= np.exp(strength * bend_start[i] - top_start)
+        for j in range(states):
+            own_transitions[i, j] *= np.exp(strength * bend_transitions[i, j] - top)
+    return top_start, top
+
+
+@kernel
+def filter_states(
+    offsets, start, transitions, bend_start, bend_transitions, strength, rows, row, keep,
+    alpha, predicted, log_likelihood, lost,
+):  # fmt: skip
+    """Filter every sequence: log_likelihood, lost (one a sequence) and, if they are to be kept, alpha, predicted.
+
+    rows[row[t]] is the likelihood at t; alpha, predicted (n, states).
+    """
+    states = start.size
+    own_start, own = np.empty(states), np.empty((states, states))
+    p, a = np.empty(states), np.empty(states)
+    for s in range(offsets.size - 1):
+        top_start, top = bend_chain(start, transitions, bend_start, bend_transitions, strength[s], own_start, own)
+        total = top_start + top * (offsets[s + 1] - offsets[s] - 1)
+        worst = -np.inf  # log of a bound of what was lost, relative to what was kept
+        lost[s] = False
+        product = 1.0  # of the scales, whose logarithm is taken when it gets small
+        for t in range(offsets[s], offsets[s + 1]):
+            if t == offsets[s]:
+                p[:] = own_start
+            else:
+                p[:] = 0.0
+                for i in range(states):
+                    share = a[i]
+                    for j in range(states):
+                        p[j] += share * own[i, j]
+            seen = rows[row[t]]
+            c = 0.0
+            for j in range(states):
+                a[j] = p[j] * seen[j]
+                c += a[j]
+            if not c > 1e-290:
+                lost[s] = True
+                break
+            least = np.inf
+            for j in range(states):
+                if p[j] > 0.0 and seen[j] > 0.0:
+                    least = min(least, a[j])
+            if least <= LOST * c or worst > -np.inf:
+                worst -= np.log(c)
+                if least <= LOST * c:
+                    worst = max(worst, np.log(LOST))
+            product *= c
+            if not 1e-200 < product < 1e200:
+                total += np.log(product)
+                product = 1.0
+            inverse = 1.0 / c
+            for j in range(states):
+                a[j] *= inverse
+            if keep:
+                for j in range(states):
+                    predicted[t, j] = p[j]
+                    alpha[t, j] = a[j]
+        log_likelihood[s] = total + np.log(product)
+        lost[s] |= worst > HARMLESS
+
+
+@kernel
+def smooth_states(
+    offsets, start, transitions, bend_start, bend_transitions, strength, alpha, predicted, skip, weight, group,
+    gamma, starts, counts, chain_logs,
+):  # fmt: skip
+    """Smooth every sequence that is not to be skipped.
+
+    gamma (n, states); added up with the sequence's weight into its group: starts (groups, states), counts (groups,
+    states, states) of the transitions, and, unless `chain_logs` is of size zero, sum_t xi_t(i, j) log(xi_t(i, j) /
+    gamma_t(i)).
+    """
+    states = start.size
+    own_start, own = np.empty(states), np.empty((states, states))
+    transposed, pairs, logs = np.empty((states, states)), np.empty((states, states)), np.empty((states, states))
+    r, acc = np.empty(states), np.empty(states)
+    for s in range(offsets.size - 1):
+        if skip[s]:
+            continue
+        bend_chain(start, transitions, bend_start, bend_transitions, strength[s], own_start, own)
+        for i in range(states):
+            for j in range(states):
+                transposed[j, i] = own[i, j]
+        pairs[:, :] = 0.0
+        logs[:, :] = 0.0
+        first, last = offsets[s], offsets[s + 1] - 1
+        for i in range(states):
+            gamma[last, i] = alpha[last, i]
+        for t in range(last - 1, first - 1, -1):
+            acc[:] = 0.0
+            for j in range(states):
+                r[j] = gamma[t + 1, j] / predicted[t + 1, j] if gamma[t + 1, j] > 0.0 else 0.0
+                for i in range(states):
+                    acc[i] += transposed[j, i] * r[j]
+            for i in range(states):
+                a = alpha[t, i]
+                gamma[t, i] = a * acc[i]
+                for j in range(states):
+                    pairs[i, j] += a * r[j]
+            if chain_logs.size:
+                for j in range(states):
+                    log_r = np.log(r[j]) if r[j] > 0.0 else 0.0
+                    for i in range(states):
+                        xi = alpha[t, i] * own[i, j] * r[j]
+                        if xi > 0.0:
+                            logs[i, j] += xi * (log_r - np.log(acc[i]))
+        g, w = group[s], weight[s]
+        for i in range(states):
+            starts[g, i] += w * gamma[first, i]
+            for j in range(states):
+                count = pairs[i, j] * own[i, j]
+                counts[g, i, j] += w * count
+                if chain_logs.size and count > 0.0:
+                    chain_logs[g, i, j] += w * (logs[i, j] + count * np.log(own[i, j]))
+
+
+@kernel
+def log_sum(values):
+    """log sum exp(values), -inf when all are."""
+    top = values.max()
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for value in values:
+        total += np.exp(value - top)
+    return top + np.log(total)
+
+
+@kernel
+def filter_in_logs(first, end, log_start, log_transitions, log_likelihood, log_alpha, log_predicted):
+    """As `filter_states` for the positions first to end, all in logarithms and not normalized; returns log P."""
+    states = log_start.size
+    terms = np.empty(states)
+    for t in range(first, end):
+        for j in range(states):
+            if t == first:
+                log_predicted[t, j] = log_start[j]
+            else:
+                for i in range(states):
+                    terms[i] = log_alpha[t - 1, i] + log_transitions[i, j]
+                log_predicted[t, j] = log_sum(terms)
+            log_alpha[t, j] = log_predicted[t, j] + log_likelihood[t, j]
+    return log_sum(log_alpha[end - 1])
+
+
+@kernel
+def smooth_in_logs(first, end, log_transitions, log_alpha, log_predicted, gamma, start, counts, chain_logs):
+    """As `smooth_states` for the positions first to end; start, counts, chain_logs are added to."""
+    states = log_transitions.shape[0]
+    total = log_sum(log_alpha[end - 1])
+    if total == -np.inf:  # impossible: there is no posterior
+        return
+    log_gamma, before, xi = np.empty(states), np.empty(states), np.empty((states, states))
+    for i in range(states):
+        log_gamma[i] = log_alpha[end - 1, i] - total
+        gamma[end - 1, i] = np.exp(log_gamma[i])
+    for t in range(end - 2, first - 1, -1):
+        for i in range(states):
+            for j in range(states):
+                xi[i, j] = -np.inf
+                if log_gamma[j] > -np.inf:
+                    xi[i, j] = log_alpha[t, i] + log_transitions[i, j] + log_gamma[j] - log_predicted[t + 1, j]
+            before[i] = log_sum(xi[i])
+            gamma[t, i] = np.exp(before[i])
+            for j in range(states):
+                probability = np.exp(xi[i, j])
+                counts[i, j] += probability
+                if chain_logs.size and probability > 0.0:
+                    chain_logs[i, j] += probability * (xi[i, j] - before[i])
+        log_gamma[:] = before
+    for i in range(states):
+        start[i] += gamma[first, i]
+
+
+@kernel
+def best_paths(offsets, log_start, log_transitions, rows, row, path, log_probability):
+    """Viterbi: the most probable states of every sequence, and the log probability of states and observations.
+
+    rows[row[t]] are the log likelihoods at t.
+    """
+    states = log_start.size
+    score, new = np.empty(states), np.empty(states)
+    transposed = log_transitions.T.copy()
+    back = np.empty((row.size, states), dtype=np.int64)
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1] - 1
+        for i in range(states):
+            score[i] = log_start[i] + rows[row[first], i]
+        for t in range(first + 1, last + 1):
+            seen = rows[row[t]]
+            for j in range(states):
+                best, highest = 0, score[0] + transposed[j, 0]
+                for i in range(1, states):
+                    value = score[i] + transposed[j, i]
+                    if value > highest:
+                        best, highest = i, value
+                back[t, j] = best
+                new[j] = highest + seen[j]
+            score[:] = new
+        path[last] = score.argmax()
+        log_probability[s] = score.max()
+        for t in range(last, first, -1):
+            path[t - 1] = back[t, path[t]]
+
+
+@kernel
+def choose(weights, uniform):
+    """The index that a uniform number picks from unnormalized weights."""
+    total = 0.0
+    for weight in weights:
+        total += weight
+    left = uniform * total
+    chosen = 0
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            chosen = i
+            left -= weights[i]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@kernel
+def random_paths(first, end, transitions, alpha, uniforms, paths):
+    """States drawn from their posterior, from the last back to the first: paths (draws, end - first), as uniforms."""
+    states = transitions.shape[0]
+    cumulative = np.empty((states, states))  # of the weights before each next state
+    last = np.empty(states, dtype=np.int64)  # the last state that is possible
+    for t in range(end - 1, first - 1, -1):
+        for j in range(states if t < end - 1 else 1):
+            total = 0.0
+            last[j] = 0
+            for i in range(states):
+                weight = alpha[t, i] * transitions[i, j] if t < end - 1 else alpha[t, i]
+                total += weight
+                cumulative[j, i] = total
+                if weight > 0.0:
+                    last[j] = i
+        for d in range(paths.shape[0]):
+            j = paths[d, t + 1 - first] if t < end - 1 else 0
+            share = uniforms[d, t - first] * cumulative[j, states - 1]
+            chosen = 0
+            for i in range(states - 1):
+                chosen += cumulative[j, i] <= share
+            paths[d, t - first] = min(chosen, last[j])
+
+
+@kernel
+def path_statistics(first, end, states, paths, features, table):
+    """The statistics of every path, into table (draws, states + states^2 + states columns): start, transitions, and
+    the sums of the features (positions, columns) in each state; table must be zero."""
+    columns = features.shape[1]
+    for d in range(paths.shape[0]):
+        table[d, paths[d, 0]] += 1.0
+        for t in range(1, end - first):
+            table[d, states + states * paths[d, t - 1] + paths[d, t]] += 1.0
+    for t in range(first, end):
+        for k in range(columns):
+            feature = features[t, k]
+            if feature != 0.0:
+                for d in range(paths.shape[0]):
+                    table[d, states + states * states + paths[d, t - first] * columns + k] += feature
+
+
+@kernel
+def random_chains(offsets, start, transitions, uniforms, path):
+    """States drawn from the chain itself."""
+    for s in range(offsets.size - 1):
+        for t in range(offsets[s], offsets[s + 1]):
+            path[t] = choose(start, uniforms[t]) if t == offsets[s] else choose(transitions[path[t - 1]], uniforms[t])
+
+
+@kernel
+def count_symbols(offsets, symbols, gamma, weight, group, counts):
+    """Expected numbers of the symbols in the states, added up into counts (groups, states, symbols); -1 is missing."""
+    for s in range(offsets.size - 1):
+        g, w = group[s], weight[s]
+        for t in range(offsets[s], offsets[s + 1]):
+            if symbols[t] >= 0:
+                for i in range(gamma.shape[1]):
+                    counts[g, i, symbols[t]] += w * gamma[t, i]
+
+
+@kernel
+def diagonal_log_densities(values, means, variances, out):
+    """Log densities of independent normal variables, NaN left out: values (n, features), out (n, states)."""
+    n, features = values.shape
+    states = means.shape[0]
+    inverse, constant = 1.0 / variances, np.log(2.0 * np.pi * variances)
+    for t in range(n):
+        for i in range(states):
+            total = 0.0
+            for k in range(features):
+                if not np.isnan(values[t, k]):
+                    total += constant[i, k] + (values[t, k] - means[i, k]) ** 2 * inverse[i, k]
+            out[t, i] = -0.5 * total
+
+
+@kernel
+def add_features(offsets, features, gamma, weight, group, sums):
+    """sum_t gamma_t(i) features_t added up into sums (groups, states, features)."""
+    for s in range(offsets.size - 1):
+        g, w = group[s], weight[s]
+        for t in range(offsets[s], offsets[s + 1]):
+            for i in range(gamma.shape[1]):
+                share = w * gamma[t, i]
+                for k in range(features.shape[1]):
+                    sums[g, i, k] += share * features[t, k]

@@ -1,0 +1,109 @@
+"""Classifiers whose decision functions are expansions over kept samples, f(x) = sum_j c_j k(x_j, x) + b."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..base.estimator import Classifier
+from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores
+from ..base.validation import as_weights, check_choice, check_number
+from .kernels import Kernel
+
+
+class KernelClassifier(Classifier):
+    """What support vector classifiers share: parameters and samples checked, the expansion evaluated, the classes.
+
+    A subclass's `fit` sets, with one row a two-class machine,
+
+    dual_coef_ : array, shape (machines, vectors)
+    support_vectors_ : array or CSR, shape (vectors, features)
+    intercept_ : array, shape (machines,)
+    kernel_ : Kernel
+    """
+
+    _takes_sparse = True
+
+    C: float
+    class_weight: Any
+    fit_intercept: bool
+    multi_class: str
+    decision_function_shape: str
+    tol: float
+    max_iter: int
+    verbose: bool
+
+    kernel_: Kernel
+    support_: np.ndarray
+    support_vectors_: Any
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    coef_: np.ndarray
+
+    def _check_parameters(self) -> dict[str, Any]:
+        """The settings for the engine; refuses what this class itself reads."""
+        check_number("C", self.C, 0.0, open_low=True)
+        check_choice("multi_class", self.multi_class, SCHEMES)
+        check_choice("decision_function_shape", self.decision_function_shape, SCHEMES)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("tol", self.tol, 0.0, open_low=True)
+        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+
+    def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+        """(X, classes' codes, weights, C_i) of all samples, the labels and weights checked; C_i has the class weights.
+
+        A sample of weight zero has C_i = 0 and is to be left out.
+        """
+        X = self._matrix_to_fit(X, fewest=2)
+        codes = self._labels_to_fit(y, X.shape[0])
+        weights = as_weights(sample_weight, X.shape[0])
+        check_classes_left(self.classes_, codes, weights)
+        per_class = class_weights(self.class_weight, self.classes_, codes, weights)
+        C = np.zeros(weights.size)
+        C[weights > 0.0] = self.C * (per_class[codes] * weights)[weights > 0.0]
+        return X, codes, weights, C
+
+    def _set_coef(self) -> None:
+        """`coef_` from the expansion when the kernel is linear."""
+        if self.kernel_.is_linear:
+            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
+        elif hasattr(self, "coef_"):
+            del self.coef_
+
+    def _is_pairwise(self) -> bool:
+        return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"  # type: ignore[attr-defined]
+
+    def _decisions(self, X: Any) -> np.ndarray:
+        """The decision values of all machines, one column each."""
+        X = self._matrix_to_predict(X)
+        if self.kernel_.is_linear:
+            values = X @ self.coef_.T
+        elif self.kernel_.is_precomputed:
+            values = X[:, self.support_] @ self.dual_coef_.T
+        else:
+            values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_.T
+        return (values.toarray() if sp.issparse(values) else values) + self.intercept_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The decision values.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+            For a precomputed kernel its values between these samples and those of `fit`.
+
+        Returns
+        -------
+        array, shape (samples,) for two classes, else (samples, classes) or (samples, pairs)
+            Positive for ``classes_[1]``; of more classes a column each, or with ``decision_function_shape="ovo"`` (and
+            ``multi_class="ovo"``) a column for each pair, positive for its first class.
+        """
+        return scores(self._decisions(X), self.classes_.size, self.multi_class, self.decision_function_shape)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of every sample: by sign, by votes (ties by the summed decision values), or the largest value."""
+        values = scores(self._decisions(X), self.classes_.size, self.multi_class)
+        chosen = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[chosen]

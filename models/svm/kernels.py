@@ -1,0 +1,150 @@
+"""Kernels k(x, x'): linear, polynomial, Gaussian, a function of the caller's, or a matrix computed beforehand.
+
+    linear       x'x'
+    poly         (gamma x'x' + coef0)^degree
+    rbf          exp(-gamma |x - x'|^2)
+    precomputed  X itself is the matrix of k between the samples
+
+The names and the meaning of gamma are scikit-learn's: "scale" is 1 / (features * variance of X), "auto" 1 / features.
+Sparse samples stay sparse; only the kernel matrix is dense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..base.validation import check_choice, check_number
+
+NAMES = ("linear", "poly", "rbf", "precomputed")
+SYMMETRY_TOL = 1e-8  # a kernel matrix counts as symmetric up to this share of its largest entry
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with all its parameters: ``kernel(A, B)[i, j] = k(A[i], B[j])``.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable
+        A callable takes two matrices of samples and returns the matrix of the kernel between their rows.
+    gamma, coef0 : float
+    degree : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Kernel("poly", gamma=1.0, degree=2, coef0=1.0)(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 1.0]]))
+    array([[16.,  9.]])
+    """
+
+    kernel: str | Callable[[Any, Any], Any] = "linear"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    @property
+    def is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    @property
+    def is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def absent(self) -> float:
+        """What stands for a feature that is left out of a sample: zero, or what a callable says by `absent`."""
+        return float(getattr(self.kernel, "absent", 0.0))
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        if callable(self.kernel):
+            return _checked(self.kernel(A, B), (A.shape[0], B.shape[0]))
+        if self.is_precomputed:
+            raise ValueError('kernel="precomputed" knows only the samples of X: give a kernel that can be evaluated')
+        products = inner_products(A, B)
+        if self.kernel == "poly":
+            return (self.gamma * products + self.coef0) ** self.degree
+        if self.kernel == "rbf":
+            distances = squares(A)[:, None] + squares(B)[None, :] - 2.0 * products
+            return np.exp(-self.gamma * np.maximum(distances, 0.0))
+        return products
+
+    def gram(self, X: Any) -> np.ndarray:
+        """The matrix of the kernel between the samples of X, symmetric to the last bit."""
+        if self.is_precomputed:
+            K = X.toarray() if sp.issparse(X) else X
+            if K.shape[0] != K.shape[1]:
+                raise ValueError(
+                    f"X must be a square matrix of the kernel between the samples when kernel='precomputed', but its "
+                    f"shape is {K.shape}"
+                )
+        else:
+            K = self(X, X)
+        if self.is_precomputed or callable(self.kernel):
+            difference = np.abs(K - K.T).max(initial=0.0)
+            if difference > SYMMETRY_TOL * np.abs(K).max(initial=0.0):
+                raise ValueError(f"the matrix of the kernel must be symmetric, but entries differ by {difference:.2g}")
+        K = 0.5 * (K + K.T)
+        if self.kernel == "rbf":
+            np.fill_diagonal(K, 1.0)
+        return K
+
+
+def make_kernel(
+    kernel: Any, X: Any, weights: np.ndarray, gamma: Any = "scale", degree: Any = 3, coef0: Any = 0.0
+) -> Kernel:
+    """The kernel with its parameters checked, and gamma taken from the (weighted) samples X where it is a word.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> make_kernel("rbf", np.array([[0.0, 2.0], [2.0, 4.0]]), np.ones(2)).gamma
+    0.25
+    """
+    if callable(kernel):
+        return Kernel(kernel)
+    name = check_choice("kernel", kernel, NAMES)
+    if name in ("linear", "precomputed"):
+        return Kernel(name)
+    if isinstance(gamma, str):
+        gamma = check_choice("gamma", gamma, ("scale", "auto"))
+        spread = variance(X, weights) if gamma == "scale" else 1.0
+        gamma = 1.0 / (X.shape[1] * spread) if spread > 0.0 else 1.0
+    gamma = check_number("gamma", gamma, 0.0)
+    return Kernel(name, gamma, check_number("degree", degree, 0.0, whole=True), check_number("coef0", coef0))
+
+
+def inner_products(A: Any, B: Any) -> np.ndarray:
+    """A B' as a dense array."""
+    products = A @ B.T
+    return products.toarray() if sp.issparse(products) else np.asarray(products)
+
+
+def squares(A: Any) -> np.ndarray:
+    """|a|^2 of every row a of A."""
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", A, A)
+
+
+def variance(X: Any, weights: np.ndarray) -> float:
+    """The variance of all entries of X, a sample of weight w counted w times."""
+    share = weights / (weights.sum() * X.shape[1])
+    mean = float((share @ X).sum())
+    if sp.issparse(X):
+        return max(float((share @ X.multiply(X)).sum()) - mean**2, 0.0)
+    return float((share @ (X - mean) ** 2).sum())
+
+
+def _checked(K: Any, shape: tuple[int, int]) -> np.ndarray:
+    """What a callable returned, as a dense array of the shape it must have."""
+    K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+    if K.shape != shape:
+        raise ValueError(f"kernel must return a matrix of shape {shape}, but what it returned has shape {K.shape}")
+    if not np.isfinite(K).all():
+        raise ValueError("kernel returned NaN or infinity")
+    return K

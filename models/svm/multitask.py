@@ -1,0 +1,249 @@
+"""Support vector machines of related tasks, learned together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+
+from ..base.estimator import Classifier
+from ..base.multiclass import check_classes_left
+from ..base.validation import as_weights, check_number, check_same_length
+from .kernels import Kernel, make_kernel
+from .margin import KINDS, NOT_SUPPORT, intercept_of, low_rank_pays, solve, sort_out, warn_unless_good
+
+
+class MultiTaskSVC(Classifier):
+    r"""Regularized multi-task learning (Evgeniou and Pontil 2004; (5.3)-(5.5) of Epshteyn and DeJong 2006).
+
+    Task t has its own classifier w_t'x + b_t; all w_t are kept near a common w_0:
+
+    .. math::
+        \min_{w_0, w_t, b_t, \xi}\; \sum_t \sum_{i=1}^{m(t)} \xi_{it}
+        + \frac{C_1}{C_2} \sum_t \|w_t - w_0\|^2 + C_1 \|w_0\|^2
+
+        \text{s.t. } y_{it} (w_t^\top x_{it} + b_t) \ge 1 - \xi_{it},\; \xi_{it} \ge 0
+
+    With v_t = w_t - w_0 this is one support vector machine in (w_0, v_1, ..., v_T); its dual is a single quadratic
+    program with the multi-task kernel
+
+    .. math::
+        k\bigl((x, s), (x', t)\bigr) = \frac{1 + C_2 [s = t]}{2 C_1}\, k(x, x'),
+
+        \min_\alpha\; \tfrac12 \sum \alpha_i \alpha_j y_i y_j k_{ij} - 1^\top\alpha
+        \quad\text{s.t. } \sum_{i \in t} \alpha_i y_i = 0 \text{ for every task } t,\; 0 \le \alpha \le 1
+
+        w_0 = \frac{1}{2 C_1} \sum_i \alpha_i y_i x_i, \qquad
+        w_t = w_0 + \frac{C_2}{2 C_1} \sum_{i \in t} \alpha_i y_i x_i
+
+    C_2 -> 0 makes all w_t equal; a large C_2 lets the tasks go their own ways.
+
+    Parameters
+    ----------
+    C1 : float, default 1.0
+        The price of the margin: larger is flatter (the C of `models.SVC` is 1 / (2 C_1)).
+    C2 : float, default 1000.0
+        The freedom of the tasks; the defaults are those of the paper's experiments.
+    kernel, degree, gamma, coef0, tol, max_iter, verbose
+        As in `models.SVC`, without "precomputed".
+    task_column : int, optional
+        The column of X that holds the task, a number, where it is not given to `fit` and `predict` by itself: inside
+        pipelines and searches.
+
+    Attributes
+    ----------
+    classes_ : array, shape (2,)
+    tasks_ : array
+        The tasks; one, 0, when none were given.
+    common_coef_ : array, shape (features,)
+        w_0, for the linear kernel.
+    coef_ : array, shape (tasks, features)
+        w_t, for the linear kernel.
+    intercept_ : array, shape (tasks,)
+        b_t.  In a task of one class only all alpha are zero, and b_t is the finite end of its interval.
+    support_ : array of int
+    support_vectors_ : array or CSR
+    support_tasks_ : array of int
+        The task of every support vector, as an index into `tasks_`.
+    support_kinds_ : array of str
+        See `models.SVC`.
+    dual_coef_ : array, shape (vectors,)
+        alpha_i y_i.
+    program_, solution_, n_iter_
+        The program, the engine's answer and its iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import MultiTaskSVC
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.2], [0.0, 1.0], [0.0, -1.0]])
+    >>> y, tasks = [1, 0, 1, 1, 0], ["a", "a", "a", "b", "b"]
+    >>> machine = MultiTaskSVC(C1=0.1, C2=1.0).fit(X, y, tasks)
+    >>> machine.coef_.round(3), machine.common_coef_.round(3)
+    (array([[1. , 0.5],
+           [0.5, 1. ]]), array([0.5, 0.5]))
+    >>> machine.predict([[0.5, -0.5], [0.5, -0.5]], ["a", "b"])
+    array([1, 0])
+    """
+
+    _takes_sparse = True
+    _multiclass = False
+
+    def __init__(
+        self,
+        C1: float = 1.0,
+        C2: float = 1000.0,
+        kernel: Any = "linear",
+        *,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        task_column: int | None = None,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: bool = False,
+    ) -> None:
+        self.C1 = C1
+        self.C2 = C2
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.task_column = task_column
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    kernel_: Kernel
+    tasks_: np.ndarray
+    common_coef_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    program_: qp.QuadraticProgram
+    solution_: qp.Solution
+    n_iter_: int
+    support_: np.ndarray
+    support_vectors_: Any
+    support_tasks_: np.ndarray
+    support_kinds_: np.ndarray
+    dual_coef_: np.ndarray
+
+    def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> MultiTaskSVC:
+        """Solve the program of all tasks.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+        y : array_like, shape (samples,)
+            Labels of two classes, the same two in every task.
+        tasks : array_like, shape (samples,), optional
+            The task of every sample, any labels; one task when absent.
+        sample_weight : array_like, shape (samples,), optional
+            Factors of xi_it.
+        """
+        check_number("C1", self.C1, 0.0, open_low=True)
+        check_number("C2", self.C2, 0.0, open_low=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("tol", self.tol, 0.0, open_low=True)
+        X = self._matrix_to_fit(X, fewest=2)
+        codes = self._labels_to_fit(y, X.shape[0])
+        weights = as_weights(sample_weight, X.shape[0])
+        X, tasks = self._apart(X, tasks)
+        check_classes_left(self.classes_, codes, weights)
+        rows = np.flatnonzero(weights > 0.0)
+        self.tasks_, task = np.unique(tasks[rows], return_inverse=True)
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
+        if self.kernel_.is_precomputed:
+            raise ValueError("kernel must be one that can be evaluated between tasks, but 'precomputed' came")
+        self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weights[rows])
+        self.support_ = rows[self.support_]
+        return self
+
+    def _apart(self, X: Any, tasks: Any) -> tuple[Any, np.ndarray]:
+        """Features and tasks, which may stand in a column of X."""
+        if self.task_column is None:
+            tasks = np.zeros(X.shape[0], dtype=np.int64) if tasks is None else np.asarray(tasks)
+            if tasks.ndim != 1:
+                raise ValueError(f"tasks must be a vector, but its shape is {tasks.shape}")
+            check_same_length("tasks", tasks, X.shape[0])
+            return X, tasks
+        if tasks is not None:
+            raise ValueError("tasks and task_column were both given: the tasks stand in one place")
+        features, column = X.shape[1], self.task_column
+        if not hasattr(column, "__index__") or not -features <= column < features or features < 2:
+            raise ValueError(
+                f"task_column must be one of the {features} columns of X beside others, but {column!r} came"
+            )
+        found = X[:, [column]]
+        others = np.delete(np.arange(features), column)
+        return X[:, others], (found.toarray() if sp.issparse(found) else found).ravel()
+
+    def _fit_samples(self, X: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray) -> None:
+        C1, C2, count = float(self.C1), float(self.C2), self.tasks_.size
+        same = sp.csr_array((np.ones(y.size), (task, np.arange(y.size))), shape=(count, y.size))
+        K: np.ndarray | None = None
+        if self.kernel_.is_linear and low_rank_pays(y.size, X.shape[1] * (count + 1)):
+            P: Any = qp.LowRank(y[:, None] * joint_features(X, task, count, C1, C2))
+        else:
+            K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
+            P = y[:, None] * K * y
+        self.program_ = qp.QuadraticProgram(P, -np.ones(y.size), same * y, 0.0, 0.0, 0.0, weights)
+        settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        self.solution_ = solve(self.program_, settings)
+        warn_unless_good("MultiTaskSVC", self.solution_)
+        self.n_iter_ = self.solution_.iterations
+        kinds, alpha = sort_out(self.solution_.x, weights, self.solution_.z_bounds)
+        coefficients = alpha * y
+        # f(x) - b = y (P alpha), whichever form P has
+        left = y - y * (P @ alpha)
+        groups = [np.flatnonzero(task == t) for t in range(count)]
+        self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) for at in groups])
+        self.support_ = np.flatnonzero(kinds != NOT_SUPPORT)
+        self.support_vectors_ = X[self.support_]
+        self.support_tasks_ = task[self.support_]
+        self.support_kinds_ = KINDS[kinds[self.support_]]
+        self.dual_coef_ = coefficients[self.support_]
+        if self.kernel_.is_linear:
+            own = np.asarray((same * coefficients) @ X) if not sp.issparse(X) else ((same * coefficients) @ X).toarray()
+            self.common_coef_ = own.sum(axis=0) / (2.0 * C1)
+            self.coef_ = self.common_coef_ + C2 / (2.0 * C1) * own
+
+    def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
+        """w_t'x + b_t of every sample, positive for ``classes_[1]``; a task that `fit` did not see is refused."""
+        X, tasks = self._apart(self._matrix_to_predict(X), tasks)
+        known = {label: t for t, label in enumerate(self.tasks_.tolist())}
+        unknown = sorted({str(label) for label in tasks.tolist() if label not in known})
+        if unknown:
+            raise ValueError(f"tasks holds {', '.join(unknown)}, which fit did not see; it saw {list(known)}")
+        task = np.array([known[label] for label in tasks.tolist()], dtype=np.int64)
+        values = np.empty(task.size)
+        for t in np.unique(task):
+            at = np.flatnonzero(task == t)
+            if self.kernel_.is_linear:
+                values[at] = X[at] @ self.coef_[t]
+            else:
+                share = self.dual_coef_ * (1.0 + self.C2 * (self.support_tasks_ == t)) / (2.0 * self.C1)
+                values[at] = self.kernel_(X[at], self.support_vectors_) @ share
+        return values + self.intercept_[task]
+
+    def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
+        """The class of every sample in its task."""
+        values = self.decision_function(X, tasks)
+        return self.classes_[(values > 0.0).astype(np.int64)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
+        """The (weighted) share of samples whose label is predicted rightly."""
+        return float(np.average(np.asarray(y) == self.predict(X, tasks), weights=sample_weight))
+
+
+def joint_features(X: Any, task: np.ndarray, count: int, C1: float, C2: float) -> np.ndarray:
+    """Rows whose products are the multi-task kernel: x / sqrt(2 C_1), and sqrt(C_2) times that at the sample's task."""
+    X = X.toarray() if sp.issparse(X) else X
+    m, d = X.shape
+    features = np.zeros((m, count + 1, d))
+    features[:, 0] = X / np.sqrt(2.0 * C1)
+    features[np.arange(m), 1 + task] = np.sqrt(C2 / (2.0 * C1)) * X
+    return features.reshape(m, (count + 1) * d)

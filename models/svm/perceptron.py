@@ -1,0 +1,96 @@
+"""The perceptron: stochastic sub-gradient descent on the perceptron loss, as the lecture on classifiers teaches it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..base.linear import LinearClassifier
+from ..base.validation import check_number
+
+
+class Perceptron(LinearClassifier):
+    r"""The perceptron, a linear classifier that learns from its mistakes.
+
+    Stochastic sub-gradient descent with step length 1 on
+
+    .. math:: L(w) = \sum_n \max\{0, \gamma - y_n w^\top x_n\}
+
+    Each pass takes the samples in a random order; where y_n w'x_n <= gamma, w := w + y_n x_n.  (The lecture's mistake
+    is a strict inequality, under which w = 0 would never change; the equality belongs to a mistake.)  Where the
+    classes can be separated this ends after finitely many mistakes (Block and Novikoff: at most (R / margin)^2 for
+    gamma = 0), with some separating hyperplane; where they cannot, it goes on until `max_iter`.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        gamma: below this y_n w'x_n counts as a mistake.
+    fit_intercept : bool, default True
+        b as the weight of a feature that is always one.
+    max_iter : int, default 1000
+        Passes over the samples.
+    random_state : int or None, default 0
+        Of the order of the samples.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (machines, features)
+    intercept_ : array, shape (machines,)
+    mistakes_ : list of arrays, shape (samples,)
+        How often each sample was mistaken: w = sum_n mistakes_n y_n x_n.
+    converged_ : bool
+        Whether the last pass of every machine was without a mistake.
+    n_iter_ : int
+        Passes, the most of any machine.
+
+    See Also
+    --------
+    SVC : the separating hyperplane with the largest margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import Perceptron
+    >>> X, y = np.array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [3.0, 2.0]]), [0, 0, 1, 1]
+    >>> perceptron = Perceptron().fit(X, y)
+    >>> perceptron.converged_, perceptron.score(X, y)
+    (True, 1.0)
+    """
+
+    mistakes_: list[np.ndarray]
+    converged_: bool
+
+    def __init__(
+        self, margin: float = 0.0, *, fit_intercept: bool = True, max_iter: int = 1000, random_state: int | None = 0
+    ) -> None:
+        self.margin = margin
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Perceptron:
+        """Learn from samples X, shape (samples, features), with labels y."""
+        check_number("margin", self.margin, 0.0)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        self.mistakes_, self.converged_, self.n_iter_ = [], True, 0
+        self._fit_machines(X, y, None)
+        return self
+
+    def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        rng = np.random.default_rng(self.random_state)
+        samples = Z.toarray() if sp.issparse(Z) else Z
+        w, mistakes, passes = np.zeros(samples.shape[1]), np.zeros(y.size, dtype=np.int64), 0
+        clean = False
+        while not clean and passes < self.max_iter:
+            clean, passes = True, passes + 1
+            for n in rng.permutation(y.size):
+                if y[n] * (samples[n] @ w) <= self.margin:
+                    w += y[n] * samples[n]
+                    mistakes[n] += 1
+                    clean = False
+        self.mistakes_.append(mistakes)
+        self.converged_, self.n_iter_ = self.converged_ and clean, max(self.n_iter_, passes)
+        return w

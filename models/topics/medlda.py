@@ -1,0 +1,202 @@
+r"""Max-margin topic models: topics learned together with a linear classifier of a document's topic shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+
+from ..base.estimator import Classifier, warn_unless_optimal
+from ..base.validation import check_number
+from .topics import LatentDirichletAllocation
+
+
+class MedLDA(Classifier):
+    r"""Maximum entropy discrimination latent Dirichlet allocation for classification (Zhu, Ahmed and Xing 2009).
+
+    A document's words come from topics as in `LatentDirichletAllocation`, its class from the shares
+    z-bar = (1 / N) sum_n z_n of its words' topics, by the largest eta_y'z-bar (Crammer and Singer):
+
+    .. math::
+        \min_{q, \beta, \eta}\; - \sum_d L_d(q, \beta) + \tfrac12 \|\eta\|^2
+          + C \sum_d \max\bigl(0,\; \max_{y \ne y_d} 1 - (\eta_{y_d} - \eta_y)^\top E_q \bar z_d\bigr),
+
+    L_d being the variational bound of log P(w_d).  (With the prior N(0, I) the posterior of eta is N(its mean, I),
+    and the mean is what is written here.)  Variational EM, step by step:
+
+    - topics of the words, the multipliers mu of the margins held:
+      phi_nk ~ beta_kw exp(E log theta_k + (1 / N_d) sum_y mu_dy (eta_{y_d} - eta_y)_k);
+    - beta, from the expected counts;
+    - eta = sum_dy mu_dy (e_{y_d} - e_y) x z-bar_d, from the dual of the support vector machine, a quadratic program:
+
+    .. math::
+        \max_{\mu \ge 0,\; \sum_y \mu_{dy} \le C}\; \sum_{dy} \mu_{dy} - \tfrac12 \|\eta(\mu)\|^2 .
+
+    The multipliers being held, not every round lowers the objective; what is kept is the round where it is lowest.
+    A new document has the posterior without margins.
+
+    Parameters
+    ----------
+    n_topics : int, default 10
+    C : float, default 10.0
+        The price of a margin short by one.
+    doc_topic_prior, topic_word_prior
+        As in `LatentDirichletAllocation`, which is fitted first.
+    max_iter : int, default 20
+        Rounds.
+    tol : float, default 1e-4
+        They end when the objective moves by no more than this, relatively.
+    random_state : None, int or Generator
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (classes, topics)
+        eta.
+    topics_ : LatentDirichletAllocation
+        The learned topics.
+    objectives_ : array
+        After each round; the first is that of plain topics and their classifier.
+    n_iter_ : int
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        The dual of the round that is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import MedLDA
+    >>> X = np.array([[4, 3, 0, 0], [3, 5, 0, 1], [0, 0, 4, 4], [0, 1, 3, 5]])
+    >>> model = MedLDA(2, random_state=0).fit(X, ["sport", "sport", "art", "art"])
+    >>> print(model.predict([[2, 2, 0, 0], [0, 0, 1, 2]]))
+    ['sport' 'art']
+    """
+
+    _takes_sparse = True
+
+    topics_: LatentDirichletAllocation
+    coef_: np.ndarray
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        C: float = 10.0,
+        doc_topic_prior: Any = None,
+        topic_word_prior: float = 0.01,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.C = C
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # of points that differ in their size: only the shares of words count
+        return tags
+
+    def fit(self, X: Any, y: Any) -> MedLDA:
+        """Fit to word counts X, shape (documents, words), and the documents' classes y."""
+        check_number("C", self.C, 0.0, open_low=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("tol", self.tol, 0.0)
+        matrix = self._matrix_to_fit(X)
+        codes = self._labels_to_fit(y, matrix.shape[0])
+        topics = LatentDirichletAllocation(
+            self.n_topics,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            random_state=self.random_state,
+        ).fit(matrix)
+        self._alternate(topics, topics._documents(matrix), codes)
+        warn_unless_optimal(type(self).__name__, self.solution_)
+        return self
+
+    def _alternate(self, topics: LatentDirichletAllocation, documents: sp.csr_array, codes: np.ndarray) -> None:
+        lengths = _lengths(documents)
+        gamma: np.ndarray | None = None
+        tilt = np.zeros((codes.size, topics.components_.shape[0]))
+        objectives: list[float] = []
+        while True:
+            gamma, bound, sums = topics._infer(documents, gamma, tilt=tilt)
+            counts = gamma - topics.doc_topic_prior_
+            shares = counts / lengths[:, None]
+            dual = MarginDual(shares, codes, self.classes_.size, self.C)
+            generative = -float((bound - (counts * tilt).sum(axis=1)).sum()) - topics._log_prior()
+            objectives.append(generative + dual.primal(dual.eta))
+            if objectives[-1] == min(objectives):
+                beta, self.coef_ = topics.components_, dual.eta
+                self.program_, self.solution_ = dual.program, dual.solution
+            settled = len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= self.tol * abs(objectives[-1])
+            if settled or len(objectives) > self.max_iter:
+                break
+            tilt = dual.directions() / lengths[:, None]
+            topics._maximize(sums[0], gamma)
+        topics.components_ = beta
+        self.topics_, self.objectives_, self.n_iter_ = topics, np.array(objectives), max(len(objectives) - 1, 1)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """eta_y'z-bar, a column a class; for two classes the second's minus the first's, shape (documents,)."""
+        matrix = self._matrix_to_predict(X)
+        documents = self.topics_._documents(matrix)
+        counts = self.topics_._infer(documents)[0] - self.topics_.doc_topic_prior_
+        scores = counts / _lengths(documents)[:, None] @ self.coef_.T
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+class MarginDual:
+    """The support vector machine of Crammer and Singer on given shares, by its dual; see `MedLDA`."""
+
+    def __init__(self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float) -> None:
+        self.shares, self.codes, self.classes, self.C = shares, codes, classes, C
+        number, topics = shares.shape
+        self.owner = np.repeat(np.arange(number), classes - 1)
+        self.other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()
+        # the rows of eta(mu) = F'mu: +share in the block of the own class, -share in that of the other
+        blocks = np.zeros((self.owner.size, classes, topics))
+        rows = np.arange(self.owner.size)
+        blocks[rows, codes[self.owner]] = shares[self.owner]
+        blocks[rows, self.other] = -shares[self.owner]
+        F = blocks.reshape(rows.size, -1)
+        P: Any = qp.LowRank(F, 0.0) if 4 * F.shape[1] < rows.size else F @ F.T
+        limits: dict[str, Any] = {"lb": 0.0, "ub": C}
+        if classes > 2:
+            groups = sp.csc_array((np.ones(rows.size), (self.owner, rows)), shape=(number, rows.size))
+            limits = {"lb": 0.0, "A": groups, "u": C}
+        self.program = qp.QuadraticProgram(P, -np.ones(rows.size), **limits)
+        self.solution = qp.solve(self.program)
+        self.multipliers = np.maximum(self.solution.x, 0.0)
+        self.eta = (F.T @ self.multipliers).reshape(classes, topics)
+
+    def primal(self, eta: np.ndarray) -> float:
+        scores = self.shares @ eta.T
+        rows = np.arange(self.codes.size)
+        own = scores[rows, self.codes].copy()
+        scores[rows, self.codes] = -np.inf
+        short = np.maximum(1.0 + scores.max(axis=1) - own, 0.0)
+        return float(0.5 * (eta**2).sum() + self.C * short.sum())
+
+    def directions(self) -> np.ndarray:
+        """sum_y mu_dy (eta_{y_d} - eta_y) of every document, shape (documents, topics)."""
+        found = np.zeros(self.shares.shape)
+        differences = self.eta[self.codes[self.owner]] - self.eta[self.other]
+        np.add.at(found, self.owner, self.multipliers[:, None] * differences)
+        return found
+
+
+def _lengths(documents: sp.csr_array) -> np.ndarray:
+    """How many words each document has, at least one."""
+    return np.maximum(np.asarray(documents.sum(axis=1)).ravel(), 1.0)

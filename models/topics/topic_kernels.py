@@ -1,0 +1,126 @@
+"""Inference in topic models, compiled: the variational E-step of a document, sweeps of the collapsed Gibbs sampler.
+
+Documents are the rows of a CSR matrix of word counts: (indptr, words, counts).
+"""
+
+import math
+
+import numpy as np
+
+from socp.compiled.jit import kernel
+
+
+@kernel
+def digamma(x):
+    """psi(x) for x > 0, by its recurrence up to 10 and the asymptotic series from there."""
+    below = 0.0
+    while x < 10.0:
+        below += 1.0 / x
+        x += 1.0
+    r = 1.0 / (x * x)
+    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132 - r * (691 / 32760 - r / 12))))))
+    return math.log(x) - 0.5 / x - series - below
+
+
+@kernel
+def set_relative_weights(gamma, weights):
+    """weights_k = exp(E log theta_k) under Dirichlet(gamma), divided by the largest; returns the log of that one."""
+    top = digamma(gamma.max())
+    for k in range(gamma.size):
+        weights[k] = math.exp(digamma(gamma[k]) - top)
+    return top - digamma(gamma.sum())
+
+
+@kernel
+def dirichlet_bound(prior, gamma):
+    """E[log p(theta)] - E[log q(theta)] = -KL(Dirichlet(gamma) || Dirichlet(prior))."""
+    total = math.lgamma(prior.sum()) - math.lgamma(gamma.sum())
+    psi = digamma(gamma.sum())
+    for k in range(gamma.size):
+        total += math.lgamma(gamma[k]) - math.lgamma(prior[k])
+        total += (prior[k] - gamma[k]) * (digamma(gamma[k]) - psi)
+    return total
+
+
+@kernel
+def infer_documents(
+    indptr, words, counts, prior, topics, bend, strength, tilt, max_rounds, tol, weight, group, gamma, bound, sums
+):  # fmt: skip
+    """The variational posterior of every document, from gamma (documents, topics) on, which is updated.
+
+    topics (words, topics) is beta transposed.  A document bends it by a strength of its own: beta_kw becomes
+    beta_kw exp(strength bend_wk), and, where tilt (documents, topics) has rows, that times exp(tilt_dk).  Coordinate
+    ascent (Blei, Ng and Jordan 2003, section 5.2) until gamma moves by less than tol on average.  bound: one a
+    document, at gamma and the best phi for it; sums (groups, words, topics): the expected counts under this phi,
+    weighted.
+    """
+    K = prior.size
+    relative, new = np.empty(K), np.empty(K)
+    for d in range(indptr.size - 1):
+        first, end = indptr[d], indptr[d + 1]
+        own = np.empty((end - first, K))
+        for n in range(first, end):
+            for k in range(K):
+                own[n - first, k] = topics[words[n], k]
+                if strength[d] != 0.0:
+                    own[n - first, k] *= math.exp(strength[d] * bend[words[n], k])
+                if tilt.shape[0] > 0:
+                    own[n - first, k] *= math.exp(tilt[d, k])
+        for _ in range(max_rounds):
+            set_relative_weights(gamma[d], relative)
+            new[:] = 0.0
+            for n in range(first, end):
+                norm = 0.0
+                for k in range(K):
+                    norm += own[n - first, k] * relative[k]
+                share = counts[n] / norm
+                for k in range(K):
+                    new[k] += share * own[n - first, k]
+            change = 0.0
+            for k in range(K):
+                value = prior[k] + relative[k] * new[k]
+                change += abs(value - gamma[d, k])
+                gamma[d, k] = value
+            if change < tol * K:
+                break
+        log_top = set_relative_weights(gamma[d], relative)
+        total = dirichlet_bound(prior, gamma[d])
+        for n in range(first, end):
+            norm = 0.0
+            for k in range(K):
+                norm += own[n - first, k] * relative[k]
+            total += counts[n] * (math.log(norm) + log_top)
+            share = weight[d] * counts[n] / norm
+            for k in range(K):
+                sums[group[d], words[n], k] += share * own[n - first, k] * relative[k]
+        bound[d] = total
+
+
+@kernel
+def gibbs_sweep(documents, words, prior, smoothing, uniforms, topic, in_document, in_topic, totals):
+    """Every token's topic drawn given all others (Griffiths and Steyvers 2004):
+
+        P(z = k | rest) ~ (n_kw + smoothing) / (n_k + V smoothing) * (n_dk + prior_k)
+
+    documents, words, uniforms, topic: one a token;  in_document (documents, topics), in_topic (words, topics), totals
+    (topics) are the counts of the present topics and are kept up to date.
+    """
+    K = prior.size
+    spread = smoothing * in_topic.shape[0]
+    cumulative = np.empty(K)
+    for n in range(words.size):
+        d, w, old = documents[n], words[n], topic[n]
+        in_document[d, old] -= 1
+        in_topic[w, old] -= 1
+        totals[old] -= 1
+        total = 0.0
+        for k in range(K):
+            total += (in_topic[w, k] + smoothing) / (totals[k] + spread) * (in_document[d, k] + prior[k])
+            cumulative[k] = total
+        target, new = uniforms[n] * total, 0
+        while new < K - 1 and cumulative[new] <= target:
+            new += 1
+        topic[n] = new
+        in_document[d, new] += 1
+        in_topic[w, new] += 1
+        totals[new] += 1

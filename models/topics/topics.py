@@ -1,0 +1,275 @@
+r"""The topic model of Blei, Ng and Jordan: latent Dirichlet allocation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import digamma, gammaln, polygamma
+
+from ..base.estimator import Transformer
+from ..base.seeding import spread_rows
+from ..base.validation import as_generator, check_choice, check_number
+from . import topic_kernels as kernels
+
+INNER_ROUNDS = 200  # of a document's coordinate ascent
+
+
+class LatentDirichletAllocation(Transformer):
+    r"""Topic model of documents given as word counts.
+
+    A document draws topic shares theta; each of its words a topic z_n from theta, then a word from that topic:
+
+    .. math::
+        P(w, z, \theta) = \mathrm{Dir}(\theta;\, \alpha) \prod_n \theta_{z_n} \beta_{z_n w_n}
+
+    "variational" (Blei, Ng and Jordan 2003): EM on the lower bound of sum_d log P(w_d) with
+    q(theta) q(z) = Dir(gamma) prod_n phi_n, plus eta sum log beta_kw, which keeps beta above zero.  The documents'
+    coordinate ascent goes on from where the last iteration left it, so that the bound never goes down.
+    "gibbs" (Griffiths and Steyvers 2004): theta and beta ~ Dir(eta) are integrated out, the topics of the words are
+    sampled in turn, and beta is the mean of its posterior over the sweeps of the second half.
+
+    Parameters
+    ----------
+    n_topics : int, default 10
+    method : "variational" or "gibbs", default "variational"
+    doc_topic_prior : float or array_like of shape (n_topics,), optional
+        alpha; 1 / n_topics when None.
+    topic_word_prior : float, default 0.01
+        eta, added to each count of a word in a topic; above zero.
+    learn_prior : bool, default False
+        Whether the variational method also fits alpha (Minka's fixed point).
+    max_iter : int, default 100
+        EM iterations, or sweeps.
+    tol : float, default 1e-5
+        EM stops when an iteration gains no more than this for a word.
+    random_state : None, int or Generator
+
+    Attributes
+    ----------
+    components_ : array, shape (n_topics, n_features)
+        beta; each row sums to one.
+    doc_topic_prior_ : array, shape (n_topics,)
+    objectives_ : array
+        The bound (with the prior of beta) after each iteration; for "gibbs", log P(w, z) after each sweep.
+    n_iter_ : int
+    converged_ : bool
+
+    Notes
+    -----
+    `transform` gives the mean of theta under the variational posterior, whichever method has found beta.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import LatentDirichletAllocation
+    >>> X = np.array([[4, 3, 0, 0], [3, 5, 0, 1], [0, 0, 4, 4], [0, 1, 3, 5]])
+    >>> model = LatentDirichletAllocation(2, random_state=0).fit(X)
+    >>> shares = model.transform(X)
+    >>> print(shares.argmax(axis=1) == shares.argmax(axis=1)[0])
+    [ True  True False False]
+    >>> bool((np.diff(model.objectives_) >= -1e-12).all())
+    True
+    """
+
+    _takes_sparse = True
+
+    components_: np.ndarray
+    doc_topic_prior_: np.ndarray
+
+    def __init__(
+        self,
+        n_topics: int = 10,
+        method: str = "variational",
+        doc_topic_prior: Any = None,
+        topic_word_prior: float = 0.01,
+        learn_prior: bool = False,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.method = method
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learn_prior = learn_prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
+        """Fit the topics to the word counts X, shape (documents, words); y is ignored."""
+        check_choice("method", self.method, ("variational", "gibbs"))
+        check_number("n_topics", self.n_topics, 1, whole=True)
+        check_number("topic_word_prior", self.topic_word_prior, 0.0, open_low=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("tol", self.tol, 0.0)
+        documents = self._counts(self._matrix_to_fit(X))
+        self.doc_topic_prior_ = self._prior()
+        rng = as_generator(self.random_state)
+        if self.method == "gibbs":
+            self._sample(documents, rng)
+        else:
+            self._expectation_maximization(documents, rng)
+        return self
+
+    def _counts(self, X: Any) -> sp.csr_array:
+        documents = sp.csr_array(X)
+        if documents.nnz and documents.data.min() < 0:
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}: X must hold counts of words")
+        documents.eliminate_zeros()
+        return documents
+
+    def _prior(self) -> np.ndarray:
+        topics = int(self.n_topics)
+        prior = np.asarray(1.0 / topics if self.doc_topic_prior is None else self.doc_topic_prior, dtype=np.float64)
+        if prior.shape not in ((), (topics,)) or not (prior > 0.0).all() or not np.isfinite(prior).all():
+            raise ValueError(
+                f"doc_topic_prior must be a number above 0, or {topics} of them, but {self.doc_topic_prior!r} came"
+            )
+        return np.full(topics, float(prior)) if prior.ndim == 0 else prior.copy()
+
+    # -- the variational method
+
+    def _infer(
+        self,
+        documents: sp.csr_array,
+        gamma: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        by_document: bool = False,
+        bend: np.ndarray | None = None,
+        strength: np.ndarray | None = None,
+        tilt: np.ndarray | None = None,
+        tol: float = 1e-6,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """gamma, the bound of every document, and the expected counts (1 or documents, words, topics).
+
+        With `bend` (words, topics) and a strength for each document, beta_kw exp(strength bend_wk) takes beta's place;
+        with `tilt` (documents, topics) a document's beta_kw exp(tilt_k).
+        """
+        number, (topics, words) = documents.shape[0], self.components_.shape
+        if gamma is None:
+            gamma = self.doc_topic_prior_ + np.asarray(documents.sum(axis=1)).reshape(-1, 1) / topics
+        gamma = np.array(gamma, order="C")
+        group = np.arange(number) if by_document else np.zeros(number, dtype=np.int64)
+        sums, bound = np.zeros((number if by_document else 1, words, topics)), np.empty(number)
+        kernels.infer_documents(
+            documents.indptr.astype(np.int64), documents.indices.astype(np.int64), documents.data,
+            self.doc_topic_prior_, np.ascontiguousarray(self.components_.T),
+            np.zeros((words, topics)) if bend is None else np.ascontiguousarray(bend),
+            np.zeros(number) if strength is None else strength,
+            np.zeros((0, topics)) if tilt is None else tilt,
+            INNER_ROUNDS, tol, np.ones(number) if weight is None else weight, group, gamma, bound, sums,
+        )  # fmt: skip
+        return gamma, bound, sums
+
+    def _expectation_maximization(self, documents: sp.csr_array, rng: np.random.Generator) -> None:
+        self._initialize(documents, rng)
+        number = max(float(documents.sum()), 1.0)
+        gamma, objectives = None, []
+        self.converged_ = False
+        while True:
+            gamma, bound, sums = self._infer(documents, gamma)
+            objectives.append(float(bound.sum()) + self._log_prior())
+            if len(objectives) > 1 and objectives[-1] - objectives[-2] <= self.tol * number:
+                self.converged_ = True
+                break
+            if len(objectives) > self.max_iter:
+                break
+            self._maximize(sums[0], gamma)
+        self.objectives_ = np.array(objectives)
+        self.n_iter_ = max(len(objectives) - 1, 1)
+
+    def _initialize(self, documents: sp.csr_array, rng: np.random.Generator) -> None:
+        """Topics halfway between the frequencies of all words and those of documents far from each other."""
+        lengths = np.maximum(np.asarray(documents.sum(axis=1)).ravel(), 1e-300)
+        shares = sp.csr_array(sp.diags_array(1.0 / lengths) @ documents)
+        chosen = spread_rows(np.sqrt(shares), int(self.n_topics), rng)
+        frequency = np.asarray(documents.sum(axis=0)).ravel() + self.topic_word_prior
+        rows = shares[chosen].toarray() + frequency / frequency.sum()
+        rows *= rng.gamma(100.0, 0.01, size=rows.shape)
+        self.components_ = rows / rows.sum(axis=1, keepdims=True)
+
+    def _maximize(self, sums: np.ndarray, gamma: np.ndarray) -> None:
+        """The M-step from the expected counts (words, topics)."""
+        rows = sums.T + self.topic_word_prior
+        self.components_ = rows / rows.sum(axis=1, keepdims=True)
+        if self.learn_prior:
+            expected = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+            self.doc_topic_prior_ = dirichlet_step(self.doc_topic_prior_, expected.mean(axis=0))
+
+    def _log_prior(self) -> float:
+        return float(self.topic_word_prior * np.log(self.components_).sum())
+
+    # -- the sampler
+
+    def _sample(self, documents: sp.csr_array, rng: np.random.Generator) -> None:
+        if (documents.data != np.round(documents.data)).any():
+            raise ValueError('method "gibbs" samples a topic for every single word: X must hold whole numbers')
+        counts = documents.data.astype(np.int64)
+        rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
+        owner, words = np.repeat(rows, counts), np.repeat(documents.indices.astype(np.int64), counts)
+        topics = int(self.n_topics)
+        topic = rng.integers(topics, size=words.size)
+        in_document, in_topic = (np.zeros((size, topics), dtype=np.int64) for size in documents.shape)
+        np.add.at(in_document, (owner, topic), 1)
+        np.add.at(in_topic, (words, topic), 1)
+        totals, mean, objectives = in_topic.sum(axis=0), np.zeros(in_topic.shape), []
+        for sweep in range(self.max_iter):
+            kernels.gibbs_sweep(
+                owner, words, self.doc_topic_prior_, float(self.topic_word_prior), rng.random(words.size),
+                topic, in_document, in_topic, totals,
+            )  # fmt: skip
+            objectives.append(self._log_joint(in_document, in_topic))
+            if sweep >= self.max_iter // 2:
+                rows = in_topic + self.topic_word_prior
+                mean += rows / rows.sum(axis=0)
+        self.components_ = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
+        self.objectives_, self.n_iter_, self.converged_ = np.array(objectives), self.max_iter, True
+
+    def _log_joint(self, in_document: np.ndarray, in_topic: np.ndarray) -> float:
+        """log P(w, z), theta and beta integrated out."""
+        words = np.full(in_topic.shape[0], self.topic_word_prior)
+        return float(_log_polya(in_document, self.doc_topic_prior_).sum() + _log_polya(in_topic.T, words).sum())
+
+    # -- what is asked of a fitted model
+
+    def _documents(self, X: Any) -> sp.csr_array:
+        return self._counts(self._matrix_to_predict(X))
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The mean topic shares of each document under its variational posterior, shape (documents, topics)."""
+        gamma = self._infer(self._documents(X))[0]
+        return gamma / gamma.sum(axis=1, keepdims=True)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The variational lower bound of log P(w) of each document, shape (documents,)."""
+        return self._infer(self._documents(X))[1]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of the documents' bounds."""
+        return float(self.score_samples(X).mean())
+
+
+def _log_polya(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """log P of draws with these counts in each row, shares ~ Dirichlet(prior) integrated out."""
+    whole = gammaln(prior.sum()) - gammaln(prior.sum() + counts.sum(axis=1))
+    return whole + (gammaln(prior + counts) - gammaln(prior)).sum(axis=1)
+
+
+def dirichlet_step(prior: np.ndarray, expected_log: np.ndarray) -> np.ndarray:
+    """One step to the Dirichlet of greatest likelihood: psi(new_k) = psi(sum old) + mean E log theta_k (Minka 2000).
+
+    The step maximizes a lower bound of the likelihood that touches it at `prior`, so it never lowers it.
+    """
+    target = digamma(prior.sum()) + expected_log
+    new = np.where(target >= -2.22, np.exp(target) + 0.5, -1.0 / (target - digamma(1.0)))
+    for _ in range(6):  # Newton's method on psi(new) = target
+        new -= (digamma(new) - target) / polygamma(1, new)
+    return np.maximum(new, 1e-10)

@@ -1,0 +1,1 @@
+"""What was learned of words, carried to other labels by distances in an ontology."""
