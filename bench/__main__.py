@@ -11,11 +11,17 @@ from pathlib import Path
 
 import socp
 
-from . import ablation, anatomy, answer, catalogue, compare, experiments, measurement, report, sets, suite, svm
+from . import experiments
+from .answers import answer
+from .answers.verify import verify
+from .compare import anatomy, measurement, report, suite
+from .compare import comparison as compare
+from .compare import machines as svm
 from .compiling import warm_up
 from .experiments import conduct, pages
+from .programs import catalogue, sets
+from .teaching import ablation
 from .tour import tour
-from .verify import verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

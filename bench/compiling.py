@@ -10,7 +10,7 @@ import qp
 
 
 class _Noticed(event.Listener):
-    """Notices that kernels compile (`socp.jit` says so in the log)."""
+    """Notices that kernels compile (`socp.compiled.jit` says so in the log)."""
 
     def __init__(self) -> None:
         self.compiled = False

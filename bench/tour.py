@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import answer, generate, peers
-from .answer import Answer
-from .suite import VERIFIED_TOL, nonzeros, verdict
-from .verify import Program, verify
+from . import peers
+from .answers import answer
+from .answers.answer import Answer
+from .answers.verify import Program, verify
+from .compare.suite import VERIFIED_TOL, nonzeros, verdict
+from .programs import generate
 
 STOPS: tuple[tuple[str, Callable[[int, int], Program], int], ...] = (
     ("A support vector machine: 400 points in 40 dimensions, a quadratic program", generate.svm_primal, 400),

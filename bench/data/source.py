@@ -9,7 +9,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..sets import DATA_VARIABLE, DataError
+from ..programs.sets import DATA_VARIABLE, DataError
 
 TIMEOUT = 30.0
 """Seconds that a server may be silent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ..sets import DataError
+from ..programs.sets import DataError
 from .experiment import Experiment
 
 MODULES: dict[str, str] = {

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from models import MultiTaskSVC, class_means, discriminant
 
-from ..tables import Table
+from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Result
 from .nouns import NounPosts, Task, noun_posts
 from .setups import (

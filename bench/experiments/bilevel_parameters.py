@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import Table
+from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Result
 from .nouns import NounPosts, noun_posts
 from .setups import CONSTANTS, FIRST, TEXTS, accuracy, both_texts, draw, fit_bilevel, fit_machine, prior_of

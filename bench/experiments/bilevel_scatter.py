@@ -12,7 +12,7 @@ import numpy as np
 
 from models import discriminant
 
-from ..tables import Table
+from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Result
 from .nouns import GROUPS, NounPosts, Task, noun_posts
 from .setups import (

@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..measurement import source_digest
-from ..sets import DataError
+from ..compare.measurement import source_digest
+from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Result, key, perform
 
 RUNS = "runs.jsonl"

@@ -32,8 +32,8 @@ import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC
 
-from ..sets import DataError
-from ..tables import Table
+from ..compare.tables import Table
+from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Result
 from .shares import mean_and_error, shown
 from .strokes import essential, mask

@@ -30,10 +30,10 @@ import scipy.sparse as sp
 
 from models import SVC, UNREACHABLE, ExplanationAugmentedSVC, WordNet
 
+from ..compare.tables import Table
 from ..data import locate, reuters, tokenize
 from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
-from ..tables import Table
 from .experiment import Experiment, Parameters, Result
 from .nouns import find_wordnet
 from .shares import shown

@@ -26,8 +26,8 @@ import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC, MismatchKernel
 
+from ..compare.tables import Table
 from ..data.sequences import promoters, splice_junctions
-from ..tables import Table
 from .experiment import Experiment, Parameters, Result
 from .shares import mean_and_error, shown
 

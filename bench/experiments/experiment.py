@@ -8,9 +8,9 @@ import json
 import time
 from typing import Any, ClassVar
 
-from socp.threads import blas_threads
+from socp.compiled.threads import blas_threads
 
-from ..tables import Table
+from ..compare.tables import Table
 
 Parameters = dict[str, Any]
 Result = dict[str, Any]

@@ -9,7 +9,7 @@ and EMAILADDR; words are stemmed (Porter).  What the paper leaves open:
     the Gaussian prior  of logistic regression has variance 1; its features are the counts of subject and body together
     confidence          the difference of the two log posteriors, which does not round to 1
     significant         p < 0.05 in the paired t-test over the splits; for coverage with the variance corrected for the
-                        dependence of random splits (see `models.judging.paired_test`)
+                        dependence of random splits (see `models.metrics.paired_test`)
     theta               where the leave-one-out likelihood has no maximum, the limit as `models.HybridNaiveBayes` has it
 """
 
@@ -24,13 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
-from models.judging import LearningCurve, accuracy_coverage, paired_test, training_order
+from models.metrics import LearningCurve, accuracy_coverage, paired_test, training_order
 
+from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
 from ..data.source import locate
 from ..data.text import Tokens, cached_tokens, stem_words, tokenize
-from ..judging import draw_learning
-from ..tables import Table
+from .drawings import draw_learning
 from .experiment import Experiment, Parameters, Result
 
 PAIRS = {

@@ -19,7 +19,7 @@ from ..data import locate, newsgroups, tokenize
 from ..data.newsgroups import SOURCE
 from ..data.source import data_folder
 from ..data.text import cached_tokens
-from ..sets import DataError
+from ..programs.sets import DataError
 
 GROUPS = {
     "atheism": "alt.atheism",

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..report import STYLE, html_table
-from ..sets import DataError
-from ..tables import Table
+from ..compare.report import STYLE, html_table
+from ..compare.tables import Table
+from ..programs.sets import DataError
 from .experiment import Experiment, Result
 
 SUMMARY = "summary.json"

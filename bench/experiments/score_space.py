@@ -41,10 +41,10 @@ from models import (
     MaxMarginScoreSpace,
     SufficientStatistics,
 )
-from models.seeding import cluster_means
+from models.base.seeding import cluster_means
 
+from ..compare.tables import Table
 from ..data import sequences, series
-from ..tables import Table
 from .experiment import Experiment, Parameters, Result
 
 SYMBOLS, PRICE, MARGIN_PRICE = 30, 10.0, 0.01

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 
 from models import SVC, DiscriminativeTransfer, GenerativeTransfer
 
-from ..tables import Table
+from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Result
 from .nouns import NounPosts, Task, noun_posts
 from .shares import mean_and_error, shown

@@ -11,8 +11,8 @@ from typing import Any
 
 import socp
 
-from ..answer import Answer
-from ..verify import Program
+from ..answers.answer import Answer
+from ..answers.verify import Program
 from . import cone, quadratic, svm
 from .settings import peer_settings
 

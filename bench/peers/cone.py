@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from socp import Status
 
-from ..answer import Answer
+from ..answers.answer import Answer
 from .forms import one_sided, with_linear_objective
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import qp
 from socp import Status
 
-from ..answer import Answer
+from ..answers.answer import Answer
 from .forms import TwoSided, csc32, two_sided
 
 

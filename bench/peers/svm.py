@@ -16,8 +16,8 @@ import qp
 import socp
 from socp import Status
 
-from ..answer import Answer
-from ..verify import verify
+from ..answers.answer import Answer
+from ..answers.verify import verify
 
 GAP = 1e-6
 TOLERANCES = tuple(10.0**-k for k in range(3, 13))

@@ -15,7 +15,7 @@ import numpy as np
 
 import socp
 from socp.textbook import Cone, det
-from socp.textbook_switches import dense
+from socp.textbook.switches import dense
 
 NEWTON_TOL = 1e-10  # of half the squared Newton decrement, in units of mu
 SHARE = 0.9  # of the way to the boundary

@@ -17,9 +17,9 @@ from scipy.linalg import blas
 
 import qp
 import socp
-from socp.solution import TIMINGS
+from socp.problem.solution import TIMINGS
 
-from . import generate, learning
+from ..programs import generate, learning
 
 PROGRAMS = (
     "svm_dual_rbf_10", "svm_dual_rbf_200", "svm_dual_rbf_2000", "svm_dual_linear_2000", "ea_svm_cubic_800",

@@ -1,9 +1,9 @@
 """A process of its own for one solver: requests come as JSON lines on stdin, replies go out on stdout.
 
-``python -m bench.worker SOLVER THREADS``.  SOLVER is "centralpath", one of `bench.peers.names()`, or module:function
-of a function (program, tol, time_limit) that returns a `bench.answer.Answer`.  A request is {"case", "form", "tol",
-"limit"}; the replies to it are {"event": "run"} when a run begins, and {"event": "measured", "measurement"}.
-What solvers print goes nowhere.  Whoever asks keeps the time and may kill this process.
+``python -m bench.compare.worker SOLVER THREADS``.  SOLVER is "centralpath", one of `bench.peers.names()`, or
+module:function of a function (program, tol, time_limit) that returns a `bench.answers.answer.Answer`.  A request is
+{"case", "form", "tol", "limit"}; the replies to it are {"event": "run"} when a run begins, and {"event": "measured",
+"measurement"}.  What solvers print goes nowhere.  Whoever asks keeps the time and may kill this process.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
     """Load the program, solve it, verify the answer; what goes wrong is a measurement too."""
     import socp
 
-    from .catalogue import Case, load
+    from ..programs.catalogue import Case, load
     from .measurement import Measurement, without_paths
 
     content: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in request["case"].items()}
@@ -78,10 +78,10 @@ def measure(solver: str, threads: int, request: dict[str, Any], on_run: Callable
 def _measured(
     solver: str, threads: int, case: Any, program: Any, tol: float, limit: float, on_run: Callable[[], None]
 ) -> dict[str, Any]:
-    from . import tiny
+    from ..answers.verify import verify
+    from ..programs import tiny
     from .measurement import without_paths
     from .suite import VERIFIED_TOL, nonzeros, rows, verdict
-    from .verify import verify
 
     asked = program
     if case.source == "tiny":
@@ -118,7 +118,8 @@ def _measured(
 
 def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], Any]:
     """The function (program, tol, time_limit) that asks this solver."""
-    from . import answer, peers
+    from .. import peers
+    from ..answers import answer
     from .measurement import OURS
 
     if solver == OURS:
@@ -132,7 +133,7 @@ def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], 
 def _first_answer(solver: str, threads: int) -> float:
     """Seconds from importing the solver to its first answer, two variables; numpy and scipy are there already."""
     if solver != "centralpath":
-        from . import peers
+        from .. import peers
     start = time.perf_counter()
     import qp
 
@@ -150,7 +151,8 @@ def _first_answer(solver: str, threads: int) -> float:
 
 def _warm_up(solver: str, threads: int) -> None:
     """What is loaded at the first use is loaded before the clock starts."""
-    from . import compiling, generate, peers
+    from .. import compiling, peers
+    from ..programs import generate
 
     if solver == "centralpath":
         compiling.warm_up()

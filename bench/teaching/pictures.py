@@ -16,12 +16,12 @@ from matplotlib.figure import Figure
 
 import socp
 from models import BilevelClassifier
-from socp.assembly import KKTMatrix
-from socp.form import StandardForm
-from socp.ldl import LDL
-from socp.symbolic import analyze
+from socp.form.standard import StandardForm
+from socp.kkt.assembly import KKTMatrix
+from socp.linalg.ldl.factorization import LDL
+from socp.linalg.ldl.symbolic import analyze
 from socp.textbook import Cone
-from socp.textbook_switches import dense
+from socp.textbook.switches import dense
 
 RESIDUALS = ("primal_residual", "dual_residual", "gap", "mu")
 BLUE, ORANGE, GREEN, GREY = "tab:blue", "tab:orange", "tab:green", "0.6"
@@ -104,7 +104,7 @@ def plane(
         Two variables and no equations.
     window : (left, right, bottom, top)
     path : array, shape (k, 2), optional
-        Points of the central path, see `bench.barrier.central_path`.
+        Points of the central path, see `bench.teaching.barrier.central_path`.
     iterates : array, shape (k, 2), or mapping of such by name, optional
         See `points`.
     ellipses : triples (centre, M, radius)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import qp
 import socp
 
-from .verify import Program
+from ..answers.verify import Program
 
 
 def lasso(size: int, seed: int = 0) -> qp.QuadraticProgram:

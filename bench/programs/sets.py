@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import qp.io
-import socp.io
+import qp.files.mat
+import socp.files.cbf
 
-from .verify import Program
+from ..answers.verify import Program
 
 DATA_VARIABLE = "CENTRALPATH_DATA"
 
@@ -111,7 +111,7 @@ def read(path: str | os.PathLike[str]) -> Program:
         raise DataError(f"{path}: the ending must be one of {', '.join(CONE_ENDINGS + QUADRATIC_ENDINGS)}")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
-    return socp.io.read(path) if name.endswith(CONE_ENDINGS) else qp.io.read(path)
+    return socp.files.cbf.read(path) if name.endswith(CONE_ENDINGS) else qp.files.mat.read(path)
 
 
 def stem(path: Path) -> str:

@@ -22,10 +22,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import peers
-from .catalogue import Case
+from .. import peers
+from ..programs.catalogue import Case
+from ..programs.sets import DataError
 from .measurement import OURS, Measurement, Record, without_paths
-from .sets import DataError
 
 START_SECONDS = 600.0
 """A process may take so long to start (our kernels may have to be compiled)."""
@@ -74,11 +74,11 @@ class Worker:
     def __init__(self, solver: str, threads: int) -> None:
         self.solver = solver
         environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
-        root = str(Path(__file__).resolve().parents[1])  # so that a checkout works from any folder
+        root = str(Path(__file__).resolve().parents[2])  # so that a checkout works from any folder
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         self.words = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "bench.worker", solver, str(threads)],
+            [sys.executable, "-m", "bench.compare.worker", solver, str(threads)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.words,

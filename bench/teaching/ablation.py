@@ -14,12 +14,12 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from qp.conic import ConicForm
+from qp.reduce.conic import ConicForm
 from socp.textbook import Switches, solve
-from socp.textbook_switches import dense
+from socp.textbook.switches import dense
 
-from . import generate
-from .tables import Table
+from ..compare.tables import Table
+from ..programs import generate
 
 WHOLE = Switches(equilibration=True)
 PARTS = tuple(field.name for field in fields(Switches))

@@ -10,8 +10,9 @@ from pathlib import Path
 import qp
 import socp
 
-from . import generate, learning, peers, sets, tiny
-from .verify import Program
+from .. import peers
+from ..answers.verify import Program
+from . import generate, learning, sets, tiny
 
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "generated": {

@@ -17,11 +17,12 @@ import numpy as np
 
 import qp
 from models import SVC
-from models.margin import primal_program
+from models.svm.margin import primal_program
 
-from . import generate, peers
-from .sets import DataError
-from .verify import verify
+from .. import peers
+from ..answers.verify import verify
+from ..programs import generate
+from ..programs.sets import DataError
 
 Data = tuple[np.ndarray, np.ndarray]
 LIBSVM_TOL = 1e-6

@@ -1,7 +1,7 @@
 """Programs that learning makes, as generated data: the same bits for the same size and seed.
 
 The size is the number of points or documents.  The support vector machines' duals and primal on points are those of
-`bench.generate`; the others follow their papers:
+`bench.programs.generate`; the others follow their papers:
 
     Sun and DeJong 2005          explanation-augmented support vector machine, section 2.2
     Epshteyn and DeJong 2006     bilevel classifier with a generative prior, step 1 of (4.17)-(4.24)
@@ -18,8 +18,8 @@ import scipy.sparse as sp
 import qp
 import socp
 
+from ..answers.verify import Program
 from . import generate
-from .verify import Program
 
 BETA = 0.2
 """How many standard deviations the bilevel classifier keeps from the prior means (the paper's value)."""

@@ -20,11 +20,13 @@ import scipy.sparse as sp
 import qp
 import socp
 
-from . import answer, generate, peers
-from .answer import Answer
-from .peers.forms import Point, one_sided, two_sided
-from .peers.settings import peer_settings
-from .verify import Program
+from .. import peers
+from ..answers import answer
+from ..answers.answer import Answer
+from ..answers.verify import Program
+from ..peers.forms import Point, one_sided, two_sided
+from ..peers.settings import peer_settings
+from . import generate
 
 NOT_TOLD = -1
 """The iterations of an updated solver, which are not asked for."""

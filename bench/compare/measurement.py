@@ -14,8 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from . import peers
-from .sets import DataError
+from .. import peers
+from ..programs.sets import DataError
 
 OURS = "centralpath"
 NAN = math.nan
@@ -28,12 +28,12 @@ class Measurement:
     Attributes
     ----------
     program, group, size, solver, form
-        What was asked of whom; see `bench.catalogue.Case`.
+        What was asked of whom; see `bench.programs.catalogue.Case`.
     status : str
         What the solver says, or "crashed", "killed" (by us, at the limit), "not tried" (a smaller one of its
         class took the limit), "refused" or "error".
     verdict : str
-        "solved", "certified", "failed" or "WRONG": `bench.suite.verdict` at 1e-6 for every solver.
+        "solved", "certified", "failed" or "WRONG": `bench.compare.suite.verdict` at 1e-6 for every solver.
     seconds : float
         Set-up and solve, the best of `runs`; for a failure, how long it took to fail.
     peak_megabytes : float
@@ -216,7 +216,7 @@ def _version(distribution: str) -> str | None:
 
 def source_digest(packages: tuple[str, ...] = ("socp", "qp")) -> str:
     """Tells one state of the engine, or of other packages, from another: twelve digits over the source text."""
-    root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
     for package in packages:
         for path in sorted((root / package).rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())

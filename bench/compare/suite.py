@@ -17,9 +17,10 @@ import numpy as np
 import socp
 from socp import Status
 
-from . import answer, sets
-from .answer import Answer
-from .verify import Program, Verification, verify
+from ..answers import answer
+from ..answers.answer import Answer
+from ..answers.verify import Program, Verification, verify
+from ..programs import sets
 
 VERIFIED_TOL = 1e-6
 """What an answer that does not claim the full tolerance, or a certificate, must verify to."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .measurement import OURS, Measurement, Record
-from .statistics import Results, Summary, comparisons, summaries
+from .summary import Results, Summary, comparisons, summaries
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .measurement import OURS, Record
-from .statistics import SHIFT, TINY_SHIFT, Results, comparisons, profile
+from .summary import SHIFT, TINY_SHIFT, Results, comparisons, profile
 from .tables import Table, outcome, tables
 
 STYLE = """

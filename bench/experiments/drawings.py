@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from models.judging import Confusion, CoverageCurve, LearningCurve, ThresholdCurve
+from models.metrics import Confusion, CoverageCurve, LearningCurve, ThresholdCurve
 
 STYLES = ["-", ":", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1))]
 MARKERS = "osD^vx"

@@ -1,0 +1,1 @@
+"""What a solver answered, and whether it is right."""

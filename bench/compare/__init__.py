@@ -1,0 +1,1 @@
+"""How solvers are measured, one in a process, and how it is told."""

@@ -1,0 +1,1 @@
+"""What is solved: generated programs, those of learning, sets of files."""
