@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from programs import complementary
 
 from socp import ConeProgram, NonNeg, SecondOrder
+from tests.support.programs import complementary
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ import subprocess
 from dataclasses import fields, replace
 from pathlib import Path
 
-import browser
 import numpy as np
 import pytest
 
 from socp import ConeProgram, NonNeg, SecondOrder, textbook
+from tests.support import browser
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "interactive.html"

@@ -1,6 +1,6 @@
 "use strict";
-// The textbook interior-point method, a port of socp/textbook.py and socp/textbook_switches.py with the same names, the
-// same start, the same steps and the same stopping tests.  The mathematics stands there.
+// The textbook interior-point method, a port of socp/textbook/method.py and socp/textbook/switches.py with the same
+// names, the same start, the same steps and the same stopping tests.  The mathematics stands there.
 //
 //   minimize 1/2 x'Px + c'x   subject to   Ax = b,  Gx + s = h,  s in K
 //

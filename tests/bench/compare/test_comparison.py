@@ -1,0 +1,311 @@
+"""The comparison: good solvers, and such that lie, hang or crash, each counted for what it did."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import qp
+import socp
+from bench import __main__ as command
+from bench import peers
+from bench.answers.verify import verify
+from bench.compare import comparison as compare
+from bench.compare import worker
+from bench.compare.comparison import Limits
+from bench.compare.measurement import Measurement, Record
+from bench.programs import catalogue, generate, tiny
+from bench.programs.catalogue import Case
+from bench.programs.sets import DataError
+
+ROOT = str(Path(__file__).resolve().parents[3])
+FAKE = "tests.support.fake_solvers"
+SMALL = Limits(1e-8, 2.0)
+
+
+@pytest.fixture(autouse=True)
+def fake_solvers_can_be_imported(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", ROOT)
+
+
+def ball(size):
+    return Case(f"enclosing_ball_{size}", "generated", "enclosing_ball", size, peers=("clarabel",))
+
+
+def record():
+    return Record({}, {}, {})
+
+
+def ask(solvers, cases, limits=SMALL, into=None, save=lambda: None):
+    into = into or record()
+    compare.run(cases, [f"{FAKE}:{name}" for name in solvers], limits, into, save, lambda text: None)
+    return {(m.program.rsplit("_", 1)[1], m.solver.split(":")[1]): m for m in into.measurements.values()}
+
+
+def test_honest_lying_late_and_raising_solvers_are_told_apart():
+    found = ask(["honest", "liar", "late", "raises"], [ball(3)])
+    honest = found["3", "honest"]
+    assert (honest.verdict, honest.status, honest.seconds, honest.runs) == ("solved", "optimal", 0.25, 3)
+    assert honest.n == 11 and honest.m == 33 and honest.iterations > 0
+    assert max(honest.primal, honest.dual, honest.gap) <= 1e-6
+    assert honest.peak_megabytes > 10
+    assert found["3", "liar"].verdict == "WRONG"
+    assert found["3", "late"].verdict == "solved" and found["3", "late"].runs == 1  # the statistics count it as failed
+    raises = found["3", "raises"]
+    assert (raises.status, raises.verdict) == ("error", "failed")
+    assert raises.note == "RuntimeError: cannot read solver.cfg"
+
+
+def test_a_crash_is_one_failure_and_the_others_go_on():
+    found = ask(["dies_on_larger", "exits", "honest"], [ball(2), ball(3)])
+    assert [found[size, "honest"].verdict for size in "23"] == ["solved", "solved"]
+    larger = ask(["dies"], [ball(2), ball(3)])
+    for died in (*larger.values(), found["2", "dies_on_larger"]):
+        assert (died.status, died.verdict) == ("crashed", "failed") and "SIGKILL" in died.note
+    exits = found["3", "exits"]
+    assert (exits.status, exits.verdict) == ("crashed", "failed")
+    assert "code 3" in exits.note and "licence.txt" in exits.note and "/home" not in exits.note
+
+
+def test_a_solver_that_does_not_start_is_left_out_and_named():
+    kept = record()
+    found = ask(["does_not_start", "not_there", "honest"], [ball(2), ball(3)], into=kept)
+    assert set(found) == {("2", "honest"), ("3", "honest")}
+    assert set(kept.broken) == {f"{FAKE}:does_not_start", f"{FAKE}:not_there"}
+    assert "no licence" in kept.broken[f"{FAKE}:does_not_start"]
+
+
+@pytest.mark.parametrize("solver", ["centralpath", *peers.names()])
+def test_every_installed_solver_starts_in_its_process(solver):
+    if solver in peers.names() and not peers.is_installed(solver):
+        pytest.skip(f"{solver} is not installed")
+    process = compare.Worker(solver, 1)
+    process.close()
+    assert 0.0 < process.first_answer_seconds < compare.START_SECONDS
+
+
+def test_a_solver_that_hangs_is_killed_at_the_limit_and_not_asked_for_larger_ones():
+    limits = Limits(1e-8, 0.2)
+    start = time.monotonic()
+    found = ask(["hangs"], [ball(2), ball(3)], limits)
+    assert time.monotonic() - start < 60
+    assert (found["2", "hangs"].status, found["2", "hangs"].seconds) == ("killed", 0.2)
+    assert (found["3", "hangs"].status, found["3", "hangs"].verdict) == ("not tried", "failed")
+    assert "size 2" in found["3", "hangs"].note
+
+
+def test_what_is_measured_is_not_measured_again_and_each_is_saved():
+    saves = []
+    kept = record()
+    ask(["honest"], [ball(2)], into=kept, save=lambda: saves.append(len(kept.measurements)))
+    (first,) = kept.measurements.values()
+    ask(["honest"], [ball(2), ball(3)], into=kept, save=lambda: saves.append(len(kept.measurements)))
+    assert saves == [1, 2]
+    assert next(iter(kept.measurements.values())) is first
+    assert kept.cold_starts[f"{FAKE}:honest"] >= 0.0
+
+
+def test_interrupted_between_two_measurements_what_is_done_is_kept_and_no_process_is_left():
+    kept, workers = record(), []
+
+    class Watched(compare.Worker):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            workers.append(self.process)
+
+    def save():
+        raise KeyboardInterrupt
+
+    original, compare.Worker = compare.Worker, Watched
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask(["honest"], [ball(2), ball(3)], into=kept, save=save)
+    finally:
+        compare.Worker = original
+    assert len(kept.measurements) == 1
+    assert [process.poll() is not None for process in workers] == [True]
+
+
+def test_the_second_form_gets_no_more_than_twice_the_time_of_a_solved_first():
+    case = Case("p", "learning", "g", 10, forms=("factored", "product"))
+    kept = record()
+    assert compare._limit_of_second_form(kept, case, "s", "product", Limits(seconds=60)).seconds == 60
+    kept.add(Measurement("p", "g", 10, "s", "factored", "optimal", "solved", 3.0))
+    assert compare._limit_of_second_form(kept, case, "s", "product", Limits(seconds=60)).seconds == 6.0
+    kept.add(Measurement("p", "g", 10, "s", "factored", "optimal", "WRONG", 3.0))
+    assert compare._limit_of_second_form(kept, case, "s", "product", Limits(seconds=60)).seconds == 60
+
+
+def test_every_thread_variable_is_set_for_the_solver_alone(monkeypatch):
+    seen = {}
+    real = subprocess.Popen
+
+    def popen(arguments, **keywords):
+        seen.update(keywords["env"])
+        return real(arguments, **keywords)
+
+    monkeypatch.setattr(compare.subprocess, "Popen", popen)
+    compare.Worker(f"{FAKE}:honest", 1).close()
+    for name in ("OPENBLAS", "OMP", "MKL", "NUMBA", "RAYON"):
+        assert seen[f"{name}_NUM_THREADS"] == "1"
+
+
+def test_choosing_solvers(monkeypatch):
+    monkeypatch.setattr(peers, "is_installed", lambda solver: solver != "scs")
+    solvers, missing = compare.choose(None)
+    assert solvers[0] == "centralpath" and missing == ["scs"]
+    assert set(solvers) == {"centralpath", *peers.names()} - {"scs"}
+    assert compare.choose(["scs", "clarabel", "mine:solve"]) == (["centralpath", "clarabel", "mine:solve"], ["scs"])
+    with pytest.raises(DataError, match="there is no solver 'mosek'"):
+        compare.choose(["mosek"])
+
+
+def test_tasks_ask_only_who_takes_it_and_peers_in_both_forms():
+    case = Case("p", "learning", "g", 10, peers=("clarabel",), forms=("factored", "product"))
+    asked = [(solver, form) for _, solver, form in compare.tasks([case], ["centralpath", "clarabel", "scs"])]
+    assert asked == [("centralpath", "factored"), ("clarabel", "factored"), ("clarabel", "product")]
+
+
+def test_catalogue_sizes_kinds_and_forms():
+    small, medium, large = (catalogue.cases("learning", sizes) for sizes in ("small", "medium", "large"))
+    assert {case.name for case in small} < {case.name for case in medium} < {case.name for case in large}
+    by_name = {case.name: case for case in large}
+    assert by_name["svm_dual_rbf_10000"].forms == ("",) and "libsvm" in by_name["svm_dual_rbf_10"].peers
+    assert by_name["svm_dual_linear_10"].forms == ("factored", "product")
+    assert "libsvm" not in by_name["med_dual_10"].peers and "piqp" not in by_name["bilevel_10"].peers
+    assert [case.size for case in catalogue.cases("generated", "7,3", only="mpc*")] == [3, 7]
+    assert {case.group for case in catalogue.cases("generated")} == set(generate.CLASSES)
+    for arguments, words in [
+        (("generated", "1"), "--sizes"),
+        (("generated", "big"), "--sizes"),
+        (("generated", "small", None, "nothing"), "matches 'nothing'"),
+        (("unknown",), "there is no set"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            catalogue.cases(*arguments)
+
+
+def test_the_product_form_is_the_same_program():
+    case = next(case for case in catalogue.cases("learning", "10") if case.group == "svm_dual_linear")
+    factored, product = catalogue.load(case, "factored"), catalogue.load(case, "product")
+    assert isinstance(factored.P, socp.LowRank)
+    assert (product.P == factored.P.toarray()).all() and (product.ub == factored.ub).all()
+
+
+@pytest.mark.parametrize("form", ["factored", "product"])
+def test_libsvm_answers_at_a_verified_gap(form):
+    pytest.importorskip("sklearn")
+    case = Case("p", "learning", "svm_dual_linear", 60)
+    program = catalogue.load(case, form)
+    answer = peers.solve("libsvm", program)
+    assert answer.status == "optimal" and answer.note == ""
+    found = verify(program, answer.x, answer.y, answer.z)
+    assert found.solved(1e-6) and found.primal_cone == 0.0
+    other = qp.solve(program)
+    assert found.objective == pytest.approx(other.objective, rel=1e-6)
+
+
+def test_libsvm_takes_no_other_program():
+    for program in (
+        generate.portfolio(5),
+        generate.enclosing_ball(3),
+        qp.QuadraticProgram([[1.0]], [-1.0], lb=0, ub=1),
+    ):
+        assert not peers.svm.is_svm_dual(program)
+        assert "libsvm" not in peers.peers_for(program)
+
+
+@pytest.mark.parametrize("group", list(tiny.CLASSES))
+def test_tiny_programs_answer_what_was_asked_last(group, monkeypatch):
+    monkeypatch.setattr(tiny, "SECONDS", 0.0)
+    monkeypatch.setattr(tiny, "LEAST", 3)
+    program = tiny.CLASSES[group](10, 0)
+    for solver in ("centralpath", *filter(peers.is_installed, tiny.peers_for(group))):
+        answer, asked, calls = tiny.measure(solver, group, program, 1e-8)
+        assert answer.note == "" and calls == 3 and 0.0 < answer.seconds < 1.0
+        assert verify(asked, answer.x, answer.y, answer.z).solved(1e-6), solver
+
+
+def test_a_worker_measures_ours_and_what_is_refused(tmp_path):
+    (tmp_path / "broken.mat").write_text("not a MATLAB file")
+    runs = []
+
+    def measure(**case):
+        request = {"case": case, "form": "", "tol": 1e-8, "limit": 5.0}
+        return worker.measure("centralpath", 1, request, lambda: runs.append(1))
+
+    found = measure(name="mpc_3", source="generated", group="mpc", size=3)
+    assert (found["verdict"], found["runs"], len(runs)) == ("solved", 3, 3)
+    found = measure(name="broken", source="file", path=str(tmp_path / "broken.mat"))
+    assert (found["status"], found["verdict"]) == ("refused", "failed")
+    assert "MATLAB" in found["note"] and str(tmp_path) not in found["note"]
+
+
+def test_the_command_end_to_end_and_again(tmp_path, capsys):
+    arguments = ["compare", "generated", "--sizes", "3", "--only", "mpc*", "--limit", "5", "--out", str(tmp_path)]
+    arguments += ["--solvers", f"{FAKE}:liar,clarabel"]
+    assert command.main(arguments) == 0
+    printed = capsys.readouterr()
+    document = json.loads((tmp_path / "measurements.json").read_text())
+    verdicts = {m["solver"]: m["verdict"] for m in document["measurements"]}
+    assert verdicts["centralpath"] == "solved" and verdicts[f"{FAKE}:liar"] == "WRONG"
+    assert document["settings"] == {"set": "generated", "sizes": "3", "tol": 1e-8, "limit": 5.0, "threads": 1}
+    assert document["versions"]["centralpath"] and document["machine"]["cores"]
+    assert "All programs" in printed.out and "mpc_3" in printed.out
+    assert (tmp_path / "report.html").exists()
+    assert ROOT not in (tmp_path / "measurements.json").read_text()
+
+    assert command.main(arguments) == 0  # nothing is measured again
+    again = json.loads((tmp_path / "measurements.json").read_text())
+    assert again["measurements"] == document["measurements"] and again["sessions"] == 2
+    assert command.main([*arguments, "--tol", "1e-6"]) == 2
+    assert "--fresh" in capsys.readouterr().err
+
+
+def test_a_wrong_answer_of_ours_makes_exit_code_one(tmp_path, monkeypatch, capsys):
+    def run(cases, solvers, limits, kept, save, show):
+        kept.add(Measurement("mpc_3", "mpc", 3, "centralpath", "", "optimal", "WRONG", 1.0, n=1))
+
+    monkeypatch.setattr(compare, "run", run)
+    arguments = ["compare", "generated", "--sizes", "3", "--only", "mpc*", "--out", str(tmp_path)]
+    assert command.main(arguments) == 1
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compare, "run", interrupted)
+    assert command.main(arguments) == 130
+    assert "goes on from here" in capsys.readouterr().err
+
+
+def test_nothing_is_left_to_load_after_the_warm_up():
+    """In a process of its own, since the tests before have loaded kernels here."""
+    code = """
+from bench import compiling
+from bench.answers import answer
+from bench.programs import catalogue
+from socp.compiled.jit import kernels
+compiling.warm_up()
+before = {id(k) for k in kernels() if k.signatures}
+for case in catalogue.cases("generated", "20") + catalogue.cases("learning", "20,200"):
+    answer.solve(catalogue.load(case))
+print("late:", sorted(k.py_func.__name__ for k in kernels() if k.signatures and id(k) not in before))
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "late: []"
+
+
+def test_progress_without_tqdm(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with compare.progress(12) as show:
+        for k in range(12):
+            show(f"task {k}")
+    assert capsys.readouterr().err.split("\n") == ["1/12 task 0", "11/12 task 10", "12/12 task 11", ""]

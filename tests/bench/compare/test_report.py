@@ -1,0 +1,172 @@
+"""The report of a record made by hand: tables, page, pictures, and the file that it is read from."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from bench.compare import measurement, report, tables
+from bench.compare.measurement import Measurement, Record
+from bench.programs.sets import DataError
+
+
+def record(**settings):
+    kept = Record(
+        {"set": "learning", "sizes": "small", "tol": 1e-8, "limit": 10.0, "threads": 1, **settings},
+        {"centralpath": "0.1.0 (abc)", "peer": "1.2", "numpy": "2", "scipy": "1", "numba": "0"},
+        {"processor": "A <fast> one", "cores": 2, "memory_gigabytes": 8, "system": "Linux", "python": "3.11"},
+        ["absent"],
+        {"gone": "ImportError"},
+    )
+    common = {"n": 5, "m": 3, "nnz": 9, "iterations": 7, "peak_megabytes": 80.0}
+    for name, solver, seconds, verdict, status in [
+        ("easy_10", "centralpath", 0.002, "solved", "optimal"),
+        ("easy_10", "peer", 0.001, "solved", "optimal"),
+        ("hard_10", "centralpath", 0.5, "certified", "primal_infeasible"),
+        ("hard_10", "peer", 0.1, "WRONG", "optimal"),
+        ("hard_10", "other:solver", 1.0, "failed", "crashed"),
+    ]:
+        group = name.split("_")[0]
+        note = "the process ended by SIGSEGV" if status == "crashed" else ""
+        kept.add(Measurement(name, group, 10, solver, "", status, verdict, seconds, note=note, **common))
+    return kept
+
+
+class Tags(HTMLParser):
+    """Collects tags and attributes, and refuses what is closed without being open."""
+
+    VOID = {"meta", "img", "br"}  # noqa: RUF012
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.text = [], [], ""
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_terminal_names_counts_means_ratios_and_troubles():
+    text = report.terminal(record())
+    assert "not installed, skipped: absent" in text
+    assert "gone did not start and is left out: ImportError" in text
+    peer = next(line.split() for line in text.splitlines() if line.startswith("peer "))
+    assert peer[1:6] == ["1.2", "2", "1", "1", "0"]  # version, programs, solved, wrong, failed
+    every = text[text.index("Every program") :]
+    line = next(line for line in every.splitlines() if line.startswith("easy_10"))
+    assert line.split() == ["easy_10", "5", "3", "9", "2", "ms", "7", "peer", "1", "ms", "7", "2"]
+    slower = text[text.index("Slower than the fastest peer") :]
+    assert slower.splitlines()[2].split() == ["easy_10", "2", "peer"]
+    troubles = text[text.index("Wrong, crashed, refused") :]
+    assert "WRONG" in troubles and "SIGSEGV" in troubles
+
+
+def test_the_page_stands_alone_and_is_well_formed():
+    pytest.importorskip("matplotlib")
+    kept = record()
+    page = report.page(kept, report._pictures(report.results_of(kept)))
+    tags = Tags()
+    tags.feed(page)
+    tags.close()
+    assert not tags.open
+    assert len(tags.links) == 2 and all(link.startswith("data:image/png;base64,") for link in tags.links)
+    assert "A <fast> one" in tags.text  # escaped on the way
+    assert len(re.findall('<td class="wrong"', page)) == 1 and len(re.findall('<td class="fastest"', page)) == 2
+
+
+def test_the_page_without_pictures_says_why():
+    page = report.page(record(), {})
+    assert "matplotlib is not installed" in page and "<img" not in page
+
+
+def test_write(tmp_path):
+    pytest.importorskip("matplotlib")
+    written = report.write(record(), tmp_path)
+    assert [path.name for path in written] == ["profile.png", "scatter.png", "report.html"]
+    for path in written[:2]:
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_record_without_measurements_makes_a_report_too(tmp_path):
+    empty = record()
+    empty.measurements.clear()
+    assert "All programs: none" in report.terminal(empty)
+    report.write(empty, tmp_path)
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (24e-6, "24 us"),
+        (0.00312, "3.12 ms"),
+        (0.9999, "1 s"),
+        (12.34, "12.3 s"),
+        (1234.5, "1234 s"),
+        (float("nan"), "-"),
+    ],
+)
+def test_seconds(value, text):
+    assert tables.seconds(value) == text
+
+
+def test_a_record_is_read_as_it_was_saved(tmp_path):
+    path = tmp_path / "measurements.json"
+    kept = record()
+    kept.save(path)
+    again = measurement.read(path)
+    assert again.settings == kept.settings and again.sessions == 1
+    assert repr(list(again.measurements.values())) == repr(list(kept.measurements.values()))  # NaN too
+    assert json.loads(path.read_text())["measurements"][0]["gap"] is None
+    assert [found.name for found in tmp_path.iterdir()] == ["measurements.json"]
+
+
+def test_resume_keeps_what_is_measured_except_of_changed_solvers(tmp_path):
+    path = tmp_path / "measurements.json"
+    record().save(path)
+    new = record()
+    new.measurements.clear()
+    new.versions["peer"] = "1.3"
+    again = measurement.resume(path, new)
+    assert {m.solver for m in again.measurements.values()} == {"centralpath", "other:solver"}
+    assert again.sessions == 2
+    assert measurement.resume(path, new, fresh=True) is new
+    assert measurement.resume(tmp_path / "none.json", new) is new
+
+
+def test_resume_refuses_other_settings_and_what_is_no_record(tmp_path):
+    path = tmp_path / "measurements.json"
+    record().save(path)
+    with pytest.raises(DataError, match=r"other settings \(tol\).*--fresh"):
+        measurement.resume(path, record(tol=1e-6))
+    path.write_text("{}")
+    with pytest.raises(DataError, match="not the record"):
+        measurement.resume(path, record())
+
+
+def test_the_machine_is_described_without_its_name():
+    import platform
+
+    found = measurement.machine()
+    assert found["cores"] >= 1 and found["processor"]
+    assert platform.node() not in found.values()
+
+
+@pytest.mark.parametrize(
+    "note, text",
+    [
+        ("cannot read /home/somebody/solver.cfg", "cannot read solver.cfg"),
+        ("a/b is 3,\n  1/2 x'Px", "a/b is 3, 1/2 x'Px"),
+        (r"File 'C:\Users\me\x.dll' missing", "File 'x.dll' missing"),
+    ],
+)
+def test_notes_without_paths(note, text):
+    assert measurement.without_paths(note) == text

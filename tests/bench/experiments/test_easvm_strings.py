@@ -1,0 +1,72 @@
+"""The experiment on strings: its explanations, its samples, and a quick run on real data."""
+
+import numpy as np
+import pytest
+
+from bench import experiments
+from bench.experiments import easvm_strings as strings
+from bench.experiments.conduct import conduct
+from tests.support.data import data_folder
+
+
+def promoter(early, late):
+    """57 letters with both motifs, which begin there."""
+    letters = list("C" * 57)
+    letters[early : early + 6], letters[late : late + 6] = "TTGACA", "TATAAT"
+    return "".join(letters)
+
+
+@pytest.mark.parametrize("early, late", [(14, 38), (17, 40), (15, 36)])
+def test_the_motifs_of_a_promoter_are_found_where_they_stand(early, late):
+    (places,) = strings.promoter_places([promoter(early, late)])
+    assert np.flatnonzero(places).tolist() == [*range(early, early + 6), *range(late, late + 6)]
+
+
+def test_without_any_agreement_the_usual_places_are_taken():
+    (places,) = strings.promoter_places(["N" * 57])
+    assert np.flatnonzero(places)[[0, 6]].tolist() in ([14, 38], [15, 38])
+
+
+def test_the_important_words_are_those_over_the_motif():
+    # GT at 30: the words of 5 letters that begin at 26 to 31 are over it, and no other is left
+    X, _, places = strings.task(
+        ["ACGTA" * 12], np.array([True]), np.eye(60, dtype=bool)[[30]] | np.eye(60, dtype=bool)[[31]]
+    )
+    explained = np.where(places, X, -1.0)
+    word = strings.kernel()
+    assert word.features(explained).sum() == 6 * (1 + 5 * 3)
+    assert word.features(X).sum() == 56 * 16
+
+
+def test_samples_are_balanced_and_never_tested():
+    y = np.where(np.arange(3000) % 3 == 0, 1, -1)
+    train, test = strings.split(y, 40, np.random.default_rng(0))
+    assert train.size == 40 and y[train].sum() == 0 and test.size == strings.TESTED
+    assert not np.intersect1d(train, test).size and test.max() > 2000
+
+
+def test_a_run_depends_on_its_seed_alone_and_finds_a_motif():
+    # made up: the class is a motif at one place, and every letter besides is random
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(240, 40))
+    y = np.where(np.arange(240) % 2 == 0, 1, -1)
+    X[:, 20:25] = np.where(y[:, None] > 0, [2, 3, 0, 2, 3], [0, 0, 1, 1, 0])
+    places = np.zeros(X.shape, dtype=bool)
+    places[:, 16:29] = True
+    prepared = {"made up": (X.astype(float), y, places)}
+    parameters = {"task": "made up", "size": 10, "seed": 0}
+    found = strings.Strings().run(prepared, parameters)
+    assert found["area_easvm"] > 0.9 and found["tested"] == 230
+    assert found == strings.Strings().run(prepared, parameters)
+    assert found != strings.Strings().run(prepared, {**parameters, "seed": 1})
+
+
+def test_a_quick_run_on_real_data(tmp_path):
+    data = str(data_folder("uci").parent)
+    experiment = experiments.find("easvm-strings")
+    runs = conduct(experiment, tmp_path, data, repeats=1, quick=True)
+    assert {run["task"] for run in runs} == {"promoter", "donor", "acceptor"}
+    assert all(0.0 <= run[f"area_{kind}"] <= 1.0 for run in runs for kind in strings.KINDS)
+    assert len(experiment.tables(runs)) == 3 and len(experiment.figure(runs).axes) == 3
+    finding = experiment.finding(runs)
+    assert all(f"{name}, EA-SVM" in finding for name in strings.SIZES)

@@ -1,0 +1,126 @@
+"""Transfer through WordNet: its parts on made-up posts, and in short on the real ones."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from bench import experiments
+from bench.experiments.conduct import conduct
+from bench.experiments.nouns import NounPosts, noun_posts, prepare
+from bench.experiments.shares import mean_and_error
+from bench.experiments.transfer import PAIRS, SIZES, Transfer, best_accuracy, split, variants
+from bench.programs.sets import DataError
+from tests.support.data import data_folder
+
+
+class FewNouns:
+    """Some words are nouns; their distance is that of their length to the label's."""
+
+    def is_noun(self, word):
+        return word.startswith("n")
+
+    def distances(self, words, label):
+        return np.array([abs(len(word) - len(label)) for word in words])
+
+
+def made_up(posts=90, words=40, seed=0):
+    """Posts of three labels in which words near the label are frequent."""
+    rng = np.random.default_rng(seed)
+    label = np.repeat(["atheism", "guns", "mideast"], posts // 3)
+    distances = {name: rng.integers(0, 4, words) for name in ("atheism", "guns", "mideast")}
+    X = np.vstack([rng.random(words) < 0.4 / (1 + distances[name]) ** 2 for name in label]).astype(float)
+    X[:, 0] = 1.0
+    return NounPosts(sp.csr_array(X), label, np.array([f"n{j}" for j in range(words)]), distances)
+
+
+def test_posts_become_sets_of_their_nouns():
+    words = np.array(["nab", "nabcdef", "verb", "nunused"])
+    counts = sp.csr_array(np.array([[2, 0, 1, 0], [0, 0, 3, 0], [1, 1, 0, 0], [0, 0, 0, 4]]))
+    label = np.array(["guns", "guns", "mideast", "autos"])
+    posts = prepare(counts, label, words, FewNouns(), ("mideast", "guns"))
+    assert posts.X.toarray().tolist() == [[1.0, 0.0], [1.0, 1.0]]  # the post without nouns is left out
+    assert posts.label.tolist() == ["guns", "mideast"] and posts.nouns.tolist() == ["nab", "nabcdef"]
+    assert posts.distances_of(("guns", "mideast")).tolist() == [[1, 3], [4, 0]]
+    assert posts.signs(("guns", "mideast"), np.array([0, 1])).tolist() == [-1, 1]
+    assert posts.only(np.array([False, True])).X.toarray().tolist() == [[1.0]]
+
+
+def test_a_split_keeps_the_test_posts_apart_and_both_groups_in_the_sample():
+    posts = made_up(300)
+    train, test = ("atheism", "guns"), ("guns", "mideast")
+    for seed in range(20):
+        small, held_out = split(posts, train, test, 2, seed)
+        large, again = split(posts, train, test, "all", seed)
+        assert np.array_equal(held_out, again) and held_out.size <= 30
+        assert not np.isin(large, held_out).any()
+        assert set(posts.label[small]) == {"atheism", "guns"} and set(posts.label[held_out]) <= set(test)
+        assert np.array_equal(large[:2], small)
+        assert 165 <= large.size <= 195
+
+
+def test_the_best_accuracy_is_that_of_the_best_threshold():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        values, signs = rng.integers(0, 6, 12).astype(float), rng.choice([-1, 1], 12)
+        tried = [np.mean((values > t) == (signs > 0)) for t in (-1.0, *np.unique(values))]
+        assert best_accuracy(values, signs) == max(tried)
+
+
+def test_an_interval_covers_its_mean_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    intervals = [mean_and_error(rng.normal(size=5)) for _ in range(2000)]
+    assert np.mean([abs(mean) <= error for mean, error in intervals]) == pytest.approx(0.95, abs=0.015)
+    assert mean_and_error([3.0]) == (3.0, 0.0)
+
+
+def test_the_variants_differ_as_they_say():
+    posts = made_up()
+    found = variants(posts, posts)
+    assert "n0" not in found["no common words"].nouns  # it is in every post
+    lengths = np.asarray(found["unit length"].X.power(2).sum(axis=1)).ravel()
+    assert np.allclose(lengths, 1.0)
+    assert np.array_equal(found["unit length"].X.indices, posts.X.indices)
+
+
+def test_what_words_tell_of_labels_is_carried_over(tmp_path):
+    class MadeUp(Transfer):
+        def prepare(self, data, quick):
+            return variants(made_up(600, 1000), made_up(600, 1000))
+
+    experiment = MadeUp()
+    runs = conduct(experiment, tmp_path, repeats=2, quick=True)
+    assert len(runs) == len(PAIRS) * (3 + 3) * 2
+    plain = [run for run in runs if run["variant"] == "paper" and run["size"] == 500]
+    assert np.mean([run["generative"] for run in plain]) > 0.7
+    assert all(run["best_b"] >= run["discriminative"] for run in runs)
+    finding = experiment.finding(runs)
+    assert f"of {3 * len(PAIRS)} points" in finding
+    tables = experiment.tables(runs)
+    assert len(tables) == len(PAIRS) + 1 and len(tables[-1].rows) == 4 * len(PAIRS)
+    figure = experiment.figure(runs)
+    assert len(figure.axes) == len(PAIRS) and figure.axes[0].get_ylabel().startswith("accuracy")
+
+
+def test_a_full_conduct_has_all_sizes_and_seeds():
+    runs = Transfer().runs(20, quick=False)
+    assert len(runs) == len(PAIRS) * (len(SIZES) + 3) * 20
+    assert len({str(run) for run in runs}) == len(runs)
+
+
+def test_without_wordnet_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+    import nltk.data
+
+    from bench.experiments.nouns import find_wordnet
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    with pytest.raises(DataError, match=r"nltk\.downloader wordnet.*nltk_data is also looked for in the data folder"):
+        find_wordnet(str(tmp_path))
+
+
+def test_the_real_posts(tmp_path):
+    data = str(data_folder("nltk_data").parent)
+    posts = noun_posts(data, ("guns", "mideast"))
+    assert posts.X.shape[0] > 1800 and posts.X.shape[1] > 8000 and set(posts.X.data) == {1.0}
+    assert posts.distances["guns"][posts.nouns == "rifle"] == 4
+    runs = conduct(experiments.find("transfer"), tmp_path, data, repeats=1, quick=True)
+    assert all(0.3 < run["generative"] < 1.0 and run["tested"] > 150 for run in runs)

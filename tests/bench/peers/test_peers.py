@@ -1,0 +1,237 @@
+"""Every reference solver's adapter: its answers verify in the signs of the project."""
+
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+import socp
+from bench import peers
+from bench.answers.verify import verify
+from bench.peers.forms import one_sided, two_sided, with_linear_objective
+from bench.peers.settings import peer_settings
+from bench.programs import generate
+
+CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco")
+QUADRATIC_PEERS = ("clarabel", "piqp", "qtqp", "osqp", "highspy", "proxsuite", "cvxopt", "qoco", "ecos", "scs")
+CERTIFYING_CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs")
+CERTIFYING_LINEAR_PEERS = ("clarabel", "qtqp", "osqp", "highspy", "cvxopt")
+
+
+def needs(solver):
+    if not peers.is_installed(solver):
+        pytest.skip(f"{solver} is not installed")
+
+
+def mixed_cone_program(P=None):
+    """Built around an optimal triple: cones in mixed order, of dimension 0 and 1 too, a row that always holds."""
+    rng = np.random.default_rng(0)
+    n = 6
+    cones = [socp.SecondOrder(4), socp.NonNeg(3), socp.SecondOrder(1), socp.NonNeg(0), socp.NonNeg(2)]
+    cones += [socp.SecondOrder(5), socp.SecondOrder(0)]
+    A, G, x, y = rng.normal(size=(2, n)), rng.normal(size=(15, n)), rng.normal(size=n), rng.normal(size=2)
+    #  complementary pairs: on the boundary opposite, inside against zero
+    edge = np.array([5.0, 3.0, 0.0, 4.0])
+    s = np.concatenate([edge, [1.0, 0.0, 2.0], [0.0], [np.inf, 1.0], [3.0, 0.0, 1.0, 0.0, 0.0]])
+    z = np.concatenate([edge * [1, -1, -1, -1], [0.0, 1.5, 0.0], [2.0], [0.0, 0.0], np.zeros(5)])
+    Px = 0.0 if P is None else P @ x
+    return socp.ConeProgram(c=-(Px + A.T @ y + G.T @ z), G=G, h=G @ x + s, cones=cones, A=A, b=A @ x, P=P), x, y, z
+
+
+def mixed_quadratic_program(P):
+    """Built around an optimal triple: equality, range, one-sided and free rows; fixed, boxed and free variables."""
+    rng = np.random.default_rng(1)
+    n, inf = 8, np.inf
+    A, x = rng.normal(size=(6, n)), rng.normal(size=n)
+    y = np.array([0.7, 0.5, -0.5, 0.0, 0.0, 0.3])
+    z = np.array([0.2, -0.4, 0.0, 0.0, 1.1, 0.0, 0.0, -0.6])
+    below = np.array([0.0, 1.0, 0.0, inf, inf, 1.0])
+    above = np.array([0.0, 0.0, inf, 1.0, inf, 0.0])
+    left = np.array([1.0, 0.0, 1.0, 0.5, 0.0, inf, 2.0, 0.0])
+    right = np.array([0.0, 1.0, inf, 0.5, 0.0, inf, 2.0, inf])
+    q = -(P @ x + A.T @ y + z)
+    return qp.QuadraticProgram(P, q, A, A @ x - below, A @ x + above, x - left, x + right, offset=3.0), x, y, z
+
+
+def hessians():
+    F = np.random.default_rng(2).normal(size=(8, 3))
+    return {
+        "dense": F @ F.T + 0.1 * np.eye(8),
+        "sparse": sp.diags_array(np.arange(1.0, 9.0)),
+        "low rank": qp.LowRank(F, 0.1),
+        "not so low rank": qp.LowRank(np.hstack([F, 2 * F]), 0.1),
+    }
+
+
+def test_the_programs_of_this_file_have_the_solutions_they_were_built_around():
+    for P in (None, np.diag([1.0, 0, 2, 0, 3, 0]), socp.LowRank(np.ones((6, 2)), 1.0)):
+        program, x, y, z = mixed_cone_program(P)
+        assert verify(program, x, y, z).worst <= 1e-14
+    for P in hessians().values():
+        program, x, y, z = mixed_quadratic_program(P)
+        assert verify(program, x, y, z).worst <= 1e-14
+
+
+@pytest.mark.parametrize("solver", CONE_PEERS)
+def test_cone_programs(solver):
+    needs(solver)
+    program, x, _, _ = mixed_cone_program()
+    answer = peers.solve(solver, program, tol=1e-8)
+    assert answer.note == "" and answer.status == "optimal"
+    assert verify(program, answer.x, answer.y, answer.z).solved(1e-6)
+    assert verify(program, answer.x, answer.y, answer.z).objective == pytest.approx(program.c @ x, rel=1e-6)
+    assert answer.iterations > 0 and answer.seconds > 0.0
+
+
+@pytest.mark.parametrize("P", [np.diag([1.0, 0, 2, 0, 3, 0]), socp.LowRank(np.ones((6, 2)), 1.0)])
+@pytest.mark.parametrize("solver", CONE_PEERS)
+def test_cone_programs_with_a_quadratic_objective(solver, P):
+    needs(solver)
+    program, x, y, z = mixed_cone_program(P)
+    answer = peers.solve(solver, program, tol=1e-8)
+    assert answer.note == "" and answer.status == "optimal"
+    found = verify(program, answer.x, answer.y, answer.z)
+    assert found.objective == pytest.approx(verify(program, x, y, z).objective, rel=1e-6)
+    assert found.solved(1e-3 if solver == "ecos" else 1e-6)  # ecos takes the objective as a cone
+
+
+@pytest.mark.parametrize("kind", hessians())
+@pytest.mark.parametrize("solver", QUADRATIC_PEERS)
+def test_quadratic_programs(solver, kind):
+    needs(solver)
+    program, x, y, z = mixed_quadratic_program(hessians()[kind])
+    answer = peers.solve(solver, program, tol=1e-8)
+    assert answer.note == ""
+    # ecos is asked for more than it sometimes reaches, and says so
+    assert answer.status == "optimal" or (solver == "ecos" and answer.status == "inaccurate")
+    found = verify(program, answer.x, answer.y, answer.z)
+    assert found.solved(1e-5 if solver == "ecos" else 1e-6)  # ecos takes the objective as a cone
+    assert found.objective == pytest.approx(verify(program, x, y, z).objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", [solver for solver in QUADRATIC_PEERS if solver != "osqp"])
+def test_linear_programs(solver):  # without osqp, which does not get to this vertex in a million iterations
+    needs(solver)
+    program = mixed_quadratic_program(sp.csc_array((8, 8)))[0]
+    program = qp.QuadraticProgram(None, program.q, program.A, program.l, program.u, program.lb, program.ub)
+    answer = peers.solve(solver, program, tol=1e-8)
+    assert answer.note == "" and answer.status == "optimal"
+    assert verify(program, answer.x, answer.y, answer.z).solved(1e-6)
+
+
+@pytest.mark.parametrize("solver", CERTIFYING_CONE_PEERS)
+def test_certificates_of_cone_programs(solver):
+    needs(solver)
+    program = generate.infeasible(8, 0)
+    answer = peers.solve(solver, program)
+    assert answer.status == "primal_infeasible"
+    assert verify(program, answer.x, answer.y, answer.z).primal_infeasible <= 1e-6
+    program = generate.unbounded(8, 0)
+    answer = peers.solve(solver, program)
+    assert answer.status == "dual_infeasible"
+    assert verify(program, answer.x, answer.y, answer.z).dual_infeasible <= 1e-6
+
+
+@pytest.mark.parametrize("solver", CERTIFYING_LINEAR_PEERS)
+def test_certificates_of_linear_programs(solver):
+    needs(solver)
+    program = qp.QuadraticProgram(None, [1.0, 1.0], [[1.0, 1.0], [1.0, 0.0]], [3.0, 1.0], [4.0, 1.0], 0.0, 1.2)
+    answer = peers.solve(solver, program)
+    assert answer.status == "primal_infeasible"
+    assert verify(program, answer.x, answer.y, answer.z).primal_infeasible <= 1e-6
+    program = qp.QuadraticProgram(None, [1.0, -1.0], [[1.0, 1.0]], [3.0], None, 0.0, None)
+    answer = peers.solve(solver, program)
+    assert answer.status == "dual_infeasible"
+    assert verify(program, answer.x, answer.y, answer.z).dual_infeasible <= 1e-6
+
+
+def test_a_false_optimal_of_a_peer_is_caught():
+    needs("qoco")  # has no certificates, and says "solved" of this unbounded program
+    program = socp.ConeProgram(c=[-1.0, 0.0], G=-np.eye(2), h=[0.0, 0.0], cones=[socp.SecondOrder(2)])
+    answer = peers.solve("qoco", program)
+    assert not verify(program, answer.x, answer.y, answer.z).solved(1e-3)
+
+
+def test_a_peer_that_raises_has_failed_and_says_why():
+    needs("qtqp")
+    answer = peers.solve("qtqp", qp.QuadraticProgram(np.eye(2), [1.0, -1.0]))
+    assert answer.status == "numerical_error"
+    assert "constraints" in answer.note and answer.x is None
+
+
+def test_peers_are_chosen_by_the_kind_of_program_and_unknown_ones_are_not_installed():
+    assert peers.peers_for(generate.enclosing_ball(2)) == list(CONE_PEERS)
+    assert peers.peers_for(generate.portfolio(2)) == list(QUADRATIC_PEERS)
+    assert not peers.is_installed("a_solver_that_does_not_exist")
+    with pytest.raises(KeyError):
+        peers.solve("osqp", generate.enclosing_ball(2))
+
+
+@pytest.mark.parametrize("solver", sorted({*CONE_PEERS, *QUADRATIC_PEERS}))
+def test_every_peer_gets_the_same_tolerance(solver):
+    settings = peer_settings(solver, 1e-7, time_limit=3.0)
+    tolerances = [value for name, value in settings.items() if "tol" in name or "eps" in name]
+    assert tolerances and set(tolerances) == {1e-7}
+    limits = [value for name, value in settings.items() if "time_limit" in name]
+    assert set(limits) <= {3.0}
+
+
+def test_forms_keep_the_solution():
+    """The known solution, carried into each form by hand, is a solution there and comes back."""
+    program, x, y, z = mixed_cone_program(np.diag([1.0, 0, 2, 0, 3, 0]))
+    form = one_sided(program)
+    assert form.nonneg == 5 and form.second_order == [4, 5]
+    again = form.recover(x, y, np.concatenate([z[4:7], z[7:8], z[9:10], z[:4], z[10:]]))
+    for part, expected in zip(again, (x, y, z)):
+        assert np.array_equal(part, expected)
+    linear = with_linear_objective(form)
+    point = np.append(x, 0.5 * x @ (program.P @ x))
+    slack = linear.h - linear.G @ point
+    assert slack[: form.nonneg].min() >= -1e-14
+    assert slack[-5] ** 2 - np.sum(slack[-4:] ** 2) == pytest.approx(0.0, abs=1e-12)  # t + 1/2, t - 1/2, three of R x
+
+
+@pytest.mark.parametrize("solver", [solver for solver in QUADRATIC_PEERS if solver != "qtqp"])
+def test_equalities_alone_with_a_singular_hessian(solver):  # without qtqp, which needs an inequality
+    needs(solver)
+    F = np.array([[4.0, -1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0, 0.0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]])
+    A = [[1.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, -2.0], [0.0, 1.0, 0.0, 0.0, -1.0]]
+    program = qp.QuadraticProgram(sp.csc_array(2.0 * F.T @ F), [0.0, -4.0, -4.0, -2.0, -2.0], A, 0.0, 0.0)
+    answer = peers.solve(solver, program)
+    assert answer.note == ""
+    assert verify(program, answer.x, answer.y, answer.z).solved(1e-6)
+
+
+@pytest.mark.parametrize("solver", QUADRATIC_PEERS)
+def test_a_box_alone_with_a_singular_hessian(solver):
+    needs(solver)
+    F = np.random.default_rng(0).normal(size=(8, 3))
+    program = qp.QuadraticProgram(F @ F.T, -np.ones(8), lb=0.0, ub=5.0)
+    answer = peers.solve(solver, program)
+    assert answer.note == ""
+    assert verify(program, answer.x, answer.y, answer.z).solved(1e-5 if solver == "ecos" else 1e-6)
+
+
+@pytest.mark.parametrize("solver", QUADRATIC_PEERS)
+def test_vectors_that_say_their_byte_order_are_taken(solver):  # as those from .mat files
+    needs(solver)
+    program = mixed_quadratic_program(hessians()["dense"])[0]
+    for name in ("q", "l", "u", "lb", "ub"):
+        vector = np.frombuffer(getattr(program, name).tobytes(), dtype=np.dtype(float).newbyteorder(sys.byteorder))
+        assert memoryview(vector).format in ("<d", ">d")
+        setattr(program, name, vector)
+    assert peers.solve(solver, program).note == ""
+
+
+def test_two_sided_form_keeps_equalities_apart():
+    program, x, y, z = mixed_quadratic_program(hessians()["sparse"])
+    form = two_sided(program)
+    assert form.b.size == 2  # one equality, one fixed variable
+    assert form.l.size == 4  # the free row is left out
+    assert np.abs(form.A @ x - form.b).max() <= 1e-14
+    assert (form.lb[4], form.ub[4]) == (-np.inf, np.inf)
+    again = form.recover(x, np.array([y[0], z[4]]), y[[1, 2, 3, 5]], np.where(np.arange(8) == 4, 0.0, z))
+    for part, expected in zip(again, (x, y, z)):
+        assert np.array_equal(part, expected)

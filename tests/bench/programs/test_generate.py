@@ -1,0 +1,202 @@
+"""Generated programs: the same bits for the same seed, feasible by construction, and what their line says."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.sparse.linalg import spsolve
+
+import socp
+from bench.answers import answer
+from bench.answers.verify import verify
+from bench.programs import generate
+
+SIZES = (1, 2, 7, 30)
+SOLVABLE = [name for name in generate.CLASSES if name not in ("infeasible", "unbounded")]
+
+
+def parts(program):
+    """All data of a program as dense arrays."""
+    named = vars(program).items()
+    for name, value in named:
+        if isinstance(value, socp.LowRank):
+            yield name, value.F
+            yield name, value.d
+        elif sp.issparse(value):
+            yield name, value.toarray()
+        elif isinstance(value, np.ndarray):
+            yield name, value
+
+
+@pytest.mark.parametrize("name", generate.CLASSES)
+def test_the_same_seed_gives_the_same_bits(name):
+    first, again, other = (list(parts(generate.CLASSES[name](12, seed))) for seed in (3, 3, 4))
+    for (_, a), (_, b) in zip(first, again, strict=True):
+        assert np.array_equal(a, b)
+    assert any(a.shape != b.shape or not np.array_equal(a, b) for (_, a), (_, b) in zip(first, other))
+
+
+@pytest.mark.parametrize("name", generate.CLASSES)
+def test_every_class_grows_with_its_size_and_says_what_it_is(name):
+    function = generate.CLASSES[name]
+    assert function(40, 0).n + function(40, 0).m > function(10, 0).n + function(10, 0).m
+    assert function.__name__ == name
+    assert len(function.__doc__.splitlines()) == 1 and function.__doc__.startswith("min")
+
+
+def feasible_point(name, program, size):
+    """A feasible point written down without solving anything."""
+    if name == "lasso":
+        targets = program.u[: 2 * size]
+        return np.concatenate([np.zeros(size), -targets, np.ones(size)])
+    if name == "huber":
+        targets = program.u
+        return np.concatenate([np.zeros(size + 4 * size), np.maximum(-targets, 0), np.maximum(targets, 0)])
+    if name == "portfolio":
+        return np.full(size, 1.0 / size)
+    if name == "svm_primal":
+        return np.concatenate([np.zeros(program.n - size), np.ones(size)])
+    if name in ("svm_dual_rbf", "svm_dual_linear"):
+        return np.full(size, 0.5) if size % 2 == 0 else np.zeros(size)
+    if name == "group_lasso":
+        features = 5 * max(1, size // 5)
+        return np.concatenate([np.zeros(features), -program.b, np.ones(features // 5)])
+    if name == "robust_kalman":
+        measured = program.b[4 * size :].reshape(size, 2)
+        zeros = np.zeros(4 * (size + 1) + 4 * size)
+        return np.concatenate([zeros, measured.ravel(), np.linalg.norm(measured, axis=1) + 1.0])
+    if name == "robust_least_squares":
+        return np.concatenate([np.zeros(size), [np.linalg.norm(program.h) + 1.0, 1.0]])
+    if name == "enclosing_ball":
+        rows = -program.h.reshape(size, 11)
+        return np.append(np.zeros(10), max(np.linalg.norm(row[1:]) + row[0] for row in rows) + 1.0)
+    if name == "mpc":
+        states = program.A.tocsc()[:, : 8 * size]
+        return np.concatenate([np.atleast_1d(spsolve(states, program.u)), np.zeros(3 * size)])
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", SOLVABLE)
+def test_feasible_by_construction(name, size):
+    program = generate.CLASSES[name](size, size)
+    result = verify(program, feasible_point(name, program, size), None, None)
+    assert max(result.primal, result.primal_cone) <= 1e-12
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", generate.CLASSES)
+def test_solved_or_certified_here(name, size):
+    program = generate.CLASSES[name](size, size)
+    result = answer.solve(program)
+    found = verify(program, result.x, result.y, result.z)
+    if name == "infeasible":
+        assert result.status == "primal_infeasible" and found.primal_infeasible <= 1e-7
+    elif name == "unbounded":
+        assert result.status == "dual_infeasible" and found.dual_infeasible <= 1e-7
+    else:
+        assert found.solved(1e-7)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_unbounded_class_has_a_feasible_point(size):
+    program = generate.unbounded(size, size)
+    feasible = socp.ConeProgram(
+        c=np.zeros(size), G=program.G, h=program.h, cones=program.cones, A=program.A, b=program.b
+    )
+    result = answer.solve(feasible)
+    assert verify(feasible, result.x, result.y, result.z).solved(1e-7)
+
+
+def solve(program):
+    result = answer.solve(program)
+    found = verify(program, result.x, result.y, result.z)
+    assert found.solved(1e-7)
+    return result.x, found.objective
+
+
+def test_lasso_is_the_function_in_its_line():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    program = generate.lasso(10, 1)
+    D, targets, weight = program.A.toarray()[:20, :10], program.u[:20], program.q[-1]
+    _, objective = solve(program)
+    model = linear_model.Lasso(alpha=weight / 20, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(D, targets)
+    expected = 0.5 * np.sum((D @ model.coef_ - targets) ** 2) + weight * np.abs(model.coef_).sum()
+    assert objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_huber_is_the_function_in_its_line():
+    program = generate.huber(5, 1)
+    D, targets = program.A.toarray()[:, :5], program.u
+
+    def objective(w):
+        r = np.abs(D @ w - targets)
+        return np.where(r <= 1.0, 0.5 * r**2, r - 0.5).sum()
+
+    x, value = solve(program)
+    assert value == pytest.approx(objective(x[:5]), rel=1e-6)
+    assert value == pytest.approx(minimize(objective, np.zeros(5), tol=1e-12).fun, rel=1e-6)
+
+
+def test_robust_least_squares_is_the_function_in_its_line():
+    program = generate.robust_least_squares(4, 1)
+    D, targets = -program.G.toarray()[1:9, :4], -program.h[1:9]
+
+    def objective(w):
+        return np.linalg.norm(D @ w - targets) + np.linalg.norm(w)
+
+    assert solve(program)[1] == pytest.approx(minimize(objective, np.ones(4), tol=1e-12).fun, rel=1e-6)
+    # and the worst case over ||U||_F <= 1 is attained by a matrix of rank one
+    w = solve(program)[0][:4]
+    worst = np.outer(D @ w - targets, w) / np.linalg.norm(D @ w - targets) / np.linalg.norm(w)
+    assert np.linalg.norm((D + worst) @ w - targets) == pytest.approx(objective(w), rel=1e-9)
+
+
+def test_group_lasso_is_the_function_in_its_line():
+    program = generate.group_lasso(10, 1)
+    D, targets, weight = program.A.toarray()[:, :10], program.b, program.c[-1]
+    x, objective = solve(program)
+    norms = np.linalg.norm(x[:10].reshape(2, 5), axis=1)
+    assert objective == pytest.approx(0.5 * np.sum((D @ x[:10] - targets) ** 2) + weight * norms.sum(), rel=1e-6)
+
+
+def test_robust_kalman_is_the_function_in_its_line():
+    size = 20
+    program = generate.robust_kalman(size, 1)
+    x, objective = solve(program)
+    states = 4 * (size + 1)
+    pushes, noises = x[states : states + 2 * size], program.b[4 * size :].reshape(size, 2)
+    seen = x[:states].reshape(size + 1, 4)[:size, :2]
+    r = np.linalg.norm(noises - seen, axis=1)
+    huber = np.where(r <= 2.0, 0.5 * r**2, 2.0 * r - 2.0)
+    assert objective == pytest.approx(0.5 * np.sum(pushes**2) + huber.sum(), rel=1e-5)
+
+
+def test_the_smallest_ball_around_two_balls():
+    program = generate.enclosing_ball(2, 0)
+    radii, centres = -program.h.reshape(2, 11)[:, 0], -program.h.reshape(2, 11)[:, 1:]
+    x, objective = solve(program)
+    assert objective == pytest.approx((np.linalg.norm(centres[0] - centres[1]) + radii.sum()) / 2, rel=1e-6)
+    assert x[10] == pytest.approx(objective)
+
+
+def test_the_primal_and_the_dual_of_the_same_machine_have_the_same_value():
+    assert solve(generate.svm_primal(30, 5))[1] == pytest.approx(-solve(generate.svm_dual_linear(30, 5))[1], rel=1e-6)
+
+
+def test_low_rank_classes_equal_their_dense_forms():
+    import qp
+
+    for function in (generate.portfolio, generate.svm_dual_linear):
+        low = function(20, 2)
+        dense = qp.QuadraticProgram(low.P.toarray(), low.q, low.A, low.l, low.u, low.lb, low.ub)
+        assert solve(low)[1] == pytest.approx(solve(dense)[1], rel=1e-6)
+
+
+def test_mpc_follows_its_dynamics_and_reaches_its_input_bounds():
+    size = 10
+    program = generate.mpc(size, 0)
+    x, _ = solve(program)
+    inputs = x[8 * size :]
+    assert np.abs(program.A @ x - program.u).max() <= 1e-7
+    assert np.abs(inputs).max() == pytest.approx(0.1, abs=1e-5)

@@ -1,0 +1,125 @@
+"""Learning's programs: their parts are what the papers say, and their answers satisfy the papers' own conditions."""
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from bench.answers import answer
+from bench.answers.verify import verify
+from bench.programs import generate, learning
+
+
+@pytest.mark.parametrize("size", [2, 3, 12])
+@pytest.mark.parametrize("name", list(learning.CLASSES))
+def test_every_class_is_solved_and_verified(name, size):
+    program = learning.CLASSES[name](size, 0)
+    result = answer.solve(program)
+    assert result.status == "optimal"
+    assert verify(program, result.x, result.y, result.z).solved(1.01e-8)
+
+
+@pytest.mark.parametrize("name", list(learning.CLASSES))
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(name):
+    made = learning.CLASSES[name]
+
+    def parts(program):
+        c = program.c if isinstance(program, socp.ConeProgram) else program.q
+        rows = program.G if isinstance(program, socp.ConeProgram) else program.A
+        P = program.P.F if isinstance(program.P, socp.LowRank) else program.P
+        P = np.zeros(0) if P is None else P if isinstance(P, np.ndarray) else P.toarray()
+        return np.concatenate([c, rows.toarray().ravel(), P.ravel()])
+
+    assert np.array_equal(parts(made(6, 1)), parts(made(6, 1)))
+    first, second = parts(made(6, 1)), parts(made(6, 2))
+    assert first.size != second.size or not np.array_equal(first, second)
+
+
+def test_primal_and_dual_support_vector_machines_have_opposite_values():
+    dual = answer.solve(program := generate.svm_dual_linear(60, 3))
+    primal = answer.solve(other := generate.svm_primal(60, 3))
+    values = [verify(p, r.x, r.y, r.z).objective for p, r in ((program, dual), (other, primal))]
+    assert values[0] == pytest.approx(-values[1], rel=1e-6)
+
+
+def test_ea_svm_dual_gives_the_weights_of_its_primal():
+    """min 1/2 ||w||^2 + C sum xi + Q sum |w'(x_i - v_i)|: the same value, written here from section 2.2 directly."""
+    size, C, Q = 14, 1.0, 0.1
+    points, explained, labels = learning._explained_points(size, 0)
+    dim = points.shape[1]
+    dual_program = learning.ea_svm_linear(size, 0)
+    dual = answer.solve(dual_program)
+    one, zero = np.eye(size), np.zeros((size, size))
+    #  x = (w, b, xi, delta)
+    apart, column = points - explained, np.zeros((size, 1))
+    rows = np.block(
+        [
+            [points * labels[:, None], labels[:, None], one, zero],
+            [apart, column, zero, one],
+            [-apart, column, zero, one],
+        ]
+    )
+    primal_program = qp.QuadraticProgram(
+        np.diag(np.r_[np.ones(dim), np.zeros(1 + 2 * size)]),
+        np.r_[np.zeros(dim + 1), np.full(size, C), np.full(size, Q)],
+        rows,
+        np.r_[np.ones(size), np.zeros(2 * size)],
+        None,
+        np.r_[np.full(dim + 1, -np.inf), np.zeros(2 * size)],
+    )
+    primal = answer.solve(primal_program)
+    w = dual_program.P.F.T @ dual.x
+    assert np.allclose(w, primal.x[:dim], atol=1e-5)
+    values = [verify(p, r.x, r.y, r.z).objective for p, r in ((dual_program, dual), (primal_program, primal))]
+    assert values[0] == pytest.approx(-values[1], rel=1e-6)
+
+
+def test_the_cubic_kernel_of_the_ea_svm_is_the_inner_product_of_its_monomials():
+    size = 10
+    points, explained, labels = learning._explained_points(size, 0)
+    assert points.shape[1] == 2
+
+    def monomials(u):  # (1 + u'v / 2)^3 expanded: 1, u, uu, uuu
+        u = u / np.sqrt(2.0)
+        parts = [[1.0], np.sqrt(3.0) * u, np.sqrt(3.0) * np.outer(u, u).ravel()]
+        return np.concatenate([*parts, np.einsum("i,j,k", u, u, u).ravel()])
+
+    X, V = np.array([*map(monomials, points)]), np.array([*map(monomials, explained)])
+    F = np.vstack([X * labels[:, None], X - V])
+    assert np.allclose(learning.ea_svm_cubic(size, 0).P, F @ F.T, atol=1e-10)
+
+
+def test_bilevel_step_one_at_a_point():
+    """Objective and every constraint of (4.17)-(4.24) at some (w, b), against the program's own."""
+    size = 4
+    program = learning.bilevel(size, 2)
+    documents, labels, means = learning._documents(np.random.default_rng(2), size)
+    words = documents.shape[1]
+    assert set(np.unique(documents.toarray())) == {0.0, 1.0}
+    rng = np.random.default_rng(0)
+    w, b, xi, zeta = rng.normal(size=words), 0.3, rng.uniform(size=size), rng.uniform(size=2)
+    norm = np.linalg.norm(w)
+    s = program.h - program.G @ np.concatenate([w, [b], xi, zeta, [norm]])
+    assert np.allclose(s[:size], labels * (documents @ w + b) - 1 + xi)
+    assert np.allclose(s[size : 2 * size + 2], np.concatenate([xi, zeta]))
+    cones = s[2 * size + 2 :].reshape(3, words + 1)
+    assert np.allclose(np.abs(cones[:, 1:]), np.abs(w))
+    assert np.allclose(cones[:, 0], [norm, zeta[0] - (w @ means[0] + b) / 0.2, zeta[1] + (w @ means[1] + b) / 0.2])
+    assert program.c @ np.concatenate([w, [b], xi, zeta, [norm]]) == pytest.approx(norm + xi.sum() + zeta.sum())
+
+
+def test_the_vocabulary_grows_as_stated_and_documents_are_sparse():
+    assert learning.bilevel(10).cones[1].dim == 3001
+    documents, labels, means = learning._documents(np.random.default_rng(0), 1000)
+    assert abs(documents.shape[1] - 8000) <= 10
+    assert 60 <= documents.sum() / 1000 <= 90
+    assert (labels == 1).sum() == 500 and (means > 0).all()
+
+
+def test_med_dual_is_a_box_over_expected_statistics():
+    program = learning.med_dual(40)
+    assert program.m == 0 and (program.lb == 0).all() and (program.ub == 5).all()
+    shares = np.abs(program.P.F[:, :4])
+    assert np.allclose(shares.sum(axis=1), 1.0)  # responsibilities up to the label's sign
+    assert program.P.F.shape == (40, 36)
+    assert (program.q <= -1 + 1 / (5 - 4)).all() and (program.q >= -1 + 1 / 5 - 1e-12).all()  # eq. (18)

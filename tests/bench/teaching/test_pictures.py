@@ -1,0 +1,198 @@
+"""The pictures draw what they should: the data in their artists."""
+
+import matplotlib.colors
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import socp
+from bench.programs import generate
+from bench.teaching import barrier, pictures
+from models import SVC, BilevelClassifier, GenerativePrior
+from socp import ConeProgram, NonNeg, SecondOrder, textbook
+
+PROGRAM = ConeProgram(  # the unit disk, cut off above and below
+    c=[-1.0, -0.6],
+    G=[[0, 0], [-1, 0], [0, -1], [1, 2], [0, -1]],
+    h=[1, 0, 0, 1.2, 0.5],
+    cones=[SecondOrder(3), NonNeg(2)],
+)
+
+
+def lines_of(axes):
+    return {line.get_label(): np.array(line.get_data(), dtype=float) for line in axes.get_lines()}
+
+
+def test_convergence_of_the_engine_and_of_the_textbook():
+    solution, book = socp.solve(PROGRAM), textbook.solve(PROGRAM)
+    for trace in (solution.trace, book.trace):
+        (axes,) = pictures.convergence(trace, ["gap", "mu"]).axes
+        drawn = lines_of(axes)
+        assert list(drawn) == ["gap", "mu"] and axes.get_yscale() == "log"
+        np.testing.assert_array_equal(drawn["mu"][0], np.arange(len(trace)))
+        np.testing.assert_array_equal(drawn["mu"][1], pictures.column(trace, "mu"))
+        np.testing.assert_array_equal(drawn["gap"][1], np.maximum(pictures.column(trace, "gap"), pictures.SMALLEST))
+    (axes,) = pictures.convergence({"engine": solution.trace, "textbook": book.trace}, ["gap"]).axes
+    drawn = lines_of(axes)
+    assert drawn["engine"].shape == (2, solution.iterations + 1) and axes.get_ylabel() == "gap"
+    np.testing.assert_array_equal(drawn["textbook"][1], pictures.column(book.trace, "gap"))
+
+
+def test_a_picture_shows_itself_and_leaves_no_state_behind():
+    picture = pictures.lines([1, 2], {"a": [1.0, 2.0], "b": [2.0, 4.0]}, "n", "seconds", logarithmic=True)
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    (axes,) = picture.axes
+    assert (axes.get_xscale(), axes.get_xlabel(), axes.get_ylabel()) == ("log", "n", "seconds")
+    np.testing.assert_array_equal(lines_of(axes)["b"], [[1, 2], [2, 4]])
+
+
+def test_the_plane_shows_region_path_iterates_and_ellipses():
+    path = barrier.central_path(PROGRAM, np.geomspace(10, 1e-4, 6))
+    iterates = pictures.points(textbook.iterates(PROGRAM))
+    centre, M = np.array([0.1, 0.2]), np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
+    picture = pictures.plane(PROGRAM, (-2, 2, -2, 2), path, {"method": iterates}, [(centre, M, 0.5)])
+    (axes,) = picture.axes
+    drawn = lines_of(axes)
+    np.testing.assert_array_equal(drawn["central path"], path.T)
+    np.testing.assert_array_equal(drawn["method"], iterates.T)
+    (curve,) = [line for label, line in drawn.items() if label not in ("central path", "method")]
+    np.testing.assert_allclose(np.linalg.norm(M @ (curve - centre[:, None]), axis=0), 0.5)
+    # the boundary of the region: on the circle, or on one of the lines
+    region = axes.collections[0].get_paths()[0].vertices
+    inside = region[np.abs(region).max(axis=1) < 1.9]
+    distances = [np.hypot(*inside.T) - 1.0, inside @ [1.0, 2.0] - 1.2, -inside[:, 1] - 0.5]
+    assert np.abs(np.min(np.abs(distances), axis=0)).max() < 0.02
+    assert np.max(distances) < 0.03
+    with pytest.raises(socp.ProgramError, match="two variables and no equations, but 1 and 0 came"):
+        pictures.plane(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)]), (-1, 1, -1, 1))
+
+
+def test_points_are_in_the_callers_units():
+    exact = socp.solve(PROGRAM, kkt="ldl").x
+    for points in (pictures.points(textbook.iterates(PROGRAM)), pictures.points(socp.iterates(PROGRAM))):
+        np.testing.assert_allclose(points[-1], exact, atol=1e-6)
+
+
+def pattern():
+    """An arrow whose tip is eliminated first, and is not by minimum degree."""
+    K = np.eye(6)
+    K[0] = 1.0
+    return sp.csc_array(K)
+
+
+def test_sparsity_of_the_factor_is_that_of_a_dense_factorization():
+    rng = np.random.default_rng(2)
+    upper = sp.csc_array(np.triu((rng.random((14, 14)) < 0.2) + np.eye(14)))
+    for ordering in ("natural", "amd", rng.permutation(14)):
+        perm, L = pictures.factor_pattern(upper, ordering)
+        full = np.where((upper + upper.T).toarray() > 0, rng.uniform(0.1, 1.0, (14, 14)), 0.0)
+        full = full + full.T + 30.0 * np.eye(14)
+        exact = np.linalg.cholesky(full[np.ix_(perm, perm)])
+        np.testing.assert_array_equal(L.toarray() != 0.0, np.abs(exact) > 1e-14)
+
+
+def test_the_sparsity_picture_has_the_entries_of_K_and_L():
+    picture = pictures.sparsity(pattern(), {"natural": "natural", "minimum degree": "amd"})
+    first, second, filled, empty = picture.axes
+    assert first.get_title().endswith("K: 16 entries") and second.get_title().startswith("minimum degree")
+    assert (filled.get_title(), empty.get_title()) == ("L: 21 entries", "L: 11 entries")
+    assert [axes.get_lines()[0].get_xdata().size for axes in picture.axes] == [16, 16, 21, 11]
+
+
+def test_the_pattern_of_a_program_is_that_of_the_engine():
+    program = generate.group_lasso(10)
+    upper = pictures.kkt_pattern(program)
+    kkt = socp.Solver(program, kkt="ldl").kkt
+    np.testing.assert_array_equal(upper.indices, kkt.matrix.indices)
+    assert pictures.factor_pattern(upper, "amd")[1].nnz >= kkt.ldl.nnz
+
+
+def test_the_elimination_tree_has_an_edge_a_child():
+    (axes,) = pictures.elimination_tree(pattern(), "natural").axes
+    edges = [np.array(line.get_data()) for line in axes.get_lines()]
+    assert len(edges) == 5  # a path: each column is the parent of the one before
+    assert all(y[1] == y[0] + 1.0 for _, y in edges)
+    (axes,) = pictures.elimination_tree(pattern(), "amd").axes
+    assert len(axes.get_lines()) == 5
+    assert axes.collections[0].get_offsets().shape == (6, 2)
+    heights = sorted(axes.collections[0].get_offsets()[:, 1])
+    assert heights[-1] < 5.0  # not a path
+
+
+def test_a_classifier_is_drawn_at_its_zeros():
+    X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), np.array([0, 0, 1, 1])
+    svc = SVC(C=np.inf, kernel="linear").fit(X, y)  # x1 + x2 = 1
+    (axes,) = pictures.classifier(svc, X, y, svc.support_).axes
+    contours = axes.collections[-2] if hasattr(axes.collections[-2], "levels") else axes.collections[2]
+    for level, path in zip(contours.levels, contours.get_paths()):
+        np.testing.assert_allclose(path.vertices.sum(axis=1) - 1.0, level, atol=1e-3)
+    rings = axes.collections[-1].get_offsets()
+    np.testing.assert_array_equal(rings, X[[0, 1, 2]])
+
+
+def bilevel():
+    X, y = np.array([[-2.2, 0.8], [-1.5, 1.6], [-1.0, -0.2], [1.2, 1.4], [2.0, 0.2], [1.1, -0.6]]), [-1] * 3 + [1] * 3
+    spread = [[0.5, 0.2], [0.2, 0.3]]
+    prior = GenerativePrior(t=([-0.3, -2.2], [0.4, 2.6]), Omega=(spread, spread), Sigma=(spread, spread))
+    return BilevelClassifier(prior, beta=1.2, phi=1.2, C1=np.inf, C2=np.inf).fit(X, y), X, y
+
+
+def test_the_alternation_draws_prior_means_spreads_and_hyperplanes():
+    model, X, y = bilevel()
+    picture = pictures.alternation(model, X, y)
+    trace, prior = model.trace_, model.prior_
+    assert len(trace) > 1
+    shown = [(prior.t, None), (prior.t, trace[0]), (trace[0].mu, trace[0]), (trace[-1].mu, trace[-1])]
+    assert len(picture.axes) == 4
+    for axes, (mu, found) in zip(picture.axes, shown):
+        drawn = lines_of(axes)
+        for i in (0, 1):
+            np.testing.assert_allclose(drawn[f"mean {i + 1}"].ravel(), mu[i])
+            off = drawn[f"spread {i + 1}"] - mu[i][:, None]
+            np.testing.assert_allclose(np.sum(off * np.linalg.solve(prior.Sigma[i].value, off), axis=0), model.beta**2)
+            region = axes.patches[i].get_xy().T - prior.t[i][:, None]
+            lengths = np.sum(region * np.linalg.solve(prior.Omega[i].value, region), axis=0)
+            np.testing.assert_allclose(lengths, model.phi**2)
+            assert axes.patches[i].get_facecolor()[:3] == matplotlib.colors.to_rgb((pictures.BLUE, pictures.ORANGE)[i])
+        assert ("hyperplane" in drawn) == (found is not None)
+        if found is not None:
+            np.testing.assert_allclose(found.w @ drawn["hyperplane"] + found.b, 0.0, atol=1e-8)
+    with pytest.raises(socp.ProgramError, match="two features"):
+        pictures.alternation(model, np.zeros((2, 3)), [0, 1])
+
+
+# ---- the central path
+
+
+def test_central_points_fulfil_s_o_z_equals_mu_e():
+    rng = np.random.default_rng(0)
+    cones = [NonNeg(3), SecondOrder(4), SecondOrder(3)]
+    cone = textbook.Cone(cones)
+    G, A = rng.normal(size=(10, 5)), rng.normal(size=(2, 5))
+    x, z = rng.normal(size=5), 2.0 * cone.e + 0.3 * rng.normal(size=10)
+    program = ConeProgram(-G.T @ z, G, G @ x + 2.0 * cone.e + 0.3 * rng.normal(size=10), cones, A, A @ x, np.eye(5))
+    for mu, x in zip((1.0, 1e-2, 1e-4), barrier.central_path(program, (1.0, 1e-2, 1e-4))):
+        s = program.h - G @ x
+        z = -mu * barrier.barrier(cone, s)[1]
+        assert min(cone.depth(s), cone.depth(z)) > 0.0
+        np.testing.assert_allclose(cone.arrow(s) @ z, mu * cone.e, atol=1e-12)
+        np.testing.assert_allclose(A @ x, program.b, atol=1e-9)
+        slope = x + program.c + G.T @ z
+        y = np.linalg.lstsq(A.T, -slope, rcond=None)[0]
+        np.testing.assert_allclose(slope + A.T @ y, 0.0, atol=1e-4 * max(1.0, np.abs(slope).max()) * mu**0.5)
+
+
+def test_derivatives_of_the_barrier():
+    cone = textbook.Cone([NonNeg(1), SecondOrder(3)])
+    s, d = np.array([0.7, 2.0, 0.5, -0.4]), np.array([0.3, -0.2, 0.5, 0.1])
+    value, gradient, hessian = barrier.barrier(cone, s)
+    step = 1e-6
+    up, down = barrier.barrier(cone, s + step * d), barrier.barrier(cone, s - step * d)
+    assert (up[0] - down[0]) / (2 * step) == pytest.approx(gradient @ d, rel=1e-8)
+    np.testing.assert_allclose((up[1] - down[1]) / (2 * step), hessian @ d, rtol=1e-7)
+    assert value == pytest.approx(-np.log(0.7) - 0.5 * np.log(4.0 - 0.25 - 0.16))
+
+
+def test_no_path_without_a_strictly_feasible_point():
+    with pytest.raises(socp.ProgramError, match="no strictly feasible point"):
+        barrier.central_path(ConeProgram([1.0], [[1.0], [-1.0]], [1.0, -1.0], [NonNeg(2)]), [1.0])

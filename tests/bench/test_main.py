@@ -1,0 +1,260 @@
+"""The command line: in this process with what it prints, and as users start it."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core import event
+
+import qp
+import socp
+from bench import __main__ as command
+from bench import compiling, peers, tour
+from bench.answers import answer
+from bench.answers.verify import Verification, verify
+from bench.compare import suite
+from bench.programs import generate, sets
+from socp import Status
+from tests.support.data import data_folder
+from tests.support.problem_sets import CBF, QPS, write_rows, write_struct
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = suite.HEADER.split()
+
+
+def run(*arguments):
+    """A process of its own, started away from the project and with no data."""
+    environment = {name: value for name, value in os.environ.items() if name != "CENTRALPATH_DATA"}
+    return subprocess.run(
+        [sys.executable, "-m", "bench", *map(str, arguments)],
+        cwd="/",
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_solve_prints_status_objective_residuals_iterations_and_time(tmp_path):
+    path = tmp_path / "tiny.mat"
+    write_rows(path)
+    result = run("solve", path)
+    assert result.returncode == 0, result.stderr
+    lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines() if line)
+    assert lines["program"].startswith("QuadraticProgram(n=2, m=1), 4 nonzeros")
+    assert lines["status"] == "optimal"
+    assert float(lines["objective"].split()[0]) == pytest.approx(0.5, abs=1e-7)
+    residuals = [float(word.rstrip(",")) for word in lines["residuals"].split()[1::2]]
+    assert len(residuals) == 3 and max(residuals) <= 1e-8
+    assert int(lines["iterations"]) >= 1
+    assert "set-up" in lines["time"] and "solve" in lines["time"]
+    assert lines["verdict"].startswith("solved")
+
+
+def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, capsys):
+    path = tmp_path / "disk.cbf"
+    path.write_text(CBF)
+    assert command.main(["solve", str(path)]) == 0
+    quiet = capsys.readouterr().out
+    assert command.main(["solve", str(path), "--verbose", "--tol", "1e-6"]) == 0
+    verbose = capsys.readouterr().out
+    (objective,) = (line.split()[1] for line in verbose.splitlines() if line.startswith("objective"))
+    assert float(objective) == pytest.approx(-1.0, abs=1e-5)
+    assert len(verbose.splitlines()) >= len(quiet.splitlines()) + 4
+
+
+def test_solve_of_an_infeasible_file_prints_the_error_of_the_certificate(tmp_path, capsys):
+    path = tmp_path / "lpi.mat"
+    write_struct(path)
+    assert command.main(["solve", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "status       primal_infeasible" in printed
+    assert "certificate  error" in printed and "objective" not in printed
+    assert "verdict      certified" in printed
+
+
+def test_solve_passes_its_limits_on(tmp_path, capsys):
+    path = tmp_path / "tiny.qps"
+    path.write_text(QPS)
+    assert command.main(["solve", str(path), "--max-iter", "1"]) == 0
+    assert "status       max_iterations" in capsys.readouterr().out
+    assert command.main(["solve", str(path), "--time-limit", "0"]) == 0
+    assert "status       time_limit" in capsys.readouterr().out
+
+
+def test_errors_are_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("CENTRALPATH_DATA", raising=False)
+    (tmp_path / "broken.mat").write_text("not a MATLAB file")
+    (tmp_path / "tiny.qps").write_text(QPS)
+    for arguments, words in [
+        (["solve", tmp_path / "program.lp"], "the ending must be one of"),
+        (["solve", tmp_path / "broken.mat"], "MATLAB"),
+        (["solve", tmp_path / "tiny.qps", "--tol", "-1"], "tol must be a positive number"),
+        (["suite", "cblib"], "CENTRALPATH_DATA"),
+        (["suite", "cblib", "--data", tmp_path], "--data DIR"),
+    ]:
+        assert command.main([str(argument) for argument in arguments]) == 2
+        printed = capsys.readouterr()
+        assert words in printed.err and len(printed.err.splitlines()) == 1
+
+    result = run("solve", tmp_path / "missing.mat")
+    assert result.returncode == 2
+    assert "there is no such file" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_suite_prints_a_line_a_program_and_a_summary(folder, capsys):
+    assert command.main(["suite", "maros_meszaros", "--data", str(folder)]) == 0
+    header, *lines, last = capsys.readouterr().out.splitlines()
+    assert header == suite.HEADER
+    assert [line.split()[0] for line in lines] == ["CVXQP1_S", "CVXQP2_S", "HS21"]
+    for line in lines:
+        row = dict(zip(COLUMNS, line.split(), strict=True))
+        assert (row["n"], row["m"], row["nnz"], row["status"], row["verdict"]) == ("2", "1", "4", "optimal", "solved")
+        assert max(float(row[name]) for name in ("primal", "dual", "gap")) <= 1e-8
+        assert len(line) == len(lines[0])  # aligned
+    assert last.startswith("3 programs: 3 solved (3 to 1e-08, 0 to 1e-06), 0 certified, 0 WRONG, 0 failed")
+
+
+def test_suite_certifies_and_reads_cones_and_the_environment(folder, capsys, monkeypatch):
+    monkeypatch.setenv("CENTRALPATH_DATA", str(folder))
+    assert command.main(["suite", "netlib_infeasible"]) == 0
+    line, last = capsys.readouterr().out.splitlines()[1:]
+    row = dict(zip(COLUMNS, line.split(), strict=True))
+    assert (row["status"], row["verdict"]) == ("primal_infeasible", "certified")
+    assert row["primal"] == row["gap"] == "-" and float(row["dual"]) <= 1e-6
+    assert "1 certified" in last
+    assert command.main(["suite", "cblib", "--only", "di*", "--tol", "1e-6"]) == 0
+    assert "1 solved (1 to 1e-06, 0 to 1e-06)" in capsys.readouterr().out
+
+
+def test_suite_writes_json(folder, tmp_path, capsys):
+    (folder / "maros_meszaros" / "BROKEN.mat").write_text("not a MATLAB file")
+    path = tmp_path / "out.json"
+    assert command.main(["suite", "maros_meszaros", "--data", str(folder), "--json", str(path), "--limit", "5"]) == 0
+    document = json.loads(path.read_text())
+    assert (document["set"], document["tol"], document["limit"]) == ("maros_meszaros", 1e-8, 5.0)
+    assert document["versions"]["numba"]
+    broken, solved, *_ = document["programs"]
+    assert broken["name"] == "BROKEN" and broken["status"] == "refused" and broken["primal"] is None
+    assert solved["objective"] == pytest.approx(0.5) and solved["verdict"] == "solved"
+    assert "4 programs: 3 solved (3 to 1e-08, 0 to 1e-06), 0 certified, 0 WRONG, 1 failed" in capsys.readouterr().out
+
+
+def test_a_wrong_optimal_makes_exit_code_one(folder, capsys, monkeypatch):
+    honest = answer.solve
+
+    def boastful(program, **settings):
+        result = honest(program, **settings)
+        return replace(result, x=result.x + 1e-3)
+
+    monkeypatch.setattr(answer, "solve", boastful)
+    assert command.main(["suite", "maros_meszaros", "--data", str(folder), "--only", "HS21"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[1].split()[-1] == "WRONG" and "1 WRONG" in printed
+    assert command.main(["solve", str(folder / "maros_meszaros" / "HS21.mat")]) == 1
+
+
+GOOD = Verification(1.0, 1.0, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9, math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    "status, changes, promised, expected",
+    [
+        (Status.OPTIMAL, {}, 1e-8, "solved"),
+        (Status.OPTIMAL, {"gap": 2e-8}, 1e-8, "WRONG"),
+        (Status.OPTIMAL, {"dual_cone": math.inf}, 1e-8, "WRONG"),
+        (Status.OPTIMAL, {"gap": 2e-8}, 1e-6, "solved"),
+        (Status.INACCURATE, {"gap": 5e-7}, 1e-8, "solved"),
+        (Status.INACCURATE, {"gap": 5e-6}, 1e-8, "failed"),
+        (Status.TIME_LIMIT, {"primal": 1.0}, 1e-8, "failed"),
+        (Status.PRIMAL_INFEASIBLE, {"primal_infeasible": 1e-7}, 1e-8, "certified"),
+        (Status.PRIMAL_INFEASIBLE, {"primal_infeasible": 1e-5}, 1e-8, "WRONG"),
+        (Status.PRIMAL_INFEASIBLE, {"dual_infeasible": 1e-9}, 1e-8, "WRONG"),  # a certificate of something else
+        (Status.DUAL_INFEASIBLE, {"dual_infeasible": 1e-9}, 1e-8, "certified"),
+        (Status.DUAL_INFEASIBLE, {"primal_infeasible": 1e-9}, 1e-8, "WRONG"),
+    ],
+)
+def test_verdicts(status, changes, promised, expected):
+    assert suite.verdict(status, replace(GOOD, **changes), promised) == expected
+
+
+def test_nonzeros_count_every_matrix():
+    A = [[1.0, 0.0], [2.0, 3.0]]
+    assert suite.nonzeros(socp.ConeProgram(c=[0, 0], A=A, b=[0, 0], P=np.eye(2))) == 5
+    program = generate.portfolio(20)
+    assert suite.nonzeros(program) == 20 + np.count_nonzero(program.P.F) + np.count_nonzero(program.P.d)
+
+
+def test_the_tour_shows_four_programs_with_every_installed_solver(capsys):
+    assert command.main([]) == 0
+    printed = capsys.readouterr().out
+    assert [line[0] for line in printed.splitlines() if line[:1].isdigit()] == ["1", "2", "3", "4"]
+    ours = [line for line in printed.splitlines() if line.split()[:1] == ["centralpath"]]
+    assert [line.split()[1] for line in ours] == ["optimal", "optimal", "optimal", "primal_infeasible"]
+    assert [line.split()[-1] for line in ours] == ["solved", "solved", "solved", "certified"]
+    for solver in peers.peers_for(generate.enclosing_ball(2)):
+        assert printed.count(f"\n   {solver} ") >= (1 if peers.is_installed(solver) else 0)
+
+
+def test_the_tour_names_what_is_not_installed(capsys, monkeypatch):
+    monkeypatch.setattr(peers, "is_installed", lambda solver: False)
+    monkeypatch.setattr(tour, "STOPS", (("No solution", generate.infeasible, 3),))
+    assert tour.tour()
+    printed = capsys.readouterr().out
+    assert "not installed, skipped: clarabel, ecos, cvxopt, scs, qoco" in printed
+    assert [line.split()[0] for line in printed.splitlines() if " primal_infeasible " in line] == ["centralpath"]
+
+
+def test_the_tour_fails_when_our_answer_does_not_verify(capsys, monkeypatch):
+    honest = answer.solve
+    monkeypatch.setattr(answer, "solve", lambda program, **settings: replace(honest(program), y=None, z=None))
+    monkeypatch.setattr(peers, "is_installed", lambda solver: False)
+    assert not tour.tour()
+    assert "WRONG" in capsys.readouterr().out
+
+
+def test_compiling_is_said_once_and_only_when_it_happens(capsys, monkeypatch):
+    def compiles():
+        data = {"dispatcher": None}
+        event.broadcast(event.Event("numba:compile", event.EventStatus.START, data))
+        event.broadcast(event.Event("numba:compile", event.EventStatus.END, data))
+
+    monkeypatch.setattr(qp, "warmup", compiles)
+    compiling.warm_up()
+    printed = capsys.readouterr().out
+    assert printed.count("kernels compiled in") == 1
+    assert printed.strip().endswith(" s")
+    monkeypatch.setattr(qp, "warmup", lambda: None)
+    compiling.warm_up()
+    assert capsys.readouterr().out == ""
+
+
+def test_help_names_the_commands():
+    result = run("--help")
+    assert result.returncode == 0
+    assert "solve" in result.stdout and "suite" in result.stdout
+    assert run("suite", "no_such_set").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["HS35MOD", "CVXQP2_M", "DUALC2", "PRIMALC8", "QADLITTL"])
+def test_answers_on_real_files_keep_their_promise(name):
+    (path,) = sets.files("maros_meszaros", data_folder("maros_meszaros"), name)
+    program = sets.read(path)
+    result = answer.solve(program, tol=1e-8)
+    assert result.status == "optimal"
+    assert verify(program, result.x, result.y, result.z).solved(1.01e-8)
+
+
+def test_certificates_of_real_files_verify():
+    for name in ("lpi_galenet", "lpi_bgprtr", "lpi_ex72a"):
+        (path,) = sets.files("netlib_infeasible", data_folder("netlib_infeasible"), name)
+        program = sets.read(path)
+        result = answer.solve(program)
+        assert result.status == "primal_infeasible"
+        assert verify(program, None, result.y, result.z).primal_infeasible <= 1e-6

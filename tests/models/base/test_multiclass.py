@@ -1,0 +1,58 @@
+"""More than two classes by machines for two."""
+
+import numpy as np
+import pytest
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from models.base.multiclass import class_weights, scores, two_class_problems, votes
+
+codes = np.array([2, 0, 1, 1, 0, 2, 2])
+
+
+def test_every_pair_and_every_class_has_its_problem():
+    pairs = list(two_class_problems(codes, 3, "ovo"))
+    assert [rows.tolist() for rows, _ in pairs] == [[1, 2, 3, 4], [0, 1, 4, 5, 6], [0, 2, 3, 5, 6]]
+    assert [signs.tolist() for _, signs in pairs] == [[1, -1, -1, 1], [-1, 1, 1, -1, -1], [-1, 1, 1, -1, -1]]
+    rest = list(two_class_problems(codes, 3, "ovr"))
+    assert [int((signs > 0).sum()) for _, signs in rest] == [2, 2, 3]
+    assert all(rows.size == codes.size for rows, _ in rest)
+
+
+def test_two_classes_are_one_problem_with_the_second_positive():
+    for scheme in ("ovo", "ovr"):
+        ((rows, signs),) = two_class_problems(np.array([0, 1, 1]), 2, scheme)
+        assert rows.tolist() == [0, 1, 2] and signs.tolist() == [-1.0, 1.0, 1.0]
+
+
+def test_votes_are_those_of_scikit_learn():
+    decisions = np.random.default_rng(0).normal(size=(50, 6))
+    expected = _ovr_decision_function(decisions < 0, -decisions, 4)
+    np.testing.assert_allclose(votes(decisions, 4), expected, rtol=1e-14)
+
+
+def test_the_shape_of_the_scores():
+    decisions = np.random.default_rng(0).normal(size=(5, 6))
+    assert scores(decisions[:, :1], 2, "ovo").shape == (5,)
+    assert scores(decisions, 4, "ovo").shape == (5, 4)
+    assert scores(decisions, 4, "ovo", "ovo") is decisions
+    assert scores(decisions, 6, "ovr") is decisions
+
+
+def test_class_weights():
+    classes, ones = np.array(["a", "b", "c"]), np.ones(codes.size)
+    y = classes[codes]
+    assert class_weights(None, classes, codes, ones).tolist() == [1.0, 1.0, 1.0]
+    balanced = compute_class_weight("balanced", classes=classes, y=y)
+    np.testing.assert_allclose(class_weights("balanced", classes, codes, ones), balanced)
+    assert class_weights({"a": 2.0, "c": 0.5}, classes, codes, ones).tolist() == [2.0, 1.0, 0.5]
+    weights = np.array([2.0, 1, 1, 1, 1, 0, 1])
+    repeated = np.repeat(codes, weights.astype(int))
+    expected = class_weights("balanced", classes, repeated, np.ones(repeated.size))
+    np.testing.assert_allclose(class_weights("balanced", classes, codes, weights), expected)
+
+
+@pytest.mark.parametrize("weights", ["even", 3.0, {"d": 1.0}, {"a": 0.0}, {"a": np.inf}])
+def test_class_weights_that_do_not_fit_are_refused(weights):
+    with pytest.raises(ValueError, match="class_weight"):
+        class_weights(weights, np.array(["a", "b", "c"]), codes, np.ones(codes.size))

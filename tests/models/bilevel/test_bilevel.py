@@ -1,0 +1,292 @@
+"""The bilevel classifier: the alternation, its coordinates, infeasible problems, and the estimator's protocol."""
+
+import math
+import pickle
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import socp
+from models import BilevelClassifier, GenerativePrior
+from models.bilevel.bilevel_programs import (
+    SIDES,
+    Constants,
+    HyperplaneStep,
+    Samples,
+    evaluate,
+    farthest_means,
+    farthest_means_by_cones,
+)
+from models.bilevel.span import Features, Span, choose_coordinates
+from tests.support.bilevel_problems import OMEGAS, SIGMAS, random_problem
+
+HARD = (math.inf, math.inf, math.inf)
+
+
+def objective(samples, prior, constants, w, b, mu):
+    """(4.17) with the least slacks, from the definitions; infinite where a hard constraint fails by more than 1e-6."""
+    xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b)) @ samples.weights
+    total = np.linalg.norm(w)
+    for i, side in enumerate(SIDES):
+        S, O = (np.diag(np.broadcast_to(c.value, (c.n,))) if c.kind != "full" else c.value
+                for c in (prior.Sigma[i], prior.Omega[i]))  # fmt: skip
+        zeta = max(0.0, np.sqrt(max(0.0, w @ S @ w)) - side * (w @ mu[i] + b) / constants.beta)
+        moved = mu[i] - prior.t[i]
+        nu = max(0.0, np.sqrt(max(0.0, moved @ np.linalg.pinv(O, rcond=1e-12) @ moved)) - constants.phi)
+        assert np.abs(moved - O @ np.linalg.pinv(O, rcond=1e-12) @ moved).max() < 1e-8  # mu = t where Omega is zero
+        total += priced(constants.C2, zeta) + priced(constants.C3, nu)
+    return total + priced(constants.C1, xi)
+
+
+def priced(C, violation):
+    return C * violation if math.isfinite(C) else (math.inf if violation > 1e-6 else 0.0)
+
+
+@pytest.mark.parametrize("first", range(0, 100, 10))
+def test_the_objective_never_increases(first):
+    """Theorem 4.1 on a hundred random problems, at every half step."""
+    for seed in range(first, first + 10):
+        samples, prior, constants = random_problem(seed)
+        step = HyperplaneStep(choose_coordinates(samples.X, prior), samples, constants, tol=1e-9)
+        mu, nu, before = prior.t, np.zeros(2), math.inf
+        for _ in range(4):
+            w, b, solution = step.solve(mu)
+            assert solution.status == "optimal"
+            after = objective(samples, prior, constants, w, b, mu)
+            assert after <= before + 1e-7 * (1.0 + after), seed
+            mu, nu = farthest_means(prior, constants, w, b, nu)
+            before = objective(samples, prior, constants, w, b, mu)
+            assert before <= after + 1e-7 * (1.0 + after), seed
+
+
+@pytest.mark.parametrize("form", [HARD, (1.0, 1.0, math.inf), (1.0, 2.0, 0.05)])
+def test_the_trace_tells_the_alternation(form):
+    samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
+    model = BilevelClassifier(prior, 1.0, 0.8, *form).fit(samples.X, samples.y)
+    objectives = [r.objective for r in model.trace_]
+    assert 2 <= model.n_iter_ < 100 and len(objectives) in (model.n_iter_, model.n_iter_ - 1)
+    assert (np.diff(objectives) <= 0.0).all() and objectives[-1] < objectives[0] - 1e-4
+    assert model.trace_[-1].change < model.trace_[0].change
+    assert (model.nu_.max() > 0.1) == (form[2] == 0.05)
+    assert model.objective_ == pytest.approx(objectives[-1], rel=1e-7)
+    ones = Samples(samples.X, samples.y, np.ones(10))
+    constants = Constants(1.0, 0.8, *form)
+    found = objective(ones, prior, constants, model.coef_[0], model.intercept_[0], model.means_)
+    assert found == pytest.approx(model.objective_, rel=1e-6)
+    assert model.solution_.status == "optimal" and isinstance(model.program_, socp.ConeProgram)
+
+
+def test_without_freedom_of_the_means_one_round_is_enough():
+    samples, prior, _ = random_problem(0)
+    model = BilevelClassifier(prior, phi=0.0).fit(samples.X, samples.y)
+    assert model.n_iter_ == 1
+    assert np.array_equal(model.means_, prior.t)
+
+
+@pytest.mark.parametrize("omega", OMEGAS)
+@pytest.mark.parametrize("C3", [math.inf, 0.05])
+def test_step_2_by_its_formula_and_by_cones_give_the_same_means(omega, C3):
+    for seed in range(5):
+        _, prior, _ = random_problem(seed, omega=omega)
+        constants = Constants(1.0, 0.5, 1.0, 1.0, C3)
+        w, b = np.random.default_rng(seed).normal(size=prior.n), 0.2
+        closed = farthest_means(prior, constants, w, b)
+        cones = farthest_means_by_cones(prior, constants, w, b, tol=1e-11)
+        assert np.abs(closed[0] - cones[0]).max() < 1e-4  # a gap of eps is a distance of its root on a sphere
+        assert np.abs(closed[1] - cones[1]).max() < 1e-6
+        if omega == "zeros":
+            assert np.array_equal(closed[0][:, ::2], prior.t[:, ::2])
+
+
+def test_the_classifier_with_step_2_by_cones_ends_at_the_same_objective():
+    for form in ((1.0, 1.0, math.inf), (1.0, 2.0, 0.05)):
+        samples, prior, _ = random_problem(12, omega="zeros", sigma="identity")
+        ends = [
+            BilevelClassifier(prior, 0.8, 0.5, *form, step2=way).fit(samples.X, samples.y).objective_
+            for way in ("closed", "socp")
+        ]
+        assert ends[0] == pytest.approx(ends[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("sigma", [s for s in SIGMAS if "full" not in s and s != "diagonal"])
+@pytest.mark.parametrize("form", [HARD, (1.0, 1.0, math.inf), (1.0, 2.0, 0.05)])
+def test_in_the_span_of_documents_and_means_the_problem_is_the_same(sigma, form):
+    samples, prior, _ = random_problem(7, samples=5, n=40, sigma=sigma, omega="diagonal", apart=3.0)
+    X = samples.X.copy()
+    X[3] = X[1]  # documents may be dependent
+    models = [BilevelClassifier(prior, 0.3, 0.5, *form, span=span).fit(X, samples.y) for span in (True, False)]
+    small, large = (model.program_.n for model in models)
+    assert small <= large - 40 + 2 * 7
+    assert models[0].objective_ == pytest.approx(models[1].objective_, rel=1e-7)
+    assert np.abs(models[0].coef_ - models[1].coef_).max() < 1e-4
+
+
+def test_the_span_is_taken_where_it_pays():
+    samples, prior, _ = random_problem(0, samples=6, n=50, sigma="identity")
+    assert isinstance(choose_coordinates(samples.X, prior), Span)
+    assert choose_coordinates(samples.X, prior).size == 8
+    _, full, _ = random_problem(0, samples=6, n=50, sigma="full")
+    assert isinstance(choose_coordinates(samples.X, full), Features)
+    _, distinct, _ = random_problem(0, samples=6, n=50, sigma="diagonal")
+    assert isinstance(choose_coordinates(samples.X, distinct), Features)
+    many = sp.random_array((600, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    wide = GenerativePrior(np.zeros((2, 2000)), (1.0, 1.0))
+    assert isinstance(choose_coordinates(many, wide), Features)
+    assert isinstance(choose_coordinates(many[:20], wide), Span)
+    huge = sp.random_array((30, 1_000_000), density=1e-5, rng=np.random.default_rng(0), format="csr")
+    assert isinstance(choose_coordinates(huge, GenerativePrior(np.zeros((2, 1_000_000)), (1.0, 1.0))), Features)
+
+
+def test_sparse_and_dense_documents_give_the_same_classifier():
+    rng = np.random.default_rng(3)
+    X = sp.random_array((30, 200), density=0.1, rng=rng, format="csr")
+    y = np.where(rng.random(30) < 0.5, "a", "b")
+    dense, sparse = BilevelClassifier().fit(X.toarray(), y), BilevelClassifier().fit(X, y)
+    assert dense.objective_ == pytest.approx(sparse.objective_, rel=1e-8)
+    assert np.abs(dense.decision_function(X) - sparse.decision_function(X.toarray())).max() < 1e-5
+    assert (dense.predict(X) == y).mean() > 0.9
+
+
+def test_the_first_label_belongs_to_the_first_mean():
+    prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.1, 0.1))
+    model = BilevelClassifier(prior, C1=1e-3, C2=10.0).fit([[0.0, 1.0], [0.0, -1.0]], ["second", "first"])
+    assert model.classes_.tolist() == ["first", "second"]
+    assert model.predict([[-3.0, 0.0], [3.0, 0.0]]).tolist() == ["first", "second"]
+    assert model.means_[0, 0] <= -3.0 and model.means_[1, 0] >= 3.0
+
+
+def test_data_overwhelm_a_soft_prior():
+    samples, prior, _ = random_problem(2, samples=40, n=4, sigma="identity", apart=3.0)
+    weak = BilevelClassifier(prior, C2=1e-6, C1=10.0).fit(samples.X, samples.y)
+    none = HyperplaneStep(Features(samples.X, prior), Samples(samples.X, samples.y, np.ones(40)),
+                          Constants(0.2, 0.01, 10.0, 1.0, math.inf), (False, False)).solve(prior.t)  # fmt: skip
+    assert weak.objective_ == pytest.approx(none[2].objective, rel=1e-4)
+
+
+def test_an_infeasible_hard_problem_says_which_constraint_cannot_hold():
+    X, y = np.array([[-1.0, 0.0], [-2.0, 0.5], [1.0, 0.0], [2.0, -0.5]]), [0, 0, 1, 1]
+    hard = dict(beta=0.5, phi=0.1, C1=math.inf, C2=math.inf)
+    good = GenerativePrior(([-1.0, 0.0], [1.0, 0.0]), (0.1, 0.1))
+    assert BilevelClassifier(good, **hard).fit(X, y).solution_.status == "optimal"
+    with pytest.raises(socp.ProgramError, match=r"no hyperplane separates.*margins \(4.6\) cannot hold"):
+        BilevelClassifier(good, **hard).fit(np.array([[0.0], [1.0], [2.0], [3.0]]) @ [[1.0, 0.0]], [0, 1, 0, 1])
+    between = GenerativePrior(([0.5, 0.0], [3.0, 0.0]), (0.1, 0.1))  # the mean of class 0 beyond its own side
+    with pytest.raises(socp.ProgramError, match=r"constraint \(4.8\) \(class 0\) cannot hold beside the margins"):
+        BilevelClassifier(between, **hard).fit([[0.4, 0.0], [0.4, 1.0], [0.4, -1.0], [0.6, 0], [0.6, 1], [0.6, -1]],
+                                               [0, 0, 0, 1, 1, 1])  # fmt: skip
+    near = GenerativePrior(([-0.2, 0.0], [0.2, 0.0]), (0.01, 0.01))
+    with pytest.raises(socp.ProgramError, match=r"\(4.8\).*and \(4.9\).*together.*it can be at most 0.2\)"):
+        BilevelClassifier(near, **hard).fit(X, y)
+    assert BilevelClassifier(near, **{**hard, "C2": 1.0}).fit(X, y).zeta_.max() > 0.0
+
+
+def test_a_hard_problem_that_is_feasible_at_other_means_is_solved():
+    X, y = np.array([[-1.0, 0.0], [-2.0, 0.5], [1.0, 0.0], [2.0, -0.5]]), [0, 0, 1, 1]
+    prior = GenerativePrior(([-0.2, 0.0], [0.2, 0.0]), (1.0, 1.0))  # beta is at most 0.2 at t
+    model = BilevelClassifier(prior, beta=0.5, phi=0.6, C1=math.inf, C2=math.inf).fit(X, y)
+    assert model.zeta_.max() < 1e-6 and model.xi_.max() < 1e-6
+    assert np.linalg.norm(model.means_ - prior.t, axis=1).max() <= 0.6 + 1e-9
+    assert model.objective_ == pytest.approx(1.0, rel=1e-5)
+
+
+def test_ten_documents_of_ten_thousand_words_take_milliseconds():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((10, 10_000), density=0.008, rng=rng, format="csr")
+    y = np.arange(10) % 2
+    prior = GenerativePrior(rng.random((2, 10_000)) * 0.02, (rng.random(10_000) * 1e-3, rng.random(10_000) * 1e-3))
+    BilevelClassifier(prior).fit(X, y)  # kernels are compiled
+    started = time.process_time()
+    model = BilevelClassifier(prior).fit(X, y)
+    assert time.process_time() - started < 0.25
+    assert model.program_.n < 40 and model.n_iter_ >= 2
+
+
+def test_scikit_learn_accepts_it():
+    results = check_estimator(BilevelClassifier(), on_skip=None, on_fail=None)
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert not failed
+    assert sum(r["status"] == "passed" for r in results) > 50
+
+
+def test_pipelines_searches_and_pickles():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 40)
+    X = rng.normal(size=(40, 3)) + 2.0 * y[:, None]
+    search = GridSearchCV(make_pipeline(StandardScaler(), BilevelClassifier()), {"bilevelclassifier__beta": [0.1, 1.0]})
+    best = search.fit(X, y).best_estimator_
+    assert search.best_score_ > 0.9
+    again = pickle.loads(pickle.dumps(best))
+    assert np.array_equal(again.decision_function(X), best.decision_function(X))
+
+
+def test_weights_multiply_the_price_of_a_sample():
+    samples, prior, _ = random_problem(5)
+    heavy = BilevelClassifier(prior, C1=0.1).fit(samples.X, samples.y, sample_weight=np.full(8, 10.0))
+    dear = BilevelClassifier(prior, C1=1.0).fit(samples.X, samples.y)
+    assert heavy.objective_ == pytest.approx(dear.objective_, rel=1e-8)
+    only = samples.y > 0
+    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of class -1\.0"):
+        BilevelClassifier(prior).fit(samples.X, samples.y, sample_weight=only.astype(float))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"beta": -1.0}, "beta must be a number of at least 0"),
+        ({"beta": 0.0}, "beta must be above 0 with a finite C2"),
+        ({"phi": math.inf}, "beta and phi must be finite"),
+        ({"C1": 0.0}, "C1 must be a number above 0"),
+        ({"step2": "both"}, "step2 must be one of"),
+        ({"max_iter": 0}, "max_iter must be a whole number"),
+        ({"prior": "weak"}, "prior must be a GenerativePrior or None, but str came"),
+        ({"prior": GenerativePrior(([0.0], [1.0]), (1.0, 1.0))}, "prior is for 1 features, but X has 2"),
+        ({"solver_tol": -1.0}, "tol must be a positive number"),
+    ],
+)
+def test_wrong_parameters_are_refused_by_name(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        BilevelClassifier(**arguments).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+
+
+def test_beta_may_be_zero_where_the_prior_is_hard():
+    model = BilevelClassifier(GenerativePrior(([-1.0], [1.0]), (1.0, 1.0)), beta=0.0, C2=math.inf)
+    assert model.fit([[-1.0], [2.0]], [0, 1]).predict([[-0.5], [1.5]]).tolist() == [0, 1]
+
+
+def test_too_few_rounds_are_told_of():
+    samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
+    with pytest.warns(ConvergenceWarning, match="in the last of 1 rounds. Raise max_iter"):
+        BilevelClassifier(prior, 1.0, 0.8, max_iter=1).fit(samples.X, samples.y)
+
+
+def test_verbose_passes_through_to_the_engine(capsys):
+    BilevelClassifier(verbose=True).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    assert "optimal" in capsys.readouterr().out
+
+
+def test_evaluate_is_the_definition():
+    for seed in range(20):
+        samples, prior, constants = random_problem(seed)
+        rng = np.random.default_rng(seed)
+        w, b = rng.normal(size=prior.n), rng.normal()
+        mu, nu = farthest_means(prior, constants, w, b)
+        point = evaluate(samples, prior, constants, w, b, mu, nu)
+        soft = Constants(constants.beta, constants.phi, constants.C1, min(constants.C2, 1e3), constants.C3)
+        if math.isfinite(constants.C2):
+            assert point.objective == pytest.approx(objective(samples, prior, soft, w, b, mu), rel=1e-9)
+
+
+def test_no_warning_on_ordinary_data():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BilevelClassifier().fit(rng.normal(size=(60, 5)) + y[:, None], y)

@@ -1,0 +1,154 @@
+"""The bounds: their proofs' inequalities by sampling, sets that are shattered, and what is said when they fail."""
+
+import math
+
+import numpy as np
+import pytest
+
+from models import BilevelClassifier, GenerativePrior
+from models.bilevel import bounds
+
+
+def random_prior(rng, n, apart):
+    t = rng.normal(size=n)
+    t *= apart / np.linalg.norm(t)
+    variances = [rng.random(n) + 0.5 for _ in range(4)]
+    return GenerativePrior((-t, t + 0.1 * rng.normal(size=n)), variances[:2], variances[2:])
+
+
+def functions_of_the_class(rng, prior, beta, phi, tries=4000):
+    """w of length one that have means as (6.1) asks."""
+    kept = []
+    for _ in range(tries):
+        towards = prior.t[1] - prior.t[0]
+        w = towards / np.linalg.norm(towards) + rng.random() * 1.5 * rng.normal(size=prior.n) / math.sqrt(prior.n)
+        w /= np.linalg.norm(w)
+        #  the means within phi that are best for w decide whether there are any
+        reaches = [side * (w @ prior.t[i]) + phi * prior.Omega[i].length(w) for i, side in enumerate((-1.0, 1.0))]
+        if all(reach >= beta * prior.Sigma[i].length(w) for i, reach in enumerate(reaches)):
+            kept.append(w)
+    return np.array(kept)
+
+
+def test_no_two_functions_of_the_class_are_farther_apart_than_the_proof_says():
+    """(B.8): ||w_1 - w_2|| <= 4 alpha sqrt(1 - alpha^2)."""
+    checked = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        prior = random_prior(rng, 4, apart=4.0)
+        largest = prior.largest_beta()
+        for beta, phi in ((0.93 * largest, 0.02), (0.97 * largest, 0.2)):
+            alpha = bounds.prior_dimension(prior, beta, phi, 1.0, 1.0).details["alpha"]
+            w = functions_of_the_class(rng, prior, beta, phi)
+            if alpha < math.sqrt(0.5) or len(w) < 2:
+                continue
+            widest = np.linalg.norm(w[:, None] - w[None], axis=2).max()
+            assert widest <= 4.0 * alpha * math.sqrt(1.0 - alpha**2)
+            checked += 1
+    assert checked >= 8
+
+
+def test_the_printed_eigenvalues_would_be_wrong():
+    """With Sigma = 4 I and beta at its largest, print has alpha = 2 where the class has many functions."""
+    prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (1e-4, 1e-4), (4.0, 4.0))
+    beta = 0.9 * prior.largest_beta()
+    w = functions_of_the_class(np.random.default_rng(0), prior, beta, 0.0)
+    cosines = np.abs(w @ [1.0, 0.0])
+    assert 4.0 * beta / 3.0 > 1.0  # as printed: no w at all
+    assert cosines.min() == pytest.approx(0.9, abs=2e-3)
+    assert bounds.prior_dimension(prior, beta, 0.0, 1.0, 1.0).details["alpha"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("cosine", [0.75, 0.9, 0.99])
+def test_a_set_that_is_shattered_is_not_larger_than_the_bound(cosine):
+    """R e_1, ..., R e_k beside t: every labelling with gamma = R sin / sqrt(k) by w at the angle that beta allows."""
+    k, R = 6, 2.0
+    prior = GenerativePrior((np.r_[-1.0, np.zeros(k)], np.r_[1.0, np.zeros(k)]), (1.0, 1.0))
+    sine = math.sqrt(1.0 - cosine**2)
+    gamma = R * sine / math.sqrt(k)
+    for signs in np.ndindex(*(2,) * k):
+        labels = 2.0 * np.array(signs) - 1.0
+        w = np.r_[cosine, sine / math.sqrt(k) * labels]
+        assert np.linalg.norm(w) == pytest.approx(1.0) and w @ prior.t[1] >= cosine - 1e-12
+        assert (labels * (R * w[1:]) >= gamma - 1e-12).all()
+    bound = bounds.prior_dimension(prior, cosine, 0.0, gamma, R)
+    assert bound.holds and k <= bound.value <= 4.0 * k
+    assert bound.value < bounds.large_margin_dimension(gamma, R) or cosine < 0.8
+
+
+def test_a_stronger_prior_has_a_smaller_bound():
+    prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.5, 0.5))
+    rising = [bounds.prior_dimension(prior, beta, 0.01, 1.0, 5.0).value for beta in (2.3, 2.6, 2.9)]
+    falling = [bounds.prior_dimension(prior, 2.9, phi, 1.0, 5.0).value for phi in (0.4, 0.2, 0.1)]
+    assert np.all(np.diff(rising) < 0.0) and np.all(np.diff(falling) < 0.0)
+    assert max(rising + falling) < bounds.large_margin_dimension(1.0, 5.0)
+
+
+def test_means_that_are_fixed_stand_for_the_worst():
+    prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.5, 0.5))
+    model = BilevelClassifier(prior, beta=2.5, phi=0.1).fit([[-3.0, 0.1], [3.0, 0.2]], [0, 1])
+    free = bounds.prior_dimension(prior, 2.5, 0.1, 1.0, 5.0)
+    fixed = bounds.prior_dimension(prior, 2.5, 0.1, 1.0, 5.0, model.means_)
+    assert fixed.value < free.value * (1.0 + 1e-9) and fixed.holds
+
+
+def test_one_class_is_enough():
+    prior = GenerativePrior(([-0.1, 0.0], [3.0, 0.0]), (1.0, 1e-4), (1e-6, 1.0))
+    bound = bounds.prior_dimension(prior, 2.9, 0.2, 1.0, 5.0)
+    assert bound.holds and bound.details["alphas"][0] == 0.0 and bound.details["alpha"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("beta", "phi", "words"),
+    [(3.5, 0.0, "no w has"), (2.5, 4.0, "nearer to t than t to zero"), (0.5, 0.1, "alpha = 0.161 must be at least")],
+)
+def test_what_fails_is_said(beta, phi, words):
+    prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (1.0, 1.0))
+    for bound in (
+        bounds.prior_dimension(prior, beta, phi, 1.0, 5.0),
+        bounds.prior_error(prior, beta, phi, 1.0, 5.0, 10**7, 0.05),
+    ):
+        assert not bound.holds and math.isinf(bound.value) and any(words in text for text in bound.failing)
+        assert words in str(bound)
+
+
+def test_the_error_is_the_formula():
+    m, h, delta = 1000, 10.0, 0.1
+    by_hand = 2.0 * (h * math.log2(8.0 * math.e * m / h) * math.log2(32.0 * m) + math.log2(8.0 * m / delta)) / m
+    assert bounds.margin_error(m, h, delta).value == pytest.approx(by_hand)
+    assert bounds.margin_error(m, 0.0, delta).value == pytest.approx(2.0 * math.log2(8.0 * m / delta) / m)
+    assert "must be at most e m = 2718.28" in str(bounds.margin_error(m, 3000.0, delta))
+    prior = GenerativePrior(([-3.0], [3.0]), (1e-4, 1e-4))
+    d = 256.0 * 4.0 * 0.81 * 0.19 * 25.0
+    assert bounds.prior_error(prior, 2.7, 0.0, 1.0, 5.0, 10**7, 0.05).dimension == pytest.approx(d)
+
+
+def test_explanations_help_as_far_as_they_shorten():
+    whole = bounds.parallel_error(10**8, 1.0, 10.0, 0.05)
+    explained = bounds.parallel_error(10**8, 1.0, 2.0, 0.05)
+    assert (whole.dimension, explained.dimension) == (6450, 258) and explained.value < whole.value
+    assert bounds.explained_error(10**8, 1.0, 2.0, 0.0, 0.05).value == explained.value
+    assert not bounds.parallel_error(10, 1.0, 10.0, 0.05).holds
+
+
+def test_the_best_embedding_is_the_best():
+    best = bounds.explained_error(10**8, 0.1, 2.0, 0.7, 0.05)
+    assert best.dimension == math.floor(64.5 * 2.7**2 / 0.01) and not best.details["fixed before"]
+    for Delta in np.geomspace(0.1, 10.0, 41):
+        other = bounds.explained_error(10**8, 0.1, 2.0, 0.7, 0.05, Delta)
+        assert other.dimension >= best.dimension and other.value >= best.value
+    grid = bounds.explained_error(10**8, 0.1, 2.0, 0.7, 0.05, np.geomspace(0.1, 10.0, 41))
+    alone = bounds.explained_error(10**8, 0.1, 2.0, 0.7, 0.05 / 41.0, grid.details["Delta"])
+    assert grid.value == alone.value >= best.value  # each of the values bears its share of delta
+
+
+def test_wrong_arguments_are_named():
+    for call, words in (
+        (lambda: bounds.large_margin_dimension(0.0, 1.0), "gamma must be a number above 0"),
+        (lambda: bounds.margin_error(0, 1.0, 0.1), "m must be a whole number of at least 1"),
+        (lambda: bounds.margin_error(10, 1.0, 1.5), "delta must be a number above 0 and at most 1"),
+        (lambda: bounds.explained_error(10, 1.0, 1.0, -1.0, 0.1), "deviation must be"),
+        (lambda: bounds.explained_error(10, 1.0, 1.0, 1.0, 0.1, 0.0), "Delta must be"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()

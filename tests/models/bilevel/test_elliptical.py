@@ -1,0 +1,176 @@
+"""beta and phi from probabilities: against Monte Carlo, against known distributions, and in thousands of dimensions."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from models import BilevelClassifier, GenerativePrior
+from models.bilevel import elliptical
+from models.bilevel.elliptical import Cauchy, Gaussian, Laplace, Logistic, StudentT
+from models.bilevel.mixtures import log_kolmogorov
+
+FAMILIES = [Gaussian(), StudentT(5.0), StudentT(1.5), Cauchy(), Laplace(), Logistic()]
+SAMPLES = 200_000
+PRIOR = GenerativePrior(([0.0], [1.0]), (1.0, 1.0))
+
+
+def ids(g):
+    return repr(g)
+
+
+@pytest.mark.parametrize("g", FAMILIES, ids=ids)
+@pytest.mark.parametrize("eta", [0.02, 0.2, 0.5])
+def test_proposition_31_by_sampling(g, eta):
+    """Of x ~ E(mu, Sigma, g) the share eta falls beyond a hyperplane at beta ||Sigma^(1/2) w|| from mu."""
+    rng = np.random.default_rng(int(1000 * eta))
+    n = 3
+    root = rng.normal(size=(n, n))
+    mu, w = rng.normal(size=n), rng.normal(size=n)
+    b = -(w @ mu) - elliptical.beta(g, eta) * np.linalg.norm(root.T @ w)
+    x = mu + g.sample(rng, SAMPLES, n) @ root.T
+    share = np.mean(x @ w + b >= 0.0)
+    assert abs(share - eta) < 4.0 * math.sqrt(eta * (1.0 - eta) / SAMPLES)
+
+
+@pytest.mark.parametrize("g", FAMILIES, ids=ids)
+@pytest.mark.parametrize("n", [1, 4, 50])
+def test_the_radius_by_sampling(g, n):
+    rng = np.random.default_rng(n)
+    variances = rng.random(n) + 0.1
+    mu = g.sample(rng, SAMPLES // 10, n) * np.sqrt(variances)
+    lengths = np.linalg.norm(mu / np.sqrt(variances), axis=1)
+    for probability in (0.05, 0.5, 0.95):
+        share = np.mean(lengths <= elliptical.radius(g, probability, variances))
+        assert abs(share - probability) < 4.0 * math.sqrt(probability * (1.0 - probability) / lengths.size)
+
+
+@pytest.mark.parametrize("g", FAMILIES, ids=ids)
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_the_density_has_integral_one_and_is_that_of_the_samples(g, n):
+    """The mass within the radius of a probability, by integrating the density over spheres, is that probability."""
+    surface = math.log(2.0) + 0.5 * n * math.log(math.pi) - math.lgamma(0.5 * n)
+
+    def mass(u):  # at the length e^u
+        return math.exp(surface + n * u + g.log_density(math.exp(2.0 * u), n))
+
+    for probability in (0.3, 0.9):
+        end = math.log(g.radius(probability, n))
+        found, _ = integrate.quad(mass, end - 40.0, end, points=[end - 5.0, end - 1.0], limit=200)
+        assert found == pytest.approx(probability, abs=1e-7)
+
+
+def test_in_one_dimension_they_are_the_textbook_distributions():
+    textbook = [(Gaussian(), stats.norm), (StudentT(5.0), stats.t(5)), (Cauchy(), stats.cauchy),
+                (Laplace(), stats.laplace), (Logistic(), stats.logistic)]  # fmt: skip
+    for g, known in textbook:
+        for x in (0.01, 0.7, 3.0, 12.0):
+            assert g.log_density(x * x, 1) == pytest.approx(known.logpdf(x), rel=1e-9)
+            inside = known.cdf(x) - known.cdf(-x)
+            if x < 5.0:
+                assert g.radius(inside, 1) == pytest.approx(x, rel=1e-8)
+        for eta in (1e-6, 0.1, 0.4, 0.5):
+            assert g.upper_quantile(eta) == pytest.approx(known.isf(eta), rel=1e-9, abs=1e-12)
+            assert g.upper_quantile(1.0 - 0.5 * eta) == pytest.approx(known.ppf(0.5 * eta), rel=1e-7)
+        if math.isfinite(g.variance_factor):
+            assert g.variance_factor == pytest.approx(known.var())
+
+
+def test_the_laplace_density_is_that_of_bessels_function():
+    from scipy.special import kve
+
+    for n in (2, 3, 10):
+        for r in (0.1, 1.0, 20.0):
+            known = (
+                -0.5 * n * math.log(2.0 * math.pi) + (1.0 - 0.5 * n) * math.log(r) + math.log(kve(0.5 * n - 1, r)) - r
+            )
+            assert Laplace().log_density(r * r, n) == pytest.approx(known, rel=1e-10, abs=1e-10)
+    assert Laplace().log_density(0.0, 2) == math.inf
+
+
+def test_kolmogorovs_law_in_both_tails():
+    k = np.linspace(0.2, 3.0, 57)
+    assert np.allclose(log_kolmogorov(k), stats.kstwobign.logpdf(k), rtol=1e-8)
+    total, _ = integrate.quad(lambda k: math.exp(log_kolmogorov(np.array([k]))[0]), 0.02, 8.0, points=[0.8])
+    assert total == pytest.approx(1.0, abs=1e-9)
+    assert np.isfinite(log_kolmogorov(np.array([1e-3, 1e3]))).all()
+
+
+@pytest.mark.parametrize("g", FAMILIES, ids=ids)
+@pytest.mark.parametrize("n", [1, 5, 10_000])
+def test_phi_is_where_the_density_is_delta(g, n):
+    """The density of E(t, Omega, g) at the distance phi is delta; the determinant enters by its root."""
+    variances = np.linspace(0.5, 2.0, n)
+    half = 0.5 * float(np.log(variances).sum())
+    for length in (0.3, 2.0, 150.0):
+        log_delta = g.log_density(length**2, n) - half
+        assert elliptical.phi(g, log_delta, variances, log=True) == pytest.approx(length, rel=1e-6)
+    if n == 1:
+        assert elliptical.phi(g, math.exp(g.log_density(1.0, 1)), [1.0]) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_where_omega_is_zero_the_density_is_that_of_its_support():
+    assert elliptical.phi("gaussian", 0.05, [2.0, 0.0, 3.0]) == pytest.approx(
+        elliptical.phi("gaussian", 0.05, [2.0, 3.0])
+    )
+    assert elliptical.radius("laplace", 0.5, [2.0, 0.0]) == pytest.approx(math.log(2.0))
+    assert elliptical.phi("gaussian", 0.05, [0.0, 0.0]) == elliptical.radius("gaussian", 0.5, [0.0]) == 0.0
+    turned = np.array([[2.0, 1.0], [1.0, 2.0]])  # with eigenvalues 1 and 3
+    assert elliptical.phi("logistic", 0.01, turned) == pytest.approx(elliptical.phi("logistic", 0.01, [1.0, 3.0]))
+
+
+@pytest.mark.parametrize("g", [StudentT(5.0), Laplace(), Logistic()], ids=ids)
+def test_covariances_are_alpha_times_the_scales(g):
+    """The same distribution, described by its scale or by its covariance, gives the same half space and ellipsoid."""
+    rng = np.random.default_rng(0)
+    assert np.var(g.sample(rng, SAMPLES, 1)) == pytest.approx(g.variance_factor, rel=0.05)
+    scale, alpha, w = np.array([0.5, 2.0]), g.variance_factor, np.array([1.0, -1.0])
+    sides = [
+        elliptical.beta(g, 0.1, m) * math.sqrt(w @ (S * w))
+        for m, S in (("scale", scale), ("covariance", alpha * scale))
+    ]
+    assert sides[0] == pytest.approx(sides[1])
+    for function, argument in ((elliptical.phi, 0.01), (elliptical.radius, 0.7)):
+        reaches = [
+            function(g, argument, S, m) * math.sqrt(S[0]) for m, S in (("scale", scale), ("covariance", alpha * scale))
+        ]
+        assert reaches[0] == pytest.approx(reaches[1])
+
+
+def test_constants_are_handed_to_the_classifier():
+    prior = GenerativePrior(([-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]), ([0.1, 0.1, 0.0], (0.2, 0.2, 0.2)))
+    found = elliptical.constants(prior, "cauchy", eta=0.4, probability=0.5)
+    assert found["beta"] == pytest.approx(math.tan(0.1 * math.pi))
+    assert (
+        found["phi"] == elliptical.radius("cauchy", 0.5, [1.0, 1.0]) < elliptical.radius("cauchy", 0.5, [1.0, 1.0, 1.0])
+    )
+    model = BilevelClassifier(prior, **found, C2=math.inf).fit([[-1.0, 0.0, 1.0], [1.0, 0.0, 0.9]], [0, 1])
+    rng = np.random.default_rng(0)
+    for k, side in enumerate((-1.0, 1.0)):  # as many on the wrong side as eta allows, at most
+        x = model.means_[k] + Cauchy().sample(rng, SAMPLES, 3)
+        assert np.mean(side * model.decision_function(x) <= 0.0) < 0.4 + 0.005
+    by_density = elliptical.constants(prior, StudentT(3.0), eta=0.4, delta=1e-3)
+    assert by_density["phi"] == min(elliptical.phi(StudentT(3.0), 1e-3, Omega) for Omega in prior.Omega)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: elliptical.beta("normal", 0.1), "g must be an Elliptical"),
+        (lambda: elliptical.beta("gaussian", 0.6), "eta must be at most 1/2"),
+        (lambda: elliptical.beta("gaussian", 0.0), "eta must be a number above 0"),
+        (lambda: elliptical.beta("cauchy", 0.1, "covariance"), r"'scale' for Cauchy\(\): it has no covariance"),
+        (lambda: elliptical.beta("gaussian", 0.1, "std"), "matrices must be one of"),
+        (lambda: elliptical.beta(StudentT(-1.0), 0.1), "nu must be a number above 0"),
+        (lambda: elliptical.phi("gaussian", 1.0, [1.0]), "its logarithm can be at most -0.918939"),
+        (lambda: elliptical.phi("gaussian", -1.0, [1.0]), "delta must be a number above 0"),
+        (lambda: elliptical.phi("gaussian", 0.1, 1.0), "Omega must be prior.Omega"),
+        (lambda: elliptical.radius("gaussian", 1.0, [1.0]), "probability must be below 1"),
+        (lambda: elliptical.constants("flat", eta=0.1, probability=0.1), "prior must be a GenerativePrior"),
+        (lambda: elliptical.constants(PRIOR, eta=0.1), "either probability or delta"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

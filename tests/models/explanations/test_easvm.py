@@ -1,0 +1,246 @@
+"""The explanation-augmented SVM: its limits, its three forms, explanations, the choice of Q, the protocol."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import qp
+from models import SVC, ExplanationAugmentedSVC
+from models.explanations.easvm import stratified_folds
+from tests.support.svm_data import separable, two_classes, wine
+
+KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 3, "gamma": 0.3, "coef0": 1.0},
+    {"kernel": "rbf", "gamma": 0.3},
+]
+
+
+def explained(X, seed=0):
+    mask = np.random.default_rng(seed).random(X.shape) < 0.7
+    mask[:, 0] = True
+    return mask
+
+
+def first_features(X, y):
+    """A callable for `explain`, at module level so that it pickles."""
+    return np.arange(X.shape[1]) < 2
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ExplanationAugmentedSVC(),
+        ExplanationAugmentedSVC(explain=first_features, kernel="rbf", penalty="l2"),
+        ExplanationAugmentedSVC(explain=first_features, Q=np.inf, multi_class="ovr"),
+    ],
+    ids=["plain", "rbf", "perfect"],
+)
+def test_scikit_learn_accepts_it(estimator):
+    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert sum(r["status"] == "passed" for r in results) > 55
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("case", KERNELS, ids=lambda case: case["kernel"])
+def test_without_confidence_it_is_the_plain_machine_and_with_all_confidence_perfect(case, penalty, C):
+    X, y = separable(30, 4) if C == np.inf else two_classes(30, 4)
+    mask = explained(X)
+
+    def fit(Q):
+        machine = ExplanationAugmentedSVC(C=C, Q=Q, penalty=penalty, tol=1e-11, **case)
+        return machine.fit(X, y, mask).decision_function(X)
+
+    plain = SVC(C=C, tol=1e-11, **case).fit(X, y).decision_function(X)
+    perfect = ExplanationAugmentedSVC(C=C, Q=np.inf, tol=1e-11, **case).fit(X, y, mask)
+    np.testing.assert_allclose(fit(0.0), plain, atol=1e-6)
+    np.testing.assert_allclose(fit(1e-9), plain, atol=1e-6)
+    np.testing.assert_allclose(fit(1e9), perfect.decision_function(X), atol=1e-6)
+    assert np.abs(perfect.deviation_).max() < 1e-6
+    assert np.abs(fit(1e-9) - fit(1e9)).max() > 0.05
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+@pytest.mark.parametrize("penalty, Q", [("l1", 0.1), ("l2", 0.1), ("l1", np.inf)])
+@pytest.mark.parametrize("case", KERNELS, ids=lambda case: case["kernel"])
+def test_the_primal_objective_of_the_attributes_is_the_dual_objective(case, penalty, Q, C):
+    X, y = separable(30, 4) if C == np.inf else two_classes(30, 4)
+    machine = ExplanationAugmentedSVC(C=C, Q=Q, penalty=penalty, **case).fit(X, y, explained(X))
+    primal = 0.5 * machine.margin_[0] ** -2
+    if C < np.inf:
+        primal += C * np.maximum(0.0, 1.0 - y * machine.decision_function(X)).sum()
+    if Q < np.inf:
+        size = np.abs(machine.deviation_[0])
+        primal += Q * (size.sum() if penalty == "l1" else (size**2).sum())
+    assert primal == pytest.approx(-machine.solution_.objective, rel=1e-6)
+    # |lambda| <= Q, and at Q where the deviation is not zero; or lambda = -2 Q w'd
+    if penalty == "l1" and Q < np.inf:
+        assert np.abs(machine.lambda_).max() <= Q * (1.0 + 1e-9)
+        apart = np.abs(machine.deviation_[0]) > 1e-4
+        np.testing.assert_allclose(machine.lambda_[0][apart], -Q * np.sign(machine.deviation_[0][apart]), rtol=1e-4)
+    if penalty == "l2":
+        np.testing.assert_allclose(machine.lambda_, -2.0 * Q * machine.deviation_, atol=1e-6)
+
+
+def test_the_deviation_is_the_difference_of_the_decision_values():
+    X, y = two_classes(30, 4)
+    mask = explained(X)
+    for case in KERNELS:
+        machine = ExplanationAugmentedSVC(Q=0.05, **case).fit(X, y, mask)
+        apart = machine.decision_function(X) - machine.decision_function(X * mask)
+        np.testing.assert_allclose(machine.deviation_[0], apart[machine.owner_], atol=1e-8)
+
+
+def test_the_structure_of_the_dual_is_handed_to_the_engine():
+    X, y = two_classes(100, 5)
+    mask = explained(X)
+    mask[:40] = True  # an example whose mask leaves nothing out has no variable
+    explanations = int((~mask.all(axis=1)).sum())
+    machine = ExplanationAugmentedSVC(Q=0.1, penalty="l2").fit(X, y, mask)
+    assert isinstance(machine.program_.P, qp.LowRank)
+    assert machine.program_.P.F.shape == (100 + explanations, 5)
+    assert machine.program_.P.d.tolist() == [0.0] * 100 + [5.0] * explanations
+    assert machine.owner_.tolist() == np.flatnonzero(~mask.all(axis=1)).tolist()
+
+
+def test_perfect_explanations_of_few_features_are_a_program_in_alpha_alone():
+    X, y = two_classes(100, 8)
+    mask = np.arange(8) < 5  # all differences lie in the span of the last three features
+    perfect = ExplanationAugmentedSVC(Q=np.inf, tol=1e-11).fit(X, y, mask)
+    assert perfect.program_.n == 100 and isinstance(perfect.program_.P, qp.LowRank)
+    assert np.abs(perfect.coef_[0, 5:]).max() < 1e-9
+    left_out = SVC(kernel="linear", tol=1e-11).fit(X[:, :5], y)
+    np.testing.assert_allclose(perfect.decision_function(X), left_out.decision_function(X[:, :5]), atol=1e-6)
+    # lambda is what its program asks for: w = sum alpha_i y_i x_i + sum lambda_j (x_j - v_j)
+    w = (perfect.alpha_[0] * y) @ X + perfect.lambda_[0] @ (X * ~mask)[perfect.owner_]
+    np.testing.assert_allclose(w, perfect.coef_[0], atol=1e-9)
+
+
+def test_sparse_samples_and_masks_give_the_same():
+    X, y = two_classes(50, 6)
+    X[np.abs(X) < 0.7] = 0.0
+    mask = explained(X)
+    for case in KERNELS:
+        dense = ExplanationAugmentedSVC(Q=0.2, **case).fit(X, y, mask)
+        sparse = ExplanationAugmentedSVC(Q=0.2, **case).fit(sp.csr_array(X), y, sp.csr_array(mask))
+        assert sp.issparse(sparse.support_vectors_)
+        np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_more_classes_and_weights_as_copies(multi_class):
+    X, y = wine(3)
+    X, y = X[::3, :6], y[::3]
+    mask, weights = explained(X), np.random.default_rng(0).integers(0, 3, size=y.size)
+    machine = ExplanationAugmentedSVC(Q=0.1, multi_class=multi_class, tol=1e-12).fit(X, y, mask, sample_weight=weights)
+    copied = ExplanationAugmentedSVC(Q=0.1, multi_class=multi_class, tol=1e-12).fit(
+        np.repeat(X, weights, axis=0), np.repeat(y, weights), np.repeat(mask, weights, axis=0)
+    )
+    assert machine.decision_function(X).shape == (y.size, 3)
+    np.testing.assert_allclose(machine.decision_function(X), copied.decision_function(X), atol=1e-6)
+    assert machine.score(X, y) > 0.8
+
+
+def test_cross_validation_is_the_rule_of_the_paper():
+    X, y = two_classes(60, 10, noise=1.0)
+    mask = np.broadcast_to(np.arange(10) < 5, X.shape)
+    machine = ExplanationAugmentedSVC(Q="cv", tol=1e-9).fit(X, y, mask)
+    plain = SVC(kernel="linear", tol=1e-9).fit(X, y)
+    average = np.abs(plain.dual_coef_).sum() / y.size
+    np.testing.assert_allclose(machine.Q_candidates_, average * 4.0 ** np.arange(-4, 5), rtol=1e-6)
+    assert machine.Q_scores_.shape == (9, 5)
+    folds = stratified_folds((y == 1).astype(int))
+    for c, Q in enumerate(machine.Q_candidates_):
+        for f, held_out in enumerate(folds):
+            train = np.delete(np.arange(60), held_out)
+            fold = ExplanationAugmentedSVC(Q=Q, tol=1e-9).fit(X[train], y[train], mask[train])
+            assert machine.Q_scores_[c, f] == pytest.approx(fold.score(X[held_out], y[held_out]))
+    means = machine.Q_scores_.mean(axis=1)
+    assert machine.Q_ == machine.Q_candidates_[np.flatnonzero(means > means.max() - 1e-9)[0]]
+    final = ExplanationAugmentedSVC(Q=machine.Q_, tol=1e-9).fit(X, y, mask)
+    np.testing.assert_array_equal(machine.decision_function(X), final.decision_function(X))
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_cross_validation_with_other_kernels_series_and_classes(penalty):
+    X, y = wine(3)
+    X, y = X[::3, :4], y[::3]
+    machine = ExplanationAugmentedSVC(Q="cv", penalty=penalty, Q_series=[10.0, 0.1], kernel="rbf")
+    machine.fit(X, y, explained(X))
+    assert machine.Q_candidates_[1] == pytest.approx(100.0 * machine.Q_candidates_[0])
+    assert machine.Q_ in machine.Q_candidates_ and machine.Q_scores_.max() <= 1.0
+
+
+def test_good_explanations_help_when_there_are_few_examples():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 50))
+    y = np.where(X[:, :3].sum(axis=1) > 0, 1, -1)
+    mask = np.broadcast_to(np.arange(50) < 3, X.shape)[:30]
+    plain = SVC(kernel="linear").fit(X[:30], y[:30]).score(X[30:], y[30:])
+    told = ExplanationAugmentedSVC(Q="cv").fit(X[:30], y[:30], mask).score(X[30:], y[30:])
+    assert told > plain + 0.1
+
+
+def test_grid_search_pipeline_clone_and_pickle():
+    X, y = two_classes(60, 4)
+    pipeline = make_pipeline(StandardScaler(), ExplanationAugmentedSVC(explain=first_features))
+    name = "explanationaugmentedsvc__"
+    search = GridSearchCV(pipeline, {name + "Q": [0.1, 1.0], name + "penalty": ["l1", "l2"]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.6
+    # explanations that are given to fit are split with the samples
+    GridSearchCV(ExplanationAugmentedSVC(), {"Q": [0.1, 1.0]}, cv=3, error_score="raise").fit(
+        X, y, explanations=explained(X)
+    )
+    machine = ExplanationAugmentedSVC(explain=first_features, kernel="rbf").fit(X, y)
+    again = pickle.loads(pickle.dumps(machine))
+    np.testing.assert_array_equal(again.decision_function(X), machine.decision_function(X))
+    assert clone(machine).get_params() == machine.get_params()
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"Q": -1.0}, "Q must be a number of at least 0"),
+        ({"Q": "best"}, "Q must be a number"),
+        ({"penalty": "l3"}, "penalty must be one of 'l1', 'l2'"),
+        ({"C": -1.0}, "C must be a number above 0"),
+        ({"kernel": "precomputed"}, "'precomputed' came"),
+        ({"Q": "cv", "Q_series": [1.0, 0.0]}, "Q_series must hold positive numbers"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(parameters, words):
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=words):
+        ExplanationAugmentedSVC(**parameters).fit(X, y)
+
+
+def test_what_cannot_be_had_says_so():
+    X, y = two_classes(noise=2.0)
+    with pytest.raises(ValueError, match="or perfect explanations"):
+        ExplanationAugmentedSVC(C=np.inf).fit(X, y)
+    X, y = separable()
+    with pytest.raises(ValueError, match="cannot be separated"):  # the feature that separates is said not to matter
+        ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, np.arange(X.shape[1]) > 0)
+    with pytest.raises(ValueError, match="at least two samples of every class"):
+        ExplanationAugmentedSVC(Q="cv").fit(X[:3], [0, 0, 1])
+
+
+def test_duplicate_explanations_do_no_harm():
+    """The same difference twice makes the dual singular; lambda is then not unique, w is."""
+    X, y = two_classes(30, 4)
+    mask = explained(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        twice = ExplanationAugmentedSVC(Q=0.1).fit(X, y, np.stack([mask, mask], axis=1))
+        once = ExplanationAugmentedSVC(Q=0.2).fit(X, y, mask)
+    np.testing.assert_allclose(twice.coef_, once.coef_, atol=1e-6)

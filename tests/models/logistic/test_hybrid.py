@@ -1,0 +1,217 @@
+"""Hybrid naive Bayes: leave-one-out against brute force, its optimality, calibration, regions, hard cases."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import approx_fprime
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
+from models.logistic.hybrid import Likelihood
+
+FORMS = [
+    {},
+    {"regions": 3},
+    {"regions": 3, "normalize": False},
+    {"regions": 3, "shared_words": False, "alpha": 0.3},
+    {"regions": [2, 3, 7], "shared_words": False},
+]
+
+
+def documents(seed=0, count=40, classes=2, words=12):
+    """Counts of words that overlap between the classes, a few regions of them empty."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(count) % classes
+    rates = rng.gamma(1.5, 1.0, (classes, words))
+    X = rng.poisson(rates[codes] * rng.gamma(1.0, 1.0, (count, 1))).astype(float)
+    X[3, :4], X[5] = 0.0, 0.0
+    return X, codes
+
+
+def held_out_by_brute_force(model, X, codes):
+    """b of every document from a model of all others."""
+    found = []
+    for i in range(len(X)):
+        others = np.arange(len(X)) != i
+        widths = np.diff(model._bounds)
+        starts = model._bounds[:-1]
+        tables = [
+            np.array([X[others & (codes == k)][:, a : a + n].sum(axis=0) for k in range(codes.max() + 1)])
+            for a, n in zip(starts, widths)
+        ]
+        if model.shared_words:
+            tables = [np.sum(tables, axis=0)] * len(tables)
+        b = []
+        for a, n, N in zip(starts, widths, tables):
+            P = (N + model.alpha) / (N + model.alpha).sum(axis=1, keepdims=True)
+            part = X[i, a : a + n]
+            b.append(np.log(P) @ part / (max(part.sum(), 1.0) if model.normalize else 1.0))
+        found.append(np.array(b).T)
+    return np.array(found)
+
+
+def likelihood_of(model, X, codes):
+    """The leave-one-out likelihood as `fit` has it."""
+    A = model._counts(X)
+    evidence = model._evidence(A)
+    model._hold_out(A, codes, model._class_counts(A, codes), model.alpha, evidence)
+    return Likelihood(evidence, codes), evidence
+
+
+def test_scikit_learn_accepts_it():
+    results = check_estimator(HybridNaiveBayes(), on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+
+
+@pytest.mark.parametrize("form", FORMS, ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_leave_one_out_is_that_of_brute_force(form, classes):
+    X, codes = documents(classes=classes)
+    model = HybridNaiveBayes(C=1.0, **form).fit(X, codes)
+    _, evidence = likelihood_of(model, X, codes)
+    assert np.allclose(evidence, held_out_by_brute_force(model, X, codes), rtol=1e-12, atol=1e-12)
+    if model.regions == 1:  # which is not what the counts with the document in them give
+        assert np.abs(evidence - model.evidence(X)).max() > 0.01
+
+
+@pytest.mark.parametrize("form", FORMS, ids=repr)
+@pytest.mark.parametrize("classes, C", [(2, math.inf), (3, 2.0)])
+def test_theta_maximizes_the_likelihood(form, classes, C):
+    X, codes = documents(1, 60, classes)
+    model = HybridNaiveBayes(C=C, **form).fit(X, codes)
+    likelihood, evidence = likelihood_of(model, X, codes)
+    likelihood.penalty = 1.0 / C
+    theta = np.concatenate([model.intercept_[1:], model.theta_])
+    assert np.abs(likelihood.at(theta).gradient()).max() < 1e-6
+    rng = np.random.default_rng(0)
+    away = theta + 0.1 * rng.normal(size=theta.size)
+    differences = approx_fprime(away, lambda t: likelihood.at(t).value, 1e-7)
+    assert np.allclose(likelihood.at(away).gradient(), differences, rtol=1e-4, atol=1e-4)
+    scores = model.intercept_ + evidence @ model.theta_
+    P = np.exp(scores - scores.max(axis=1, keepdims=True))
+    own = np.log(P[np.arange(len(X)), codes] / P.sum(axis=1))
+    assert math.isclose(own.sum(), model.log_likelihood_, rel_tol=1e-12)
+    assert model.C_ == C
+
+
+def test_two_classes_are_logistic_regression_on_the_held_out_evidence():
+    X, codes = documents(2, 60)
+    model = HybridNaiveBayes(2).fit(X, codes)
+    _, evidence = likelihood_of(model, X, codes)
+    odds = evidence[:, 1] - evidence[:, 0]  # eq. 8
+    logistic = LogisticRegression(C=math.inf).fit(odds, codes)
+    assert np.allclose(model.theta_, logistic.coef_[0], rtol=1e-6)
+    assert np.allclose(model.intercept_, [0.0, logistic.intercept_[0]], rtol=1e-6, atol=1e-8)
+
+
+def test_weights_of_one_are_naive_bayes():
+    X, y = documents(3, 40, 3)
+    hybrid, naive = HybridNaiveBayes(2, normalize=False, C=1.0).fit(X, y), MultinomialNaiveBayes()
+    naive.fit(X[:, :6] + X[:, 6:], y)
+    hybrid.theta_, hybrid.intercept_ = np.ones(2), np.log(np.bincount(y) / len(y))
+    assert np.allclose(hybrid.predict_log_proba(X), naive.predict_log_proba(X[:, :6] + X[:, 6:]), rtol=0, atol=1e-10)
+
+
+def test_regions_with_words_of_their_own_are_naive_bayes_of_each():
+    X, y = documents(4)
+    model = HybridNaiveBayes([4, 8], shared_words=False, normalize=False, C=1.0).fit(X, y)
+    for r, part in enumerate((X[:, :4], X[:, 4:])):
+        naive = MultinomialNaiveBayes(priors="uniform").fit(part, y)
+        expected = naive.predict_joint_log_proba(part) - math.log(0.5)
+        assert np.allclose(model.evidence(X)[:, :, r], expected, rtol=1e-12)
+
+
+def test_one_region_calibrates_what_naive_bayes_is_too_sure_of():
+    """Every word comes three times, which naive Bayes takes for three independent pieces of evidence."""
+    rng = np.random.default_rng(5)
+    y = np.arange(600) % 2
+    P = np.array([[0.3, 0.25, 0.25, 0.2], [0.2, 0.25, 0.25, 0.3]])
+    X = 3.0 * np.array([rng.multinomial(8, P[k]) for k in y])
+    train, test = slice(0, 300), slice(300, 600)
+    naive = MultinomialNaiveBayes().fit(X[train], y[train])
+    hybrid = HybridNaiveBayes(normalize=False).fit(X[train], y[train])
+    assert 0.15 < hybrid.theta_[0] < 0.6  # about one third
+
+    def loss(model):
+        return -model.predict_log_proba(X[test])[np.arange(300), y[test]].mean()
+
+    assert loss(hybrid) < loss(naive) - 0.1
+    single = MultinomialNaiveBayes().fit(X[train] / 3.0, y[train])  # what naive Bayes says of each word once
+    assert abs(-single.predict_log_proba(X[test] / 3.0)[np.arange(300), y[test]].mean() - loss(hybrid)) < 0.01
+
+
+def test_a_region_that_says_nothing_gets_little_weight():
+    rng = np.random.default_rng(6)
+    y = np.arange(400) % 2
+    P = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
+    told = np.array([rng.multinomial(4, P[k]) for k in y])
+    noise = rng.multinomial(40, [0.25] * 4, 400)
+    theta = HybridNaiveBayes(2).fit(np.hstack([told, noise]), y).theta_
+    assert theta[0] > 2.0 and theta[0] > 3.0 * abs(theta[1])
+
+
+def test_sparse_is_dense():
+    X, y = documents(7)
+    dense, sparse = (HybridNaiveBayes(2).fit(A, y) for A in (X, sp.csc_array(X)))
+    assert np.array_equal(dense.theta_, sparse.theta_)
+    assert np.array_equal(dense.predict_proba(X), sparse.predict_proba(sp.coo_array(X)))
+
+
+def test_separable_evidence_gets_a_warning_and_a_finite_answer():
+    X = np.array([[9, 1, 3, 0], [8, 0, 2, 1], [7, 1, 3, 1], [1, 9, 0, 3], [0, 8, 1, 2], [1, 7, 1, 3]])
+    with pytest.warns(UserWarning, match="theta can separate the held-out samples"):
+        model = HybridNaiveBayes(2).fit(X, [0, 0, 0, 1, 1, 1])
+    assert np.isfinite(model.theta_).all() and np.isfinite(model.C_) and model.solution_.status == "optimal"
+    assert model.score(X, [0, 0, 0, 1, 1, 1]) == 1.0
+    again = HybridNaiveBayes(2, C=model.C_).fit(X, [0, 0, 0, 1, 1, 1])
+    assert np.allclose(again.theta_, model.theta_, rtol=1e-6)
+
+
+def test_documents_without_words_get_the_intercept():
+    X, y = documents(8)
+    model = HybridNaiveBayes(2).fit(X, y)
+    expected = np.exp(model.intercept_) / np.exp(model.intercept_).sum()
+    assert np.allclose(model.predict_proba(np.zeros((1, 12))), [expected])
+
+
+def test_posteriors_are_never_nan():
+    X, y = documents(9)
+    for alpha in (1e-300, 1.0):
+        model = HybridNaiveBayes(3, alpha=alpha, C=1.0).fit(X * np.where(np.arange(12) % 5, 1.0, 0.0), y)
+        assert not np.isnan(model.predict_log_proba(1e6 * X)).any()
+    assert not np.isnan(HybridNaiveBayes(C=1.0).fit(np.zeros((4, 2)), [0, 0, 1, 1]).predict_proba([[1.0, 0.0]])).any()
+    alone = HybridNaiveBayes(C=1.0).fit(X[:4], [0, 0, 0, 1])  # without it, its class has no documents
+    assert not np.isnan(alone.predict_proba(X)).any()
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"regions": 5}, "regions must be a number that divides the 12 columns"),
+        ({"regions": 0}, "regions must be"),
+        ({"regions": 1.0}, "regions must be"),
+        ({"regions": [4, 9], "shared_words": False}, "regions must be"),
+        ({"regions": [4, 8]}, "the same number of columns when they share"),
+        ({"alpha": 0.0}, "alpha must be"),
+        ({"C": 0.0}, "C must be"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(parameters, words):
+    X, y = documents()
+    with pytest.raises(ValueError, match=words):
+        HybridNaiveBayes(**parameters).fit(X, y)
+
+
+def test_negative_counts_are_refused():
+    X, y = documents()
+    with pytest.raises(ValueError, match="must be counts"):
+        HybridNaiveBayes().fit(-X, y)
+
+
+def test_fitted_models_survive_pickling():
+    X, y = documents()
+    model = HybridNaiveBayes(2).fit(X, y)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))

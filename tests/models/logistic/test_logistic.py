@@ -1,0 +1,231 @@
+"""Logistic regression: its optimality, separable classes, the ways to solve, weights, hard cases."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import approx_fprime
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import LinearDiscriminant, LogisticRegression
+from models.base.newton_minimizer import solve_cholesky, solve_conjugate_gradients
+from models.logistic.logistic import LogisticLoss, LogisticPoint
+
+
+def samples(classes=3, count=90, features=4, seed=0):
+    """Overlapping normal classes."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(count) % classes
+    centres = rng.normal(size=(classes, features))
+    return rng.normal(size=(count, features)) + centres[codes], codes
+
+
+def test_scikit_learn_accepts_it():
+    results = check_estimator(LogisticRegression(), on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_derivatives_against_differences(classes, intercept):
+    X, codes = samples(classes)
+    loss = LogisticLoss(X, codes, np.linspace(0.5, 2.0, len(X)), classes, intercept, "cholesky")
+    loss.penalty = 0.7
+    rng = np.random.default_rng(1)
+    theta, direction = rng.normal(size=loss.unknowns), rng.normal(size=loss.unknowns)
+    point = LogisticPoint(loss, theta)
+    gradient = point.gradient()
+    assert np.allclose(gradient, approx_fprime(theta, lambda t: LogisticPoint(loss, t).value, 1e-7), atol=1e-4)
+    step = 1e-5
+    ahead, behind = (LogisticPoint(loss, theta + s * step * direction).gradient() for s in (1.0, -1.0))
+    product = point._multiply(direction)
+    assert np.allclose(product, (ahead - behind) / (2.0 * step), rtol=1e-6, atol=1e-6)
+    if classes == 2:
+        assert np.allclose(point._hessian() @ direction, product, rtol=1e-12, atol=1e-12)
+    else:  # up to what the formed matrix has along the shift of all intercepts
+        table = direction.reshape(classes, -1)
+        table[:, X.shape[1] :] -= table[:, X.shape[1] :].mean(axis=0)
+        assert np.allclose(point._hessian() @ table.ravel(), point._multiply(table.ravel()), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradients"])
+def test_the_bound_certifies_the_answer(classes, intercept, solver):
+    X, y = samples(classes)
+    model = LogisticRegression(C=0.3, fit_intercept=intercept, solver=solver).fit(X, y)
+    assert abs(model.objective_ - model.dual_objective_) < 1e-10 * (1.0 + model.objective_)
+    # the bound holds wherever it is taken
+    loss = LogisticLoss(X, y, np.ones(len(X)), classes, intercept, solver)
+    loss.penalty = 1.0 / 0.3
+    for seed in range(5):
+        theta = np.random.default_rng(seed).normal(size=loss.unknowns)
+        assert 0.3 * loss.bound(theta) <= model.objective_
+    # and the objective is that of the docstring
+    scores = np.stack([np.zeros(len(X)), model.decision_function(X)], 1) if classes == 2 else model.decision_function(X)
+    losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(X)), y]
+    assert math.isclose(0.5 * (model.coef_**2).sum() + 0.3 * losses.sum(), model.objective_, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_sparse_is_dense_and_both_solvers_agree(classes):
+    rng = np.random.default_rng(3)
+    X = sp.random_array((60, 40), density=0.2, rng=rng, format="csr")
+    y = rng.integers(0, classes, 60)
+    reference = LogisticRegression(solver="cholesky").fit(X.toarray(), y)
+    for A in (X, X.toarray()):
+        for solver in ("cholesky", "conjugate_gradients"):
+            model = LogisticRegression(solver=solver).fit(A, y)
+            assert np.allclose(model.coef_, reference.coef_, rtol=0, atol=1e-7)
+            assert np.allclose(model.intercept_, reference.intercept_, rtol=0, atol=1e-7)
+
+
+def test_without_regularization_the_gradient_vanishes():
+    for classes in (2, 3):
+        X, y = samples(classes)
+        model = LogisticRegression(C=math.inf).fit(X, y)
+        residual = model.predict_proba(X) - np.eye(classes)[y]
+        assert np.abs(residual.sum(axis=0)).max() < 1e-8
+        assert np.abs(X.T @ residual).max() < 1e-8
+        assert model.C_ == math.inf and model.dual_objective_ == -math.inf and not hasattr(model, "program_")
+
+
+SEPARABLE = {
+    "two classes": ([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]),
+    "but for one value": ([[0.0], [1.0], [1.0], [3.0]], [0, 0, 1, 1]),
+    "three classes": ([[0.0, 0.0], [0.1, 0.0], [3.0, 0.0], [3.0, 0.1], [0.0, 3.0], [0.1, 3.0]], [0, 0, 1, 1, 2, 2]),
+    "one class of three": ([[0.0], [1.0], [0.0], [1.0], [5.0], [6.0]], [0, 1, 1, 0, 2, 2]),
+    "by a word": (np.c_[np.repeat([0.0, 1.0], 5), np.random.default_rng(0).normal(size=10)], [0] * 5 + [1] * 5),
+}
+
+
+@pytest.mark.parametrize("case", SEPARABLE)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_separable_classes_get_a_warning_and_a_finite_answer(case, form):
+    X, y = SEPARABLE[case]
+    with pytest.warns(UserWarning, match="the classes are separable"):
+        model = LogisticRegression(C=math.inf).fit(form(X), y)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.C_)
+    assert model.solution_.status == "optimal"
+    again = LogisticRegression(C=model.C_).fit(form(X), y)
+    assert np.allclose(model.coef_, again.coef_, rtol=1e-6)
+    if case not in ("but for one value", "one class of three"):
+        assert model.score(form(X), y) == 1.0
+    assert np.isfinite(model.predict_log_proba(form(np.array(X) * 1e6))).all()
+
+
+def test_near_certainty_alone_is_not_separability():
+    X = np.r_[np.linspace(-1, 1, 40), 300.0][:, None]  # the last sample is certain, the rest overlap
+    y = np.r_[np.tile([0, 1, 1, 0], 10), 1]
+    y[:8], y[-9:] = [0, 0, 1, 0, 0, 0, 0, 1], 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LogisticRegression(C=math.inf).fit(X, y)
+    assert model.C_ == math.inf
+    assert np.abs(X.T @ (model.predict_proba(X)[:, 1] - y)).max() < 1e-6
+
+
+@pytest.mark.parametrize("C", [1.0, math.inf])
+def test_features_that_say_nothing_or_the_same(C):
+    X, y = samples(2)
+    reference = LogisticRegression(C=C).fit(X, y)
+    constant = LogisticRegression(C=C).fit(np.c_[X, np.zeros(len(X))], y)
+    assert np.allclose(constant.coef_, np.c_[reference.coef_, [[0.0]]], rtol=0, atol=1e-7)
+    # sqrt(1/2) of a feature twice is that feature once
+    twice = np.c_[X[:, :3], math.sqrt(0.5) * X[:, 3:], math.sqrt(0.5) * X[:, 3:]]
+    same = LogisticRegression(C=C).fit(twice, y)
+    assert np.allclose(same.decision_function(twice), reference.decision_function(X), rtol=0, atol=1e-6)
+
+
+def test_scales_far_apart():
+    X, y = samples(2)
+    scale = np.array([1e-6, 1.0, 1e4, 1e8])
+    model, plain = LogisticRegression(C=math.inf).fit(X * scale, y), LogisticRegression(C=math.inf).fit(X, y)
+    assert np.allclose(model.coef_ * scale, plain.coef_, rtol=1e-6)
+
+
+def test_two_classes_are_the_softmax_of_halves():
+    """With scores +-z/2 the softmax of two classes has half the penalty of the one row."""
+    X, y = samples(2)
+    model = LogisticRegression(C=2.0).fit(X, y)
+    loss = LogisticLoss(X, y, np.ones(len(X)), 3, True, "cholesky")  # a third class that never occurs has no part
+    loss.classes = loss.rows = 2
+    loss.unknowns, loss.penalty = 2 * loss.columns, 1.0
+    table = np.c_[model.coef_, model.intercept_[:, None]] / 2.0
+    gradient = LogisticPoint(loss, np.vstack([-table, table]).ravel()).gradient()
+    assert np.abs(gradient).max() < 1e-7
+
+
+def test_weights_are_counts():
+    X, y = samples(3)
+    weights = np.arange(len(X)) // 3 % 3
+    weighted = LogisticRegression().fit(X, y, weights)
+    repeated = LogisticRegression().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert np.allclose(weighted.coef_, repeated.coef_, rtol=0, atol=1e-9)
+
+
+def test_with_equal_covariances_it_nears_linear_discriminants():
+    """Both have linear log-odds; of normal classes they estimate the same ones."""
+    rng = np.random.default_rng(4)
+    y = np.arange(20000) % 2
+    X = rng.normal(size=(20000, 2)) + np.array([[0.0, 0.0], [1.0, 0.5]])[y]
+    discriminant, logistic = LinearDiscriminant().fit(X, y), LogisticRegression(C=math.inf).fit(X, y)
+    at = rng.normal(size=(50, 2))
+    assert np.abs(discriminant.decision_function(at) - logistic.decision_function(at)).max() < 0.15
+    assert np.allclose(logistic.coef_, [[1.0, 0.5]], atol=0.05)
+
+
+def test_posteriors_are_never_nan():
+    X, y = samples(3)
+    model = LogisticRegression().fit(X, y)
+    far = model.predict_log_proba(np.array([[1e300, -1e300, 0.0, 0.0], [1e8] * 4]))
+    assert not np.isnan(far[1]).any() and np.isclose(np.exp(far[1]).sum(), 1.0)
+    assert not np.isnan(far[0]).any()
+
+
+def test_ended_early_it_warns():
+    X, y = samples(2)
+    with pytest.warns(UserWarning, match="Newton's method ended after 2 iterations"):
+        LogisticRegression(max_iter=2).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"C": 0.0}, "C must be"),
+        ({"C": "much"}, "C must be"),
+        ({"solver": "gradient"}, "solver must be"),
+        ({"tol": -1.0}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(parameters, words):
+    X, y = samples(2)
+    with pytest.raises(ValueError, match=words):
+        LogisticRegression(**parameters).fit(X, y)
+
+
+def test_a_class_without_weight_is_refused():
+    X, y = samples(3)
+    with pytest.raises(ValueError, match="sample_weight is zero for every sample of the classes"):
+        LogisticRegression().fit(X, y, (y != 1).astype(float))
+
+
+def test_fitted_models_survive_pickling():
+    X, y = samples(3)
+    model = LogisticRegression().fit(X, y)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
+
+
+def test_linear_systems():
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(8, 8))
+    H, rhs = A @ A.T + np.diag(10.0 ** np.arange(8)), rng.normal(size=8)
+    assert np.allclose(H @ solve_cholesky(H, rhs), rhs, rtol=0, atol=1e-10)
+    found = solve_conjugate_gradients(lambda v: H @ v, np.diagonal(H), rhs, 1e-12, 100)
+    assert np.allclose(H @ found, rhs, rtol=0, atol=1e-8)
+    flat = np.outer(np.ones(4), np.ones(4))  # singular: any solution of what is consistent
+    assert np.allclose(flat @ solve_cholesky(flat, np.full(4, 2.0)), 2.0, rtol=0, atol=1e-10)

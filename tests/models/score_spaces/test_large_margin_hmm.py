@@ -1,0 +1,128 @@
+"""Large-margin hidden Markov models: the objective never rises, and a program agrees with all paths written out."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+
+from models import LargeMarginHMM
+from models.base.estimator import not_fitted_error
+from models.score_spaces.large_margin_hmm import _objective, _Scores, _solve
+from models.sequences.sequences import as_symbols
+from tests.support.chains import kinds
+
+cvxpy = pytest.importorskip("cvxpy")
+
+
+def statistics(x, path, c, classes, S, K):
+    found = np.zeros((classes, S + S * S + S * K))
+    found[c, path[0]] += 1
+    for i, j in itertools.pairwise(path):
+        found[c, S + i * S + j] += 1
+    for i, k in zip(path, x):
+        if k >= 0:
+            found[c, S + S * S + i * K + k] += 1
+    return found.ravel()
+
+
+@pytest.mark.parametrize("C", [0.1, 3.0])
+def test_a_program_of_fixed_alignments_is_that_of_all_paths(C):
+    X, y = kinds(3, (3, 4, 3))
+    X[1][2] = -1
+    S, K = 2, 4
+    scores = _Scores(as_symbols(X), y, S, K)
+    start = np.log(np.random.default_rng(1).dirichlet(np.ones(3 * S * (1 + S + K))))
+    own = scores.align(start)
+    w, gap, _, solution = _solve(scores, own, start, start, C)
+    variable, slack = cvxpy.Variable(start.size), cvxpy.Variable(len(X), nonneg=True)
+    constraints = []
+    for t, (x, c) in enumerate(zip(X, y)):
+        first, end = scores.batch.offsets[t : t + 2]
+        aligned = statistics(x, own[first:end], c, 3, S, K)
+        for other in set(range(3)) - {c}:
+            for path in itertools.product(range(S), repeat=len(x)):
+                difference = aligned - statistics(x, path, other, 3, S, K)
+                constraints.append(variable @ difference >= 1 - slack[t])
+    problem = cvxpy.Problem(
+        cvxpy.Minimize(0.5 * cvxpy.sum_squares(variable - start) + C * cvxpy.sum(slack)), constraints
+    )
+    problem.solve(solver=cvxpy.CLARABEL)
+    assert gap <= 1e-3 * (1 + problem.value) and solution.status == "optimal"
+    assert -solution.objective <= problem.value + 1e-6
+    assert problem.value <= -solution.objective + gap + 1e-6
+    np.testing.assert_allclose(w, variable.value, atol=np.sqrt(2 * gap) + 1e-4)  # strong convexity
+    assert np.linalg.norm(w - start) > 0.05
+
+
+def test_the_score_is_that_of_the_best_path():
+    X, y = kinds(2, (5,) * 4)
+    model = LargeMarginHMM(2, 4, random_state=0).fit(X, y)
+    found = model.decision_function(X)
+    w = np.hstack([part.reshape(2, -1) for part in (model.starts_, model.transitions_, model.emissions_)]).ravel()
+    for x, value in zip(X, found):
+        best = [
+            max(statistics(x, path, c, 2, 2, 4) @ w for path in itertools.product(range(2), repeat=len(x)))
+            for c in range(2)
+        ]
+        assert value == pytest.approx(best[1] - best[0], rel=1e-10)
+    scores = _Scores(as_symbols(X), y, 2, 4)
+    short = np.maximum(1 - np.where(y == 1, 1, -1) * found, 0).sum()
+    assert scores.loss(w) == pytest.approx(short)
+    start = np.log(np.concatenate([scores.flat(m.startprob_, m.transmat_, m.emissionprob_) for m in model.models_]))
+    assert model.objectives_[-1] == pytest.approx(_objective(w, start, 1.0, short))
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_alignment_raises_the_objective_and_margins_grow(classes, seed):
+    X, y = kinds(classes, seed=seed)
+    model = LargeMarginHMM(3, random_state=seed, tol=0.0, max_iter=6).fit(X, y)
+    assert (np.diff(model.objectives_) <= 1e-9 * model.objectives_[0]).all()
+    assert model.objectives_[-1] < 0.8 * model.objectives_[0]
+    plain = np.array([m.score_samples(X) for m in model.models_]).argmax(axis=0)
+    assert model.score(X, y) >= (plain == y).mean()
+
+
+def test_with_a_high_price_every_margin_is_kept(seed=1):
+    X, y = kinds(seed=seed)
+    model = LargeMarginHMM(3, C=100.0, random_state=seed).fit(X, y)
+    plain = np.array([m.score_samples(X) for m in model.models_]).argmax(axis=0)
+    assert (plain == y).mean() < 1.0 == model.score(X, y)
+    assert (np.where(y == 1, 1, -1) * model.decision_function(X)).min() > 0.95
+
+
+def test_a_small_price_leaves_the_models_of_maximum_likelihood():
+    X, y = kinds()
+    model = LargeMarginHMM(3, C=1e-9, random_state=0).fit(X, np.array(["a", "b"])[y])
+    np.testing.assert_allclose(np.exp(model.transitions_[0]), model.models_[0].transmat_, atol=1e-5)
+    assert model.classes_.tolist() == ["a", "b"] and set(model.predict(X)) <= {"a", "b"}
+
+
+def test_seeds_and_pickles():
+    X, y = kinds(3)
+    one, two = (LargeMarginHMM(2, random_state=4).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.emissions_, two.emissions_)
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(again.decision_function(X), one.decision_function(X))
+    assert one.decision_function(X).shape == (45, 3)
+    assert one.solution_.status == "optimal" and one.program_.n == one.solution_.x.size
+
+
+def test_what_is_refused():
+    X, y = kinds()
+    for parameters, message in (
+        ({"C": 0.0}, "C must be a number above 0"),
+        ({"pseudocount": 0.0}, "pseudocount must be a number above 0"),
+        ({"n_states": 0}, "n_states must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"n_symbols": 2}, r"from 0 to 1 \(-1 is a missing one\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LargeMarginHMM(**parameters).fit(X, y)
+    with pytest.raises(not_fitted_error(), match="not fitted"):
+        LargeMarginHMM().predict(X)
+    with pytest.raises(ValueError, match="one class"):
+        LargeMarginHMM().fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match=r"but sequences\[0\]\[0\] is 9"):
+        LargeMarginHMM(2).fit(X, y).predict([[9]])

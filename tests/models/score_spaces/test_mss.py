@@ -1,0 +1,226 @@
+"""The max-margin score space: tilted posteriors against enumeration, an objective that never rises, eq. 18 and 22."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace
+from models.base.estimator import not_fitted_error
+from models.score_spaces.med import best_multipliers, margin_loss
+from models.score_spaces.mss import _Sampler, tilt_exactly
+from models.score_spaces.sufficient_statistics import statistics_of
+from tests.support.chains import DISCRETE, enumerate_paths, random_discrete
+from tests.support.topic_models import corpus, fitted
+
+A, C = 1.0, 6.0
+
+
+def two_kinds(lengths, seed=0, sticky=0.7):
+    """Sequences of two chains that differ in how often the state changes."""
+    emissions = [[0.9, 0.1], [0.1, 0.9]]
+    chains = ([[0.2, 0.8], [0.8, 0.2]], [[sticky, 1 - sticky], [1 - sticky, sticky]])
+    X = []
+    for k, chain in enumerate(chains):
+        X += DiscreteHMM(2).set_model([0.5, 0.5], chain, emissions).sample(lengths, random_state=seed + k)[0]
+    return X, np.repeat(["often", "seldom"], len(lengths))
+
+
+def path_statistics(x, path):
+    found = np.zeros(3 + 9 + 12)
+    found[path[0]] += 1.0
+    for i, j in itertools.pairwise(path):
+        found[3 + 3 * i + j] += 1.0
+    for i, k in zip(path, x):
+        if k != -1:
+            found[12 + 4 * i + k] += 1.0
+    return found
+
+
+@pytest.mark.parametrize("xi", [1.0, 4.0])
+def test_the_exact_tilt_is_the_best_of_all_distributions_over_paths(xi):
+    rng = np.random.default_rng(0)
+    model, signs = random_discrete(rng), np.array([1.0, -1.0, 1.0, 1.0])
+    w, offset = rng.normal(size=24), 0.3
+    found = tilt_exactly(statistics_of(model, DISCRETE), signs, w, offset, A, C, xi)
+    for s, (x, sign) in enumerate(zip(DISCRETE, signs)):
+        weights = enumerate_paths(model, x)
+        paths, log_p = list(weights), np.log(list(weights.values()))
+        T = np.array([path_statistics(x, path) for path in paths])
+
+        def cost(logits, T=T, log_p=log_p, sign=sign):
+            q = np.exp(logits - logits.max())
+            q /= q.sum()
+            margin = sign * (q @ T @ w + offset)
+            slope = -xi * best_multipliers(np.array([margin]), A, C)[0] * sign * (T @ w)
+            entry = np.log(np.maximum(q, 1e-300)) - log_p
+            value = q @ entry + xi * margin_loss(np.array([margin]), A, C)[0]
+            return value, q * (entry + slope - q @ (entry + slope))
+
+        best = min(
+            (minimize(cost, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000})
+            for start in (log_p, np.zeros(log_p.size))),
+            key=lambda found: found.fun,
+        )  # fmt: skip
+        assert found.divergence[s] + xi * found.loss[s] == pytest.approx(best.fun, abs=1e-7)
+        margin = sign * (found.table[s] @ w + offset)
+        assert found.multipliers[s] == pytest.approx(best_multipliers(np.array([margin]), A, C)[0], abs=1e-7)
+        assert found.loss[s] == pytest.approx(margin_loss(np.array([margin]), A, C)[0], abs=1e-12)
+    plain = statistics_of(model, DISCRETE).expect()
+    free = found.multipliers == 0.0
+    np.testing.assert_allclose(found.table[free], plain.table[free])
+    gained = signs * ((found.table - plain.table) @ w)
+    assert (gained >= -1e-12).all() and gained.max() > 0.1  # "favors large margin"
+
+
+def sequences(kind, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "discrete":
+        X, y = two_kinds([12] * 15, seed)
+        X[0][3], X[20][0] = -1, -1
+        return DiscreteHMM(3, random_state=seed), X, y
+    X = [rng.normal(size=(rng.integers(3, 9), 2)) + 0.5 * (s % 3) for s in range(30)]
+    X[4][1, 0] = np.nan
+    return GaussianHMM(2, random_state=seed), X, np.arange(30) % 3
+
+
+@pytest.mark.parametrize("kind", ["discrete", "vectors"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_round_raises_the_objective(kind, seed):
+    model, X, y = sequences(kind, seed)
+    space = MaxMarginScoreSpace(model, xi=20.0, max_iter=15, tol=0.0).fit(X, y)
+    for objectives in space.objectives_:
+        assert objectives.size > 5
+        assert (np.diff(objectives) <= 1e-9 * abs(objectives[0])).all() and objectives[-1] < objectives[0] - 0.1
+
+
+def test_the_objective_of_topics_never_rises_either():
+    X = corpus(0)
+    space = MaxMarginScoreSpace(LatentDirichletAllocation(3, random_state=0), xi=5.0, tol=0.0).fit(X, np.arange(30) % 2)
+    assert (np.diff(space.objectives_[0]) <= 1e-6 * abs(space.objectives_[0][0])).all()
+    assert space.transform(X).shape == (30, 3 + 12 * 3)
+
+
+def test_the_weights_are_eq_22_and_the_margins_eq_18():
+    X, y = two_kinds([20] * 20)
+    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), max_iter=1).fit(X, y)
+    signs = np.where(y == "seldom", 1.0, -1.0)
+    model = DiscreteHMM(2, random_state=0).fit(X)
+    samples = statistics_of(model, X)
+    table = samples.expect().table
+    mean = table.mean(axis=0)
+    scale = np.sqrt(((table - mean) ** 2).sum(axis=1).mean())
+    # round one: lambda and u of the plain statistics, the tilt, then the last lambda and u of the tilted ones
+    from models.score_spaces.med import discriminate
+
+    u = discriminate(signs[:, None] * np.c_[(table - mean) / scale, np.ones(40)], A, C).weights
+    tilted = tilt_exactly(samples, signs, u[:-1] / scale, u[-1] - u[:-1] @ mean / scale, A, C, 1.0)
+    phi = np.c_[(tilted.table - mean) / scale, np.ones(40)]
+    last = (space.multipliers_[0] * signs) @ phi
+    np.testing.assert_allclose(space.coef_[0], last[:-1] / scale, atol=1e-6)
+    assert space.intercept_[0] == pytest.approx(last[-1] - last[:-1] @ mean / scale, abs=1e-5)
+    np.testing.assert_allclose(space.expected_margins_, A - 1 / (C - space.multipliers_))
+    margins = signs * (phi @ last)
+    assert (margins >= space.expected_margins_[0] - 1e-4).all()
+    samples.maximize(tilted.table)
+    np.testing.assert_allclose(space.models_[0].transmat_, model.transmat_, atol=1e-8)
+
+
+def test_accepted_paths_follow_the_tilted_posterior():
+    rng = np.random.default_rng(1)
+    model = random_discrete(rng)
+    X, signs = DISCRETE, np.array([1.0, -1.0, 1.0, -1.0])
+    space = MaxMarginScoreSpace(model, inference="sampler", n_draws=40_000)
+    sampler = _Sampler(space, statistics_of(model, X), np.random.default_rng(0))
+    sampler.start()
+    w, multipliers = np.append(0.5 * rng.normal(size=24), np.zeros(24)), np.array([1.0, 0.5, 0.0, 1.5])
+    found = sampler.tilt(signs, w, 0.0, multipliers)
+    exact = statistics_of(model, X).expect(w[:24], multipliers * signs)
+    np.testing.assert_allclose(found.table[:, :24], exact.table, atol=0.05)
+    divergence = multipliers * signs * (exact.table @ w[:24]) - exact.log_partition
+    np.testing.assert_allclose(found.divergence, divergence, atol=0.05)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"unlabelled": "cheaper"}, {"inference": "sampler", "random_state": 0}])
+def test_new_sequences_are_told_apart(parameters):
+    X, y = two_kinds([25] * 40)
+    new, truth = two_kinds([25] * 40, seed=10)
+    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), **parameters).fit(X, y)
+    assert space.score(new, truth) > 0.85
+    statistics = 2 + 4 + 4
+    width = 2 * statistics if space.inference == "sampler" else statistics
+    assert space.transform(new).shape == (80, width)
+    again = pickle.loads(pickle.dumps(space))
+    np.testing.assert_array_equal(again.decision_function(new), space.decision_function(new))
+    twin = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), **parameters).fit(X, y)
+    np.testing.assert_array_equal(twin.coef_, space.coef_)
+
+
+def test_untilted_features_are_the_models_own_statistics_and_the_cheaper_label_costs_less():
+    X, y = two_kinds([15] * 20)
+    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0)).fit(X, y)
+    samples = statistics_of(space.models_[0], X)
+    plain = samples.expect()
+    np.testing.assert_array_equal(space.transform(X), plain.table)
+    np.testing.assert_allclose(space.decision_function(X), plain.table @ space.coef_[0] + space.intercept_[0])
+    costs = []
+    for sign in (-1.0, 1.0):
+        tilted = tilt_exactly(samples, np.full(40, sign), space.coef_[0], space.intercept_[0], A, C, 1.0)
+        costs.append(tilted.divergence + tilted.loss)
+    space.set_params(unlabelled="cheaper")
+    np.testing.assert_allclose(space.decision_function(X), costs[0] - costs[1], atol=1e-9)
+
+
+def test_three_classes_have_a_model_each():
+    rng = np.random.default_rng(3)
+    models = [random_discrete(rng) for _ in range(3)]
+    X = [x for k, model in enumerate(models) for x in model.sample([30] * 20, random_state=k)[0]]
+    y = np.repeat([5, 7, 9], 20)
+    space = MaxMarginScoreSpace(DiscreteHMM(3, random_state=0)).fit(X, y)
+    assert len(space.models_) == 3 and space.decision_function(X).shape == (60, 3)
+    assert space.transform(X).shape == (60, 3 * (3 + 9 + 12)) and space.score(X, y) > 0.7
+    assert space.classes_.tolist() == [5, 7, 9] and space.multipliers_.shape == (3, 60)
+    assert not np.allclose(space.models_[0].transmat_, space.models_[1].transmat_)
+
+
+def test_scikit_learn_accepts_it_where_samples_are_a_matrix():
+    model = LatentDirichletAllocation(2, max_iter=3, random_state=0)
+    results = check_estimator(MaxMarginScoreSpace(model, max_iter=1), on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert sum(r["status"] == "passed" for r in results) > 35
+
+
+def test_what_is_refused():
+    X, y = two_kinds([5] * 3)
+    for parameters, message in (
+        ({"a": 0.1}, "a must be above 1 / c"),
+        ({"xi": 0.0}, "xi must be a number above 0"),
+        ({"inference": "gibbs"}, "inference must be one of 'exact', 'sampler'"),
+        ({"unlabelled": "both"}, "unlabelled must be one of"),
+        ({"unlabelled": "cheaper", "inference": "sampler"}, 'needs inference="exact"'),
+        ({"n_draws": 0, "inference": "sampler"}, "n_draws must be a whole number of at least 1"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"model": "hmm"}, "model must be a DiscreteHMM"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MaxMarginScoreSpace(**parameters).fit(X, y)
+    with pytest.raises(ValueError, match="draws paths of a hidden Markov model"):
+        MaxMarginScoreSpace(LatentDirichletAllocation(2), inference="sampler").fit([[1, 0], [0, 1]], [0, 1])
+    with pytest.raises(not_fitted_error(), match="not fitted"):
+        MaxMarginScoreSpace().predict(X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        MaxMarginScoreSpace().fit(X, y[:-1])
+
+
+def test_topics_of_a_given_model_are_tilted_towards_the_label_as_far_as_the_margin_needs():
+    model = fitted(np.random.default_rng(0).dirichlet(np.ones(4), 2), np.ones(2))
+    X, signs, w = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0]), np.append([1.0, -1.0], np.zeros(8))
+    samples = statistics_of(model, X)
+    tilted, plain = tilt_exactly(samples, signs, w, 0.0, A, C, 1.0), samples.expect().table
+    gained = signs * ((tilted.table - plain) @ w)
+    np.testing.assert_array_equal(gained > 1e-3, signs * (plain @ w) < A - 1 / C)
+    margins = signs * (tilted.table @ w)
+    np.testing.assert_allclose(tilted.multipliers, best_multipliers(margins, A, C), atol=1e-6)

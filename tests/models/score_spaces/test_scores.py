@@ -1,0 +1,197 @@
+"""Score spaces: gradients against differences, sums against likelihoods, statistics against enumeration."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import (
+    SVC,
+    DiscreteHMM,
+    FisherScore,
+    FreeEnergyScore,
+    GaussianHMM,
+    LatentDirichletAllocation,
+    SufficientStatistics,
+)
+from models.base.estimator import not_fitted_error
+from models.score_spaces.sufficient_statistics import statistics_of
+from tests.support.chains import DISCRETE, VECTORS, enumerate_paths, random_discrete, random_gaussian
+from tests.support.topic_models import corpus, fitted
+
+SPACES = (FisherScore, FreeEnergyScore, SufficientStatistics)
+NORMALIZED = ("startprob_", "transmat_", "emissionprob_", "components_")
+
+
+def space_of(kind, model, **parameters):
+    space = kind(model, **parameters)
+    space.models_ = [model]
+    if isinstance(model, LatentDirichletAllocation):
+        space.n_features_in_ = model.n_features_in_
+    return space
+
+
+def differences(model, names, X, step=1e-5):
+    """Central differences of every sample's log-likelihood; shares are normalized again after the step."""
+    columns = []
+    for name in names:
+        kept = getattr(model, name)
+        for place in np.ndindex(kept.shape):
+            values = []
+            for sign in (1.0, -1.0):
+                moved = kept.copy()
+                moved[place] += sign * step
+                if name in NORMALIZED:
+                    moved = moved / moved.sum(axis=-1, keepdims=True)
+                elif moved.ndim == 3 and place[1] != place[2]:  # a covariance stays symmetric: half of each
+                    moved[place] -= sign * step / 2
+                    moved[place[0], place[2], place[1]] += sign * step / 2
+                setattr(model, name, moved)
+                values.append(model.score_samples(X))
+            columns.append((values[0] - values[1]) / (2 * step))
+            setattr(model, name, kept)
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+def test_the_fisher_score_is_the_gradient_of_the_log_likelihood(kind):
+    rng = np.random.default_rng(2)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind)
+    X = DISCRETE if kind == "discrete" else VECTORS
+    emissions = ["emissionprob_"] if kind == "discrete" else ["means_", "covariances_"]
+    found = space_of(FisherScore, model).transform(X)
+    np.testing.assert_allclose(found, differences(model, ["startprob_", "transmat_", *emissions], X), atol=1e-6)
+
+
+def test_the_fisher_score_of_topics_is_the_gradient_of_the_bound(monkeypatch):
+    rng = np.random.default_rng(3)
+    model = fitted(rng.dirichlet(np.ones(4), 3), rng.uniform(0.4, 1.5, 3))
+    X = rng.integers(0, 4, size=(5, 4)).astype(float)
+    found = space_of(FisherScore, model).transform(X)
+    plain = model._infer  # to the end, for the differences
+    monkeypatch.setattr(model, "_infer", lambda documents, **k: plain(documents, **{**k, "tol": 1e-13}))
+    names = ["doc_topic_prior_", "components_"]
+    np.testing.assert_allclose(found, differences(model, names, X, step=1e-4), atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+def test_the_free_energy_terms_sum_to_the_log_likelihood(kind):
+    rng = np.random.default_rng(4)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind)
+    X = DISCRETE if kind == "discrete" else [x for x in VECTORS if kind == "diag" or not np.isnan(x).any()]
+    found = space_of(FreeEnergyScore, model).transform(X)
+    np.testing.assert_allclose(found.sum(axis=1), model.score_samples(X), rtol=1e-10, atol=1e-14)
+    assert found.shape[1] == 2 * (3 + 9) + {"discrete": 12, "diag": 6, "full": 3}[kind]
+
+
+def test_the_free_energy_terms_of_topics_sum_to_the_bound():
+    X = corpus(0)
+    space = FreeEnergyScore(LatentDirichletAllocation(3, random_state=0)).fit(X)
+    np.testing.assert_allclose(space.transform(X).sum(axis=1), space.models_[0].score_samples(X), rtol=1e-6)
+
+
+def test_sufficient_statistics_are_expectations_over_all_paths():
+    model = random_discrete(np.random.default_rng(5))
+    found = space_of(SufficientStatistics, model).transform(DISCRETE)
+    for row, x in zip(found, DISCRETE):
+        weights = enumerate_paths(model, x)
+        total, expected = sum(weights.values()), np.zeros(3 + 9 + 12)
+        for path, weight in weights.items():
+            expected[path[0]] += weight / total
+            for i, j in itertools.pairwise(path):
+                expected[3 + 3 * i + j] += weight / total
+            for i, k in zip(path, x):
+                if k != -1:
+                    expected[12 + 4 * i + k] += weight / total
+        np.testing.assert_allclose(row[:24], expected, atol=1e-12)
+        transitions = expected[3:12].reshape(3, 3)
+        hats = transitions / np.maximum(transitions.sum(axis=1, keepdims=True), 1e-300)
+        logs = transitions * np.log(np.where(hats > 0, hats, 1.0))
+        np.testing.assert_allclose(row[24 + 3 : 24 + 12], logs.ravel(), atol=1e-12)
+        np.testing.assert_allclose(row[24:27], expected[:3] * np.log(expected[:3]), atol=1e-12)
+    np.testing.assert_array_equal(
+        space_of(SufficientStatistics, model, logarithms=False).transform(DISCRETE), found[:, :24]
+    )
+
+
+def test_statistics_of_topics_are_expected_counts_of_words():
+    X = corpus(1)
+    space = SufficientStatistics(LatentDirichletAllocation(3, random_state=0)).fit(X)
+    found = space.transform(X)
+    words = found[:, 3:].reshape(len(X), X.shape[1], 3)
+    np.testing.assert_allclose(words.sum(axis=2), X, atol=1e-9)
+    np.testing.assert_allclose(words.sum(axis=1), found[:, :3], atol=1e-9)
+    gamma = space.models_[0].doc_topic_prior_ + found[:, :3]
+    np.testing.assert_allclose(gamma / gamma.sum(axis=1, keepdims=True), space.models_[0].transform(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["chain", "topics"])
+def test_a_bent_posterior_has_the_divergence_that_its_partition_says(name):
+    # the derivative of log Z by the strength is the bent statistic: expectations and partitions belong together
+    rng = np.random.default_rng(6)
+    if name == "chain":
+        model, X = random_discrete(rng), DISCRETE
+    else:
+        model, X = fitted(rng.dirichlet(np.ones(4), 3), np.full(3, 0.7)), rng.integers(0, 4, size=(4, 4)).astype(float)
+    samples = statistics_of(model, X)
+    plain = samples.expect()
+    weights, strength, step = rng.normal(size=plain.table.shape[1]), np.array([1.0, -0.5, 0.0, 0.3]), 1e-4
+    bent = samples.expect(weights, strength)
+    up, down = (samples.expect(weights, strength + sign * step).log_partition for sign in (1, -1))
+    np.testing.assert_allclose((up - down) / (2 * step), bent.table @ weights, atol=1e-5)
+    np.testing.assert_allclose(bent.table[2], plain.table[2], atol=1e-6)
+    divergence = strength * (bent.table @ weights) - bent.log_partition + plain.log_partition
+    assert (divergence >= -1e-8).all() and divergence[0] > 1e-3
+    some = samples.expect(weights, strength[[3, 1]], np.array([3, 1]))
+    np.testing.assert_allclose(some.table, bent.table[[3, 1]], atol=1e-9)
+    np.testing.assert_allclose(some.log_partition, bent.log_partition[[3, 1]], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", SPACES)
+def test_a_model_for_each_class_and_a_linear_classifier(kind):
+    rng = np.random.default_rng(7)
+    one, two = random_discrete(rng), random_discrete(rng)
+    X = one.sample([25] * 40, random_state=0)[0] + two.sample([25] * 40, random_state=1)[0]
+    y = np.repeat(["one", "two"], 40)
+    steps = make_pipeline(kind(DiscreteHMM(2, random_state=0)), SVC(kernel="linear", C=0.1))
+    steps.fit(X[::2], y[::2])
+    assert steps.score(X[1::2], y[1::2]) > 0.8
+    space = steps[0]
+    assert len(space.models_) == 2 and space.classes_.tolist() == ["one", "two"]
+    alone = kind(DiscreteHMM(2, random_state=0), per_class=False).fit(X[::2], y[::2])
+    assert 2 * alone.transform(X).shape[1] == space.transform(X).shape[1]
+    own = DiscreteHMM(2, n_symbols=4, random_state=0).fit(X[:40:2])
+    np.testing.assert_array_equal(space.models_[0].emissionprob_, own.emissionprob_)
+    again = pickle.loads(pickle.dumps(space))
+    np.testing.assert_array_equal(again.transform(X), space.transform(X))
+
+
+def test_vectors_of_two_classes():
+    rng = np.random.default_rng(8)
+    X = [rng.normal(size=(rng.integers(3, 9), 2)) + (s % 2) for s in range(20)]
+    for kind in SPACES:
+        found = kind(GaussianHMM(2, random_state=0)).fit_transform(X, np.arange(20) % 2)
+        assert found.shape[0] == 20 and np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("kind", SPACES)
+def test_scikit_learn_accepts_them_where_samples_are_a_matrix(kind):
+    results = check_estimator(
+        kind(LatentDirichletAllocation(2, max_iter=5, random_state=0)), on_skip=None, on_fail=None
+    )
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert sum(r["status"] == "passed" for r in results) > 30
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match=r"model must be a DiscreteHMM, .* but SVC came"):
+        FisherScore(SVC()).fit([[0, 1]])
+    with pytest.raises(not_fitted_error(), match="not fitted"):
+        FisherScore().transform([[0, 1]])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        FisherScore().fit([[0, 1], [1, 1]], [0, 1, 1])
+    with pytest.raises(ValueError, match=r"a Fisher score needs probabilities above zero.*pseudocount > 0"):
+        FisherScore(DiscreteHMM(1, n_symbols=2, pseudocount=0.0)).fit([[0, 0]]).transform([[0]])

@@ -1,0 +1,308 @@
+"""Hidden Markov models against the enumeration of all paths, EM that never goes down, and refusals that say why."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+
+from models import DiscreteHMM, GaussianHMM, encode_symbols
+from models.base.estimator import not_fitted_error
+from models.base.validation import as_generator
+from models.sequences.hmm import Bend
+from models.sequences.hmm_kernels import random_paths
+from tests.support.chains import DISCRETE, NAN, VECTORS, enumerate_paths, random_discrete, random_gaussian
+
+
+def posteriors(weights, states):
+    """gamma, the expected transitions and the expected logs of the chain's conditional probabilities."""
+    total, length = sum(weights.values()), len(next(iter(weights)))
+    gamma, xi = np.zeros((length, states)), np.zeros((length - 1, states, states))
+    for path, weight in weights.items():
+        for t, i in enumerate(path):
+            gamma[t, i] += weight / total
+        for t, (i, j) in enumerate(itertools.pairwise(path)):
+            xi[t, i, j] += weight / total
+    logs = np.where(xi > 0, xi * np.log(np.where(xi > 0, xi, 1.0) / gamma[:-1, :, None]), 0.0)
+    return gamma, xi.sum(axis=0), logs.sum(axis=0)
+
+
+def cases():
+    rng = np.random.default_rng(3)
+    return [
+        (random_discrete(rng), DISCRETE),
+        (random_gaussian(rng, "diag"), VECTORS),
+        (random_gaussian(rng, "full"), VECTORS),
+    ]
+
+
+@pytest.mark.parametrize("model, sequences", cases(), ids=["discrete", "diag", "full"])
+def test_inference_is_the_sum_over_all_paths(model, sequences):
+    found = model._infer(model._batch(sequences), by_sequence=True, chain_logs=True)
+    log_likelihood, gammas, paths = (f(sequences) for f in (model.score_samples, model.predict_proba, model.predict))
+    for s, sequence in enumerate(map(np.asarray, sequences)):
+        weights = enumerate_paths(model, sequence)
+        gamma, transitions, logs = posteriors(weights, 3)
+        assert log_likelihood[s] == pytest.approx(np.log(sum(weights.values())), rel=1e-12)
+        np.testing.assert_allclose(gammas[s], gamma, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.starts[s], gamma[0], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.transitions[s], transitions, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.chain_logs[s], logs, rtol=0, atol=1e-12)
+        assert weights[tuple(paths[s])] == pytest.approx(max(weights.values()), rel=1e-12)
+    assert model.score(sequences) == pytest.approx(log_likelihood.mean())
+    together = model._infer(model._batch(sequences), weight=np.arange(1.0, len(sequences) + 1.0), chain_logs=True)
+    share = np.arange(1.0, len(sequences) + 1.0)
+    np.testing.assert_allclose(together.emissions[0], np.tensordot(share, found.emissions, 1), atol=1e-10)
+    np.testing.assert_allclose(together.transitions[0], np.tensordot(share, found.transitions, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize("model, sequences", cases(), ids=["discrete", "diag", "full"])
+def test_in_logarithms_the_posterior_is_the_same(model, sequences, monkeypatch):
+    batch = model._batch(sequences)
+    usual = model._infer(batch, by_sequence=True, chain_logs=True)
+    fast = model._filter
+
+    def all_lost(batch, bend=None, keep=True):
+        alpha, predicted, log_likelihood, lost, chain, _ = fast(batch, bend)
+        slow = {s: model._filter_in_logs(batch, chain, s, bend) for s in range(len(batch))}
+        ours = np.array([slow[s][0] for s in slow])
+        np.testing.assert_allclose(ours, log_likelihood, rtol=1e-12, atol=1e-15)
+        return alpha * np.nan, predicted * np.nan, ours, np.ones_like(lost), chain, slow
+
+    monkeypatch.setattr(model, "_filter", all_lost)
+    logs = model._infer(batch, by_sequence=True, chain_logs=True)
+    for name, value in vars(usual).items():
+        np.testing.assert_allclose(getattr(logs, name), value, rtol=0, atol=1e-11, err_msg=name)
+
+
+def test_a_bent_chain_is_the_sum_over_all_bent_paths():
+    rng = np.random.default_rng(5)
+    model = random_discrete(rng)
+    bend = rng.normal(size=3), rng.normal(size=(3, 3)), rng.normal(size=(3, 4))
+    strength = np.array([1.5, -0.7, 0.0, 2.0])
+    found = model._infer(model._batch(DISCRETE), by_sequence=True, bend=Bend(strength, *bend))
+    for s, sequence in enumerate(DISCRETE):
+        weights = enumerate_paths(model, sequence, strength[s], bend)
+        gamma, transitions, _ = posteriors(weights, 3)
+        assert found.log_likelihood[s] == pytest.approx(np.log(sum(weights.values())), rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(found.starts[s], gamma[0], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.transitions[s], transitions, rtol=0, atol=1e-12)
+    assert np.allclose(model._infer(model._batch(DISCRETE), bend=Bend(strength, *bend)).gamma.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("distance", [10.0, 100.0, 1e4])
+def test_what_a_double_loses_is_found_in_logarithms(distance):
+    # the first step makes state 1 less likely by e^-distance and worse, the second gives that back
+    chain = [0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]]
+    model = GaussianHMM(2).set_model(*chain, [[0.0, 0.0], [1.0, 2.0]], np.ones((2, 2)))
+    x = distance * np.array([[-1.0, 0.0], [1.5, 0.0]])
+    log = [-0.5 * (((x - mean) ** 2).sum() + 4 * np.log(2 * np.pi)) + np.log(0.5) for mean in model.means_]
+    expected = np.logaddexp(*log)
+    assert model.score_samples([x])[0] == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(model.predict_proba([x])[0], [np.exp(log - expected)] * 2, atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba([x * 1e140])[0].sum(axis=1), 1.0)
+
+
+def test_evidence_that_comes_late_turns_a_lost_state_round():
+    chain = [0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]]
+    model = DiscreteHMM(2).set_model(*chain, [[1.0 - 1e-9, 1e-9], [1e-9, 1.0 - 1e-9]])
+    x = [0] * 40 + [1] * 41  # after forty steps state 1 has a probability of 1e-360
+    assert model.score_samples([x])[0] == pytest.approx(40 * np.log(1e-9) + np.log(0.5), rel=1e-9)
+    np.testing.assert_allclose(model.predict_proba([x])[0], [[1e-9, 1.0]] * 81, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("pseudocount", [0.0, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_baum_welch_never_lowers_the_objective_of_discrete_sequences(seed, pseudocount):
+    rng = np.random.default_rng(seed)
+    sequences = random_discrete(rng).sample(rng.integers(1, 30, size=40), rng)[0]
+    sequences[0][:] = -1
+    sequences[1][::2] = -1
+    model = DiscreteHMM(3, pseudocount=pseudocount, tol=0.0, max_iter=60, random_state=seed).fit(sequences)
+    assert model.n_iter_ > 5 and (np.diff(model.objectives_) >= -1e-9 * abs(model.objectives_[0])).all()
+    assert model.objectives_[-1] > model.objectives_[0]
+    for rows in (model.startprob_, model.transmat_, model.emissionprob_):
+        np.testing.assert_allclose(rows.sum(axis=-1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("kind", ["diag", "full"])
+@pytest.mark.parametrize("seed", range(2))
+def test_baum_welch_never_lowers_the_objective_of_vectors(seed, kind, missing):
+    rng = np.random.default_rng(seed)
+    sequences = random_gaussian(rng, kind, features=3).sample(rng.integers(1, 30, size=40), rng)[0]
+    for sequence in sequences:
+        sequence[rng.random(sequence.shape) < missing] = NAN
+    model = GaussianHMM(4, kind, pseudocount=0.0, tol=0.0, max_iter=40, random_state=seed).fit(sequences)
+    assert model.n_iter_ > 5 and (np.diff(model.objectives_) >= -1e-9 * abs(model.objectives_[0])).all()
+    assert model.objectives_[-1] > model.objectives_[0] + 10
+
+
+@pytest.mark.parametrize("kind", ["diag", "full"])
+def test_variances_stay_above_their_floor_and_the_likelihood_still_rises(kind):
+    rng = np.random.default_rng(0)
+    sequences = [
+        np.repeat(rng.normal(size=(2, 2)), 6, axis=0) * [1.0, 1e3] for _ in range(4)
+    ]  # eight points, each six times
+    model = GaussianHMM(8, kind, min_variance=0.01, tol=0.0, max_iter=30, random_state=1).fit(sequences)
+    spread = np.concatenate(sequences).var(axis=0)
+    scaled = model.covariances_ / (spread if kind == "diag" else np.sqrt(np.outer(spread, spread)))
+    least = scaled if kind == "diag" else np.linalg.eigvalsh(scaled)
+    assert least.min() == pytest.approx(0.01, rel=1e-6)
+    assert (np.diff(model.objectives_) >= -1e-9 * abs(model.objectives_[0])).all()
+
+
+def test_one_state_is_the_shares_and_the_moments():
+    rng = np.random.default_rng(1)
+    symbols = rng.integers(0, 4, size=(5, 20))
+    model = DiscreteHMM(1, pseudocount=0.0).fit(symbols)
+    np.testing.assert_allclose(model.emissionprob_[0], np.bincount(symbols.ravel(), minlength=4) / 100)
+    x = rng.normal(size=(5, 20, 2))
+    gaussian = GaussianHMM(1, "full").fit(x)
+    np.testing.assert_allclose(gaussian.means_[0], x.reshape(-1, 2).mean(axis=0))
+    np.testing.assert_allclose(gaussian.covariances_[0], np.cov(x.reshape(-1, 2).T, bias=True))
+
+
+def test_weights_are_copies_and_restarts_keep_the_best():
+    rng = np.random.default_rng(2)
+    sequences = random_discrete(rng).sample([12] * 10, rng)[0]
+    weighted = DiscreteHMM(2, random_state=4, max_iter=5).fit(sequences, sample_weight=[2] * 5 + [0] * 5)
+    copied = DiscreteHMM(2, random_state=4, max_iter=5).fit(sequences[:5] * 2)
+    # the first guess knows the frequencies of all symbols, so both are started from the same parameters
+    for model, own, weight in ((weighted, sequences, [2] * 5 + [0] * 5), (copied, sequences[:5] * 2, None)):
+        model.set_params(warm_start=True, max_iter=20)
+        model.set_model([0.4, 0.6], [[0.7, 0.3], [0.2, 0.8]], [[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+        model.fit(own, sample_weight=weight)
+    np.testing.assert_allclose(weighted.emissionprob_, copied.emissionprob_, atol=1e-10)
+    single = [DiscreteHMM(3, random_state=s).fit(sequences).objectives_[-1] for s in range(2)]
+    several = DiscreteHMM(3, n_init=6, random_state=0).fit(sequences)
+    assert several.objectives_[-1] >= single[0]
+    assert several._infer(several._batch(sequences)).log_likelihood.sum() + several._log_prior() == pytest.approx(
+        several.objectives_[-1]
+    )
+
+
+def test_seeds_warm_starts_and_pickles():
+    rng = np.random.default_rng(6)
+    sequences = random_discrete(rng).sample([15] * 20, rng)[0]
+    one, two = (DiscreteHMM(3, random_state=7).fit(sequences) for _ in range(2))
+    np.testing.assert_array_equal(one.transmat_, two.transmat_)
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(again.score_samples(sequences), one.score_samples(sequences))
+    whole = DiscreteHMM(3, random_state=7, tol=0.0, max_iter=10).fit(sequences)
+    half = DiscreteHMM(3, random_state=7, tol=0.0, max_iter=5, warm_start=True).fit(sequences).fit(sequences)
+    np.testing.assert_allclose(half.transmat_, whole.transmat_, atol=1e-12)
+    assert DiscreteHMM(3).fit(sequences).fit([[0, 1]]).emissionprob_.shape == (3, 2)  # without it fit forgets
+
+
+def test_random_paths_follow_the_posterior():
+    model = random_discrete(np.random.default_rng(8))
+    x = [0, 3, 1]
+    weights = enumerate_paths(model, x)
+    alpha = model._filter(model._batch([x]))[0]
+    draws = np.empty((200_000, 3), dtype=np.int64)
+    random_paths(0, 3, model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
+    frequency = np.bincount(draws @ [9, 3, 1], minlength=27) / len(draws)
+    expected = np.array([weights[path] for path in itertools.product(range(3), repeat=3)]) / sum(weights.values())
+    assert abs(frequency - expected).max() < 5 * 0.5 / np.sqrt(len(draws))
+
+
+@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+def test_samples_come_from_the_model(kind):
+    rng = np.random.default_rng(9)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind)
+    sequences, states = model.sample([2000, 1], random_state=1)
+    assert [len(s) for s in sequences] == [len(s) for s in states] == [2000, 1]
+    counts = np.zeros((3, 3))
+    np.add.at(counts, (states[0][:-1], states[0][1:]), 1.0)
+    np.testing.assert_allclose(counts / counts.sum(axis=1, keepdims=True), model.transmat_, atol=0.12)
+    for i in range(3):
+        own = sequences[0][states[0] == i]
+        if kind == "discrete":
+            np.testing.assert_allclose(np.bincount(own, minlength=4) / own.size, model.emissionprob_[i], atol=0.12)
+        else:
+            full = model.covariances_[i] if kind == "full" else np.diag(model.covariances_[i])
+            assert abs(own.mean(axis=0) - model.means_[i]).max() < 5 * np.sqrt(full.max() / own.shape[0])
+            np.testing.assert_allclose(np.cov(own.T), full, atol=0.35 * full.max())
+
+
+REFUSED = {
+    "no list": (3, "must be a list of arrays, but int came"),
+    "text": ("acgt", "must be a list of arrays, but str came"),
+    "letters": ([["a", "c"]], "encode_symbols makes numbers of letters"),
+    "none": ([], "at least one sequence"),
+    "empty": ([[0, 1], []], r"sequences\[1\] has length 0"),
+    "depth": ([[[0, 1]]], r"of 1 dimension\(s\), but sequences\[0\] has 2"),
+    "fraction": ([[0, 1], [0.5]], r"sequences\[1\]\[0\] is 0.5"),
+    "large": ([[0, 1], [1, 9]], r"from 0 to 3 \(-1 is a missing one\), but sequences\[1\]\[1\] is 9"),
+    "negative": ([[-2]], r"sequences\[0\]\[0\] is -2"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_symbols_that_are_refused(name):
+    sequences, message = REFUSED[name]
+    with pytest.raises(ValueError, match=message):
+        DiscreteHMM(2, n_symbols=4).fit(sequences)
+    with pytest.raises(ValueError, match=message):
+        random_discrete(np.random.default_rng(0)).score_samples(sequences)
+
+
+def test_vectors_and_parameters_that_are_refused():
+    model = random_gaussian(np.random.default_rng(0), "diag")
+    for sequences, message in (
+        ([[[0.0, np.inf]]], r"sequences\[0\]\[0\] has an infinity"),
+        ([[[0.0, 1.0]], [[1.0]]], r"2 features each, but sequences\[1\] has 1"),
+        ([[["a", "b"]]], "must hold numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(sequences)
+    with pytest.raises(ValueError, match="feature 1 is missing in all sequences"):
+        GaussianHMM(2).fit([[[1.0, NAN], [2.0, NAN]]])
+    with pytest.raises(ValueError, match="every observation in sequences is missing"):
+        DiscreteHMM(2).fit([[-1, -1]])
+    for parameters, message in (
+        ({"n_states": 0}, "n_states must be a whole number of at least 1"),
+        ({"pseudocount": -1.0}, "pseudocount must be a number of at least 0"),
+        ({"n_init": 1.5}, "n_init must be a whole number"),
+        ({"n_symbols": 0}, "n_symbols must be"),
+        ({"random_state": "x"}, "random_state must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            DiscreteHMM().set_params(**parameters).fit([[0, 1]])
+    with pytest.raises(ValueError, match="covariance_type must be one of"):
+        GaussianHMM(covariance_type="tied").fit([[0.0, 1.0]])
+    with pytest.raises(ValueError, match=r"transmat must have shape \(2, 2\)"):
+        DiscreteHMM(2).set_model([0.5, 0.5], [[1.0]], [[1.0]])
+    with pytest.raises(ValueError, match="emissionprob must be nonnegative with rows that sum to one"):
+        DiscreteHMM(1).set_model([1.0], [[1.0]], [[0.5, 0.6]])
+    with pytest.raises(ValueError, match="startprob must have n_states = 3 entries, but 1 came"):
+        DiscreteHMM(3).set_model([1.0], [[1.0]], [[1.0]])
+    with pytest.raises(ValueError, match="covariances must be positive definite"):
+        GaussianHMM(1, "full").set_model([1.0], [[1.0]], [[0.0, 0.0]], [[[1.0, 2.0], [2.0, 1.0]]])
+    with pytest.raises(not_fitted_error(), match="not fitted yet"):
+        DiscreteHMM().predict([[0]])
+
+
+def test_an_impossible_sequence_has_likelihood_zero_and_no_posterior():
+    model = DiscreteHMM(2, pseudocount=0.0).set_model([1.0, 0.0], np.eye(2), [[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(model.score_samples([[0, 0], [0, 1], [1]]), [0.0, -np.inf, -np.inf])
+    with pytest.raises(ValueError, match=r"sequences\[1\] has probability zero .* pseudocount > 0"):
+        model.predict_proba([[0, 0], [0, 1]])
+
+
+def test_letters_and_seeds():
+    assert [a.tolist() for a in encode_symbols([["x", "y"], "yz"], ["x", "y"])] == [[0, 1], [1, -1]]
+    with pytest.raises(ValueError, match="each symbol once"):
+        encode_symbols(["a"], "aa")
+    legacy = [as_generator(np.random.RandomState(3)).random() for _ in range(2)]
+    assert legacy[0] == legacy[1]
+
+
+def test_random_paths_do_not_enter_impossible_states():
+    # the largest uniform numbers may be rounded up to the whole weight: the last possible state then, not the last one
+    alpha = np.array([[0.3, 0.7, 0.0], [0.1, 0.9, 0.0]])
+    uniforms = np.array([[np.nextafter(1.0, 0.0)] * 2, [1.0, 1.0], [0.0, 0.0]])
+    paths = np.empty((3, 2), dtype=np.int64)
+    random_paths(0, 2, np.eye(3), alpha, uniforms, paths)
+    assert paths.tolist() == [[1, 1], [1, 1], [0, 0]]

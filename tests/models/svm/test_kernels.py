@@ -1,0 +1,93 @@
+"""Kernels: values by their formulas, gamma as in scikit-learn, sparse samples, refusals."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from models.svm.kernels import Kernel, make_kernel, variance
+
+rng = np.random.default_rng(0)
+A, B = rng.normal(size=(4, 3)), rng.normal(size=(5, 3)) * (rng.random((5, 3)) < 0.5)
+KERNELS = [Kernel("linear"), Kernel("poly", gamma=0.5, degree=3, coef0=1.0), Kernel("rbf", gamma=0.7)]
+
+
+def by_formula(kernel, a, b):
+    if kernel.kernel == "poly":
+        return (kernel.gamma * a @ b + kernel.coef0) ** kernel.degree
+    return np.exp(-kernel.gamma * np.sum((a - b) ** 2)) if kernel.kernel == "rbf" else a @ b
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.kernel)
+def test_values_are_those_of_the_formula_dense_and_sparse(kernel):
+    expected = np.array([[by_formula(kernel, a, b) for b in B] for a in A])
+    for left in (A, sp.csr_array(A)):
+        for right in (B, sp.csr_array(B)):
+            values = kernel(left, right)
+            assert isinstance(values, np.ndarray)
+            np.testing.assert_allclose(values, expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.kernel)
+def test_the_gram_matrix_is_symmetric_and_semidefinite(kernel):
+    K = kernel.gram(B)
+    assert np.array_equal(K, K.T)
+    assert np.linalg.eigvalsh(K).min() > -1e-12
+
+
+def test_gamma_scale_and_auto_and_a_number():
+    ones = np.ones(5)
+    assert make_kernel("rbf", B, ones).gamma == pytest.approx(1.0 / (3 * B.var()))
+    assert make_kernel("rbf", sp.csr_array(B), ones).gamma == pytest.approx(1.0 / (3 * B.var()))
+    assert make_kernel("rbf", B, ones, "auto").gamma == pytest.approx(1.0 / 3.0)
+    assert make_kernel("poly", B, ones, 0.25).gamma == 0.25
+    assert make_kernel("rbf", np.ones((2, 2)), np.ones(2)).gamma == 1.0
+
+
+def test_a_sample_of_weight_two_counts_twice_and_of_weight_zero_not_at_all():
+    weights = np.array([2.0, 0.0, 1.0, 1.0, 3.0])
+    repeated = np.repeat(B, weights.astype(int), axis=0)
+    assert variance(B, weights) == pytest.approx(repeated.var())
+    assert variance(sp.csr_array(B), weights) == pytest.approx(repeated.var())
+
+
+def test_a_callable_is_asked_and_checked():
+    assert np.array_equal(Kernel(lambda a, b: a @ b.T)(A, B), A @ B.T)
+    with pytest.raises(ValueError, match=r"kernel must return a matrix of shape \(4, 5\)"):
+        Kernel(lambda a, b: a @ a.T)(A, B)
+    with pytest.raises(ValueError, match="NaN"):
+        Kernel(lambda a, b: np.full((len(a), len(b)), np.nan))(A, B)
+    with pytest.raises(ValueError, match="symmetric"):
+        Kernel(lambda a, b: np.arange(16.0).reshape(4, 4)).gram(A)
+
+
+def test_what_stands_for_a_feature_that_is_left_out():
+    class Letters:
+        absent = -1.0
+
+        def __call__(self, A, B):
+            return A @ B.T
+
+    assert Kernel("rbf").absent == 0.0 and Kernel(Letters()).absent == -1.0
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"kernel": "sigmoid"}, "kernel must be one of 'linear', 'poly', 'rbf', 'precomputed', but 'sigmoid'"),
+        ({"kernel": 3}, "kernel must be one of"),
+        ({"kernel": "rbf", "gamma": "wide"}, "gamma must be one of 'scale', 'auto'"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma must be a number of at least 0"),
+        ({"kernel": "poly", "degree": "three"}, "degree must be a whole number"),
+        ({"kernel": "poly", "coef0": None}, "coef0 must be a number"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        make_kernel(X=A, weights=np.ones(4), **arguments)
+
+
+def test_a_precomputed_kernel_must_be_square_and_cannot_be_evaluated():
+    with pytest.raises(ValueError, match="square"):
+        Kernel("precomputed").gram(A)
+    with pytest.raises(ValueError, match="precomputed"):
+        Kernel("precomputed")(A, B)

@@ -1,0 +1,85 @@
+"""The programs of the margin, and what is read from their answers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+from models.svm.kernels import Kernel
+from models.svm.margin import (
+    INSIDE_MARGIN,
+    NOT_SUPPORT,
+    ON_MARGIN,
+    WRONG_SIDE,
+    choose_form,
+    features_of,
+    hessian,
+    intercept_of,
+    largest_margin,
+    sort_out,
+)
+
+
+def test_kinds_are_told_by_the_smaller_of_what_must_multiply_to_zero():
+    #                 none   on the margin  inside  wrong side  on the margin, C far above alpha
+    alpha = np.array([1e-10, 0.5, 1.0 - 1e-9, 1.0 - 1e-10, 1e-4])
+    violation = np.array([-0.3, 1e-9, 0.4, 1.7, -1e-9])
+    C = np.array([1.0, 1.0, 1.0, 1.0, 1e6])
+    kinds, cleaned = sort_out(alpha, C, violation)
+    assert kinds.tolist() == [NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE, ON_MARGIN]
+    assert cleaned.tolist() == [0.0, 0.5, 1.0, 1.0, 1e-4]
+
+
+def test_a_hard_margin_has_no_bound_to_be_at():
+    kinds, cleaned = sort_out(np.array([3.0, 1e-9, 40.0]), np.full(3, np.inf), np.array([1e-9, -2.0, -1e-8]))
+    assert kinds.tolist() == [ON_MARGIN, NOT_SUPPORT, ON_MARGIN]
+    assert cleaned.tolist() == [3.0, 0.0, 40.0]
+
+
+def test_the_intercept_is_the_mean_on_the_margin():
+    left, y = np.array([0.1, 0.3, 5.0]), np.array([1.0, -1.0, 1.0])
+    assert intercept_of(left, y, np.array([ON_MARGIN, ON_MARGIN, NOT_SUPPORT])) == pytest.approx(0.2)
+
+
+def test_without_a_vector_on_the_margin_it_is_the_middle_of_the_interval():
+    # b >= left for (+, none) and (-, bound), b <= left for (-, none) and (+, bound)
+    left = np.array([0.1, 0.2, 0.7, 0.9])
+    y = np.array([1.0, -1.0, -1.0, 1.0])
+    kinds = np.array([NOT_SUPPORT, INSIDE_MARGIN, NOT_SUPPORT, WRONG_SIDE])
+    assert intercept_of(left, y, kinds) == pytest.approx(0.45)
+    assert intercept_of(left[:2], y[:2], kinds[:2]) == pytest.approx(0.2)  # one end only
+
+
+def test_the_form_follows_the_size():
+    rng = np.random.default_rng(0)
+    tall = rng.normal(size=(40, 3))
+    assert choose_form(tall, Kernel("linear")) == "dual"
+    assert choose_form(sp.csr_array(tall), Kernel("linear")) == "primal"
+    assert choose_form(sp.csr_array(tall.T), Kernel("linear")) == "dual"
+    assert choose_form(sp.csr_array(tall), Kernel("rbf")) == "dual"
+    assert isinstance(hessian(tall, np.ones(40), None), qp.LowRank)
+    assert hessian(tall[:10], np.ones(10), None).shape == (10, 10)
+    np.testing.assert_allclose(hessian(sp.csr_array(tall), np.ones(40), None).toarray(), tall @ tall.T, rtol=1e-12)
+
+
+def test_features_of_a_kernel_matrix_of_any_rank():
+    rng = np.random.default_rng(1)
+    for rank in (1, 4, 9):
+        root = rng.normal(size=(9, rank))
+        F = features_of(root @ root.T)
+        assert F.shape == (9, rank)
+        np.testing.assert_allclose(F @ F.T, root @ root.T, atol=1e-12)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        features_of(np.diag([1.0, -1.0]))
+
+
+def test_where_the_dual_stays_short_the_primal_is_tried():
+    """Stopped after nine iterations, "auto" has the better of the two answers."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 4)) * [1.0, 1e3, 1e-3, 1e5]
+    y = np.where(X @ [1.0, 1e-3, 1e3, 1e-6] > 0, 1.0, -1.0)
+    settings = {"tol": 1e-10, "max_iter": 9}
+    dual = largest_margin(X, y, np.full(60, 1.0), Kernel(), True, "dual", settings)
+    auto = largest_margin(X, y, np.full(60, 1.0), Kernel(), True, "auto", settings)
+    assert dual.solution.status == "max_iterations"
+    assert auto.solution.gap <= dual.solution.gap

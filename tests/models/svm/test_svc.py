@@ -1,0 +1,271 @@
+"""Support vector classification: its programs' forms agree, the KKT conditions hold, the protocol is kept."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import SVC
+from models.svm.kernels import Kernel
+from tests.support.svm_data import breast_cancer, separable, two_classes, wine
+
+
+def half_cosine(A, B):
+    """A kernel of the caller's, at module level so that it pickles."""
+    return 1.0 + A @ B.T / np.sqrt(np.outer((A**2).sum(axis=1) + 1.0, (B**2).sum(axis=1) + 1.0))
+
+
+CASES = [
+    {"kernel": "linear"},
+    {"kernel": "linear", "fit_intercept": False},
+    {"kernel": "linear", "C": 50.0, "class_weight": "balanced"},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0},
+    {"kernel": "rbf", "C": 5.0, "fit_intercept": False},
+    {"kernel": "rbf"},
+    {"kernel": half_cosine},
+]
+HARD = [{"kernel": "linear", "C": np.inf}, {"kernel": "rbf", "C": np.inf}]
+
+
+def primal_objective(machine, X, y, C):
+    """1/2 |w|^2 + C'xi from the fitted attributes alone."""
+    signs = np.where(y == machine.classes_[1], 1.0, -1.0)
+    xi = np.maximum(0.0, 1.0 - signs * machine.decision_function(X))
+    squared = machine.margin_[0] ** -2
+    return 0.5 * squared + (float(C @ xi) if np.isfinite(C).all() else 0.0)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [SVC(), SVC(kernel="linear"), SVC(multi_class="ovr"), SVC(kernel="linear", solver="primal"), SVC(kernel="poly")],
+    ids=lambda e: repr(e),
+)
+def test_scikit_learn_accepts_it(estimator):
+    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert sum(r["status"] == "passed" for r in results) > 55
+
+
+@pytest.mark.parametrize("case", CASES + HARD, ids=str)
+@pytest.mark.parametrize("shape", [(60, 4), (30, 40)], ids=["tall", "wide"])
+def test_all_forms_agree(case, shape):
+    X, y = separable(*shape) if case.get("C") == np.inf else two_classes(*shape)
+    dual, primal, auto = (SVC(solver=solver, tol=1e-11, **case).fit(X, y) for solver in ("dual", "primal", "auto"))
+    objective = -dual.solution_.objective
+    assert primal.solution_.objective == pytest.approx(objective, rel=1e-6)
+    assert abs(auto.solution_.objective) == pytest.approx(objective, rel=1e-6)
+    for machine in (primal, auto):
+        np.testing.assert_allclose(machine.decision_function(X), dual.decision_function(X), atol=1e-6)
+        np.testing.assert_array_equal(machine.support_, dual.support_)
+    if isinstance(case["kernel"], str):
+        sparse = SVC(tol=1e-11, **case).fit(sp.csr_array(X), y)
+        np.testing.assert_allclose(sparse.decision_function(X), dual.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES + HARD, ids=str)
+def test_the_primal_objective_is_the_dual_one_and_kkt_holds(case):
+    X, y = separable() if case.get("C") == np.inf else two_classes()
+    machine = SVC(**case).fit(X, y)
+    C = np.full(y.size, machine.C)
+    if machine.class_weight == "balanced":
+        C *= (y.size / (2.0 * np.array([(y == -1).sum(), (y == 1).sum()])))[(y == 1).astype(int)]
+    assert primal_objective(machine, X, y, C) == pytest.approx(-machine.solution_.objective, rel=1e-6)
+
+    alpha, f = np.zeros(y.size), machine.decision_function(X)
+    alpha[machine.support_] = machine.dual_coef_[0] * y[machine.support_]
+    kinds = np.full(y.size, "none", dtype="U6")
+    kinds[machine.support_] = machine.support_kinds_[0]
+    slack = 1.0 - y * f
+    assert (alpha >= 0.0).all() and (alpha <= C).all()
+    assert (slack[kinds == "none"] <= 1e-5).all() and (alpha[kinds == "none"] == 0.0).all()
+    assert np.abs(slack[kinds == "margin"]).max() <= 1e-4
+    assert (slack[np.isin(kinds, ["inside", "wrong"])] >= -1e-5).all()
+    assert (slack[kinds == "inside"] <= 1.0).all() and (slack[kinds == "wrong"] > 1.0).all()
+    assert (alpha[np.isin(kinds, ["inside", "wrong"])] == C[np.isin(kinds, ["inside", "wrong"])]).all()
+    if machine.fit_intercept:
+        assert abs(alpha @ y) <= 1e-6 * np.abs(alpha).sum()
+    else:
+        assert machine.intercept_[0] == 0.0
+
+
+def test_all_kinds_of_support_vectors_occur_and_are_counted():
+    X, y = two_classes(200, 2, noise=0.6)
+    machine = SVC(kernel="linear").fit(X, y)
+    assert set(machine.support_kinds_[0]) == {"margin", "inside", "wrong"}
+    wrong = machine.support_[machine.support_kinds_[0] == "wrong"]
+    assert set(wrong) == set(np.flatnonzero(machine.predict(X) != y))
+    assert machine.n_support_.tolist() == [(y[machine.support_] == -1).sum(), (y[machine.support_] == 1).sum()]
+
+
+def test_the_hard_margin_is_the_largest():
+    X, y = separable(gap=0.5)
+    machine = SVC(C=np.inf, kernel="linear").fit(X, y)
+    distances = y * machine.decision_function(X) / np.linalg.norm(machine.coef_)
+    assert distances.min() == pytest.approx(machine.margin_[0], rel=1e-6)
+    assert machine.margin_[0] >= 0.5
+    # the lecture's b = -1/2 (min over + of w'x + max over - of w'x)
+    scores = X @ machine.coef_[0]
+    assert machine.intercept_[0] == pytest.approx(-0.5 * (scores[y > 0].min() + scores[y < 0].max()), abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["dual", "primal"])
+def test_a_hard_margin_that_cannot_be_had_says_so(solver):
+    X, y = two_classes(noise=2.0)
+    with pytest.raises(ValueError, match=r"cannot be separated, as the hard margin \(C=inf\) asks for"):
+        SVC(C=np.inf, kernel="linear", solver=solver).fit(X, y)
+
+
+def test_without_a_vector_on_the_margin_the_intercept_is_the_middle():
+    """A tiny C puts every alpha at its bound; b may then be anything in an interval."""
+    X, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
+    machine = SVC(C=1e-3, kernel="linear").fit(X, y)
+    assert set(machine.support_kinds_[0]) <= {"inside", "wrong"}
+    w = machine.coef_[0, 0]
+    assert w == pytest.approx(7e-3, rel=1e-6)
+    # -1 sample: b >= -1 - w x, +1 sample: b <= 1 - w x, the tightest of each
+    assert machine.intercept_[0] == pytest.approx(0.5 * ((-1.0 + 2.0 * w) + (1.0 - 3.0 * w)), rel=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_weights_are_copies_and_zero_weights_are_removal(kernel, multi_class):
+    X, y = wine(3)
+    weights = np.random.default_rng(0).integers(0, 4, size=y.size)
+    weighted = SVC(kernel=kernel, multi_class=multi_class, class_weight="balanced", tol=1e-12).fit(
+        X, y, sample_weight=weights
+    )
+    copied = SVC(kernel=kernel, multi_class=multi_class, class_weight="balanced", tol=1e-12).fit(
+        np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    )
+    np.testing.assert_allclose(weighted.decision_function(X), copied.decision_function(X), atol=1e-6)
+    assert (weights[weighted.support_] > 0).all()
+
+
+def test_precomputed_and_callable_kernels_are_the_kernel():
+    X, y = two_classes()
+    kernel = Kernel("rbf", gamma=0.3)
+    K = kernel.gram(X)
+    named = SVC(kernel="rbf", gamma=0.3).fit(X, y)
+    given = SVC(kernel="precomputed").fit(K, y)
+    called = SVC(kernel=kernel).fit(X, y)
+    np.testing.assert_allclose(given.decision_function(K), named.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(called.decision_function(X), named.decision_function(X), atol=1e-9)
+    assert cross_val_score(SVC(kernel="precomputed"), K, y, cv=3).mean() == pytest.approx(
+        cross_val_score(SVC(kernel="rbf", gamma=0.3), X, y, cv=3).mean()
+    )
+    multi, codes = SVC(kernel="precomputed", multi_class="ovo"), np.arange(60) % 3
+    fitted = multi.fit(sp.csr_array(K), codes, sample_weight=(np.arange(60) > 5) * 1.0)
+    dense = SVC(kernel="rbf", gamma=0.3).fit(X, codes, sample_weight=(np.arange(60) > 5) * 1.0)
+    np.testing.assert_allclose(fitted.decision_function(K), dense.decision_function(X), atol=1e-6)
+
+
+def test_decision_function_shapes_and_predictions_go_together():
+    X, y = wine(3)
+    names = np.array(["barolo", "grignolino", "barbera"])[y]
+    pairs = SVC(decision_function_shape="ovo").fit(X, names)
+    columns = SVC().fit(X, names)
+    rest = SVC(multi_class="ovr").fit(X, names)
+    assert pairs.decision_function(X).shape == columns.decision_function(X).shape == (178, 3)
+    assert columns.dual_coef_.shape[0] == rest.dual_coef_.shape[0] == 3
+    for machine in (columns, rest):
+        chosen = machine.classes_[machine.decision_function(X).argmax(axis=1)]
+        np.testing.assert_array_equal(machine.predict(X), chosen)
+        assert machine.score(X, names) > 0.99
+    np.testing.assert_array_equal(pairs.predict(X), columns.predict(X))
+    first_pair = pairs.decision_function(X)[:, 0]
+    assert ((first_pair > 0) == (names == "barbera"))[np.isin(names, ["barbera", "barolo"])].mean() > 0.98
+
+
+def test_grid_search_pipeline_clone_and_pickle():
+    X, y = breast_cancer()
+    X, y = X[:150], y[:150]
+    pipeline = make_pipeline(StandardScaler(), SVC(kernel="linear"))
+    search = GridSearchCV(pipeline, {"svc__C": [0.1, 1.0], "svc__kernel": ["linear", "rbf"]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    machine = SVC(kernel=half_cosine, C=2.0).fit(X, y)
+    again = pickle.loads(pickle.dumps(machine))
+    np.testing.assert_array_equal(again.decision_function(X), machine.decision_function(X))
+    assert clone(machine).get_params() == machine.get_params()
+
+
+def test_sparse_samples_stay_sparse():
+    X, y = two_classes(120, 8)
+    X[np.abs(X) < 1.0] = 0.0
+    machine = SVC(kernel="linear").fit(sp.csr_matrix(X), y)
+    assert sp.issparse(machine.support_vectors_)
+    assert machine.program_.n == 8 + 1 + 120  # the primal, whose rows are the sparse samples
+    assert machine.program_.A.nnz == np.count_nonzero(X) + 2 * 120
+    np.testing.assert_allclose(machine.decision_function(sp.coo_array(X)), machine.decision_function(X), atol=1e-12)
+
+
+def test_short_of_optimal_it_warns_with_a_remedy():
+    X, y = two_classes()
+    with pytest.warns(ConvergenceWarning, match=r"SVC: the program ended as 'max_iterations'.*Scale the features"):
+        machine = SVC(kernel="linear", max_iter=2).fit(X, y)
+    assert machine.n_iter_ == 2 and np.isfinite(machine.decision_function(X)).all()
+
+
+def test_verbose_passes_through(capsys):
+    X, y = two_classes()
+    SVC(verbose=True).fit(X, y)
+    assert len(capsys.readouterr().out.splitlines()) > 5
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"C": 0.0}, "C must be a number above 0"),
+        ({"C": "large"}, "C must be a number"),
+        ({"solver": "smo"}, "solver must be one of 'auto', 'dual', 'primal', but 'smo' came"),
+        ({"multi_class": "crammer"}, "multi_class must be one of 'ovo', 'ovr'"),
+        ({"decision_function_shape": None}, "decision_function_shape must be one of"),
+        ({"kernel": "sigmoid"}, "kernel must be one of"),
+        ({"class_weight": {"7": 2.0}}, "class_weight names '7', which is not in y"),
+        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"tol": -1e-3}, "tol must be a number above 0"),
+        ({"kernel": "precomputed"}, "X must be a square matrix of the kernel"),
+        ({"kernel": lambda A, B: -(A @ B.T)}, "kernel must be positive semidefinite"),
+        ({"kernel": lambda A, B: -(A @ B.T), "solver": "primal"}, "kernel must be positive semidefinite"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(parameters, words):
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=words):
+        SVC(**parameters).fit(X, y)
+
+
+def test_bad_data_are_refused():
+    X, y = two_classes()
+    with pytest.raises(ValueError, match="there is one class"):
+        SVC().fit(X, np.ones(60))
+    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of the classes \[-1\]"):
+        SVC().fit(X, y, sample_weight=(y > 0) * 1.0)
+    with pytest.raises(ValueError, match="NaN"):
+        SVC().fit(np.where(X > 2, np.nan, X), y)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        SVC().predict(X)
+    with pytest.raises(ValueError, match="X has 2 features, but SVC is expecting 4"):
+        SVC().fit(X, y).predict(X[:, :2])
+
+
+def test_it_is_deterministic():
+    X, y = wine(3)
+    one, other = (SVC().fit(X, y) for _ in range(2))
+    assert np.array_equal(one.dual_coef_, other.dual_coef_) and np.array_equal(one.intercept_, other.intercept_)
+
+
+def test_a_constant_feature_and_equal_samples_do_no_harm():
+    X, y = two_classes()
+    X = np.vstack([X, X, X[:7]])
+    X[:, 0] = 3.0
+    y = np.concatenate([y, y, -y[:7]])
+    for kernel in ("linear", "rbf"):
+        dual, primal = (SVC(kernel=kernel, solver=s).fit(X, y) for s in ("dual", "primal"))
+        assert primal.solution_.objective == pytest.approx(-dual.solution_.objective, rel=1e-6)

@@ -1,0 +1,185 @@
+"""Judging classifiers: against definitions, scikit-learn's metrics and brute force."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics
+
+from models import LinearDiscriminant
+from models.metrics import (
+    accuracy_coverage,
+    confusion,
+    learning_curve,
+    mcnemar,
+    mean_interval,
+    paired_test,
+    roc,
+    training_order,
+)
+
+
+def answers(seed=0, count=200, classes=3):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, count)
+    return truth, np.where(rng.random(count) < 0.6, truth, rng.integers(0, classes, count))
+
+
+def test_the_lectures_rates():
+    truth = np.repeat(["No", "Yes", "No", "Yes"], [9644, 252, 23, 81])
+    predicted = np.repeat(["No", "Yes"], [9896, 104])
+    found = confusion(truth, predicted)
+    assert found.counts.tolist() == [[9644, 252], [23, 81]]
+    rates = found.rates("Yes")
+    assert round(100 * rates.sensitivity, 1) == 24.3 and round(100 * rates.specificity, 1) == 99.8
+    assert round(100 * rates.error, 2) == 2.75 and math.isclose(found.accuracy, 0.9725)
+    assert round(100 * rates.false_negative_rate, 1) == 75.7 and round(100 * rates.false_positive_rate, 1) == 0.2
+    assert math.isclose(rates.precision, 81 / 104) and math.isclose(rates.negative_predictive_value, 9644 / 9896)
+    assert "9896" in str(found) and "10000" in str(found)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_confusion_and_f1_against_scikit_learn(classes):
+    truth, predicted = answers(classes=classes)
+    found = confusion(truth, predicted)
+    assert np.array_equal(found.counts.T, metrics.confusion_matrix(truth, predicted))
+    for average in ("macro", "micro"):
+        assert math.isclose(found.f1(average), metrics.f1_score(truth, predicted, average=average))
+    precision, recall, f1, _ = metrics.precision_recall_fscore_support(truth, predicted)
+    for k in range(classes):
+        rates = found.rates(k)
+        assert np.allclose([rates.precision, rates.recall, rates.f1], [precision[k], recall[k], f1[k]])
+        total = rates.true_positives + rates.false_positives + rates.false_negatives + rates.true_negatives
+        assert total == truth.size
+
+
+def test_a_label_that_is_never_predicted():
+    found = confusion(["a", "a", "b"], ["a", "a", "a"])
+    assert math.isnan(found.rates("b").precision) and found.rates("b").f1 == 0.0 and found.rates("b").recall == 0.0
+    assert found.rates("a").specificity == 0.0
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_roc_against_scikit_learn_and_the_pairs(ties):
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 80)
+    scores = rng.normal(size=80) + truth
+    scores = np.round(scores) if ties else scores
+    curve = roc(truth, scores)
+    fpr, tpr, thresholds = metrics.roc_curve(truth, scores, drop_intermediate=False)
+    assert np.allclose(curve.false_positive_rate, fpr) and np.allclose(curve.true_positive_rate, tpr)
+    assert np.array_equal(curve.thresholds, thresholds)
+    pairs = scores[truth == 1][:, None] - scores[truth == 0]
+    assert math.isclose(curve.area, float((pairs > 0).mean() + 0.5 * (pairs == 0).mean()))
+    for threshold in [*np.unique(scores), -10.0, 10.0, 0.123, np.inf]:
+        rates = curve.rates(threshold)
+        above = scores >= threshold
+        assert rates.true_positives == (above & (truth == 1)).sum()
+        assert rates.false_positives == (above & (truth == 0)).sum()
+        assert rates.false_negatives + rates.true_negatives == (~above).sum()
+
+
+def test_roc_of_another_label():
+    truth = np.array(["a", "b", "c", "b"])
+    assert roc(truth, [0.1, 0.9, 0.2, 0.8], "b").area == 1.0
+
+
+def test_coverage_by_brute_force():
+    truth, predicted = answers(2)
+    confidence = np.random.default_rng(3).random(truth.size)
+    curve = accuracy_coverage(truth, predicted, confidence)
+    for n in (1, 7, 100, 200):
+        surest = np.argsort(-confidence)[:n]
+        assert math.isclose(curve.accuracy[n - 1], (truth == predicted)[surest].mean())
+        assert math.isclose(float(curve.at(n / 200)), curve.accuracy[n - 1])
+    assert math.isclose(curve.accuracy[-1], (truth == predicted).mean()) and curve.coverage[-1] == 1.0
+    best = max(c for c, a in zip(curve.coverage, curve.accuracy) if a >= 0.7)
+    assert curve.coverage_at(0.7) == best and curve.coverage_at(1.1) == 0.0
+
+
+def test_samples_of_equal_confidence_come_together():
+    """What lies between is the mean over all orders of theirs."""
+    truth, predicted, confidence = np.array([1, 1, 1, 1]), np.array([1, 0, 1, 0]), np.array([0.9, 0.5, 0.5, 0.5])
+    curve = accuracy_coverage(truth, predicted, confidence)
+    assert curve.coverage.tolist() == [0.25, 1.0]
+    orders = [np.array([0, *rest]) for rest in itertools.permutations([1, 2, 3])]
+    for n in (1, 2, 3, 4):
+        expected = np.mean([(truth == predicted)[order[:n]].mean() for order in orders])
+        assert math.isclose(float(curve.at(n / 4)), expected)
+
+
+def test_mcnemar_counts_what_only_one_has_right():
+    rng = np.random.default_rng(4)
+    truth, first, second = rng.integers(0, 2, (3, 60))
+    test = mcnemar(truth, first, second)
+    ahead = ((first == truth) & (second != truth)).sum()
+    behind = ((second == truth) & (first != truth)).sum()
+    n = ahead + behind
+    tail = sum(math.comb(n, k) for k in range(max(ahead, behind), n + 1)) / 2.0**n
+    assert math.isclose(test.p_value, min(1.0, 2.0 * tail)) and test.statistic == ahead
+    assert math.isclose(test.difference, (first == truth).mean() - (second == truth).mean())
+    assert mcnemar(truth, first, first).p_value == 1.0
+
+
+def test_paired_tests_against_scipy():
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=12)
+    b = a - 0.3 + 0.5 * rng.normal(size=12)
+    theirs = stats.ttest_rel(a, b)
+    ours = paired_test(a, b)
+    assert math.isclose(ours.statistic, theirs.statistic) and math.isclose(ours.p_value, theirs.pvalue)
+    assert math.isclose(paired_test(a, b, "wilcoxon").p_value, stats.wilcoxon(a, b).pvalue)
+    assert math.isclose(paired_test(a, b, "sign").p_value, stats.binomtest(int((a > b).sum()), 12).pvalue)
+    corrected = paired_test(a, b, test_to_train=1.0)
+    assert math.isclose(corrected.statistic, ours.statistic / math.sqrt(13.0)) and corrected.p_value > ours.p_value
+    for method in ("t", "wilcoxon", "sign"):
+        assert paired_test(a, a, method).p_value == 1.0
+        assert math.isclose(paired_test(a, b, method).p_value, paired_test(b, a, method).p_value)
+    assert paired_test([1.0, 2.0], [0.0, 1.0]).p_value == 0.0  # the same difference each time
+
+
+def test_intervals_cover_the_mean_as_often_as_they_say():
+    rng = np.random.default_rng(6)
+    mean, half = mean_interval(rng.normal(3.0, 2.0, (10, 20000)))
+    assert abs((np.abs(mean - 3.0) <= half).mean() - 0.95) < 0.005
+    assert np.isnan(mean_interval([1.0])[1])
+
+
+def test_learning_curves_rise_and_are_pairs():
+    rng = np.random.default_rng(7)
+    y = np.arange(300) % 3
+    X = rng.normal(size=(300, 5)) + np.eye(5)[y] * 2.0
+    curve = learning_curve(LinearDiscriminant(), X, y, [10, 40, 200], repeats=8, seed=1)
+    assert curve.scores.shape == (8, 3) and curve.mean[0] < curve.mean[1] < curve.mean[2]
+    assert (curve.interval() > 0.0).all()
+    again = learning_curve(LinearDiscriminant(), X, y, [200], repeats=8, seed=1)
+    assert np.array_equal(again.scores[:, 0], curve.scores[:, 2])
+
+
+def test_training_order_begins_with_every_class():
+    y = np.repeat([0, 1, 2], [50, 2, 1])
+    for seed in range(10):
+        order = training_order(y, np.random.default_rng(seed))
+        assert sorted(order.tolist()) == list(range(53)) and set(y[order[:3]]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: confusion([1, 2], [1]), "predicted must be a sequence of as many"),
+        (lambda: confusion([1, 2], [1, 2]).rates(3), r"positive must be one of the labels \[1, 2\]"),
+        (lambda: confusion([1, 2], [1, 2]).f1("mean"), "average must be"),
+        (lambda: roc([0, 1], [0.0, np.nan]), "scores must be"),
+        (lambda: roc([0, 1], [0.0, 1.0], 5), "positive must be one of"),
+        (lambda: accuracy_coverage([0, 1], [0, 1], [1.0]), "confidence must be"),
+        (lambda: paired_test([1, 2], [1, 3], "z"), "method must be"),
+        (lambda: paired_test([1, 2], [1, 3], test_to_train=-1.0), "test_to_train must be"),
+        (lambda: learning_curve(LinearDiscriminant(), np.eye(4), [0, 1, 0, 1], [1]), "sizes must lie"),
+        (lambda: learning_curve(LinearDiscriminant(), np.eye(4), [0, 1, 0, 1], [4]), "sizes must lie"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -1,0 +1,125 @@
+"""Max-margin topics: tilted posteriors by definition, the dual against cvxpy, topics that tell classes apart."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import digamma
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import LatentDirichletAllocation, MedLDA
+from models.base.estimator import not_fitted_error
+from models.topics.medlda import MarginDual
+from tests.support.topic_models import bound_by_definition, fitted
+
+cvxpy = pytest.importorskip("cvxpy")
+
+
+def labelled(documents=60, classes=2, seed=0, words=20, topics=4, length=30):
+    """Documents whose class hangs on one topic in ten words, the rest being common talk."""
+    rng = np.random.default_rng(seed)
+    common = rng.dirichlet(np.full(words, 0.5), topics)
+    own = rng.dirichlet(np.full(words, 0.2), classes)
+    y = np.arange(documents) % classes
+    shares = rng.dirichlet(np.full(topics, 0.3), documents)
+    return np.array([rng.multinomial(length, 0.8 * s @ common + 0.2 * own[c]) for s, c in zip(shares, y)]), y
+
+
+def test_a_tilted_posterior_is_the_best_of_the_tilted_bound():
+    rng = np.random.default_rng(0)
+    topics, prior, tilt = rng.dirichlet(np.ones(4), 3), rng.uniform(0.2, 1.5, 3), rng.normal(size=(1, 3))
+    X = np.array([[2.0, 0.0, 3.0, 1.0]])
+    model = fitted(topics, prior)
+    gamma, bound, sums = model._infer(sp.csr_array(X), tilt=tilt, tol=1e-12)
+    phi = np.exp(digamma(gamma[0]) + tilt[0]) * topics.T
+    phi /= phi.sum(axis=1, keepdims=True)
+
+    def tilted(gamma, phi):
+        return bound_by_definition(X[0], topics, prior, gamma, phi) + X[0] @ phi @ tilt[0]
+
+    assert bound[0] == pytest.approx(tilted(gamma[0], phi), rel=1e-10)
+    np.testing.assert_allclose(sums[0], X[0][:, None] * phi, atol=1e-10)
+    np.testing.assert_allclose(gamma[0] - prior, sums[0].sum(axis=0), atol=1e-8)
+    for _ in range(50):
+        near = phi * np.exp(0.1 * rng.normal(size=phi.shape))
+        other = gamma[0] * np.exp(0.1 * rng.normal(size=3))
+        assert tilted(other, near / near.sum(axis=1, keepdims=True)) < bound[0]
+
+
+@pytest.mark.parametrize("classes, documents", [(2, 12), (2, 60), (4, 16), (3, 60)])
+def test_the_dual_is_the_machine_of_crammer_and_singer(classes, documents):
+    rng = np.random.default_rng(1)
+    shares, codes = rng.dirichlet(np.ones(3), documents), np.arange(documents) % classes
+    dual = MarginDual(shares, codes, classes, C=2.0)
+    eta, slack = cvxpy.Variable((classes, 3)), cvxpy.Variable(documents, nonneg=True)
+    margins = [
+        (eta[c] - eta[y]) @ share >= 1 - slack[d]
+        for d, (share, c) in enumerate(zip(shares, codes))
+        for y in range(classes)
+        if y != c
+    ]
+    problem = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(eta) + 2.0 * cvxpy.sum(slack)), margins)
+    problem.solve(solver=cvxpy.CLARABEL)
+    assert dual.primal(dual.eta) == pytest.approx(problem.value, rel=1e-6)
+    np.testing.assert_allclose(dual.eta, eta.value, atol=1e-4)
+    d = 1
+    differences = [dual.multipliers[k] * (dual.eta[codes[d]] - dual.eta[dual.other[k]]) for k in range(len(dual.owner))]
+    np.testing.assert_allclose(
+        dual.directions()[d], sum(v for v, own in zip(differences, dual.owner) if own == d), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_learning_lowers_the_objective_and_topics_tell_the_classes_apart(classes):
+    X, y = labelled(120, classes)
+    train, test = slice(0, None, 2), slice(1, None, 2)
+    if classes == 2:  # every second document would be of one class
+        train, test = slice(0, 60), slice(60, None)
+    model = MedLDA(5, random_state=0).fit(X[train], y[train])
+    assert model.objectives_.min() < model.objectives_[0] - 1.0
+    plain = LatentDirichletAllocation(5, random_state=0).fit(X[train])
+    documents = plain._documents(X[train].astype(float))
+    shares = (plain._infer(documents)[0] - plain.doc_topic_prior_) / 30
+    dual = MarginDual(shares, y[train], classes, 10.0)
+    accuracy = (dual.codes == (shares @ dual.eta.T).argmax(axis=1)).mean()
+    assert model.score(X[train], y[train]) >= accuracy
+    assert model.score(X[test], y[test]) > 1.3 / classes
+    assert model.decision_function(X).shape == ((120,) if classes == 2 else (120, 3))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    sparse = MedLDA(5, random_state=0).fit(sp.csr_array(X[train]), y[train])
+    np.testing.assert_allclose(sparse.coef_, model.coef_)
+
+
+def test_the_first_objective_is_that_of_plain_topics():
+    X, y = labelled()
+    model = MedLDA(3, max_iter=1, random_state=0).fit(X, y)
+    plain = LatentDirichletAllocation(3, random_state=0).fit(X)
+    documents = plain._documents(X.astype(float))
+    gamma, bound, _ = plain._infer(documents)
+    dual = MarginDual((gamma - plain.doc_topic_prior_) / 30, y, 2, 10.0)
+    assert model.objectives_[0] == pytest.approx(-bound.sum() - plain._log_prior() - dual.solution.objective, rel=1e-6)
+    assert model.objectives_.size == 2
+
+
+def test_scikit_learn_accepts_it():
+    results = check_estimator(MedLDA(3, max_iter=3, random_state=0), on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert sum(r["status"] == "passed" for r in results) > 40
+
+
+def test_what_is_refused():
+    X, y = labelled(8)
+    for parameters, message in (
+        ({"C": 0.0}, "C must be a number above 0"),
+        ({"n_topics": 0}, "n_topics must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"tol": -1.0}, "tol must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MedLDA(**parameters).fit(X, y)
+    with pytest.raises(ValueError, match="Negative values"):
+        MedLDA(2).fit(-X, y)
+    with pytest.raises(not_fitted_error(), match="not fitted"):
+        MedLDA().predict(X)

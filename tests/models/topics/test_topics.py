@@ -1,0 +1,168 @@
+"""Latent Dirichlet allocation against the sum over all topics of all words, and its bound, which never goes down."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import digamma, gammaln
+from sklearn.utils.estimator_checks import check_estimator
+
+from models import LatentDirichletAllocation
+from models.topics.topic_kernels import digamma as own_digamma
+from models.topics.topic_kernels import gibbs_sweep
+from models.topics.topics import dirichlet_step
+from tests.support.topic_models import bound_by_definition, corpus, fitted
+
+
+def log_evidence(words, topics, prior):
+    """log P(w) of one document: theta integrated out, summed over the topics of all words."""
+    total = []
+    for z in itertools.product(range(len(topics)), repeat=len(words)):
+        counts = np.bincount(z, minlength=len(topics))
+        shares = gammaln(prior.sum()) - gammaln(prior.sum() + len(words))
+        shares += (gammaln(prior + counts) - gammaln(prior)).sum()
+        total.append(shares + np.log(topics[list(z), words]).sum())
+    return np.logaddexp.reduce(total)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_is_what_it_is_defined_as_below_the_evidence_and_highest_where_it_stops(seed):
+    rng = np.random.default_rng(seed)
+    topics, prior = rng.dirichlet(np.ones(4), 3), rng.uniform(0.2, 1.5, 3)
+    words = rng.integers(0, 4, size=6)
+    X = np.bincount(words, minlength=4).astype(float)
+    model = fitted(topics, prior)
+    gamma, bound, sums = model._infer(sp.csr_array(X[None]), tol=1e-12)
+    phi = np.exp(digamma(gamma[0])) * topics.T
+    phi /= phi.sum(axis=1, keepdims=True)
+    assert bound[0] == pytest.approx(bound_by_definition(X, topics, prior, gamma[0], phi), rel=1e-10)
+    np.testing.assert_allclose(sums[0], X[:, None] * phi, atol=1e-10)
+    np.testing.assert_allclose(gamma[0], prior + X @ phi, atol=1e-8)
+    evidence = log_evidence(words, topics, prior)
+    assert evidence - 1.0 < bound[0] < evidence
+    for _ in range(50):
+        other = gamma[0] * np.exp(0.1 * rng.normal(size=3))
+        near = phi * np.exp(0.1 * rng.normal(size=phi.shape))
+        assert bound_by_definition(X, topics, prior, other, near / near.sum(axis=1, keepdims=True)) < bound[0]
+    assert model.score_samples(X[None])[0] == pytest.approx(bound[0], abs=1e-6)
+
+
+def test_one_topic_is_the_evidence_itself():
+    model = fitted(np.array([[0.5, 0.3, 0.2]]), 0.7)
+    assert model.score_samples([[2, 1, 0]])[0] == pytest.approx(2 * np.log(0.5) + np.log(0.3), rel=1e-12)
+    assert model.score_samples([[0, 0, 0]])[0] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("learn_prior", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_never_goes_down(seed, learn_prior):
+    model = LatentDirichletAllocation(4, learn_prior=learn_prior, tol=0.0, max_iter=80, random_state=seed)
+    model.fit(corpus(seed))
+    assert model.n_iter_ > 10 and model.objectives_[-1] > model.objectives_[0] + 10
+    assert (np.diff(model.objectives_) >= -1e-10 * abs(model.objectives_[0])).all()
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
+    assert learn_prior != bool((model.doc_topic_prior_ == 0.25).all())
+
+
+def test_a_learned_prior_is_that_of_the_data():
+    rng = np.random.default_rng(0)
+    truth = np.array([0.5, 2.0, 5.0])
+    expected, prior = np.log(rng.dirichlet(truth, 20000)).mean(axis=0), np.ones(3)
+    for _ in range(500):
+        prior = dirichlet_step(prior, expected)
+    np.testing.assert_allclose(digamma(prior) - digamma(prior.sum()), expected, atol=1e-6)
+    np.testing.assert_allclose(prior, truth, rtol=0.05)
+
+
+def test_the_sampler_visits_topics_as_often_as_their_posterior_says():
+    # the document-topic and the topic-word shares are integrated out: enumerate all topics of all words
+    documents, words = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
+    prior, smoothing = np.array([0.4, 0.8]), 0.3
+    weights = []
+    for z in itertools.product(range(2), repeat=4):
+        z = np.array(z)
+        log = 0.0
+        for d in range(2):
+            log += (gammaln(prior + np.bincount(z[documents == d], minlength=2)) - gammaln(prior)).sum()
+        for k in range(2):
+            counts = np.bincount(words[z == k], minlength=2)
+            log += gammaln(2 * smoothing) - gammaln(2 * smoothing + counts.sum())
+            log += (gammaln(smoothing + counts) - gammaln(smoothing)).sum()
+        weights.append(log)
+    expected = np.exp(np.array(weights) - np.logaddexp.reduce(weights))
+    rng, topic = np.random.default_rng(0), np.zeros(4, dtype=np.int64)
+    in_document, in_topic = np.zeros((2, 2), dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
+    np.add.at(in_document, (documents, topic), 1)
+    np.add.at(in_topic, (words, topic), 1)
+    totals, visits, sweeps = in_topic.sum(axis=0), np.zeros(16), 100_000
+    for uniforms in rng.random((sweeps, 4)):
+        gibbs_sweep(documents, words, prior, smoothing, uniforms, topic, in_document, in_topic, totals)
+        visits[topic @ [8, 4, 2, 1]] += 1
+    assert abs(visits / sweeps - expected).max() < 0.01
+    assert expected.max() > 5 * expected.min()
+
+
+@pytest.mark.parametrize("method", ["variational", "gibbs"])
+def test_topics_that_share_no_word_are_found(method):
+    rng = np.random.default_rng(1)
+    X = np.zeros((40, 9), dtype=int)
+    for d in range(40):
+        block = 3 * (d % 3)
+        X[d, block : block + 3] = rng.multinomial(30, np.ones(3) / 3)
+    model = LatentDirichletAllocation(3, method=method, doc_topic_prior=0.1, random_state=1).fit(X)
+    shares = model.transform(X)
+    assert (shares.max(axis=1) > 0.95).all()
+    assert [len(set(shares[k::3].argmax(axis=1))) for k in range(3)] == [1, 1, 1]
+    assert len(set(shares[:3].argmax(axis=1))) == 3
+    assert model.components_.reshape(3, 3, 3).sum(axis=2).max(axis=1).min() > 0.95
+
+
+@pytest.mark.parametrize("method", ["variational", "gibbs"])
+def test_seeds_sparse_counts_and_pickles(method):
+    X = corpus(5)
+    one = LatentDirichletAllocation(3, method=method, max_iter=20, random_state=3).fit(X)
+    two = LatentDirichletAllocation(3, method=method, max_iter=20, random_state=3).fit(sp.csc_matrix(X))
+    np.testing.assert_array_equal(one.components_, two.components_)
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(again.transform(X), one.transform(sp.csr_array(X)))
+    assert one.score(X) == pytest.approx(one.score_samples(X).mean())
+
+
+@pytest.mark.parametrize("method", ["variational", "gibbs"])
+def test_scikit_learn_accepts_it(method):
+    # the sampler takes whole numbers only, which scikit-learn's checks do not have
+    if method == "gibbs":
+        with pytest.raises(ValueError, match="X must hold whole numbers"):
+            LatentDirichletAllocation(2, method=method).fit([[0.5, 1.0]])
+        return
+    results = check_estimator(LatentDirichletAllocation(3, max_iter=5), on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert sum(r["status"] == "passed" for r in results) > 30
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"method": "em"}, "method must be one of 'variational', 'gibbs'"),
+        ({"n_topics": 0}, "n_topics must be a whole number"),
+        ({"topic_word_prior": 0.0}, "topic_word_prior must be a number above 0"),
+        ({"doc_topic_prior": [1.0, 2.0]}, "doc_topic_prior must be a number above 0, or 3 of them"),
+        ({"doc_topic_prior": -1.0}, "doc_topic_prior must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+    ],
+)
+def test_parameters_that_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LatentDirichletAllocation(3).set_params(**parameters).fit(corpus(0))
+
+
+def test_counts_below_zero_are_refused():
+    with pytest.raises(ValueError, match="Negative values in data"):
+        LatentDirichletAllocation(2).fit([[1.0, -1.0]])
+
+
+def test_digamma():
+    x = np.concatenate([np.geomspace(1e-8, 1e8, 200), [0.5, 1.0, 10.0]])
+    np.testing.assert_allclose([own_digamma(v) for v in x], digamma(x), rtol=1e-13, atol=1e-14)

@@ -1,0 +1,328 @@
+"""The working set: the same answers as the interior-point method, exact faces, and every way to leave it to that."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qp
+from bench.programs import generate, learning
+from qp import QuadraticProgram, Solver
+from qp.active_set import method as sifting
+from qp.active_set.coordinate_descent import MULTIPLIER, add_rows, descend_in_blocks
+from qp.active_set.face_newton import largest_wrong_slope
+from qp.active_set.method import Sifting
+from socp import LowRank, ProgramError, Settings, Status
+from socp.problem import stopping
+from tests.support.programs import check
+
+pytestmark = pytest.mark.filterwarnings("error")
+INF = np.inf
+N = 80
+
+
+def hessian(rng, n=N, rank=None, spread=0.0):
+    """A dense semidefinite matrix, its diagonal spread over so many powers of ten."""
+    factor = rng.normal(size=(n, rank or 2 * n)) / np.sqrt(n)
+    scale = 10.0 ** (spread * rng.uniform(-0.5, 0.5, n))
+    return (factor @ factor.T) * np.outer(scale, scale)
+
+
+def boxed(rng, n=N, width=1.0, **data):
+    return QuadraticProgram(hessian(rng, n), rng.normal(size=n), lb=-width, ub=width, **data)
+
+
+def solve_both(program, **asked):
+    """The answer by the working set, which is not left, compared with the interior-point method's."""
+    solution = qp.solve(program, **asked)
+    check(program, solution)
+    assert "sifting" in solution.message
+    other = qp.solve(program, sifting=False, **asked)
+    assert "sifting" not in other.message
+    scale = 1.0 + abs(other.objective)
+    assert abs(solution.objective - other.objective) <= 1e-7 * scale
+    return solution
+
+
+def left_to_the_engine(program, status=Status.OPTIMAL, **asked):
+    """The answer where the working set is not used or was left."""
+    solution = qp.solve(program, **asked)
+    check(program, solution, str(status))
+    assert "sifting" not in solution.message
+    return solution
+
+
+# ---- answers
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6), width=st.sampled_from([0.03, 0.3, 1.0, 3.0, 30.0]), copies=st.sampled_from([0, 20, 60]),
+    row=st.sampled_from(["none", "equality", "upper", "lower", "between", "infinite"]), one_sided=st.booleans(),
+    fixed=st.booleans(),
+)  # fmt: skip
+def test_boxed_programs_of_all_kinds(seed, width, copies, row, one_sided, fixed):
+    rng = np.random.default_rng(seed)
+    P, q = hessian(rng), rng.normal(size=N)
+    if copies:  # columns that are there twice
+        again = np.r_[np.arange(N - copies), rng.integers(N - copies, size=copies)]
+        P, q = P[np.ix_(again, again)], q[again]
+    lb, ub = -width * rng.uniform(0.5, 1.0, N), width * rng.uniform(0.5, 1.0, N)
+    if one_sided and not copies:
+        ub[rng.random(N) < 0.5] = INF
+        lb[:3] = -INF
+    if fixed:
+        lb[5:10] = ub[5:10] = 0.3 * ub[5:10] if np.isfinite(ub[5:10]).all() else 0.1 * width
+    a, inside = rng.normal(size=(1, N)) * (rng.random(N) < 0.8), 0.5 * (np.fmax(lb, -width) + np.fmin(ub, width))
+    value = float(a[0] @ inside)
+    sides = {"equality": (value, value), "upper": (-INF, value), "lower": (value, INF),
+             "between": (value - 0.1 * width, value + 0.1 * width), "infinite": (-INF, INF)}  # fmt: skip
+    rows = {} if row == "none" else dict(A=a, l=sides[row][0], u=sides[row][1])
+    solution = qp.solve(QuadraticProgram(P, q, lb=lb, ub=ub, **rows))
+    program = QuadraticProgram(P, q, lb=lb, ub=ub, **rows)
+    check(program, solution)
+    other = qp.solve(program, sifting=False)
+    assert abs(solution.objective - other.objective) <= 1e-7 * (1.0 + abs(other.objective))
+
+
+LEARNING = {
+    "rbf": generate.svm_dual_rbf(150),
+    "cubic": learning.ea_svm_cubic(60),
+    "hard margin": QuadraticProgram(generate.svm_dual_rbf(100).P, -np.ones(100), generate.svm_dual_rbf(100).A, 0, 0, 0),
+    "no offset": QuadraticProgram(generate.svm_dual_rbf(100).P, -np.ones(100), lb=0, ub=1),
+    "one class": QuadraticProgram(abs(generate.svm_dual_rbf(100).P), np.zeros(100), np.ones((1, 100)), 1, 1, 0, 0.02),
+    "portfolio": QuadraticProgram(1e-3 * hessian(np.random.default_rng(0)), np.linspace(-2e-3, 0, N), np.ones((1, N)),
+                                  1, 1, 0),
+    "least variance": QuadraticProgram(1e-3 * hessian(np.random.default_rng(0)), np.zeros(N), np.ones((1, N)), 1, 1, 0),
+    "nonnegative": QuadraticProgram(hessian(np.random.default_rng(1)), np.random.default_rng(1).normal(size=N), lb=0),
+    "all at a bound": QuadraticProgram(hessian(np.random.default_rng(1)), np.full(N, 99.0), lb=0, ub=1),
+    "none at a bound": QuadraticProgram(hessian(np.random.default_rng(1)), np.ones(N), lb=-1e3, ub=1e3),
+    "q = 0": QuadraticProgram(hessian(np.random.default_rng(1)), np.zeros(N), lb=-1, ub=1),
+    "scales": QuadraticProgram(hessian(np.random.default_rng(2), spread=4.0), np.ones(N), lb=-1, ub=1),
+    "offset": QuadraticProgram(hessian(np.random.default_rng(3)), np.ones(N), lb=0.5, ub=1, offset=7.0),
+    "a row twice": QuadraticProgram(hessian(np.random.default_rng(4)), np.ones(N), np.outer([1, 2], np.ones(N)),
+                                    [1, -9], [2, 3], lb=-1, ub=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_programs_of_learning_and_others(name):
+    solution = solve_both(LEARNING[name])
+    assert max(solution.primal_residual, solution.dual_residual, solution.gap) < 1e-10  # faces are exact
+
+
+def test_labels_in_order_and_points_twice():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.repeat([1.0, -1.0], 60)
+    X = np.vstack([X, X + 0.3, X[:0]])
+    X[60:90] = X[:30]
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    solve_both(QuadraticProgram(K * np.outer(y, y), -np.ones(120), y[None], 0, 0, 0, 5.0))
+
+
+def test_the_answer_as_one_to_the_cone_program():
+    for name in ("rbf", "a row twice", "nonnegative"):
+        program = LEARNING[name]
+        solver = Solver(program)
+        solution = solver.solve()
+        cone, asked = solution.cone_solution, solver.cone_solver.program
+        found = stopping.residuals(asked, cone.x, cone.y, cone.z, cone.s)
+        assert found.meets(1e-8)
+        assert found.primal_objective + asked.offset == pytest.approx(solution.objective, rel=1e-12)
+        assert solution.iterations == len(solution.trace) > 0
+        assert (np.diff(solution.trace["primal_objective"]) <= 1e-12 * abs(solution.objective)).all()
+        assert solution.trace["dual_residual"][-1] == solution.dual_residual
+        assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time)
+        assert pickle.loads(pickle.dumps(solution)).objective == solution.objective
+
+
+def test_the_callers_arrays_stay():
+    program = LEARNING["rbf"]
+    before = pickle.dumps((program.P, program.q, program.lb, program.ub))
+    qp.solve(program)
+    assert pickle.dumps((program.P, program.q, program.lb, program.ub)) == before
+
+
+def test_the_same_bits_every_time():
+    first, second = qp.solve(LEARNING["cubic"]), qp.solve(LEARNING["cubic"])
+    np.testing.assert_array_equal(first.x, second.x)
+    np.testing.assert_array_equal(first.y, second.y)
+
+
+# ---- where the engine is asked
+
+
+def test_what_is_not_of_the_kind():
+    rng = np.random.default_rng(0)
+    P, q = hessian(rng), rng.normal(size=N)
+    box = {"lb": -1.0, "ub": 1.0}
+    plain = QuadraticProgram(P, q, **box)
+    assert Sifting.fits(plain, Settings())
+    for program in (
+        QuadraticProgram(np.diag(np.ones(N)), q, **box), QuadraticProgram(LowRank(P), q, **box), QuadraticProgram(P, q),
+        QuadraticProgram(P, q, rng.normal(size=(2, N)), 0, 0, **box), QuadraticProgram(P[:9, :9], q[:9], **box),
+    ):  # fmt: skip
+        assert not Sifting.fits(program, Settings())
+    for asked in ({"sifting": False}, {"kkt": "dense"}, {"callback": print}, {"verbose": True}, {"time_limit": 0.5},
+                  {"regularization": 1e-9}):  # fmt: skip
+        assert not Sifting.fits(plain, Settings(**asked))
+    with pytest.raises(ProgramError, match="sifting must be True or False"):
+        Settings(sifting=1)
+
+
+def test_infeasible_and_unbounded_programs():
+    rng = np.random.default_rng(0)
+    left_to_the_engine(boxed(rng, A=np.ones((1, N)), l=2.0 * N), Status.PRIMAL_INFEASIBLE)
+    flat = QuadraticProgram(hessian(rng, rank=20), -np.ones(N), lb=0.0)
+    left_to_the_engine(flat, Status.DUAL_INFEASIBLE)
+
+
+def test_a_low_rank_is_left_to_woodbury():
+    rng = np.random.default_rng(0)
+    program = QuadraticProgram(hessian(rng, 300, rank=20), rng.normal(size=300), lb=-1.0, ub=1.0)
+    assert Solver(program).engine.sifting is None
+    left_to_the_engine(program)
+
+
+def test_limits():
+    rng = np.random.default_rng(0)
+    assert left_to_the_engine(boxed(rng), Status.MAX_ITERATIONS, max_iter=0).iterations == 0
+    assert qp.solve(boxed(rng), time_limit=100.0).status is Status.OPTIMAL
+    assert qp.solve(boxed(rng), tol=1e-12).status is Status.OPTIMAL
+    assert qp.solve(boxed(rng), tol_abs=1e-9).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("name, value", [("MOST_SHARE", 0.0), ("MOST_ROUNDS", 0), ("EXACT", 0.0)])
+def test_where_the_work_grows_the_engine_begins_anew(monkeypatch, name, value):
+    monkeypatch.setattr(sifting, name, value)
+    solution = left_to_the_engine(LEARNING["rbf"])
+    assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time)
+
+
+def test_interrupted_from_the_keyboard(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sifting.Rounds, "step", interrupt)
+    solution = qp.solve(LEARNING["rbf"])
+    assert solution.status is Status.INTERRUPTED and solution.iterations == 0
+    assert solution.primal_residual < 1e-12  # descent stays inside
+
+
+# ---- semidefinite or not
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3, 1e-7, 3e-8])
+def test_a_hessian_that_is_not_semidefinite_is_refused(size):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(N, N)))[0]
+    eigenvalues = np.r_[-size, np.ones(N - 1)]
+    P = (Q * eigenvalues) @ Q.T
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        Solver(QuadraticProgram(0.5 * (P + P.T), rng.normal(size=N), lb=-1.0, ub=1.0))
+    solver = Solver(boxed(rng))
+    before = solver.solve()
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        solver.update(P_data=0.5 * (P + P.T), ub=2.0)
+    np.testing.assert_array_equal(solver.solve().x, before.x)
+
+
+def test_the_test_in_single_precision():
+    rng = np.random.default_rng(0)
+    for least, clear in ((1e-2, True), (1e-12, False), (-1e-6, False)):
+        Q = np.linalg.qr(rng.normal(size=(200, 200)))[0]
+        P = (Q * np.r_[least, np.ones(199)]) @ Q.T
+        program = QuadraticProgram(0.5 * (P + P.T), np.ones(200), lb=0.0, ub=1.0)
+        assert Sifting(program, Settings()).is_clearly_definite() is clear
+    for scale in (1e-300, 1e300):  # what single precision cannot hold is left to double precision
+        program = QuadraticProgram(scale * hessian(rng), np.ones(N), lb=0.0, ub=1.0)
+        assert not Sifting(program, Settings()).is_clearly_definite()
+
+
+def test_without_the_check_of_convexity():
+    program = LEARNING["rbf"]
+    solver = Solver(program, check_convexity=False)
+    solution = solver.solve()
+    check(program, solution)
+    np.testing.assert_array_equal(solution.x, qp.solve(program).x)
+    hollow = hessian(np.random.default_rng(0)) - 0.5 * np.eye(N)  # not semidefinite on the face of the free variables
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        qp.solve(hollow, np.zeros(N), A=np.ones((1, N)), l=1.0, u=1.0, lb=-1e3, ub=1e3, check_convexity=False)
+
+
+# ---- updates
+
+
+def test_updates_and_warm_starts_on_a_path():
+    program = generate.svm_dual_rbf(150)
+    solver, reads = Solver(program), []
+    for C in np.geomspace(0.1, 10.0, 12):
+        solver.update(ub=C)
+        for warm in (True, False):
+            solution = solver.solve(warm_start=warm)
+            check(solver.program, solution)
+            assert "sifting" in solution.message
+            reads.append(solver.engine.sifting.run.descent[2])
+        fresh = qp.solve(solver.program)
+        assert solution.objective == pytest.approx(fresh.objective, rel=1e-9)
+    assert sum(reads[2::2]) < sum(reads[3::2])  # fewer rows of P are read from the last answer on
+
+
+def test_updates_of_every_part():
+    rng = np.random.default_rng(3)
+    program = boxed(rng, A=rng.normal(size=(1, N)), l=-0.5, u=0.5)
+    solver = Solver(program)
+    solver.solve()
+    for change in (
+        {"q": rng.normal(size=N)}, {"u": 0.1}, {"l": 0.1}, {"P_data": hessian(rng)}, {"lb": -2.0, "ub": 3.0},
+        {"ub": INF}, {"A_data": rng.normal(size=N)}, {"u": INF, "l": -INF}, {"l": 0.0, "u": 0.0},
+        {"ub": np.r_[-2.0, np.ones(N - 1)]},
+    ):  # fmt: skip
+        solver.update(**change)
+        solution = solver.solve(warm_start=True)
+        check(solver.program, solution)
+        assert "sifting" in solution.message
+        assert solution.objective == pytest.approx(
+            qp.solve(solver.program, sifting=False).objective, rel=1e-6, abs=1e-8
+        )
+
+
+def test_an_update_after_the_engine_was_asked():
+    rng = np.random.default_rng(3)
+    solver = Solver(boxed(rng))
+    assert solver.cone_solver.program.n == N
+    solver.update(q=rng.normal(size=N), ub=0.5)
+    assert solver.cone_solver.solve().objective == pytest.approx(solver.solve().objective, rel=1e-7)
+
+
+# ---- kernels
+
+
+def test_descent_keeps_the_row_and_the_box():
+    rng = np.random.default_rng(0)
+    P, q, a = hessian(rng), rng.normal(size=N), rng.choice([-1.0, 0.0, 1.0, 1.5], N)
+    lb, ub, x = -rng.random(N), rng.random(N), np.zeros(N)
+    g, state, objective = q.copy(), np.zeros(3), 0.0
+    for tol in (1e-1, 1e-3, 1e-6, 1e-12):
+        descend_in_blocks(P, P.diagonal().copy(), a, lb, ub, x, g, 1e-12, tol, 1e9, state)
+        np.testing.assert_allclose(g, P @ x + q, atol=1e-12)
+        assert (lb <= x).all() and (x <= ub).all() and abs(a @ x) < 1e-13
+        now = 0.5 * x @ (g + q)
+        assert now <= objective
+        objective = now
+    assert largest_wrong_slope(a, lb, ub, x, g, state[MULTIPLIER]) < 1e-5
+    best = qp.solve(P, q, A=a[None], l=0.0, u=0.0, lb=lb, ub=ub, sifting=False).objective
+    assert objective == pytest.approx(best, rel=1e-7)
+
+
+def test_rows_are_added_whatever_their_number():
+    rng = np.random.default_rng(0)
+    P, d = hessian(rng, 40), rng.normal(size=41)
+    d[3] = 0.0
+    for count in range(12):
+        which, g = rng.permutation(41)[: max(count, 1)], np.zeros(40)
+        add_rows(P, which, d, count, g)
+        inside = which[:count] < 40
+        np.testing.assert_allclose(g, d[:count][inside] @ P[which[:count][inside]], atol=1e-14)

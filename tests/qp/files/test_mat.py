@@ -1,0 +1,484 @@
+"""Reading and writing .mat, MPS and QPS: each rule of the format on a small file, every error with its line."""
+
+import gzip
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+import qp.files.mat
+from qp import LowRank, QuadraticProgram
+from socp import ProgramError
+from tests.support.data import data_folder
+
+inf = np.inf
+
+SMALL = """* a comment
+NAME          SMALL
+ROWS
+ N  COST
+ L  LIM1
+ G  LIM2
+ E  MYEQN
+ N  OTHER
+COLUMNS
+    X         COST               1.0   LIM1               1.0
+    X         LIM2               1.0   OTHER              9.0
+    Y         COST               2.0   LIM1               1.0
+
+    Y         MYEQN             -1.0
+    Z         COST              -1.5   MYEQN           1.0D+0
+RHS
+    RHS       COST              10.0   LIM1               4.0
+    RHS       LIM2               1.0   MYEQN              7.0
+    RHS       OTHER              5.0
+RANGES
+    RNG       LIM1               2.5   LIM2               3.0
+BOUNDS
+ UP BND       X                  4.0
+ LO BND       Y                 -1.0
+ UP BND       Y                  1.0
+QUADOBJ
+    X         X                  2.0
+    X         Y                  0.5
+    Y         Y                  4.0
+ENDATA
+"""
+
+
+def written(tmp_path, text, name="p.qps"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def assert_small(program, sign=1.0):
+    np.testing.assert_array_equal(program.P.toarray(), sign * np.array([[2, 0.5, 0], [0.5, 4, 0], [0, 0, 0]]))
+    np.testing.assert_array_equal(program.q, sign * np.array([1.0, 2.0, -1.5]))
+    np.testing.assert_array_equal(program.A.toarray(), [[1, 1, 0], [1, 0, 0], [0, -1, 1]])
+    np.testing.assert_array_equal(program.l, [1.5, 1.0, 7.0])
+    np.testing.assert_array_equal(program.u, [4.0, 4.0, 7.0])
+    np.testing.assert_array_equal(program.lb, [0.0, -1.0, 0.0])
+    np.testing.assert_array_equal(program.ub, [4.0, 1.0, inf])
+    assert program.offset == -10.0 * sign
+
+
+@pytest.mark.parametrize("fixed", [None, True, False])
+def test_fixed_and_free_columns(tmp_path, fixed):
+    assert_small(qp.files.mat.read_qps(written(tmp_path, SMALL), fixed=fixed))
+
+
+def test_packed_and_with_other_line_ends(tmp_path):
+    path = tmp_path / "p.mps.gz"
+    path.write_bytes(gzip.compress(SMALL.replace("\n", "\r\n").encode()))
+    assert_small(qp.files.mat.read(path))
+
+
+def test_names_with_blanks_are_found_by_their_columns(tmp_path):
+    text = SMALL.replace("LIM1 ", "LI 1 ").replace("X    ", "X  1 ").replace(" LIM1\n", " LI 1\n")
+    assert_small(qp.files.mat.read(written(tmp_path, text)))
+    with pytest.raises(ProgramError, match="line 5: N, L, G or E and a row were expected, but 'L LI 1' came"):
+        qp.files.mat.read_qps(written(tmp_path, text), fixed=False)
+
+
+def test_a_shifted_field_is_not_cut_silently(tmp_path):
+    text = SMALL.replace("    X         COST               1.0", "    X         COST      123456.789012345")
+    with pytest.raises(ProgramError, match="line 10: something stands outside the columns of the fixed format"):
+        qp.files.mat.read_qps(written(tmp_path, text), fixed=True)
+    assert qp.files.mat.read_qps(written(tmp_path, text)).q[0] == 123456.789012345
+
+
+@pytest.mark.parametrize("sense", ["OBJSENSE\n    MAX\n", "OBJSENSE MAXIMIZE\n", "OBJSENSE\n  Maximise\n"])
+def test_maximization_is_minimization_of_the_negative(tmp_path, sense):
+    text = SMALL.replace("ROWS\n", sense + "ROWS\n", 1)
+    text = text.replace(
+        "       2.0\n    X         Y                  0.5", "      -2.0\n    X         Y                 -0.5"
+    )
+    text = text.replace("Y         Y                  4.0", "Y         Y                 -4.0")
+    program = qp.files.mat.read(written(tmp_path, text))
+    np.testing.assert_array_equal(program.P.toarray(), [[2, 0.5, 0], [0.5, 4, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(program.q, [-1.0, -2.0, 1.5])
+    assert program.offset == 10.0
+    np.testing.assert_array_equal(program.u, [4.0, 4.0, 7.0])
+
+
+def test_minimization_may_be_said(tmp_path):
+    assert_small(qp.files.mat.read(written(tmp_path, SMALL.replace("ROWS\n", "OBJSENSE\n    MIN\nROWS\n", 1))))
+
+
+def test_names_of_the_vectors_may_be_left_out(tmp_path):
+    text = SMALL.replace("    RHS   ", "          ").replace("    RNG   ", "          ").replace(" BND ", "     ")
+    assert_small(qp.files.mat.read(written(tmp_path, text)))
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_square_lists_both_triangles(tmp_path, fixed):
+    text = SMALL.replace("QUADOBJ", "QMATRIX").replace(
+        "    Y         Y                  4.0",
+        "    Y         X                  0.5\n    Y         Y                  4.0",
+    )
+    assert_small(qp.files.mat.read_qps(written(tmp_path, text), fixed=fixed))
+    with pytest.raises(ProgramError, match=r"p.qps: P must be symmetric, but P\[\d, \d\] and .* differ by 0.5"):
+        qp.files.mat.read(written(tmp_path, SMALL.replace("QUADOBJ", "QMATRIX")))
+
+
+def test_section_of_the_objective(tmp_path):
+    assert_small(qp.files.mat.read(written(tmp_path, SMALL.replace("QUADOBJ", "QSECTION      COST"))))
+    with pytest.raises(ProgramError, match=r"line 26: section QSECTION LIM1 \(quadratic constraints\)"):
+        qp.files.mat.read(written(tmp_path, SMALL.replace("QUADOBJ", "QSECTION      LIM1")))
+
+
+ROW = "NAME\nROWS\n N C\n {kind} R\nCOLUMNS\n X C 1\n X R 1\nRHS\n RHS R {rhs}\n{range}ENDATA\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "rhs", "R", "l", "u"),
+    [
+        ("L", 5.0, None, -inf, 5.0),
+        ("G", 5.0, None, 5.0, inf),
+        ("E", 5.0, None, 5.0, 5.0),
+        ("L", 5.0, 2.0, 3.0, 5.0),
+        ("L", 5.0, -2.0, 3.0, 5.0),
+        ("G", 5.0, 2.0, 5.0, 7.0),
+        ("G", 5.0, -2.0, 5.0, 7.0),
+        ("E", 5.0, 2.0, 5.0, 7.0),
+        ("E", 5.0, -2.0, 3.0, 5.0),
+        ("E", 5.0, 0.0, 5.0, 5.0),
+        ("L", 5.0, 0.0, 5.0, 5.0),
+        ("L", 1e30, None, -inf, inf),
+        ("G", -1e20, None, -inf, inf),
+    ],
+)
+def test_sides_of_a_row(tmp_path, kind, rhs, R, l, u):
+    text = ROW.format(kind=kind, rhs=rhs, range="" if R is None else f"RANGES\n RNG R {R}\n")
+    program = qp.files.mat.read(written(tmp_path, text))
+    assert (program.l[0], program.u[0]) == (l, u)
+
+
+BOUND = "NAME\nROWS\n N C\n G R\nCOLUMNS\n X C 1\n X R 1\nRHS\nBOUNDS\n{bounds}ENDATA\n"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "lb", "ub"),
+    [
+        ("", 0.0, inf),
+        ("UP B X 3", 0.0, 3.0),
+        ("UP B X 0", 0.0, 0.0),
+        ("UP B X -3", -inf, -3.0),
+        ("LO B X -5;UP B X -3", -5.0, -3.0),
+        ("UP B X -3;LO B X -5", -5.0, -3.0),
+        ("LO B X 2", 2.0, inf),
+        ("FX B X 2", 2.0, 2.0),
+        ("FR B X", -inf, inf),
+        ("FR X", -inf, inf),
+        ("FR B X 0", -inf, inf),
+        ("MI B X", -inf, inf),
+        ("MI B X;UP B X 3", -inf, 3.0),
+        ("PL B X", 0.0, inf),
+        ("LO B X 1;PL B X", 1.0, inf),
+        ("UP B X 1e20", 0.0, inf),
+        ("UP B X Infinity", 0.0, inf),
+        ("LO B X -1e+30", -inf, inf),
+        ("UP X 3", 0.0, 3.0),
+    ],
+)
+def test_bounds(tmp_path, bounds, lb, ub):
+    lines = "".join(f" {line}\n" for line in bounds.split(";") if line)
+    program = qp.files.mat.read(written(tmp_path, BOUND.format(bounds=lines)))
+    assert (program.lb[0], program.ub[0]) == (lb, ub)
+
+
+def test_without_quadratic_part_there_is_no_P(tmp_path):
+    assert qp.files.mat.read(written(tmp_path, BOUND.format(bounds=""))).P is None
+
+
+def change(old, new):
+    assert SMALL.count(old) == 1
+    return SMALL.replace(old, new)
+
+
+ERRORS = {
+    "integers": (change("    Z         COST ", "    M1        'MARKER'                 'INTORG'\n    Z         COST "),
+                 "line 15: a MARKER of integer variables is not supported"),
+    "binary": (change(" UP BND       X ", " BV BND       X "), r"line 23: BOUNDS: BV \(integer or semi-continuous"),
+    "integer bound": (change(" UP BND       X ", " LI BND       X "),
+                      r"line 23: BOUNDS: LI \(integer or semi-continuous"),
+    "unknown bound": (change(" UP BND       X ", " UB BND       X "),
+                      "line 23: BOUNDS: LO, UP, FX, FR, MI or PL was expected, but 'UB'"),
+    "bound without value": (change(" UP BND       X                  4.0", " UP X"),
+                            "line 23: BOUNDS: 'UP X' does not fit"),
+    "bound twice": (change(" LO BND       Y ", " UP BND       X "), "line 24: an upper bound is given twice"),
+    "empty bounds": (change(" LO BND       Y                 -1.0", " LO BND       Y                  2.0"),
+                     "line 25: BOUNDS: 2 <= x <= 1 is empty"),
+    "bound of nothing": (change(" UP BND       X ", " UP BND       W "),
+                         "line 23: BOUNDS: column 'W' is not declared in COLUMNS"),
+    "second vector": (change(" LO BND       Y ", " LO BN2       Y "),
+                      "line 24: BOUNDS: a second vector 'BN2' beside 'BND'"),
+    "second rhs": (change("    RHS       LIM2", "    RH2       LIM2"),
+                   "line 18: RHS: a second vector 'RH2' beside 'RHS'"),
+    "rhs twice": (change("    RHS       LIM2               1.0", "    RHS       LIM1               1.0"),
+                  "line 18: a right-hand side is given twice"),
+    "rhs of nothing": (change("    RHS       LIM2 ", "    RHS       LIM9 "),
+                       "line 18: RHS: row 'LIM9' is not declared in ROWS"),
+    "rhs alone": (change("    RHS       OTHER              5.0", "    RHS"),
+                  "line 19: RHS: a row and a value were expected, but 'RHS'"),
+    "range of the objective": (change("    RNG       LIM1", "    RNG       COST"),
+                               "line 21: RANGES: the objective has no range"),
+    "range twice": (change("   LIM2               3.0", "   LIM1               3.0"),
+                    "line 21: a range is given twice"),
+    "row kind": (change(" G  LIM2", " K  LIM2"), "line 6: N, L, G or E and a row were expected, but 'K LIM2' came"),
+    "row twice": (change(" G  LIM2", " G  LIM1"), "line 6: row 'LIM1' is declared twice"),
+    "entry of nothing": (change("    Y         MYEQN ", "    Y         MYEQ2 "),
+                         "line 14: COLUMNS: row 'MYEQ2' is not declared in ROWS"),
+    "entry twice": (change("    Y         MYEQN ", "    Y         LIM1  "), "line 14: an entry is given twice"),
+    "cost twice": (change("    Y         MYEQN ", "    Y         COST  "),
+                   "line 14: an entry of the objective is given twice"),
+    "half an entry": (change("    Y         MYEQN             -1.0", "    Y         MYEQN"),
+                      "line 14: COLUMNS: .* but 'Y MYEQN' came"),
+    "word for a number": (change("-1.5   MYEQN", "-1.x   MYEQN"), "line 15: a number was expected, but '-1.x' came"),
+    "underscore": (change("-1.5   MYEQN", "-1_5   MYEQN"), "line 15: a number was expected, but '-1_5' came"),
+    "NaN": (change("-1.5   MYEQN", " nan   MYEQN"), "line 15: a number was expected, but 'nan' came"),
+    "infinite entry": (change("-1.5   MYEQN", " inf   MYEQN"), r"p.qps: q must be finite, but q\[2\] is inf"),
+    "pair twice": (change("    Y         Y                  4.0", "    Y         X                  0.5"),
+                   "line 29: an entry of the quadratic objective is given twice"),
+    "hessian of nothing": (change("    X         Y                  0.5", "    X         W                  0.5"),
+                           "line 28: the quadratic objective: column 'W' is not declared"),
+    "hessian short": (change("    X         Y                  0.5", "    X         0.5"),
+                      "line 28: two columns and a value were expected"),
+    "quadratic constraint": (change("ENDATA", "QCMATRIX LIM1"), r"line 30: section QCMATRIX \(quadratic constraints\)"),
+    "ordered sets": (change("ENDATA", "SOS"), r"line 30: section SOS \(special ordered sets\) is not supported"),
+    "unknown section": (change("QUADOBJ", "QUADRATIC"), "line 26: section 'QUADRATIC' is unknown"),
+    "section twice": (change("QUADOBJ", "RANGES"), "line 26: section RANGES comes a second time"),
+    "truncated": (change("ENDATA\n", ""), "line 29: section ENDATA was expected, but the file ends here"),
+    "sense": (change("ROWS\n", "OBJSENSE\n    UP\nROWS\n"), "line 4: OBJSENSE must be MIN or MAX, but 'UP' came"),
+    "line before a section": (" X Y\n" + SMALL, "line 1: a section was expected, but 'X Y' came"),
+    "line after the name": (change("ROWS\n", " X Y\nROWS\n"), "line 3: a section was expected, but 'X Y' came"),
+    "no rows": ("NAME\nENDATA\n", "line 2: section ROWS is missing"),
+    "no columns": ("NAME\nROWS\n N C\nENDATA\n", "line 4: section COLUMNS is missing"),
+    "empty file": ("", "line 0: section ENDATA was expected, but the file ends here"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_have_the_line(tmp_path, case):
+    text, message = ERRORS[case]
+    path = written(tmp_path, text)
+    with pytest.raises(ProgramError, match=message) as raised:
+        qp.files.mat.read(path)
+    assert str(path) in str(raised.value)
+
+
+def some_program(P, seed=3):
+    rng = np.random.default_rng(seed)
+    l = np.array([-inf, 1.25, -2.0, 0.1, -inf, 0.0])
+    u = np.array([1 / 3, inf, 0.75, 0.1, 0.0, inf])
+    lb = np.array([0.0, -inf, -inf, 1.5, -2.0, 1 / 7, -0.5, 0.0])
+    ub = np.array([inf, inf, 2.0, 1.5, 2 / 3, inf, -0.25, 0.0])
+    A = sp.random_array((6, 8), density=0.4, rng=rng)
+    return QuadraticProgram(P, rng.normal(size=8) * [1, 0, 1, 1, 0, 1, 1, 0], A, l, u, lb, ub, offset=1 / 9)
+
+
+def assert_same_program(one, two):
+    for name in ("q", "l", "u", "lb", "ub", "offset"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+    np.testing.assert_array_equal(one.A.toarray(), two.A.toarray())
+    assert (one.P is None) == (two.P is None)
+    if one.P is not None:
+        np.testing.assert_array_equal(sp.csc_array(one.P).toarray(), sp.csc_array(two.P).toarray())
+
+
+B = np.random.default_rng(4).normal(size=(8, 3))
+
+
+@pytest.mark.parametrize(
+    "P", [None, B @ B.T, sp.diags_array([0, 1, 0, 2.0, 0, 0, 1 / 3, 0])], ids=["none", "dense", "sparse"]
+)
+@pytest.mark.parametrize("name", ["p.qps", "p.mps.gz"])
+def test_what_is_written_is_read_back(tmp_path, P, name):
+    program = some_program(P)
+    qp.files.mat.write(program, tmp_path / name)
+    assert_same_program(qp.files.mat.read(tmp_path / name), program)
+
+
+def test_low_rank_is_multiplied_out(tmp_path):
+    program = some_program(LowRank(B, 0.5))
+    qp.files.mat.write(program, tmp_path / "p.qps")
+    back = qp.files.mat.read(tmp_path / "p.qps")
+    np.testing.assert_allclose(sp.csc_array(back.P).toarray(), B @ B.T + 0.5 * np.eye(8), rtol=1e-15)
+
+
+def test_rows_without_sides_are_left_out(tmp_path):
+    program = QuadraticProgram(None, [1.0, 2.0], [[1, 2], [3, 4], [5, 6]], l=[-inf, -inf, 0], u=[1, inf, inf])
+    qp.files.mat.write(program, tmp_path / "p.qps")
+    back = qp.files.mat.read(tmp_path / "p.qps")
+    np.testing.assert_array_equal(back.A.toarray(), [[1, 2], [5, 6]])
+    np.testing.assert_array_equal(back.l, [-inf, 0])
+    np.testing.assert_array_equal(back.u, [1, inf])
+
+
+def test_without_rows(tmp_path):
+    qp.files.mat.write(QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0), tmp_path / "p.qps")
+    back = qp.files.mat.read(tmp_path / "p.qps")
+    assert (back.n, back.m, back.ub[0], back.q[0]) == (1, 0, 1.0, -4.0)
+
+
+def test_other_endings():
+    with pytest.raises(ProgramError, match=r"path must end in .mat, .qps, .mps, .qps.gz, .mps.gz, but 'p.lp' came"):
+        qp.files.mat.read("p.lp")
+    with pytest.raises(ProgramError, match=r"path must end in .qps, .mps, .qps.gz, .mps.gz, but 'p.mat' came"):
+        qp.files.mat.write(QuadraticProgram(None, [1.0]), "p.mat")
+
+
+def maros(**changes):
+    A = np.array([[1.0, 2.0], [1.0, 0.0], [0.0, 1.0]])
+    fields = {
+        "P": sp.csc_matrix([[2.0, 0.0], [0.0, 0.0]]),
+        "q": np.array([[-3], [4]], dtype=np.int16),
+        "A": sp.csc_matrix(A),
+        "l": np.array([[-1e20], [0.0], [-9.999999999999998e19]]),
+        "u": np.array([[5.0], [1.0], [1e20]]),
+        "r": 7.5,
+    }
+    return {name: value for name, value in (fields | changes).items() if value is not None}
+
+
+def saved(tmp_path, fields):
+    scipy.io.savemat(tmp_path / "p.mat", fields)
+    return tmp_path / "p.mat"
+
+
+def test_mat_with_rows_and_bounds(tmp_path):
+    program = qp.files.mat.read(saved(tmp_path, maros()))
+    np.testing.assert_array_equal(program.A.toarray(), [[1.0, 2.0]])
+    assert (program.l[0], program.u[0]) == (-inf, 5.0)
+    np.testing.assert_array_equal(program.lb, [0.0, -inf])
+    np.testing.assert_array_equal(program.ub, [1.0, inf])
+    np.testing.assert_array_equal(program.q, [-3.0, 4.0])
+    np.testing.assert_array_equal(program.P.toarray(), [[2.0, 0.0], [0.0, 0.0]])
+    assert program.offset == 7.5
+
+
+def test_mat_without_bounds(tmp_path):
+    A = sp.csc_matrix([[1.0, 2.0], [1.0, 0.0], [0.0, 2.0]])
+    program = qp.files.mat.read(saved(tmp_path, maros(A=A, r=None)))
+    np.testing.assert_array_equal(program.A.toarray(), A.toarray())
+    np.testing.assert_array_equal(program.u, [5.0, 1.0, inf])
+    np.testing.assert_array_equal(program.lb, [-inf, -inf])
+    assert program.offset == 0.0
+
+
+def test_mat_in_the_other_byte_order():
+    fields = maros()
+    fields["A"].data = fields["A"].data.astype(">f8")
+    fields["q"] = fields["q"].astype(">i2")
+    program = qp.files.mat._from_rows(fields)
+    np.testing.assert_array_equal(program.A.toarray(), [[1.0, 2.0]])
+    np.testing.assert_array_equal(program.q, [-3.0, 4.0])
+
+
+@pytest.mark.parametrize("in_aux", [True, False])
+def test_mat_of_netlib(tmp_path, in_aux):
+    objective = {
+        "c": np.array([[1], [200]], dtype=np.uint8),
+        "lo": np.array([[0], [-3]]),
+        "hi": np.array([[np.inf], [4]]),
+        "z0": 0.5,
+    }
+    problem = {"A": sp.csc_matrix([[1.0, -1.0]]), "b": np.array([[2]], dtype=np.uint8)}
+    problem |= {"aux": objective} if in_aux else objective
+    program = qp.files.mat.read(saved(tmp_path, {"Problem": problem}))
+    np.testing.assert_array_equal(program.A.toarray(), [[1.0, -1.0]])
+    assert (program.l[0], program.u[0], program.P, program.offset) == (2.0, 2.0, None, 0.5)
+    np.testing.assert_array_equal(program.q, [1.0, 200.0])
+    np.testing.assert_array_equal(program.lb, [0.0, -3.0])
+    np.testing.assert_array_equal(program.ub, [inf, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (maros(q=None), "q is missing, there is only A, P, l, r, u"),
+        (maros(l=np.zeros(2)), r"l must have 3 entries \(the rows of A\), but 2 came"),
+        (maros(A=np.eye(3)), r"A must have shape \(any, 2\) \(2 variables in q\), but \(3, 3\) came"),
+        (maros(P=np.eye(3)), r"P must have shape \(2, 2\)"),
+        (maros(q=np.array([1.0, np.nan])), r"q must be finite, but q\[1\] is nan"),
+        ({"Problem": {"A": np.eye(2), "b": np.ones(2)}}, "c is missing, there is only A, b"),
+        ({"Problem": np.eye(2)}, "Problem must be a struct"),
+        ({"x": np.eye(2)}, "P is missing, there is only x"),
+    ],
+)
+def test_mat_errors_name_the_field(tmp_path, fields, message):
+    with pytest.raises(ProgramError, match=f"p.mat: {message}"):
+        qp.files.mat.read(saved(tmp_path, fields))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no MATLAB file at all " * 20, b"MATLAB 7.3 MAT-file" + b" " * 105 + b"\x00\x02IM" + b"\x00" * 400],
+)
+def test_mat_of_another_kind(tmp_path, content):
+    (tmp_path / "p.mat").write_bytes(content)
+    with pytest.raises(ProgramError, match=r"p.mat cannot be read as a MATLAB file up to version 7.2"):
+        qp.files.mat.read(tmp_path / "p.mat")
+
+
+def test_missing_file(tmp_path):
+    for name in ("missing.mat", "missing.qps"):
+        with pytest.raises(FileNotFoundError):
+            qp.files.mat.read(tmp_path / name)
+
+
+def highs_solved(path):
+    highspy = pytest.importorskip("highspy")
+    highs = highspy.Highs()
+    highs.silent()
+    highs.readModel(str(path))
+    highs.run()
+    return highs.modelStatusToString(highs.getModelStatus()), highs.getInfo().objective_function_value
+
+
+# the optimal values of Maros and Meszaros's own table
+OPTIMA = {
+    "HS118": 6.64820452e2, "HS35MOD": 2.5e-1, "HS52": 5.32664756, "HS76": -4.68181818, "TAME": 0.0, "ZECEVIC2": -4.125,
+    "DUAL4": 7.46090842e-1, "DUALC2": 3.55130769e3, "QADLITTL": 4.80318859e5,
+    "QPCBLEND": -7.84254307e-3, "CVXQP1_S": 1.15907181e4, "QSCAGR25": 2.01737938e8, "QRECIPE": -2.66616000e2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_maros_meszaros_has_the_published_value(tmp_path, name):
+    program = qp.files.mat.read(data_folder("maros_meszaros") / f"{name}.mat")
+    qp.files.mat.write(program, tmp_path / "p.mps")
+    status, value = highs_solved(tmp_path / "p.mps")
+    assert status == "Optimal"
+    assert value == pytest.approx(OPTIMA[name], rel=1e-5, abs=1e-6)
+
+
+def test_maros_meszaros_has_its_bounds_and_comes_back_from_qps(tmp_path):
+    paths = sorted(data_folder("maros_meszaros").glob("*.mat"))
+    assert len(paths) == 69
+    for path in paths:
+        program = qp.files.mat.read(path)
+        fields = scipy.io.loadmat(path, variable_names=["n", "m", "l", "u"])
+        assert program.n == fields["n"].item()
+        assert program.m == fields["m"].item() - program.n
+        assert np.count_nonzero(program.lb == program.ub) + np.count_nonzero(
+            program.l == program.u
+        ) == np.count_nonzero(fields["l"] == fields["u"])
+        if program.n > 2000:
+            continue
+        qp.files.mat.write(program, tmp_path / "p.qps")
+        back = qp.files.mat.read(tmp_path / "p.qps")
+        np.testing.assert_allclose(back.u, program.u, rtol=1e-15, atol=1e-15, err_msg=path.name)
+        back.u = program.u  # the upper sides of two-sided rows may have another last digit
+        assert_same_program(back, program)
+
+
+def test_netlib_infeasible_is_infeasible(tmp_path):
+    paths = sorted(data_folder("netlib_infeasible").glob("*.mat"))
+    assert len(paths) == 10
+    for path in paths:
+        program = qp.files.mat.read(path)
+        qp.files.mat.write(program, tmp_path / "p.mps")
+        assert highs_solved(tmp_path / "p.mps")[0] == "Infeasible", path

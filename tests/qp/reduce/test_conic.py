@@ -1,0 +1,90 @@
+"""The cone program behind a quadratic program, and the way back."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from qp import QuadraticProgram
+from qp.reduce.conic import ConicForm
+from socp import LowRank, NonNeg
+from tests.support.programs import planted_quadratic, times
+
+PROGRAM = QuadraticProgram(
+    [[4.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]], [1.0, 2.0, 3.0],
+    A=[[1, 1, 1], [1, 0, 2], [0, 3, 1], [5, 5, 5]], l=[1, -2, -np.inf, -np.inf], u=[1, 4, 6, np.inf],
+    lb=[0, 2, -np.inf], ub=[9, 2, 7], offset=10.0,
+)  # fmt: skip
+
+
+def test_rows_and_sides():
+    form = ConicForm(PROGRAM)
+    conic = form.program(PROGRAM)
+    # x2 = 2 is substituted: P12 x2 into c, A x2 into the sides, 1/2 P22 4 + q2 2 into the offset
+    np.testing.assert_array_equal(conic.c, [1.0 + 2.0, 3.0])
+    assert conic.offset == 10.0 + 4.0 + 4.0
+    np.testing.assert_array_equal(conic.A.toarray(), [[1, 1]])
+    np.testing.assert_array_equal(conic.b, [-1])
+    np.testing.assert_array_equal(conic.G.toarray(), [[1, 2], [0, 1], [-1, -2], [1, 0], [0, 1], [-1, 0]])
+    np.testing.assert_array_equal(conic.h, [4, 0, 2, 9, 7, 0])
+    assert conic.cones == (NonNeg(6),)
+    np.testing.assert_array_equal(conic.P.toarray(), [[4, 0], [0, 0]])
+
+
+def test_the_way_back():
+    form = ConicForm(PROGRAM)
+    np.testing.assert_array_equal(form.primal(PROGRAM, np.array([5.0, 6.0])), [5, 2, 6])
+    np.testing.assert_array_equal(form.primal(PROGRAM, np.array([5.0, 6.0]), direction=True), [5, 0, 6])
+    x = np.array([5.0, 2.0, 6.0])
+    y, z = form.dual(PROGRAM, x, np.array([0.5]), np.array([1.0, 2.0, 0.25, 3.0, 4.0, 0.125]))
+    np.testing.assert_array_equal(y, [0.5, 1.0 - 0.25, 2.0, 0.0])
+    np.testing.assert_array_equal(z[[0, 2]], [3.0 - 0.125, 4.0])
+    # what stationarity leaves to the fixed variable
+    gradient = PROGRAM.P.toarray() @ x + PROGRAM.q + PROGRAM.A.T @ y + z
+    assert gradient[1] == 0.0
+    y, z = form.dual(PROGRAM, None, np.array([0.5]), np.zeros(6))
+    assert (PROGRAM.A.T @ y + z)[1] == 0.0
+
+
+def test_fits_as_long_as_the_same_sides_are_finite():
+    form = ConicForm(PROGRAM)
+
+    def changed(**parts):
+        data = {name: getattr(PROGRAM, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
+        return QuadraticProgram(**(data | parts))
+
+    assert form.fits(PROGRAM)
+    assert form.fits(changed(l=[2, -3, -np.inf, -np.inf], u=[2, 4, 7, np.inf], lb=[1, 3, -np.inf], ub=[9, 3, 8]))
+    assert not form.fits(changed(u=[1, np.inf, 6, np.inf]))
+    assert not form.fits(changed(l=[0, -2, -np.inf, -np.inf]))  # an equality no more
+    assert not form.fits(changed(l=[1, 4, -np.inf, -np.inf]))  # another equality
+    assert not form.fits(changed(ub=[9, 3, 7]))  # free again
+    assert not form.fits(changed(lb=[9, 2, -np.inf]))  # fixed now
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_objective_and_feasibility_are_the_same(seed):
+    rng = np.random.default_rng(seed)
+    program, _ = planted_quadratic(rng)
+    form = ConicForm(program)
+    conic = form.program(program)
+    x = rng.normal(size=conic.n)
+    full = form.primal(program, x)
+    value = 0.5 * full @ times(program.P, full) + program.q @ full + program.offset
+    assert 0.5 * x @ times(conic.P, x) + conic.c @ x + conic.offset == pytest.approx(value, rel=1e-10, abs=1e-10)
+    slack = conic.h - conic.G @ x
+    violation = max(np.abs(conic.A @ x - conic.b).max(initial=0.0), -slack.min(initial=0.0))
+    Ax = program.A @ full
+    own = max(np.maximum(program.l - Ax, Ax - program.u).max(initial=0.0),
+              np.maximum(program.lb - full, full - program.ub).max(initial=0.0))  # fmt: skip
+    assert violation == pytest.approx(own, rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, lambda P: LowRank(np.linalg.cholesky(P))])
+def test_every_form_of_the_hessian_loses_its_fixed_variables(form):
+    P = np.array([[4.0, 1.0, 1.0], [1.0, 3.0, 1.0], [1.0, 1.0, 2.0]])
+    program = QuadraticProgram(form(P), [0.0, 0.0, 0.0], lb=[-1, 5, -1], ub=[1, 5, 1])
+    conic = ConicForm(program).program(program)
+    kept = conic.P if isinstance(conic.P, np.ndarray) else conic.P.toarray()
+    np.testing.assert_allclose(kept, P[np.ix_([0, 2], [0, 2])], atol=1e-14)
+    np.testing.assert_allclose(conic.c, [5.0, 5.0])
+    assert conic.offset == pytest.approx(0.5 * 3.0 * 25.0)

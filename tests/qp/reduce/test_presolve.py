@@ -1,0 +1,214 @@
+"""Presolve: what it leaves out, and multipliers in the caller's own rows, against the same program without presolve."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+from qp import QuadraticProgram
+from qp.reduce.presolve import Presolve
+from socp import LowRank, ProgramError
+from tests.support.programs import check, planted_quadratic, random_hessian, solve_and_check, times
+
+INF = np.inf
+
+
+def padded(program, rng):
+    """The program with empty, parallel and singleton rows, fixed variables and empty columns planted into it."""
+    n, m = program.n, program.m
+    extra = 3
+    A = np.zeros((0, n + extra))
+    A = np.vstack([A, np.hstack([program.A.toarray(), rng.normal(size=(m, extra)) * (rng.random((m, extra)) < 0.5)])])
+    # variable n is fixed by its bounds, n + 1 by an equality with it, n + 2 has a cost only
+    value = rng.normal(size=extra)
+    A[:, n + 2] = 0.0
+    shift = A[:, n : n + 2] @ value[:2]
+    l, u = program.l + shift, program.u + shift
+    rows, lower, upper = [], [], []
+
+    def add(row, low, high):
+        rows.append(row)
+        lower.append(low)
+        upper.append(high)
+
+    add(2.0 * np.eye(n + extra)[n + 1] + np.eye(n + extra)[n], *[2.0 * value[1] + value[0]] * 2)
+    for _ in range(3):  # sides of x_j, with the fixed variables in the row
+        j, a, b = rng.integers(n), rng.choice([-2.0, 0.5, 3.0]), rng.normal(size=2) * rng.integers(0, 2, 2)
+        row = np.zeros(n + extra)
+        row[j], row[n : n + 2] = a, b
+        sides = np.sort(a * np.array([program.lb[j], program.ub[j]]))
+        add(row, *(sides + b @ value[:2]))
+    add(np.zeros(n + extra), -rng.random(), rng.choice([0.0, INF]))
+    add(np.zeros(n + extra), 0.0, 0.0)
+    for _ in range(3 if m else 0):
+        i, s = rng.integers(m), rng.choice([-3.0, -1.0, 0.25, 1.0])
+        low, high = np.sort(s * np.array([l[i], u[i]]))
+        # sometimes the copy has the tight side and the first row a loose one
+        if rng.random() < 0.5:
+            l[i], u[i] = l[i] - rng.random(), u[i] + rng.random()
+        add(s * A[i], low, high)
+    A = np.vstack([A, *rows])
+    order = rng.permutation(A.shape[0])
+    lb = np.r_[program.lb, value[0], -INF, [-1.0, -INF][rng.integers(2)]]
+    ub = np.r_[program.ub, value[0], INF, 2.0]
+    P = program.P if program.P is None else sp.block_diag([_sparse(program.P), sp.csc_array((extra, extra))])
+    return QuadraticProgram(
+        P, np.r_[program.q, rng.normal(size=2), -rng.random()], sp.csc_array(A[order]),
+        np.r_[l, lower][order], np.r_[u, upper][order], lb, ub,
+    )  # fmt: skip
+
+
+def _sparse(P):
+    return sp.csc_array(P.toarray() if isinstance(P, LowRank) else P)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_planted_rows_and_columns(seed):
+    rng = np.random.default_rng(seed)
+    program = padded(planted_quadratic(rng)[0], rng)
+    assert Presolve(program).kept.sum() <= program.m - 3  # the planted equality and the empty rows at least
+    without = qp.solve(program, presolve=False)
+    check(program, without)
+    solution = solve_and_check(program, objective=without.objective)
+    assert solution.x[-1] == 2.0
+
+
+@pytest.mark.parametrize("kind", ["dense", "low rank", "sparse", "none"])
+def test_every_form_of_the_hessian(kind):
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(8, 3))
+    P = {"dense": F @ F.T, "low rank": LowRank(F, 0.1), "sparse": sp.diags_array(np.arange(8.0)), "none": None}[kind]
+    A = np.vstack([np.eye(8)[:3], rng.normal(size=(2, 8)), np.zeros((1, 8))])
+    program = QuadraticProgram(P, rng.normal(size=8), A, [0.5, -1, -2, -1, -1, 0], [0.5, 1, 2, 1, 1, 0], -5.0, 5.0)
+    left = Presolve(program)
+    assert left.program.P is program.P and left.program.m == 2
+    solve_and_check(program, objective=qp.solve(program, presolve=False).objective)
+
+
+def test_nothing_found_is_the_program_itself():
+    rng = np.random.default_rng(0)
+    program = QuadraticProgram(np.eye(3), np.ones(3), rng.normal(size=(4, 3)), l=-1.0, u=1.0, lb=0.0)
+    presolved = Presolve(program)
+    assert presolved.program is program and presolved.kept is None
+    y, z = np.ones(4), np.ones(3)
+    assert presolved.dual(y, z) == (y, z)
+    assert Presolve(padded(program, rng), wanted=False).kept is None
+
+
+def test_sides_become_bounds():
+    program = QuadraticProgram(
+        None, [1.0, 1.0, 1.0], [[2, 0, 0], [0, -1, 0], [0, 0, 0], [1, 1, 1], [-2, -2, -2]],
+        [2, -8, -1, -INF, -8], [6, INF, 1, 5, INF], lb=[-INF, 0, 0], ub=[2, 9, 9],
+    )  # fmt: skip
+    left = Presolve(program).program
+    np.testing.assert_array_equal(left.A.toarray(), [[1, 1, 1]])
+    np.testing.assert_array_equal([left.l, left.u], [[-INF], [4]])
+    np.testing.assert_array_equal([left.lb, left.ub], [[1, 0, 0], [2, 8, 9]])
+    np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
+
+
+def test_a_chain_of_singletons_is_solved_here():
+    # a triangular system: each row fixes the next variable
+    n = 30
+    L = np.tril(np.random.default_rng(2).uniform(0.5, 1.0, (n, n)))
+    x = np.arange(n) / n
+    program = QuadraticProgram(np.eye(n), np.ones(n), L[::-1], (L @ x)[::-1], (L @ x)[::-1])
+    presolved = Presolve(program)
+    assert presolved.program.m == 0 and (presolved.program.lb == presolved.program.ub).all()
+    np.testing.assert_allclose(presolved.program.lb, x, atol=1e-10)
+    solution = solve_and_check(program)
+    np.testing.assert_allclose(solution.z_bounds, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("A, l, u, lb, ub", [
+    ([[0.0, 0.0], [1.0, 1.0]], [1, 0], [2, 1], -1, 1),  # an empty row that cannot hold
+    ([[1.0, 1.0], [2.0, 2.0]], [0, 6], [1, 9], -9, 9),  # parallel rows apart
+    ([[3.0, 0.0], [1.0, 1.0]], [9, 0], [12, 1], -1, 1),  # a side beyond the bound
+    ([[3.0, 0.0], [-1.0, 0.0]], [3, 3], [3, 4], [-INF, 0], [INF, 1]),  # two singletons
+    ([[2.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [2, 5, -INF], [2, 5, 3], -9, 9),  # found only after x_1 is fixed
+], ids=["empty", "parallel", "bound", "singletons", "chain"])  # fmt: skip
+@pytest.mark.parametrize("P", [None, np.eye(2)], ids=["linear", "quadratic"])
+def test_contradictions_are_certified_in_the_own_rows(A, l, u, lb, ub, P):
+    solve_and_check(QuadraticProgram(P, [1.0, -1.0], A, l, u, lb, ub), "primal_infeasible")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_infeasible_beside_what_is_left_out(seed):
+    rng = np.random.default_rng(seed)
+    base = padded(planted_quadratic(rng, n=6)[0], rng)
+    row = rng.normal(size=base.n)
+    A = sp.vstack([base.A, row[None], -2.0 * row[None] + 0.5 * base.A[[0]].toarray()])
+    # row'x >= high and row'x <= low through another row
+    worst = 1e3
+    l, u = np.r_[base.l, worst, worst], np.r_[base.u, INF, INF]
+    bounded = QuadraticProgram(base.P, base.q, A, l, u, np.maximum(base.lb, -50.0), np.minimum(base.ub, 50.0))
+    check(bounded, qp.solve(bounded, presolve=False), "primal_infeasible")
+    solve_and_check(bounded, "primal_infeasible")
+
+
+def test_unbounded_beside_what_is_left_out():
+    A = [[1.0, 0, 0, 0], [0, 0, 0, 0], [1, -1, 0, 0], [2, -2, 0, 0]]
+    program = QuadraticProgram(None, [0.0, 0, 0, -1], A, [1, -1, 0, 0], [1, 1, INF, INF], lb=[-INF, -INF, 0, 0])
+    solution = solve_and_check(program, "dual_infeasible")
+    np.testing.assert_allclose(solution.x, [0, 0, 0, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_updates(seed):
+    rng = np.random.default_rng(seed)
+    program = padded(planted_quadratic(rng, n=8)[0], rng)
+    solver = qp.Solver(program)
+    cone_solver = solver.cone_solver
+    check(program, solver.solve())
+    solver.update(q=program.q + 0.1 * np.r_[rng.normal(size=10), -1.0])
+    check(solver.program, solver.solve(), tol=1e-8)
+    assert solver.cone_solver is cone_solver  # presolve finds the same
+    A = program.A.data * rng.choice([1.0, 1.01], program.A.nnz)  # parallel rows are parallel no more
+    solver.update(A_data=A, l=np.minimum(program.l, -99.0), u=np.maximum(program.u, 99.0))
+    fresh = qp.solve(solver.program)
+    assert solver.solve().status == fresh.status
+    if fresh.status == "optimal":
+        check(solver.program, solver.solve())
+        np.testing.assert_array_equal(solver.solve().x, fresh.x)
+
+
+def test_an_update_that_changes_what_is_left_out():
+    A = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 0.0]])
+    solver = qp.Solver(QuadraticProgram(np.eye(2), [-9.0, -8.5], A, u=[3, 4, 1], l=-9))
+    assert solver.presolved.program.m == 1
+    np.testing.assert_allclose(solver.solve().x, [1, 1], atol=1e-7)
+    cone_solver = solver.cone_solver
+    solver.update(u=[1, 4, 1])  # another row is the tight one now
+    solution = solver.solve()
+    np.testing.assert_allclose(solution.x, [0.75, 0.25], atol=1e-7)
+    np.testing.assert_allclose(solution.y, [8.25, 0, 0], atol=1e-6)
+    assert solver.cone_solver is cone_solver
+    solver.update(A_data=[1, 2, 1, 1, 3])
+    assert solver.presolved.program.m == 2 and solver.cone_solver is not cone_solver
+    check(solver.program, solver.solve())
+    with pytest.raises(ProgramError):
+        solver.update(P_data=[-1, 1])
+    check(solver.program, solver.solve())
+
+
+def test_presolve_can_be_switched_off():
+    program = QuadraticProgram(np.eye(2), [1.0, 1.0], [[1.0, 0.0]], [1.0], [2.0])
+    assert qp.Solver(program).cone_solver.program.G.nnz == 2
+    assert qp.Solver(program, presolve=False).presolved.program is program
+    np.testing.assert_allclose(qp.solve(program).y, qp.solve(program, presolve=False).y, atol=1e-7)
+    with pytest.raises(ProgramError, match="presolve must be True or False, but 1 came"):
+        qp.Solver(program, presolve=1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_stationarity_of_the_given_program(seed):
+    # any multipliers of what is left give stationary ones with the same dual objective
+    rng = np.random.default_rng(seed)
+    n = 6
+    program = padded(QuadraticProgram(random_hessian(rng, n), rng.normal(size=n), rng.normal(size=(4, n)), -1, 1), rng)
+    presolved = Presolve(program)
+    left = presolved.program
+    x, y = rng.normal(size=program.n), rng.normal(size=left.m)
+    z = -(times(program.P, x) + program.q + left.A.T @ y)
+    y, z = presolved.dual(y, z)
+    np.testing.assert_allclose(times(program.P, x) + program.q + program.A.T @ y + z, 0.0, atol=1e-12)

@@ -1,0 +1,263 @@
+"""Quadratic programs solved: known answers, statuses, updates of every kind, warm starts."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+from bench.answers.verify import verify
+from qp import QuadraticProgram, Solver
+from socp import LowRank, ProgramError, Status
+from tests.support.programs import check, planted_quadratic, solve_and_check
+
+pytestmark = pytest.mark.filterwarnings("error")
+INF = np.inf
+EYE = np.eye(2)
+
+# name: (program, x or None, objective)
+OPTIMAL = {
+    "no constraints": (QuadraticProgram(2 * EYE, [-2.0, -4.0], offset=1.0), [1, 2], -4.0),
+    "box": (QuadraticProgram(2 * EYE, [-3.0, -4.0], lb=0, ub=1), [1, 1], -5.0),
+    "linear": (QuadraticProgram(None, [1.0, -1.0], lb=[-2, -3], ub=[5, 7]), [-2, 7], -9.0),
+    "upper side": (QuadraticProgram(EYE, [-1, -3], A=[[1, 1]], u=[1], lb=0, ub=2), [0, 1], -2.5),
+    "lower side": (QuadraticProgram(EYE, [0, 0], A=[[1, 1]], l=[2]), [1, 1], 1.0),
+    "two sides": (QuadraticProgram(EYE, [0, 0], A=[[1, 1]], l=[2], u=[9]), [1, 1], 1.0),
+    "equality": (QuadraticProgram(EYE, [0, 0], A=[[3, 4]], l=[5], u=[5]), [0.6, 0.8], 0.5),
+    "equalities twice": (QuadraticProgram(EYE, [0, 0], A=[[3, 4], [6, 8]], l=[5, 10], u=[5, 10]), [0.6, 0.8], 0.5),
+    "free rows": (QuadraticProgram(EYE, [-1, -1], A=[[1, 1], [1, 2]], l=-INF, u=INF), [1, 1], -1.0),
+    "one fixed": (QuadraticProgram(EYE, [1, 1], A=[[1, 1]], l=[1], lb=[-9, 3], ub=[9, 3]), [-1, 3], 7.0),
+    "all fixed": (QuadraticProgram(EYE, [1, 1], lb=[1, 2], ub=[1, 2]), [1, 2], 5.5),
+    "all fixed, low rank": (QuadraticProgram(LowRank(np.ones((2, 1)), 1), [1, 1], lb=[1, 2], ub=[1, 2]), [1, 2], 10.0),
+    "all fixed, with rows": (QuadraticProgram(EYE, [1, 1], [[1, 1]], [0], [3], [1, 2], [1, 2]), [1, 2], 5.5),
+    "singular P": (QuadraticProgram(np.diag([2.0, 0]), [-2, 1], lb=[-INF, -3]), [1, -3], -4.0),
+    "low rank P": (QuadraticProgram(LowRank([[1.0], [1.0]], [1, 0]), [-1, -0.8], lb=0, ub=1), [0.2, 0.6], -0.34),
+    "a zero row": (QuadraticProgram(EYE, [-1, -1], A=[[0, 0], [1, 0]], l=[-1, -9], u=[1, 9]), [1, 1], -1.0),
+    "a zero column": (QuadraticProgram(np.diag([1.0, 0]), [-1, 0], A=[[1, 0]], u=[0.5]), None, -0.375),
+    "a row with one entry": (QuadraticProgram(EYE, [-1, -1], A=[[2, 0]], u=[1]), [0.5, 1], -0.875),
+    "rows thrice": (QuadraticProgram(EYE, [-9, -9], A=[[1, 1], [-1, -1], [2, 2]], u=[3, 8, 4]), [1, 1], -17.0),
+    "very wide sides": (QuadraticProgram(EYE, [-1, -1], A=[[1, 1]], l=[-1e14], u=[1e14], ub=1e6), [1, 1], -1.0),
+    "nothing": (QuadraticProgram(None, []), [], 0.0),
+}  # fmt: skip
+
+PRIMAL_INFEASIBLE = {
+    "row against bounds": QuadraticProgram(None, [0, 0], A=[[1, 1]], l=[3], lb=0, ub=1),
+    "row against fixed variables": QuadraticProgram(EYE, [1, 1], A=[[1, 1]], l=[4], u=[5], lb=[1, 2], ub=[1, 2]),
+    "rows against each other": QuadraticProgram(EYE, [1, 1], A=[[1, 1], [2, 2]], u=[1, INF], l=[-INF, 3]),
+    "equalities": QuadraticProgram(EYE, [1, 1], A=[[1, 1], [1, 1]], l=[1, 2], u=[1, 2]),
+    "a zero row": QuadraticProgram(EYE, [1, 1], A=[[0, 0]], l=[1], u=[2]),
+    "one fixed": QuadraticProgram(None, [1, 1], A=[[1, 1]], l=[4], lb=[0, 2], ub=[1, 2]),
+}
+DUAL_INFEASIBLE = {
+    "no constraints": QuadraticProgram(None, [1, 0]),
+    "singular P": QuadraticProgram(np.diag([1.0, 0.0]), [0, 1], lb=[0, -INF]),
+    "singular dense P": QuadraticProgram(np.ones((2, 2)), [1, 0]),
+    "along a row": QuadraticProgram(None, [-1, -1], A=[[1, -1]], l=[0], u=[1], lb=0),
+    "beside a fixed variable": QuadraticProgram(np.diag([0.0, 1.0]), [-1, 0], lb=[0, 2], ub=[INF, 2]),
+}
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+@pytest.mark.parametrize("equilibrate", [True, False])
+@pytest.mark.parametrize("name", OPTIMAL)
+def test_optimal(name, equilibrate, kkt):
+    program, x, objective = OPTIMAL[name]
+    solve_and_check(program, objective=objective, x=x, equilibrate=equilibrate, kkt=kkt)
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+@pytest.mark.parametrize("name", PRIMAL_INFEASIBLE)
+def test_primal_infeasible(name, kkt):
+    program = PRIMAL_INFEASIBLE[name]
+    solution = solve_and_check(program, "primal_infeasible", kkt=kkt)
+    np.testing.assert_allclose(program.A.T @ solution.y + solution.z_bounds, 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+@pytest.mark.parametrize("name", DUAL_INFEASIBLE)
+def test_dual_infeasible(name, kkt):
+    program = DUAL_INFEASIBLE[name]
+    solution = solve_and_check(program, "dual_infeasible", kkt=kkt)
+    assert program.q @ solution.x == pytest.approx(-1.0)
+
+
+def test_signs_of_the_multipliers():
+    # min 1/2 (x - 3)^2 over [0, 1] pushes at the upper side, over [5, 9] at the lower
+    high, low = (qp.solve([[1.0]], [-3.0], lb=lb, ub=ub) for lb, ub in ((0, 1), (5, 9)))
+    assert high.z_bounds[0] == pytest.approx(2.0) and low.z_bounds[0] == pytest.approx(-2.0)
+    high, low = (qp.solve([[1.0]], [-3.0], A=[[1.0]], l=[l], u=[u]) for l, u in ((0, 1), (5, 9)))
+    assert high.y[0] == pytest.approx(2.0) and low.y[0] == pytest.approx(-2.0)
+    fixed = qp.solve([[1.0]], [-3.0], lb=5, ub=5)
+    assert fixed.z_bounds[0] == pytest.approx(-2.0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, sp.coo_matrix, lambda P: LowRank(np.linalg.cholesky(P))])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_forms_and_scales_of_the_hessian(form, scale):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(6, 6))
+    P, q = scale * (F @ F.T + np.eye(6)), scale * rng.normal(size=6)
+    reference = qp.solve(P / scale, q / scale, A=np.ones((1, 6)), l=1, lb=-1, ub=1)
+    solution = qp.solve(form(P), q, A=np.ones((1, 6)), l=1, lb=-1, ub=1)
+    check(QuadraticProgram(P, q, np.ones((1, 6)), [1], None, -1, 1), solution)
+    assert solution.objective == pytest.approx(scale * reference.objective, rel=1e-6, abs=2e-8)
+
+
+def test_limits_and_interruptions():
+    program, _ = planted_quadratic(np.random.default_rng(3), n=14)
+    assert qp.solve(program, max_iter=2).status is Status.MAX_ITERATIONS
+    assert qp.solve(program, time_limit=0).status is Status.TIME_LIMIT
+    assert qp.solve(program, callback=lambda it: it.iteration == 1).status is Status.INTERRUPTED
+    solution = qp.solve(program, max_iter=2)
+    assert np.isfinite(solution.x).all() and np.isfinite(solution.objective)
+    assert len(solution.trace) == 3 and solution.iterations == 2
+
+
+def test_inaccurate_meets_what_it_says():
+    program, _ = planted_quadratic(np.random.default_rng(3), n=14)
+    solution = qp.solve(program, tol=1e-30)
+    assert solution.status is Status.INACCURATE
+    assert verify(program, solution.x, solution.y, solution.z_bounds).solved(1e-5)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e4, 1e5, 1e8])
+def test_terms_that_cancel(size):
+    # the fixed variable's term cancels the optimal value: the gap must hold beside the difference, or not be claimed
+    program = QuadraticProgram(
+        None, [1, 1.0, 0], [[1, 0, 1.0], [1, 0, -1]], [-size, -INF], [3 * size, size], [-size, size, -1], [INF, size, 1]
+    )
+    solution = qp.solve(program)
+    found = verify(program, solution.x, solution.y, solution.z_bounds)
+    if solution.status is Status.OPTIMAL:
+        assert found.solved(1e-8 * (1 + 1e-6))
+    elif solution.status is Status.INACCURATE:
+        assert found.solved(1e-5)
+    else:
+        assert solution.status is Status.NUMERICAL_ERROR
+    if size <= 1e4:
+        assert solution.status is Status.OPTIMAL
+
+
+def test_the_engine_goes_on_until_the_test_holds_in_the_form_of_the_quadratic_program():
+    program = QuadraticProgram(
+        None, [1, 1.0, 0], [[1, 0, 1.0], [1, 0, -1]], [-1e4, -INF], [3e4, 1e4], [-1e4, 1e4, -1], [INF, 1e4, 1]
+    )
+    calls = []
+    solution = qp.solve(program, callback=lambda it: calls.append(it.iteration))
+    assert solution.status is Status.OPTIMAL and max(solution.primal_residual, solution.dual_residual) <= 1e-8
+    assert calls == list(range(len(solution.trace) - 1))  # one run; its last iterate is not shown to the callback
+
+
+def test_printed_and_pickled():
+    solution = qp.solve(EYE, [1, 1], lb=0)
+    assert repr(pickle.loads(pickle.dumps(solution))) == repr(solution)
+    assert "optimal" in repr(solution) and len(repr(solution)) < 200
+
+
+# ---- update
+
+
+def parts(program):
+    return {name: getattr(program, name) for name in ("P", "q", "A", "l", "u", "lb", "ub", "offset")}
+
+
+def new_values(name, program, rng):
+    """Another value of a part, under which the program keeps a solution."""
+    if name == "q":
+        return {"q": program.q + (0.0 if program.P is None else program.P @ rng.normal(size=program.n))}
+    if name in ("u", "ub"):
+        return {name: getattr(program, name) + rng.uniform(0.0, 1.0)}
+    if name in ("l", "lb"):
+        return {name: getattr(program, name) - rng.uniform(0.0, 1.0)}
+    if name == "P_data":
+        return {"P_data": 2.0 * (program.P if isinstance(program.P, np.ndarray) else program.P.data)}
+    return {"A_data": program.A.data * 1.0}
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_an_updated_solver_is_a_new_solver(seed, warm_start):
+    rng = np.random.default_rng(seed)
+    program, _ = planted_quadratic(rng)
+    solver = Solver(program)
+    solver.solve()
+    names = ["q", "u", "ub", "l", "lb", "A_data"]
+    if program.P is not None and not isinstance(program.P, LowRank):
+        names.append("P_data")
+    for name in [*names, *rng.permutation(names)]:
+        change = new_values(name, solver.program, rng)
+        solver.update(**change)
+        fresh = qp.solve(solver.program)
+        solution = solver.solve(warm_start)
+        check(solver.program, solution, str(fresh.status))
+        if fresh.status is Status.OPTIMAL:
+            assert solution.objective == pytest.approx(fresh.objective, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("change, objective", [
+    ({"ub": [0.5, 1.0]}, -3.75), ({"ub": None, "q": [-4, -4]}, -6.0), ({"ub": [INF, 1.0]}, -4.0),
+    ({"lb": [1.0, -1.0]}, -4.0), ({"lb": [0.5, 1.0], "ub": [0.5, 1.0]}, -3.75), ({"l": [3.0], "u": [INF]}, None),
+    ({"u": [1.0]}, -3.0), ({"l": [1.0], "u": [1.0]}, -3.0), ({"lb": -INF, "ub": INF, "u": INF, "l": -INF}, -5.0),
+    ({"P_data": [[4.0, 0.0], [0.0, 4.0]]}, -3.0 + 0.5), ({"A_data": [1.0, 3.0], "u": [3.0]}, None),
+])  # fmt: skip
+def test_updates_by_hand(change, objective):
+    # min x1^2 + x2^2 - 2 x1 - 4 x2 in the unit box, x1 + x2 <= 5
+    program = QuadraticProgram(sp.csc_array(2 * EYE), [-2.0, -4.0], [[1, 1]], [-5], [5], 0.0, 1.0)
+    solver = Solver(program)
+    assert solver.solve().objective == pytest.approx(-4.0)
+    if "P_data" in change:
+        change = change | {"P_data": np.diag(change["P_data"])}
+    solver.update(**change)
+    solution = solver.solve()
+    fresh = qp.solve(solver.program)
+    check(solver.program, solution, str(fresh.status))
+    if objective is not None:
+        assert solution.objective == pytest.approx(objective, rel=1e-7)
+    # and back again
+    back = {name: getattr(program, name) for name in ("q", "l", "u", "lb", "ub")}
+    solver.update(**back, P_data=program.P.data, A_data=program.A.data)
+    assert solver.solve().objective == pytest.approx(-4.0)
+    np.testing.assert_array_equal(program.ub, [1.0, 1.0])
+
+
+def test_a_dense_hessian_that_becomes_sparse_and_back():
+    full = np.array([[2.0, 1, 1], [1, 2, 1], [1, 1, 2]])
+    solver = Solver(QuadraticProgram(full, [1, 1, 1]))
+    assert solver.solve().objective == pytest.approx(-0.375)
+    solver.update(P_data=np.diag([1.0, 2, 3]))
+    assert solver.solve().objective == pytest.approx(-0.5 * (1 + 1 / 2 + 1 / 3))
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"q": [1.0]}, "q"), ({"q": [1.0, np.nan]}, "q must be finite"), ({"l": [9.0]}, "l must be at most u"),
+    ({"lb": 2.0}, "lb must be at most ub"), ({"ub": [1.0]}, "ub must have 2 entries"),
+    ({"u": np.nan}, "u must not be NaN"),
+    ({"A_data": [1.0]}, "A_data must have 2 entries"), ({"P_data": [1.0, -1.0]}, "P must be positive semidefinite"),
+    ({"P_data": [1.0, -1.0], "ub": INF}, "P must be positive semidefinite"), ({"P_data": "x"}, "P_data must be"),
+])  # fmt: skip
+def test_a_refused_update_changes_nothing(change, message):
+    solver = Solver(QuadraticProgram(sp.csc_array(2 * EYE), [-2.0, -4.0], [[1, 1]], [-5], [5], 0.0, 1.0))
+    before = solver.solve()
+    with pytest.raises(ProgramError, match=message):
+        solver.update(**change)
+    after = solver.solve()
+    assert after.status is Status.OPTIMAL
+    np.testing.assert_array_equal(after.x, before.x)
+
+
+def test_warm_starts_on_a_path():
+    # a regularization path: the bound moves, the structure stays
+    rng = np.random.default_rng(5)
+    F = rng.normal(size=(40, 12))
+    program = QuadraticProgram(F.T @ F, -F.T @ rng.normal(size=40), lb=-1.0, ub=1.0)
+    solver, cold, warm = Solver(program), 0, 0
+    solver.solve()
+    for bound in np.geomspace(1.0, 0.05, 15):
+        solver.update(lb=-bound, ub=bound)
+        solution = solver.solve(warm_start=True)
+        fresh = qp.solve(solver.program)
+        check(solver.program, solution)
+        assert solution.objective == pytest.approx(fresh.objective, rel=1e-6)
+        cold, warm = cold + fresh.iterations, warm + solution.iterations
+    assert warm <= cold + 2

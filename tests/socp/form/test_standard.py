@@ -1,0 +1,133 @@
+"""The standard form: rows in order, equilibration and its inverse, refreshed values."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from socp import ConeProgram, LowRank, NonNeg, SecondOrder
+from socp.form.standard import StandardForm
+from socp.linalg.csc import scaled_norms
+from tests.support.programs import planted_optimum, random_hessian
+from tests.support.standard_forms import dense_M, operator_matrix
+
+
+def full(P, n):
+    return np.zeros((n, n)) if P is None else P if isinstance(P, np.ndarray) else P.toarray()
+
+
+@pytest.fixture(params=range(8))
+def program(request):
+    return planted_optimum(np.random.default_rng(request.param), density=0.6)[0]
+
+
+@pytest.mark.parametrize("equilibrate", [True, False])
+def test_scaling_undone_is_the_program(program, equilibrate):
+    form = StandardForm(program, equilibrate)
+    n, p = form.n, form.p
+    D, E, f = form.D, form.E, form.factor
+    M = dense_M(form) / E[:, None] / D
+    np.testing.assert_allclose(M[:p], program.A.toarray(), rtol=1e-14)
+    np.testing.assert_allclose(M[p:], program.G.toarray()[form.rows], rtol=1e-14)
+    np.testing.assert_allclose(form.g[:p] / E[:p], program.b, rtol=1e-14)
+    np.testing.assert_allclose(form.g[p:] / E[p:], program.h[form.rows], rtol=1e-14)
+    np.testing.assert_allclose(form.c / D / f, program.c, rtol=1e-14)
+    P = full(program.P, n)
+    size = np.abs(P).max(initial=1.0)
+    np.testing.assert_allclose(operator_matrix(form.P, n) / D / D[:, None] / f, P, rtol=1e-12, atol=1e-13 * size)
+    if not equilibrate:
+        assert f == 1.0 and (D == 1.0).all() and (E == 1.0).all()
+
+
+def test_one_scale_a_cone(program):
+    form = StandardForm(program)
+    for start, stop in zip(form.p + form.ptr[:-1], form.p + form.ptr[1:]):
+        assert np.ptp(form.E[start:stop]) == 0.0
+    assert sorted(form.rows) == list(range(program.m))
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e6])
+def test_equilibrated_norms_are_near_one(scale):
+    rng = np.random.default_rng(0)
+    n, p, m = 12, 3, 20
+    rows, columns = scale ** rng.uniform(-0.5, 0.5, p + m), scale ** rng.uniform(-0.5, 0.5, n)
+    M = rng.normal(size=(p + m, n)) * rows[:, None] * columns
+    program = ConeProgram(columns, M[p:], rows[p:], [NonNeg(m)], M[:p], rows[:p], np.diag(columns**2))
+    form = StandardForm(program)
+    scaled = np.abs(dense_M(form))
+    raw_P = np.abs(operator_matrix(form.P, n)) / form.factor
+    rows_norms, column_norms = scaled.max(axis=1), np.maximum(scaled.max(axis=0), raw_P.max(axis=0))
+    # ten passes of Ruiz's method bring all of them within a few per cent
+    assert 0.8 < rows_norms.min() and rows_norms.max() < 1.25
+    assert 0.8 < column_norms.min() and column_norms.max() < 1.25
+
+
+def test_zero_rows_and_columns_are_not_scaled():
+    program = ConeProgram([1.0, 0.0], [[-1, 0], [0, 0]], [-3, 0], [NonNeg(2)], [[0.0, 0.0]], [0.0])
+    form = StandardForm(program)
+    assert np.isfinite(form.D).all() and np.isfinite(form.E).all()
+    assert form.D[1] == 1.0 and form.E[0] == 1.0 and form.E[2] == 1.0
+
+
+def test_order_of_the_rows():
+    cones = [SecondOrder(3), NonNeg(2), SecondOrder(1), SecondOrder(0), NonNeg(0), SecondOrder(2), NonNeg(3)]
+    h = np.arange(11.0)
+    h[[4, 9]] = np.inf
+    form = StandardForm(ConeProgram([1.0], np.arange(1.0, 12.0)[:, None], h, cones), equilibrate=False)
+    # the orthant: rows 3, (4 dropped), 5 (a cone of dimension 1), 8, (9 dropped), 10; then the two cones
+    np.testing.assert_array_equal(form.rows, [3, 5, 8, 10, 0, 1, 2, 6, 7])
+    assert (form.l, form.m, form.ptr.tolist()) == (4, 9, [4, 7, 9])
+    np.testing.assert_array_equal(form.g, form.rows)
+    np.testing.assert_array_equal(dense_M(form).ravel(), form.rows + 1.0)
+
+
+def test_rows_of_M(program):
+    form = StandardForm(program)
+    indptr, indices, source = form.rows_of_M()
+    M = sp.csr_array((form.M_data[source], indices, indptr), shape=(form.p + form.m, form.n))
+    np.testing.assert_array_equal(M.toarray(), dense_M(form))
+    assert M.has_sorted_indices
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_refreshed_values_are_those_of_a_new_form_with_the_same_scales(seed):
+    rng = np.random.default_rng(seed)
+    program, _ = planted_optimum(rng, density=0.6)
+    form = StandardForm(program)
+    other = ConeProgram(
+        rng.normal(size=program.n), program.G * 2.0, rng.normal(size=program.m), program.cones, program.A * -3.0,
+        rng.normal(size=program.p), None if program.P is None else scaled_hessian(program.P, 4.0),
+    )  # fmt: skip
+    D, E, f = form.D.copy(), form.E.copy(), form.factor
+    form.refresh(other)
+    np.testing.assert_array_equal(form.D, D)
+    np.testing.assert_array_equal(form.E, E)
+    np.testing.assert_allclose(form.c, f * D * other.c, rtol=1e-15)
+    np.testing.assert_allclose(form.g, E * np.concatenate([other.b, other.h[form.rows]]), rtol=1e-15)
+    M = np.vstack([other.A.toarray(), other.G.toarray()[form.rows]])
+    np.testing.assert_allclose(dense_M(form), E[:, None] * M * D, rtol=1e-14)
+    P = f * D[:, None] * full(other.P, form.n) * D
+    np.testing.assert_allclose(operator_matrix(form.P, form.n), P, rtol=1e-12, atol=1e-12)
+
+
+def scaled_hessian(P, factor):
+    return LowRank(np.sqrt(factor) * P.F, factor * P.d) if isinstance(P, LowRank) else P * factor
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_hessians_agree_with_their_matrices(seed):
+    rng = np.random.default_rng(seed)
+    P = random_hessian(rng, 7)
+    form = StandardForm(ConeProgram(np.ones(7), P=P), equilibrate=False)
+    expected = full(ConeProgram(np.ones(7), P=P).P, 7)
+    np.testing.assert_allclose(operator_matrix(form.P, 7), expected, rtol=1e-13, atol=1e-13)
+    indptr, indices, data = form.P.upper()
+    upper = sp.csc_array((data, indices, indptr), shape=(7, 7))
+    assert upper.has_sorted_indices
+    np.testing.assert_allclose(upper.toarray(), np.triu(expected), rtol=1e-13, atol=1e-13)
+    D, norms = rng.uniform(0.5, 2.0, 7), np.full(7, 1e-3)
+    scaled_norms(*form.P.largest_entries(), D, D, norms, norms)
+    scaled = np.abs(D[:, None] * expected * D)
+    # at least the diagonal, at most the largest entry of the column
+    assert (norms >= scaled.diagonal() * (1 - 1e-12)).all()
+    assert (norms <= np.maximum(scaled.max(axis=0), 1e-3) * (1 + 1e-12)).all()
+    assert form.P.is_zero == (P is None)

@@ -1,0 +1,163 @@
+"""The assembled matrix: eliminating what was expanded, rotated and merged gives back the KKT system."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from socp import ConeProgram, NonNeg, SecondOrder
+from socp.form.standard import StandardForm
+from socp.kkt.assembly import KKTMatrix, reflect, rotate, rotate_back
+from socp.kkt.expansion import SMALL_CONE
+from socp.linalg.vectors import norm_tail
+from tests.support.standard_forms import DIMENSIONS, dense_kkt, dense_M, mixture, scaling_point
+
+
+def assembled(form, w, eta, static=0.0):
+    matrix = KKTMatrix(form)
+    matrix.fill(w, eta, static)
+    upper = sp.csc_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.size, matrix.size))
+    assert upper.has_sorted_indices and (sp.tril(upper, -1).nnz == 0)
+    np.testing.assert_array_equal(upper.indices[upper.indptr[1:] - 1], np.arange(matrix.size))
+    upper = upper.toarray()
+    return matrix, upper + np.triu(upper, 1).T
+
+
+@pytest.mark.parametrize("equilibrate", [True, False])
+@pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_schur_complement_onto_the_variables_and_equalities(seed, dims, equilibrate):
+    form = mixture(seed, dims, equilibrate)
+    w, eta = scaling_point(form, seed)
+    K, (matrix, assembled_K) = dense_kkt(form, w, eta), assembled(form, w, eta)
+    kept = form.n + form.p
+    schur = [S[:kept, :kept] - S[:kept, kept:] @ np.linalg.solve(S[kept:, kept:], S[kept:, :kept])
+             for S in (K, assembled_K)]  # fmt: skip
+    np.testing.assert_allclose(schur[1], schur[0], rtol=1e-9, atol=1e-11 * np.abs(schur[0]).max())
+    # bounds have no row, parallel rows one; rows of one entry in an expanded cone have none, the cone two columns
+    assert matrix.groups.count == 3
+    entries = (dense_M(form)[form.p :] != 0.0).sum(axis=1)
+    expanded = matrix.cones.extra >= 0
+    assert expanded[np.array(dims, dtype=int) > SMALL_CONE].all()
+    gone = sum(int((entries[form.ptr[k] : form.ptr[k + 1]] <= 1).sum()) for k in np.flatnonzero(expanded))
+    assert matrix.size == kept + 3 + sum(dims) - gone + 2 * expanded.sum()
+
+
+def short_rows(seed, head, long=0, n=6, dim=9):
+    """A norm of single variables, some of them twice and one row empty, its head and `long` more rows of any length."""
+    rng = np.random.default_rng(seed)
+    G = np.zeros((dim, n))
+    G[np.arange(dim), rng.integers(n, size=dim)] = rng.normal(size=dim)
+    G[1] = 0.0
+    if head:
+        G[0] = rng.normal(size=n)
+    G[2 : 2 + long] = rng.normal(size=(long, n))
+    program = ConeProgram(
+        rng.normal(size=n), np.vstack([-np.eye(n), G, -np.eye(3, n)]), rng.normal(size=n + dim + 3),
+        [NonNeg(n), SecondOrder(dim), SecondOrder(3)],
+    )  # fmt: skip
+    return StandardForm(program, False)
+
+
+@pytest.mark.parametrize("distance", [None, 1e-2, 1e-5])
+@pytest.mark.parametrize("long", [0, 1, 7])
+@pytest.mark.parametrize("head", [False, True])
+def test_rows_of_one_entry_are_eliminated(head, long, distance):
+    form = short_rows(3, head, long)
+    w, eta = scaling_point(form, 1, distance)
+    K, (matrix, assembled_K) = dense_kkt(form, w, eta), assembled(form, w, eta)
+    assert matrix.size == form.n + head + long + 2 + 2
+    schur = [S[:6, :6] - S[:6, 6:] @ np.linalg.solve(S[6:, 6:], S[6:, :6]) for S in (K, assembled_K)]
+    np.testing.assert_allclose(schur[1], schur[0], rtol=1e-6, atol=1e-9 * np.abs(schur[0]).max())
+    # the columns v and u are scaled so that their pivots are -1 and 1
+    v = matrix.cones.extra[0]
+    np.testing.assert_array_equal(np.diag(assembled_K)[[v, v + 1]], [-1.0, 1.0])
+
+
+def test_expansion_where_it_takes_fewer_entries():
+    # a cone of three rows with one entry each is expanded, one of two or one of full rows is rotated
+    G = np.vstack([-np.eye(3), -np.eye(2, 3), np.ones((4, 3))])
+    form = StandardForm(ConeProgram(np.ones(3), G, np.ones(9), [SecondOrder(3), SecondOrder(2), SecondOrder(4)]))
+    cones = KKTMatrix(form).cones
+    np.testing.assert_array_equal(cones.extra >= 0, [True, False, False])
+    np.testing.assert_array_equal(cones.column, [-1, -1, -1, 3, 4, 5, 6, 7, 8])
+    np.testing.assert_array_equal(cones.variable, [0, 1, 2, -1, -1, -1, -1, -1, -1])
+    assert (cones.extra[0], cones.end) == (9, 11)
+
+
+@pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
+def test_static_regularization_follows_the_signs(dims):
+    form = mixture(1, dims, density=1.0)
+    w, eta = scaling_point(form)
+    (matrix, K), (_, regularized) = assembled(form, w, eta), assembled(form, w, eta, static=1e-3)
+    np.testing.assert_allclose(regularized - K, 1e-3 * np.diag(matrix.signs), atol=1e-12)
+
+
+@pytest.mark.parametrize("long", [0, 1, 7])
+@pytest.mark.parametrize("head", [False, True])
+def test_static_regularization_of_an_expanded_cone_comes_before_the_elimination(head, long):
+    form, static = short_rows(5, head, long), 1e-2
+    w, eta = scaling_point(form)
+    _, K = assembled(form, w, eta, static)
+    n, M = form.n, dense_M(form)
+    expected = static * np.eye(n) + M[: form.l].T @ np.diag(w[: form.l] ** -2.0) @ M[: form.l]
+    for k, (start, stop) in enumerate(zip(form.ptr[:-1], form.ptr[1:])):
+        tail = w[start + 1 : stop]
+        rho = w[start] + np.linalg.norm(tail)
+        v, u = (np.append(1.0, side * tail / np.linalg.norm(tail)) / np.sqrt(2.0) for side in (-1.0, 1.0))
+        v, u = eta[k] * np.sqrt(1.0 - rho**-2) * v, eta[k] * np.sqrt(rho**2 - 1.0) * u
+        block = (eta[k] ** 2 + static) * np.eye(stop - start) + (np.outer(u, u) - np.outer(v, v)) / (1.0 + static)
+        expected += M[start:stop].T @ np.linalg.solve(block, M[start:stop])
+    schur = K[:n, :n] - K[:n, n:] @ np.linalg.solve(K[n:, n:], K[n:, :n])
+    np.testing.assert_allclose(schur, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
+def test_quasi_definite_with_the_stated_signs(dims):
+    form = mixture(1, dims)
+    w, eta = scaling_point(form)
+    matrix, K = assembled(form, w, eta, static=1e-6)
+    positive = matrix.signs > 0
+    assert np.linalg.eigvalsh(K[np.ix_(positive, positive)]).min() > 0
+    assert np.linalg.eigvalsh(K[np.ix_(~positive, ~positive)]).max() < 0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_filled_again_is_filled_anew(seed):
+    form = mixture(seed, [3, 7])
+    matrix, _ = assembled(form, *scaling_point(form, 5, 1e-6), static=1e-4)
+    w, eta = scaling_point(form, 6)
+    matrix.fill(w, eta, 0.0)
+    _, expected = assembled(form, w, eta)
+    upper = sp.csc_array((matrix.data, matrix.indices, matrix.indptr)).toarray()
+    np.testing.assert_array_equal(upper, np.triu(expected))
+
+
+@pytest.mark.parametrize("dim", [2, 3, 6])
+@pytest.mark.parametrize("first", [1.0, -1.0, 0.0])
+def test_rotation_is_orthogonal_and_diagonalizes(dim, first):
+    rng = np.random.default_rng(dim)
+    w = rng.normal(size=dim)
+    w[1] = first * abs(w[1]) if dim > 2 or first else 0.5
+    w[0] = np.sqrt(1.0 + w[1:] @ w[1:])
+    tail = norm_tail(w, 0, dim)
+    Qt, back = np.eye(dim), np.eye(dim)
+    for j in range(dim):
+        rotate(w, 0, dim, tail, Qt.reshape(-1), j, dim)
+        rotate_back(w, 0, dim, tail, back.reshape(-1), j, dim)
+    np.testing.assert_allclose(Qt @ back, np.eye(dim), atol=1e-14)
+    np.testing.assert_allclose(Qt.T, back, atol=1e-14)
+    W_square = 2 * np.outer(w, w) - np.diag(np.r_[1.0, -np.ones(dim - 1)])
+    rho = w[0] + tail
+    np.testing.assert_allclose(Qt @ W_square @ Qt.T, np.diag(np.r_[rho**2, rho**-2, np.ones(dim - 2)]), atol=1e-12)
+
+
+def test_reflection_of_the_identity_scaling():
+    v = np.arange(4.0)
+    reflect(np.array([1.0, 0.0, 0.0, 0.0]), 0, 4, 0.0, v, 0, 1)
+    np.testing.assert_array_equal(v, np.arange(4.0))
+    # w_1 along and against its first axis
+    for sign in (1.0, -1.0):
+        v = np.array([9.0, 1.0, 2.0, 3.0])
+        reflect(np.array([2.0, sign * np.sqrt(3.0), 0.0, 0.0]), 0, 4, np.sqrt(3.0), v, 0, 1)
+        assert np.linalg.norm(v[1:]) == pytest.approx(np.sqrt(14.0))
+        assert v[1] == pytest.approx(sign * 1.0)

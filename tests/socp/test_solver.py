@@ -1,0 +1,448 @@
+"""The solver: programs with known answers, every status with its contract, traces, the same bits."""
+
+import copy
+import pickle
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import socp
+from bench.answers.verify import verify
+from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder, Solver, Status
+from socp.method.loop import PATIENCE_NEAR
+from tests.support.programs import (
+    BOX,
+    DISK,
+    DUAL_INFEASIBLE,
+    OPTIMAL,
+    PRIMAL_INFEASIBLE,
+    check,
+    planted_dual_certificate,
+    planted_optimum,
+    planted_primal_certificate,
+    solve_and_check,
+)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+# ---- answers
+
+
+@pytest.mark.parametrize("name", OPTIMAL)
+def test_optimal(name):
+    program, x, objective = OPTIMAL[name]
+    solve_and_check(program, objective=objective, x=x)
+
+
+@pytest.mark.parametrize("name", OPTIMAL)
+@pytest.mark.parametrize("settings", [
+    {"equilibrate": False}, {"kkt": "ldl"}, {"kkt": "dense"}, {"regularization": 1e-8}, {"step_fraction": 0.9},
+    {"tol": 1e-5}, {"tol": 1e-10},
+], ids=str)  # fmt: skip
+def test_optimal_with_other_settings(name, settings):
+    if name == "large cone":  # no 3 GB of dense arrays, and no sum of 20,000 numbers to 1e-10 of its value
+        replaced = {"dense": {"kkt": "auto"}, 1e-10: {"tol": 1e-9}}
+        settings = replaced.get(settings.get("kkt", settings.get("tol")), settings)
+    program, x, objective = OPTIMAL[name]
+    solve_and_check(program, objective=objective, x=x if settings.get("tol", 1) <= 1e-8 else None, **settings)
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+@pytest.mark.parametrize("equilibrate", [True, False])
+@pytest.mark.parametrize("name", PRIMAL_INFEASIBLE)
+def test_primal_infeasible(name, equilibrate, kkt):
+    solution = socp.solve(PRIMAL_INFEASIBLE[name], equilibrate=equilibrate, kkt=kkt)
+    if name == "both" and solution.status is Status.DUAL_INFEASIBLE:
+        check(PRIMAL_INFEASIBLE[name], solution, "dual_infeasible")
+        return
+    check(PRIMAL_INFEASIBLE[name], solution, "primal_infeasible")
+    program = PRIMAL_INFEASIBLE[name]
+    finite = np.isfinite(program.h)
+    assert program.b @ solution.y + program.h[finite] @ solution.z[finite] == pytest.approx(-1.0)
+    assert np.isnan(solution.s).all() and solution.message
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+@pytest.mark.parametrize("equilibrate", [True, False])
+@pytest.mark.parametrize("name", DUAL_INFEASIBLE)
+def test_dual_infeasible(name, equilibrate, kkt):
+    program = DUAL_INFEASIBLE[name]
+    solution = solve_and_check(program, "dual_infeasible", equilibrate=equilibrate, kkt=kkt)
+    assert program.c @ solution.x == pytest.approx(-1.0)
+    np.testing.assert_array_equal(solution.s, -(program.G @ solution.x))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_planted_certificates(seed):
+    rng = np.random.default_rng(seed)
+    solve_and_check(planted_primal_certificate(rng), "primal_infeasible")
+    solve_and_check(planted_dual_certificate(rng), "dual_infeasible")
+
+
+@pytest.mark.parametrize("rows, columns", [(1e-8, 1.0), (1e8, 1.0), (1.0, 1e-4), (1.0, 1e4), (1e-8, 1e4), (1e8, 1e-4)])
+def test_units_do_not_matter(rows, columns):
+    # the disk program in other units: x = columns u, rows scaled
+    P = np.eye(2) * columns**2
+    G, h = rows * columns * np.array(DISK["G"]), rows * np.array(DISK["h"])
+    solution = socp.solve(c=[-3 * columns, -4 * columns], G=G, h=h, cones=[SecondOrder(3)], P=P)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(-4.5, rel=1e-6)
+    np.testing.assert_allclose(solution.x * columns, [0.6, 0.8], atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e4, 1e8])
+def test_scaled_objectives(scale):
+    # only gap and dual residual see the scale; 1e-8 of the objective is below tol: any feasible point will do
+    solution = solve_and_check(ConeProgram([-3 * scale, -4 * scale], **DISK, P=scale * np.eye(2)))
+    if scale >= 1e-4:
+        assert solution.objective == pytest.approx(-4.5 * scale, rel=1e-3)
+
+
+@pytest.mark.parametrize("form", ["coo", "csc", "csr", "dia", "dok", "lil"])
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
+def test_every_format_gives_the_same_bits(form, kind):
+    program = OPTIMAL["redundant equalities"][0]
+    expected = socp.solve(program)
+    A, G = (kind(M.toarray()).asformat(form) for M in (program.A, program.G))
+    solution = socp.solve(c=program.c, G=G, h=program.h, cones=program.cones, A=A, b=program.b)
+    np.testing.assert_array_equal(solution.x, expected.x)
+    np.testing.assert_array_equal(solution.z, expected.z)
+
+
+@pytest.mark.parametrize("convert", [
+    lambda M: np.asarray(M, dtype=np.float32), lambda M: np.asarray(M, dtype=np.int64), lambda M: np.asfortranarray(M),
+    lambda M: np.asarray(M).tolist(), lambda M: np.asarray(M, dtype=np.int8), lambda M: np.asarray(M).astype(object),
+])  # fmt: skip
+def test_every_dense_type_gives_the_same_bits(convert):
+    program = OPTIMAL["redundant equalities"][0]
+    expected = socp.solve(program)
+    solution = socp.solve(
+        c=convert(program.c), G=convert(program.G.toarray()), h=convert(program.h), cones=program.cones,
+        A=convert(program.A.toarray()), b=convert(program.b),
+    )  # fmt: skip
+    np.testing.assert_array_equal(solution.x, expected.x)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_forms_of_the_hessian_give_the_same_answer(seed):
+    rng = np.random.default_rng(seed)
+    n = 9
+    F, d = rng.normal(size=(n, 2)), rng.uniform(size=n)
+    P = F @ F.T + np.diag(d)
+    G, c = np.vstack([np.eye(n), -np.eye(n), rng.normal(size=(4, n))]), rng.normal(size=n)
+    rest = {"c": c, "G": G, "h": np.ones(2 * n + 4), "cones": [NonNeg(2 * n), SecondOrder(4)]}
+    values = [
+        solve_and_check(ConeProgram(P=form, **rest), kkt=kkt).objective
+        for form in (P, sp.csc_array(P), LowRank(F, d))
+        for kkt in ("auto", "ldl", "dense")
+    ]
+    values.append(solve_and_check(ConeProgram(P=LowRank(F, d), **rest), kkt="lowrank").objective)
+    np.testing.assert_allclose(values, values[0], rtol=1e-7)
+
+
+def test_lowrank_is_refused_where_it_cannot_work():
+    with pytest.raises(ProgramError, match='kkt="lowrank" needs a dense or LowRank P'):
+        Solver(ConeProgram([1.0, 1.0], **BOX), kkt="lowrank")
+    with pytest.raises(ProgramError, match='kkt="lowrank" needs every variable to have a bound or a positive entry'):
+        Solver(ConeProgram([1.0, 1.0], P=LowRank([[1.0], [1.0]])), kkt="lowrank")
+
+
+# ---- statuses
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_max_iterations_gives_the_best_iterate(hard, limit):
+    solution = socp.solve(hard, max_iter=limit)
+    assert solution.status is Status.MAX_ITERATIONS and str(limit) in solution.message
+    assert solution.iterations == limit and len(solution.trace) == limit + 1
+    for part in (solution.x, solution.y, solution.z, solution.s, solution.objective, solution.dual_objective):
+        assert np.isfinite(part).all()
+    worst = np.max([solution.trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
+    own = max(solution.primal_residual, solution.dual_residual, solution.gap)
+    assert own == pytest.approx(worst.min(), rel=1e-6)
+    found = verify(hard, solution.x, solution.y, solution.z)
+    assert found.worst <= own * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9])
+def test_the_best_iterate_is_judged_by_its_residuals(size):
+    # h large beside c: every point has a ray of small slope, which makes it no better solution
+    n = 20
+    rows = [-np.eye(n)]
+    for i in range(n - 2):
+        block = np.zeros((3, n))
+        block[[0, 1, 2], [i, i + 1, i + 2]] = -2.0, -1.0, -1.0
+        rows.append(block)
+    h = np.r_[-size * np.linspace(1, 2, n), np.zeros(3 * (n - 2))]
+    program = ConeProgram(1e-3 * np.arange(1.0, n + 1), np.vstack(rows), h, [NonNeg(n)] + [SecondOrder(3)] * (n - 2))
+    for limit in (2, 4, 6):
+        solution = socp.solve(program, max_iter=limit)
+        worst = np.max([solution.trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
+        assert max(solution.primal_residual, solution.dual_residual, solution.gap) == pytest.approx(
+            worst.min(), rel=1e-3
+        )
+
+
+@pytest.mark.parametrize("limit", [0, 0.0, 1e-12])
+def test_time_limit(hard, limit):
+    solution = socp.solve(hard, time_limit=limit)
+    assert solution.status is Status.TIME_LIMIT and solution.iterations == 0
+    assert np.isfinite(solution.x).all() and "limit" in solution.message
+    assert socp.solve(hard, time_limit=np.inf).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("answer", [True, np.True_])
+def test_the_callback_stops(hard, answer):
+    seen = []
+
+    def callback(iterate):
+        seen.append((iterate.iteration, iterate.x.copy()))
+        return answer if iterate.iteration == 3 else None
+
+    solution = socp.solve(hard, callback=callback)
+    assert solution.status is Status.INTERRUPTED and "callback" in solution.message
+    assert [k for k, _ in seen] == [0, 1, 2, 3] and solution.iterations == 3
+    assert any(np.array_equal(solution.x, x) for _, x in seen)
+
+
+@pytest.mark.parametrize("answer", [False, None, 1, "stop", np.False_, np.ones(2)])
+def test_only_true_stops(hard, answer):
+    assert socp.solve(hard, callback=lambda iterate: answer).status is Status.OPTIMAL
+
+
+def test_stop_iteration_in_a_callback_stops(hard):
+    def callback(iterate):
+        if iterate.iteration == 3:
+            raise StopIteration
+
+    solution = socp.solve(hard, callback=callback)
+    assert solution.status is Status.INTERRUPTED and "callback" in solution.message
+    assert solution.iterations == 3
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+def test_programs_solvers_and_solutions_pickle(kkt):
+    program = planted_optimum(np.random.default_rng(5), n=30, density=0.5)[0]
+    solver = Solver(program, kkt=kkt)
+    solution = solver.solve()
+    again, solver_again, program_again = pickle.loads(pickle.dumps((solution, solver, program)))
+    for name in "xyzs":
+        np.testing.assert_array_equal(getattr(again, name), getattr(solution, name))
+        np.testing.assert_array_equal(getattr(solver_again.solve(), name), getattr(solution, name))
+        np.testing.assert_array_equal(getattr(socp.solve(program_again, kkt=kkt), name), getattr(solution, name))
+    assert again.status is Status.OPTIMAL
+    np.testing.assert_array_equal(copy.deepcopy(solver).solve().x, solution.x)
+
+
+def test_numpy_comparisons_in_a_callback(hard):
+    solution = socp.solve(hard, callback=lambda iterate: iterate.gap < 1e-2)
+    assert solution.status is Status.INTERRUPTED and solution.trace["gap"][-1] < 1e-2 <= solution.trace["gap"][-2]
+
+
+def test_an_exception_in_the_callback_is_the_callers(hard):
+    solver = Solver(hard, callback=lambda iterate: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        solver.solve()
+
+
+@pytest.fixture
+def listens_to_ctrl_c():
+    """A process that a shell has put into the background ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listens_to_ctrl_c")
+@pytest.mark.parametrize("interrupt", [lambda: (_ for _ in ()).throw(KeyboardInterrupt), None])
+def test_ctrl_c(hard, interrupt):
+    def callback(iterate):
+        if iterate.iteration == 2:
+            signal.raise_signal(signal.SIGINT) if interrupt is None else next(interrupt())
+
+    solver = Solver(hard, callback=callback)
+    solution = solver.solve()
+    assert solution.status is Status.INTERRUPTED and "keyboard" in solution.message
+    assert solution.iterations == 2 and np.isfinite(solution.x).all()
+    # and the solver is as good as before
+    assert Solver(hard).solve().objective == pytest.approx(continue_without(solver).objective, rel=1e-7)
+
+
+def continue_without(solver):
+    from dataclasses import replace
+
+    solver.settings = replace(solver.settings, callback=None)
+    return solver.solve()
+
+
+@pytest.mark.usefixtures("listens_to_ctrl_c")
+def test_a_real_signal_between_two_iterations(hard):
+    def callback(iterate):
+        if iterate.iteration == 1:
+            threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
+        if iterate.iteration >= 1:
+            threading.Event().wait(0.05)
+
+    solution = socp.solve(hard, callback=callback)
+    assert solution.status is Status.INTERRUPTED
+
+
+def test_too_small_a_tolerance_is_inaccurate_and_says_how_far(hard):
+    solution = socp.solve(hard, tol=1e-30)
+    assert solution.status is Status.INACCURATE
+    assert max(solution.primal_residual, solution.dual_residual, solution.gap) <= 1e-5
+    assert verify(hard, solution.x, solution.y, solution.z).solved(1e-5)
+    assert "the stopping test holds at" in solution.message
+    assert solution.status.has_solution and not solution.status.is_infeasible
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_that_no_longer_improves_ends_early(seed):
+    program, _ = planted_optimum(np.random.default_rng(seed), n=12)
+    solution = socp.solve(program, tol=1e-17)
+    trace = solution.trace
+    worst = np.max([trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
+    assert solution.status == "inaccurate" and np.nanmin(worst) < 1e-8
+    assert solution.iterations <= int(np.nanargmin(worst)) + PATIENCE_NEAR + 1
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-5, 1e-8, 1e-11])
+def test_tol(hard, tol):
+    solution = solve_and_check(hard, tol=tol)
+    before = solution.trace[-2]
+    assert max(before["primal_residual"], before["dual_residual"], before["gap"]) > tol
+
+
+def test_tol_abs():
+    # in large units the relative test holds long before the absolute one
+    program = ConeProgram([-3e3, -4e3], **DISK, P=1e3 * np.eye(2))
+    loose, tight = socp.solve(program, tol=1e-4), socp.solve(program, tol=1e-4, tol_abs=1e-6)
+    for solution, absolute in ((loose, False), (tight, True)):
+        x, y, z, s = solution.x, solution.y, solution.z, solution.s
+        found = socp.problem.stopping.residuals(program, x, y, z, s)
+        assert found.meets(1e-4) and (max(found.primal, found.dual, found.gap) <= 1e-6) == absolute
+    assert tight.iterations > loose.iterations
+
+
+def test_tol_infeasible():
+    program = planted_primal_certificate(np.random.default_rng(1))
+    loose, tight = socp.solve(program, tol_infeasible=1e-2), socp.solve(program, tol_infeasible=1e-10)
+    assert 1e-10 < loose.primal_residual <= 1e-2 and tight.primal_residual <= 1e-10
+    assert loose.status is tight.status is Status.PRIMAL_INFEASIBLE
+    assert loose.iterations < tight.iterations
+
+
+def test_statuses():
+    assert [str(status) for status in Status] == [
+        "optimal", "inaccurate", "primal_infeasible", "dual_infeasible", "max_iterations", "time_limit", "interrupted",
+        "numerical_error",
+    ]  # fmt: skip
+    assert Status.OPTIMAL == "optimal" and f"{Status.TIME_LIMIT}" == "time_limit"
+    assert [s for s in Status if s.has_solution] == [Status.OPTIMAL, Status.INACCURATE]
+    assert [s for s in Status if s.is_infeasible] == [Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE]
+    assert pickle.loads(pickle.dumps(Status.OPTIMAL)) is Status.OPTIMAL
+
+
+# ---- trace and iterates
+
+
+def test_the_trace_is_the_run(hard):
+    solution = socp.solve(hard)
+    trace = solution.trace
+    np.testing.assert_array_equal(trace["iteration"], np.arange(solution.iterations + 1))
+    assert trace["primal_objective"][-1] == pytest.approx(solution.objective, rel=1e-9)
+    assert trace["dual_objective"][-1] == pytest.approx(solution.dual_objective, rel=1e-9)
+    for name, value in (("primal_residual", solution.primal_residual), ("dual_residual", solution.dual_residual)):
+        assert trace[name][-1] == pytest.approx(value, rel=1e-3, abs=1e-12)
+    assert (np.diff(trace["mu"]) < 0).all() and (np.diff(trace["seconds"]) >= 0).all()
+    assert np.isnan(trace["alpha"][0]) and np.isnan(trace["sigma"][0])
+    for name in ("alpha", "alpha_affine", "sigma"):
+        assert ((trace[name][1:] >= 0) & (trace[name][1:] <= 1)).all()
+    assert (trace["tau"] > 0).all() and (trace["kappa"] > 0).all() and (trace["regularization"] > 0).all()
+    assert solution.solve_time >= trace["seconds"][-1] and solution.setup_time > 0
+
+
+def test_iterates_are_the_same_run(hard):
+    solution = socp.solve(hard, kkt="ldl")
+    records = [iterate.record.copy() for iterate in socp.iterates(hard, kkt="ldl")]
+    assert len(records) == solution.iterations  # the last one is the answer
+    for record, expected in zip(records, solution.trace):
+        for name in set(solution.trace.dtype.names) - {"seconds"}:
+            np.testing.assert_array_equal(record[name], expected[name])
+
+
+def test_a_small_program_is_solved_in_one_call_by_the_same_steps(hard):
+    solution = socp.solve(hard)
+    assert not solution.trace["seconds"][:-1].any() and solution.trace["seconds"][-1] > 0.0
+    records = [iterate.record.copy() for iterate in socp.iterates(hard)]
+    assert len(records) == solution.iterations
+    for record, expected in zip(records, solution.trace):
+        for name in (
+            "primal_objective",
+            "dual_objective",
+            "gap",
+            "mu",
+            "sigma",
+            "alpha_affine",
+            "alpha",
+            "tau",
+            "kappa",
+        ):
+            np.testing.assert_allclose(record[name], expected[name], rtol=1e-4)
+
+
+def test_an_iterate_is_open(hard):
+    for iterate in socp.iterates(hard):
+        x, y, z, s = iterate.x, iterate.y, iterate.z, iterate.s
+        half = 0.5 * x @ (0.0 * x if hard.P is None else hard.P @ x)
+        assert iterate.primal_objective == pytest.approx(half + hard.c @ x + hard.offset)
+        assert iterate.dual_objective == pytest.approx(-half - hard.b @ y - hard.h @ z + hard.offset)
+        assert iterate.mu == pytest.approx(iterate.newton.mu) and iterate.tau == iterate.point.tau
+        assert s.shape == hard.h.shape
+        with pytest.raises(AttributeError, match="nothing_of_this_name"):
+            iterate.nothing_of_this_name  # noqa: B018
+    for one, other in pairwise(socp.iterates(hard)):
+        assert other.iteration == one.iteration + 1
+
+
+def test_solutions_are_pickled_and_printed(hard):
+    solution = socp.solve(hard)
+    copy = pickle.loads(pickle.dumps(solution))
+    assert copy.trace.tobytes() == solution.trace.tobytes()
+    assert repr(copy) == repr(solution)
+    assert repr(solution).startswith("Solution(status='optimal', objective=")
+    assert "residuals=" in repr(solution) and "\n" not in repr(solution)
+
+
+# ---- the same bits, threads
+
+
+def test_the_same_input_gives_the_same_bits(hard):
+    one, other = socp.solve(hard), socp.solve(hard)
+    solver = Solver(hard)
+    for solution in (other, solver.solve(), solver.solve()):
+        for name in ("x", "y", "z", "s"):
+            np.testing.assert_array_equal(getattr(solution, name), getattr(one, name))
+
+
+def test_two_threads_give_the_bits_of_one():
+    programs = [planted_optimum(np.random.default_rng(seed), n=14)[0] for seed in range(8)]
+    expected = [socp.solve(program).x for program in programs]
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(3):
+            for solution, x in zip(pool.map(socp.solve, programs), expected):
+                np.testing.assert_array_equal(solution.x, x)
+
+
+def test_the_program_is_not_changed(hard):
+    before = pickle.dumps(hard)
+    solver = Solver(hard)
+    solver.solve()
+    solver.update(c=np.zeros(hard.n), G_data=2.0 * hard.G.data, h=2.0 * hard.h)
+    solver.solve(warm_start=True)
+    assert pickle.dumps(hard) == before

@@ -1,0 +1,62 @@
+"""Hidden Markov models drawn at random, sequences of them, and the enumeration of all paths."""
+
+import itertools
+
+import numpy as np
+from scipy.stats import multivariate_normal
+
+from models import DiscreteHMM, GaussianHMM
+
+NAN = np.nan
+
+
+def random_discrete(rng, states=3, symbols=4):
+    chain = rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states)
+    return DiscreteHMM(states).set_model(*chain, rng.dirichlet(np.ones(symbols), states))
+
+
+def random_gaussian(rng, kind, states=3, features=2):
+    chain = rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states)
+    root = rng.normal(size=(states, features, features))
+    full = root @ root.transpose(0, 2, 1) + 0.3 * np.eye(features)
+    covariances = full if kind == "full" else np.array([np.diag(S) for S in full])
+    return GaussianHMM(states, covariance_type=kind).set_model(*chain, rng.normal(size=(states, features)), covariances)
+
+
+def emission(model, x, i):
+    """P(x | state i), from the definition."""
+    if isinstance(model, DiscreteHMM):
+        return 1.0 if x == -1 else model.emissionprob_[i, x]
+    seen = ~np.isnan(x)
+    if not seen.any():
+        return 1.0
+    covariance = model.covariances_[i] if model.covariance_type == "full" else np.diag(model.covariances_[i])
+    return multivariate_normal(model.means_[i][seen], covariance[np.ix_(seen, seen)]).pdf(x[seen])
+
+
+def enumerate_paths(model, x, strength=0.0, bend=None):
+    """The weight of every path: the joint probability, times exp(strength * (the bend of its statistics))."""
+    states, weights = model.startprob_.size, {}
+    for path in itertools.product(range(states), repeat=len(x)):
+        weight = model.startprob_[path[0]] * np.prod([emission(model, v, i) for v, i in zip(x, path)])
+        weight *= np.prod([model.transmat_[i, j] for i, j in itertools.pairwise(path)])
+        if bend is not None:
+            start, transitions, emissions = bend
+            exponent = start[path[0]] + sum(transitions[i, j] for i, j in itertools.pairwise(path))
+            exponent += sum(emissions[i, v] for v, i in zip(x, path) if v != -1)
+            weight *= np.exp(strength * exponent)
+        weights[path] = weight
+    return weights
+
+
+DISCRETE = [[0, 3, 1, 1, 2], [2], [1, -1, 0, 3], [-1, -1]]
+VECTORS = [[[0.1, 1.0], [-2.0, 0.5], [3.0, 0.0]], [[NAN, 1.0], [0.5, NAN], [NAN, NAN], [0.2, 0.3]], [[1.0, 1.0]]]
+
+
+def kinds(classes=2, lengths=(12,) * 15, symbols=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = []
+    for _ in range(classes):
+        chain = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), 3)
+        X += DiscreteHMM(3).set_model(*chain, rng.dirichlet(np.ones(symbols), 3)).sample(lengths, rng)[0]
+    return X, np.repeat(np.arange(classes), len(lengths))

@@ -1,0 +1,59 @@
+"""Symmetric patterns and quasi-definite matrices for the tests of ordering and factorization."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def upper(K):
+    """(indptr, indices, data) of the upper triangle by columns, in int64, as `LDL` takes it."""
+    triangle = sp.csc_array(sp.triu(sp.csc_array(K)))
+    triangle.sort_indices()
+    return triangle.indptr.astype(np.int64), triangle.indices.astype(np.int64), triangle.data.astype(np.float64)
+
+
+def random_spd(n, density, seed):
+    """A diagonally dominant symmetric matrix of random pattern."""
+    rng = np.random.default_rng(seed)
+    M = sp.random_array((n, n), density=density, rng=rng)
+    M = sp.csc_array(M + M.T)
+    return sp.csc_array(M + sp.diags_array(1.0 + np.asarray(abs(M).sum(axis=1)).ravel()))
+
+
+def grid_laplacian(rows, columns):
+    """The five-point Laplacian."""
+
+    def path(k):
+        return sp.diags_array([-np.ones(k - 1), 2.0 * np.ones(k), -np.ones(k - 1)], offsets=[-1, 0, 1])
+
+    return sp.csc_array(sp.kron(path(rows), sp.eye_array(columns)) + sp.kron(sp.eye_array(rows), path(columns)))
+
+
+def arrow(n, heads=1):
+    """A diagonal matrix with the first `heads` rows and columns full."""
+    K = sp.lil_array(sp.diags_array(np.full(n, float(n))))
+    K[:heads, heads:] = 1.0
+    K[heads:, :heads] = 1.0
+    return sp.csc_array(K)
+
+
+def kkt(n, m, density, seed, shift=1e-2):
+    """[P + shift I, A'; A, -shift I] with random sparse P and A, and the signs of its pivots."""
+    rng = np.random.default_rng(seed)
+    F = sp.random_array((n, n), density=density, rng=rng)
+    A = sp.random_array((m, n), density=density, rng=rng, data_sampler=lambda size: rng.normal(size=size))
+    K = sp.block_array([[F @ F.T + shift * sp.eye_array(n), A.T], [A, -shift * sp.eye_array(m)]])
+    return sp.csc_array(K), np.concatenate([np.ones(n, np.int64), -np.ones(m, np.int64)])
+
+
+def dense_factor_pattern(K, perm):
+    """Pattern of L of the permuted matrix by elimination of a boolean dense one, diagonal included."""
+    n = K.shape[0]
+    pattern = np.asarray(abs(K).toarray() > 0)[np.ix_(perm, perm)]
+    pattern |= pattern.T
+    np.fill_diagonal(pattern, True)
+    for j in range(n):
+        below = j + 1 + np.flatnonzero(pattern[j + 1 :, j])
+        pattern[np.ix_(below, below)] = True
+    return np.tril(pattern)
