@@ -25,7 +25,8 @@ from numba.core import cgutils, config, types
 from numba.extending import get_cython_function_address, intrinsic
 from scipy.linalg import cython_blas, cython_lapack
 
-from .jit import inner_kernel
+from .kernels import inner
+from .signatures import Floats
 
 # int64, as numba would compile a routine once more for each Python integer that is known when it compiles
 NO_TRANSPOSE, TRANSPOSE = np.int64(ord("N")), np.int64(ord("T"))
@@ -121,8 +122,8 @@ _dtrsv = _external(cython_blas, "dtrsv", "cccididi")
 _dpotrf = _external(cython_lapack, "dpotrf", "cidii")
 
 
-@inner_kernel
-def gemm(trans_a, trans_b, m, n, k, alpha, a, a0, lda, b, b0, ldb, beta, c, c0, ldc):
+@inner
+def gemm(trans_a: int, trans_b: int, m: int, n: int, k: int, alpha: float, a: Floats, a0: int, lda: int, b: Floats, b0: int, ldb: int, beta: float, c: Floats, c0: int, ldc: int) -> None:
     """C := alpha op(A) op(B) + beta C;  op(A) is m by k, op(B) k by n."""
     _dgemm(
         _letter(trans_a), _letter(trans_b), _integer(m), _integer(n), _integer(k), _real(alpha), _at(a, a0),
@@ -130,8 +131,8 @@ def gemm(trans_a, trans_b, m, n, k, alpha, a, a0, lda, b, b0, ldb, beta, c, c0, 
     )  # fmt: skip
 
 
-@inner_kernel
-def syrk(triangle, trans, n, k, alpha, a, a0, lda, beta, c, c0, ldc):
+@inner
+def syrk(triangle: int, trans: int, n: int, k: int, alpha: float, a: Floats, a0: int, lda: int, beta: float, c: Floats, c0: int, ldc: int) -> None:
     """C := alpha op(A) op(A)' + beta C, the given triangle of the n by n matrix C;  op(A) is n by k."""
     _dsyrk(
         _letter(triangle), _letter(trans), _integer(n), _integer(k), _real(alpha), _at(a, a0), _integer(lda),
@@ -139,8 +140,8 @@ def syrk(triangle, trans, n, k, alpha, a, a0, lda, beta, c, c0, ldc):
     )  # fmt: skip
 
 
-@inner_kernel
-def trsm(side, triangle, trans, diagonal, m, n, alpha, a, a0, lda, b, b0, ldb):
+@inner
+def trsm(side: int, triangle: int, trans: int, diagonal: int, m: int, n: int, alpha: float, a: Floats, a0: int, lda: int, b: Floats, b0: int, ldb: int) -> None:
     """B := alpha op(A)^-1 B (side LEFT) or alpha B op(A)^-1 (RIGHT);  B is m by n, A triangular."""
     _dtrsm(
         _letter(side), _letter(triangle), _letter(trans), _letter(diagonal), _integer(m), _integer(n), _real(alpha),
@@ -148,8 +149,8 @@ def trsm(side, triangle, trans, diagonal, m, n, alpha, a, a0, lda, b, b0, ldb):
     )  # fmt: skip
 
 
-@inner_kernel
-def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):
+@inner
+def gemv(trans: int, m: int, n: int, alpha: float, a: Floats, a0: int, lda: int, x: Floats, x0: int, beta: float, y: Floats, y0: int) -> None:
     """y := alpha op(A) x + beta y;  A is m by n, x and y contiguous."""
     _dgemv(
         _letter(trans), _integer(m), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1),
@@ -157,8 +158,8 @@ def gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0):
     )  # fmt: skip
 
 
-@inner_kernel
-def symv(triangle, n, alpha, a, a0, lda, x, x0, beta, y, y0):
+@inner
+def symv(triangle: int, n: int, alpha: float, a: Floats, a0: int, lda: int, x: Floats, x0: int, beta: float, y: Floats, y0: int) -> None:
     """y := alpha A x + beta y;  A is symmetric, given by one triangle, x and y contiguous."""
     _dsymv(
         _letter(triangle), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1), _real(beta),
@@ -166,8 +167,8 @@ def symv(triangle, n, alpha, a, a0, lda, x, x0, beta, y, y0):
     )  # fmt: skip
 
 
-@inner_kernel
-def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):
+@inner
+def trsv(triangle: int, trans: int, diagonal: int, n: int, a: Floats, a0: int, lda: int, x: Floats, x0: int) -> None:
     """x := op(A)^-1 x;  A is n by n triangular, x contiguous."""
     _dtrsv(
         _letter(triangle), _letter(trans), _letter(diagonal), _integer(n), _at(a, a0), _integer(lda), _at(x, x0),
@@ -175,8 +176,8 @@ def trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0):
     )  # fmt: skip
 
 
-@inner_kernel
-def potrf(triangle, n, a, a0, lda):
+@inner
+def potrf(triangle: int, n: int, a: Floats, a0: int, lda: int) -> int:
     """Cholesky factor of A over its triangle, A = L L' (LOWER) or U'U (UPPER).
 
     Returns 0, or k > 0 when the leading minor of order k is not positive.

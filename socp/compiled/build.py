@@ -1,0 +1,191 @@
+"""Compiling what is missing, in as many processes as there are processors, and loading it.
+
+As kernels call each other through symbols, none waits for the code of another: this process and its helpers (`worker`)
+take kernels from one list, the longest first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from . import cache
+from .kernels import CHECKS, INTERPRETED, Kernel, lock  # noqa: F401
+
+logger = logging.getLogger("socp")
+
+WORTH_A_HELPER = 2.0  # seconds of compilation for each process beside this one
+START = 1.2  # seconds that a helper takes to start
+SECONDS = (0.06, 2.2e-4)  # of a kernel, and of a byte of its code
+
+
+def prepare(wanted: Iterable[Kernel]) -> None:
+    """Load the kernels and all that they call, compiled now where that has not been done before."""
+    with lock:
+        order = [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
+        missing = [kernel for kernel in order if not cache.holds(kernel)]
+        if missing:
+            Compilation(missing).run()
+        for kernel in order:
+            code = cache.read(kernel)
+            if code is None:
+                code = kernel.compile()
+                cache.write(kernel, code)
+            kernel.load(code)
+
+
+def callees_first(wanted: Iterable[Kernel]) -> list[Kernel]:
+    """The kernels and all that they call, each behind what it calls."""
+    order: dict[int, Kernel] = {}
+
+    def visit(kernel: Kernel) -> None:
+        if id(kernel) not in order:
+            for callee in kernel.callees:
+                visit(callee)
+            order[id(kernel)] = kernel
+
+    for kernel in wanted:
+        visit(kernel)
+    return list(order.values())
+
+
+def expected_seconds(kernel: Kernel) -> float:
+    """What one processor takes to compile it, roughly."""
+    return SECONDS[0] + SECONDS[1] * len(kernel.py_func.__code__.co_code)
+
+
+class Compilation:
+    """The compilation of some kernels, by this process and its helpers.
+
+    Parameters
+    ----------
+    missing : list of Kernel
+    """
+
+    def __init__(self, missing: list[Kernel]) -> None:
+        self.waiting = sorted(missing, key=expected_seconds)  # taken from the end
+        self.total, self.done, self.spent = len(missing), 0, 0.0
+        self.work = sum(map(expected_seconds, missing))
+        self.left = self.work
+        self.guard = threading.Lock()
+        self.helpers: list[Helper] = []
+
+    def run(self) -> None:
+        """Compile; what helpers fail at is done here."""
+        processes = max(1, min(_processors(), 1 + int(self.work / WORTH_A_HELPER)))
+        self._announce(processes)
+        self.started = time.perf_counter()
+        self.helpers = [helper for helper in (Helper(self) for _ in range(processes - 1)) if helper.start()]
+        try:
+            while (kernel := self.take(True)) is not None:
+                begin = time.perf_counter()
+                cache.write(kernel, kernel.compile())
+                self.note(kernel, time.perf_counter() - begin)
+            for helper in self.helpers:
+                helper.join()
+        finally:
+            for helper in self.helpers:
+                helper.stop()
+            self._tell(last=True)
+
+    def take(self, anywhere: bool) -> Kernel | None:
+        """The next kernel to compile; helpers cannot import what the main program defines."""
+        with self.guard:
+            for at in range(len(self.waiting) - 1, -1, -1):
+                if anywhere or self.waiting[at].importable:
+                    return self.waiting.pop(at)
+        return None
+
+    def give_back(self, kernel: Kernel) -> None:
+        """A kernel that a helper could not compile."""
+        with self.guard:
+            self.waiting.append(kernel)
+
+    def note(self, kernel: Kernel, seconds: float) -> None:
+        """A kernel is done."""
+        with self.guard:
+            self.done += 1
+            self.spent += seconds
+            self.left -= expected_seconds(kernel)
+        self._tell()
+
+    def _announce(self, processes: int) -> None:
+        seconds = max(1.0, self.work / processes + (START if processes > 1 else 0.0) / 2)
+        if self.total > 1:
+            logger.warning(
+                "compiling %d kernels, once for this version, about %.0f s; they are kept in %s",
+                self.total, seconds, cache.folder(),
+            )  # fmt: skip
+
+    def _tell(self, last: bool = False) -> None:
+        """A line of progress on a terminal."""
+        if not sys.stderr.isatty() or self.total < 10:
+            return
+        if last:
+            sys.stderr.write("\r\x1b[K")
+        elif self.done:
+            elapsed = time.perf_counter() - self.started
+            rest = elapsed * self.left / max(self.work - self.left, 1e-9)
+            sys.stderr.write(f"\r\x1b[Kcompiling kernels: {self.done} of {self.total}, about {rest:.0f} s left")
+        sys.stderr.flush()
+
+
+class Helper(threading.Thread):
+    """A process that compiles, and the thread that hands it kernels."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        super().__init__(daemon=True)
+        self.compilation, self.process, self.current = compilation, None, None
+
+    def start(self) -> bool:  # type: ignore[override]
+        """False where no process can be started."""
+        environment = {
+            **os.environ, cache.FOLDER: str(cache.folder()), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        }  # fmt: skip
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", f"{__package__}.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True, env=environment,
+                start_new_session=os.name == "posix",  # Ctrl-C is for this process, which ends its helpers
+            )  # fmt: skip
+        except (OSError, ValueError):
+            return False
+        super().start()
+        return True
+
+    def run(self) -> None:
+        assert self.process is not None
+        try:
+            while (kernel := self.compilation.take(False)) is not None:
+                self.current = kernel
+                self.process.stdin.write(f"{kernel.py_func.__module__} {kernel.py_func.__qualname__}\n")
+                self.process.stdin.flush()
+                seconds = float(self.process.stdout.readline())
+                self.current = None
+                self.compilation.note(kernel, seconds)
+        except (OSError, ValueError):
+            pass
+        finally:
+            if self.current is not None:
+                self.compilation.give_back(self.current)
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

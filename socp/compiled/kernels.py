@@ -1,0 +1,367 @@
+"""Compiled kernels: one declared signature each, called by the address of its symbol.
+
+numba links a copy of every callee into its caller and optimizes it there again, which makes deep chains of kernels dear
+to compile (the cost grows with the square of the depth).  Here a kernel is compiled for the types that its arguments
+are annotated with, its machine code is known to LLVM under a symbol, and its callers call that symbol:
+
+    @kernel      may be called from Python, too; it returns nothing or a number, as numba crashes when an interrupt comes
+                 while it makes a Python object of a tuple or structure
+    @inner       called from kernels; when Python calls it (tests do) it is compiled once more with a way in
+    @leaf        a few lines that are linked into their callers, where LLVM puts them in line
+
+So a caller depends on the signature of a callee alone: to edit one kernel is to compile one kernel, and kernels are
+compiled in any order, side by side in several processes (see `build`).  Callees are loaded before their callers: a
+symbol that nobody has registered ends the process.
+
+With NUMBA_DISABLE_JIT=1 the decorators return the functions as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import os
+import threading
+from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
+from typing import Any
+
+import llvmlite.binding
+import numba
+import numpy as np
+from numba.core import cgutils, config, types
+from numba.core.extending import lower_builtin, models, register_model, typeof_impl
+from numba.core.imputils import lower_constant
+from numba.core.typing.templates import Signature
+from numba.core.typing.templates import signature as call_signature
+
+from . import machine
+from .signatures import numba_signature
+from .structures import Structure, StructureType
+
+INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of the arrays that Python passes to kernels
+
+lock = threading.RLock()  # numba's compiler works for one thread at a time
+_kernels: list[Kernel] = []
+
+
+class Kernel:
+    """A function with one compiled signature.
+
+    Attributes
+    ----------
+    py_func : function
+    name : str
+        Its module and name.
+    symbol : str
+        The name of its machine code.
+    signature : numba Signature
+    """
+
+    def __init__(self, py_func: Callable[..., Any], kind: str) -> None:
+        functools.update_wrapper(self, py_func)
+        self.py_func, self.kind = py_func, kind
+        self.name = f"{py_func.__module__}.{py_func.__qualname__}"
+        self.symbol = f"centralpath.{self.name}"
+        self.type = KernelType(self)
+        self.address_or_zero = 0  # of its machine code, once that is loaded
+        self._entry: Callable[..., Any] = self._first_call
+        lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
+        if kind != "leaf":
+            _kernels.append(self)
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        result, arguments = numba_signature(self.py_func)
+        if self.kind == "kernel" and result not in (types.none, types.int64, types.float64, types.boolean):
+            raise TypeError(f"{self.name} is called from Python and must return nothing or a number, not {result}")
+        return call_signature(result, *arguments)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._entry(*arguments)
+
+    def _first_call(self, *arguments: Any) -> Any:
+        from .build import prepare
+
+        if self.kind == "kernel":
+            prepare([self])
+        else:
+            entry = _way_in(self)
+            prepare([entry])
+            self._entry = entry._entry
+        return self._entry(*arguments)
+
+    @property
+    def address(self) -> int:
+        """Where the machine code is, for `call_address`."""
+        if not self.address_or_zero:
+            from .build import prepare
+
+            prepare([self])
+        return self.address_or_zero
+
+    @property
+    def importable(self) -> bool:
+        """Whether another process finds it by its module and name."""
+        return self.kind != "way in" and self.py_func.__module__ != "__main__"
+
+    @functools.cached_property
+    def callees(self) -> tuple[Kernel, ...]:
+        """The kernels whose symbols its machine code holds."""
+        found: dict[int, Kernel] = {}
+        for value in globals_of(self.py_func):
+            if isinstance(value, Kernel):
+                for callee in value.callees if value.kind == "leaf" else (value,):
+                    found[id(callee)] = callee
+        return tuple(found.values())
+
+    @functools.cached_property
+    def stamp(self) -> str:
+        """A digest of all that its machine code was made of: its own code, numbers, leaves, and what others declare."""
+        digest = hashlib.sha256()
+        for part in [self.symbol, self.kind, *_code_of(self.py_func.__code__), _declaration(self)]:
+            digest.update(part.encode())
+        for value in globals_of(self.py_func):
+            digest.update(_contribution(value).encode())
+        return digest.hexdigest()
+
+    def compile(self) -> machine.MachineCode:
+        """Compile, whether or not it was before."""
+        return machine.emit(self._lowered())
+
+    def _lowered(self) -> Any:
+        allocates = _allocates(self.py_func.__code__)
+        return machine.lower(self.py_func, self.signature, allocates, self.kind in ("kernel", "way in"))
+
+    def load(self, code: machine.MachineCode) -> None:
+        """Take the machine code into this process, and let callers find it."""
+        self.address_or_zero, entry = _engine().load(code)
+        llvmlite.binding.add_symbol(self.symbol, self.address_or_zero)
+        if entry is not None:
+            self._compiled_entry = entry
+            self._entry = self._checked_entry if CHECKS else entry
+
+    def _checked_entry(self, *arguments: Any) -> Any:
+        for value, kind in zip(arguments, self.signature.args, strict=True):
+            if isinstance(kind, types.Array):
+                came = numba.typeof(value)
+                if (came.dtype, came.ndim, came.layout) != (kind.dtype, kind.ndim, "C"):
+                    raise TypeError(f"{self.name} takes {kind}, but {came} came")
+        return self._compiled_entry(*arguments)
+
+    @functools.cached_property
+    def _linkable(self) -> Any:
+        return self._lowered()
+
+    def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """The code of a call: of the symbol, or of a leaf that is linked into the caller."""
+        if self.kind == "leaf":
+            made = self._linkable
+            context.active_code_library.add_linking_library(made.library)
+            name = made.fndesc.llvm_func_name
+        else:
+            name = self.symbol
+        convention = context.call_conv
+        kind = convention.get_function_type(self.signature.return_type, self.signature.args)
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        status, result = convention.call_function(
+            builder, function, self.signature.return_type, self.signature.args, arguments
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return result
+
+
+class KernelType(types.Callable):
+    """The numba type of one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        super().__init__(f"kernel({kernel.name})")
+
+    def get_call_type(self, context: Any, arguments: Any, keywords: Any) -> Any:
+        declared = self.kernel.signature
+        if keywords or len(arguments) != len(declared.args):
+            return None
+        if any(context.can_convert(came, wanted) is None for came, wanted in zip(arguments, declared.args)):
+            return None
+        return declared
+
+    def get_call_signatures(self) -> Any:
+        return [self.kernel.signature], False
+
+    def get_impl_key(self, signature: Any) -> Any:
+        return self.key
+
+    @property
+    def key(self) -> str:
+        return f"kernel({self.kernel.name})"
+
+
+@typeof_impl.register(Kernel)
+def _type_of(value: Kernel, context: Any) -> KernelType:
+    return value.type
+
+
+register_model(KernelType)(models.OpaqueModel)
+
+
+@lower_constant(KernelType)
+def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.get_dummy_value()
+
+
+def kernel(py_func: Callable[..., Any]) -> Any:
+    """A kernel that Python may call."""
+    return py_func if INTERPRETED else Kernel(py_func, "kernel")
+
+
+def inner(py_func: Callable[..., Any]) -> Any:
+    """A kernel that kernels call."""
+    return py_func if INTERPRETED else Kernel(py_func, "inner")
+
+
+def leaf(py_func: Callable[..., Any]) -> Any:
+    """A kernel that is linked into the kernels that call it."""
+    return py_func if INTERPRETED else Kernel(py_func, "leaf")
+
+
+@functools.cache
+def _engine() -> machine.Engine:
+    return machine.Engine()
+
+
+def kernels() -> list[Kernel]:
+    """All kernels that are defined so far, but for leaves."""
+    return list(_kernels)
+
+
+def globals_of(py_func: Callable[..., Any]) -> Iterator[Any]:
+    """What the function's code takes from outside: globals by name, and what it takes from modules among these."""
+    names = list(_names_of(py_func.__code__))
+    for name in names:
+        if name not in py_func.__globals__:
+            continue
+        value = py_func.__globals__[name]
+        if isinstance(value, ModuleType):
+            yield from (vars(value)[other] for other in names if isinstance(vars(value).get(other), (Kernel, int, float)))
+        else:
+            yield value
+
+
+def _names_of(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_of(constant)
+
+
+def _code_of(code: CodeType) -> Iterator[str]:
+    """What a function does, without its docstring and its lines."""
+    yield code.co_code.hex()
+    yield repr(code.co_names + code.co_varnames)
+    for at, constant in enumerate(code.co_consts):
+        if isinstance(constant, CodeType):
+            yield from _code_of(constant)
+        elif at > 0 or not isinstance(constant, str):
+            yield repr(constant)
+
+
+def _contribution(value: Any) -> str:
+    if isinstance(value, Kernel):
+        return value.stamp if value.kind == "leaf" else f"{value.symbol}{_declaration(value)}"
+    if isinstance(value, Indirect):
+        return repr([_layout(kind) for kind in (value.signature.return_type, *value.signature.args)])
+    return repr(value) if isinstance(value, (int, float, np.number, tuple)) else ""
+
+
+def _declaration(kernel: Kernel) -> str:
+    return repr([_layout(kind) for kind in (kernel.signature.return_type, *kernel.signature.args)])
+
+
+def _layout(kind: types.Type) -> str:
+    if isinstance(kind, StructureType):
+        return f"{kind.name}{[(name, _layout(field), place) for name, field, place in kind.fields]}"
+    return str(kind)
+
+
+ALLOCATING = {"empty", "zeros", "ones", "full", "arange", "copy", "sort", "argsort", "empty_like", "zeros_like", "sum"}
+
+
+def _allocates(code: CodeType) -> bool:
+    """Whether a kernel makes arrays, which numba then counts references of, at two atomic operations an array and call."""
+    return bool(ALLOCATING & set(_names_of(code)))
+
+
+def _way_in(kernel: Kernel) -> Kernel:
+    """A kernel that Python may call, which calls `kernel`."""
+    names = list(inspect.signature(kernel.py_func).parameters)
+    space: dict[str, Any] = {"target": kernel, "__name__": kernel.py_func.__module__}
+    exec(f"def way_in({', '.join(names)}):\n    return target({', '.join(names)})", space)
+    way_in = space["way_in"]
+    way_in.__qualname__ = f"{kernel.py_func.__qualname__}.way_in"
+    made = Kernel(way_in, "way in")
+    made.__dict__["signature"] = kernel.signature
+    return made
+
+
+_functions: dict[int, Callable[..., Any]] = {}  # by address, where nothing is compiled
+
+
+def address_of(function: Any) -> int:
+    """What a call by address takes for the kernel."""
+    if isinstance(function, Kernel):
+        return function.address
+    _functions[id(function)] = function
+    return id(function)
+
+
+def kernel_type(py_func: Callable[..., Any]) -> Any:
+    """Make an annotated function without a body, its first argument an address, a call of the kernel there."""
+    return Indirect(py_func)
+
+
+class Indirect:
+    """A call of a kernel by its address: ``call(address, *arguments)``, the kernel being of the declared signature.
+
+    A structure among the arguments may be declared as one that it begins with.
+    """
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, py_func)
+        self.py_func, self.name = py_func, f"{py_func.__module__}.{py_func.__qualname__}"
+        self.type = IndirectType(self)
+        lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
+
+    def __call__(self, address: int, *arguments: Any) -> Any:
+        """The call without compilation."""
+        return _functions[address](*arguments)
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        result, arguments = numba_signature(self.py_func)
+        return call_signature(result, *arguments)
+
+    def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        convention, result, wanted = context.call_conv, self.signature.return_type, self.signature.args[1:]
+        kind = convention.get_function_type(result, wanted)
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        status, value = convention.call_function(builder, function, result, wanted, arguments[1:])
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return value
+
+
+class IndirectType(KernelType):
+    """The numba type of an indirect call."""
+
+
+@typeof_impl.register(Indirect)
+def _type_of_indirect(value: Indirect, context: Any) -> IndirectType:
+    return value.type
+
+
+register_model(IndirectType)(models.OpaqueModel)
+lower_constant(IndirectType)(_constant)

@@ -1,0 +1,103 @@
+"""Machine code of one function: made with numba and LLVM, and loaded into this process.
+
+numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading is
+LLVM's linker alone, a fraction of a millisecond; numba's own way would read back modules and link them again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import compiler, registry
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.serialize import dumps
+from numba.core.typing.templates import Signature
+
+
+class MachineCode(NamedTuple):
+    """An object file, the names in it, and the environment that numba's wrapper for Python wants."""
+
+    object_file: bytes
+    function: str
+    wrapper: str  # empty where Python does not call it
+    environment_name: str
+    environment: bytes
+    name: str
+    module: str
+
+
+def lower(py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool) -> Any:
+    """numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
+    flags = compiler.Flags()
+    flags.release_gil = True
+    flags.error_model = "numpy"  # x / 0 is inf or NaN as in NumPy
+    flags.nrt = allocates  # else arrays are borrowed, and no references counted
+    flags.no_cfunc_wrapper = True
+    flags.no_cpython_wrapper = not called_from_python
+    flags.no_compile = True
+    target = registry.cpu_target
+    target.target_context.refresh()
+    target.typing_context.refresh()
+    made = compiler.compile_extra(
+        target.typing_context, target.target_context, py_func, signature.args, signature.return_type, flags, {}
+    )
+    _optimize(made.library)
+    return made
+
+
+@global_compiler_lock
+def _optimize(library: Any) -> None:
+    """`CodeLibrary.finalize` without the part that hands the module to numba's own engine."""
+    seen = []
+    for other in library._linking_libraries:
+        if other not in seen:
+            seen.append(other)
+            library._final_module.link_in(other._get_module_for_linking(), preserve=True)
+    library._optimize_final_module()
+    library._final_module.verify()
+    library._finalized = True
+
+
+def emit(made: Any) -> MachineCode:
+    """The machine code of what `lower` returned."""
+    fndesc, target = made.fndesc, registry.cpu_target.target_context
+    wrapper = fndesc.llvm_cpython_wrapper_name
+    names = {function.name for function in made.library._final_module.functions if not function.is_declaration}
+    return MachineCode(
+        made.library.codegen._tm.emit_object(made.library._final_module), fndesc.llvm_func_name,
+        wrapper if wrapper in names else "", target.get_env_name(fndesc), dumps(made.environment),
+        fndesc.qualname.split(".")[-1], fndesc.modname,
+    )  # fmt: skip
+
+
+class Engine:
+    """LLVM's linker for the kernels of this process."""
+
+    def __init__(self) -> None:
+        codegen = registry.cpu_target.target_context.codegen()
+        empty = llvm.parse_assembly(str(codegen._create_empty_module("centralpath")))
+        self._engine = llvm.create_mcjit_compiler(empty, codegen._tm)
+        self._kept: list[Any] = []
+
+    def load(self, code: MachineCode) -> tuple[int, Callable[..., Any] | None]:
+        """The address of the function, and its way in for Python if it has one."""
+        file = llvm.ObjectFileRef.from_data(code.object_file)
+        self._engine.add_object_file(file)
+        self._engine.finalize_object()
+        address = self._engine.get_function_address(code.function)
+        self._kept.append(file)
+        if not code.wrapper:
+            return address, None
+        environment = pickle.loads(code.environment)
+        place = self._engine.get_global_value_address(code.environment_name)
+        (ctypes.c_void_p * 1).from_address(place)[0] = ctypes.c_void_p(id(environment))
+        self._kept.append(environment)
+        wrapper = self._engine.get_function_address(code.wrapper)
+        entry = _dynfunc.make_function(sys.modules[__name__], code.name, f"kernel {code.name}", wrapper, environment, (self,))
+        return address, entry
