@@ -39,7 +39,7 @@ def cholesky(n: int, A: Floats) -> int:
     if n <= LOOPS:
         for j in range(n):
             pivot = A[j + j * n]
-            if not pivot > 0.0:
+            if pivot <= 0.0:  # a NaN goes on into L, as in OpenBLAS
                 return j + 1
             pivot = math.sqrt(pivot)
             A[j + j * n] = pivot

@@ -48,6 +48,14 @@ def test_cholesky_names_the_first_bad_pivot(n):
     assert cholesky(n, A.ravel().copy()) == n - 2
 
 
+@pytest.mark.parametrize("n", [3, LOOPS, LOOPS + 1])
+def test_a_nan_comes_out_in_the_factor(n):
+    A = positive_definite(n)
+    A[n - 2, n - 2] = np.nan
+    flat = A.ravel().copy()
+    assert cholesky(n, flat) == 0 and np.isnan(flat[-1])
+
+
 @pytest.mark.parametrize("n", [1, 2, SMALL_PRODUCT, SMALL_PRODUCT + 1, 50])
 def test_products(n):
     A, rng = positive_definite(n), np.random.default_rng(n)
