@@ -10,9 +10,9 @@ from socp.compiled.kernels import kernels
 
 from .active_set import boxed, coordinate_descent, face_newton
 from .problem import program, stopping
-from .reduce import cone_form, presolve
+from .reduce import cone_form, presolve, removal
 
-MODULES = (program, stopping, presolve, cone_form, boxed, coordinate_descent, face_newton)
+MODULES = (program, stopping, presolve, removal, cone_form, boxed, coordinate_descent, face_newton)
 
 
 def warmup() -> float:

@@ -67,9 +67,10 @@ class ConeForm:
         q, l, u, offset = program.q, program.l, program.u, program.offset
         if self._has_fixed:
             value = np.where(program.lb == program.ub, program.lb, 0.0)
-            Pv, shift = product(program.P, value), program.A @ value
+            A, Pv = program.A, product(program.P, value)
             offset += 0.5 * float(value @ Pv) + float(q @ value)
-            q, l, u = q + Pv, l - shift, u - shift
+            q, l, u = q + Pv, l.copy(), u.copy()
+            shift_sides(A.indptr, A.indices, A.data, value, l, u)
         c, b, h = np.empty(self.n), np.empty(self.p), np.empty(self.m)
         gather_rhs(q, l, u, program.lb, program.ub, self.kinds, c, b, h)
         return c, b, h, offset
@@ -222,6 +223,16 @@ def gather_rhs(
 
 
 @kernel
+def shift_sides(A_indptr: Ints, A_indices: Ints, A_data: Floats, value: Floats, l: Floats, u: Floats) -> None:
+    """l and u -= A value."""
+    for j in range(value.size):
+        if value[j] != 0.0:
+            for k in range(A_indptr[j], A_indptr[j + 1]):
+                l[A_indices[k]] -= A_data[k] * value[j]
+                u[A_indices[k]] -= A_data[k] * value[j]
+
+
+@kernel
 def stack_equalities(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
 ) -> None:
@@ -338,5 +349,5 @@ def _submatrix(P: sp.csc_array | np.ndarray | LowRank | None, keep: np.ndarray) 
     if isinstance(P, LowRank):
         return LowRank(P.F[keep], P.d[keep])
     if isinstance(P, np.ndarray):
-        return P[np.ix_(keep, keep)]
+        return P[keep[:, None], keep]
     return as_csc("P", P[keep][:, keep])

@@ -1,4 +1,4 @@
-"""The working set: the same answers as the interior-point method, exact faces, and every way to leave it to that."""
+"""The active set: the same answers as the interior-point method, exact faces, and every way to leave it to that."""
 
 import pickle
 
@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 import qp
 from bench.programs import generate, learning
 from qp import QuadraticProgram, Solver
-from qp.active_set import method as sifting
-from qp.active_set.coordinate_descent import MULTIPLIER, add_rows, descend_in_blocks
+from qp.active_set import method
+from qp.active_set.boxed import Block, BoxedProgram
+from qp.active_set.coordinate_descent import BLOCK_SIZE, add_rows, descend_in_blocks
 from qp.active_set.face_newton import largest_wrong_slope
-from qp.active_set.method import Sifting
+from qp.active_set.method import ActiveSet
+from qp.problem import stopping
+from qp.route import Route, route
 from socp import LowRank, ProgramError, Settings, Status
-from socp.problem import stopping
+from socp.problem.solution import TIMINGS, TRACE
 from tests.support.programs import check
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -34,23 +37,29 @@ def boxed(rng, n=N, width=1.0, **data):
     return QuadraticProgram(hessian(rng, n), rng.normal(size=n), lb=-width, ub=width, **data)
 
 
+def by_active_set(solution):
+    """Whether the active set gave the answer, which then knows of no cone program."""
+    assert ("active set" in solution.message) == (solution.cone_solution is None)
+    return solution.cone_solution is None
+
+
 def solve_both(program, **asked):
-    """The answer by the working set, which is not left, compared with the interior-point method's."""
+    """The answer by the active set, which is not left, compared with the interior-point method's."""
     solution = qp.solve(program, **asked)
     check(program, solution)
-    assert "sifting" in solution.message
+    assert by_active_set(solution)
     other = qp.solve(program, sifting=False, **asked)
-    assert "sifting" not in other.message
+    assert not by_active_set(other)
     scale = 1.0 + abs(other.objective)
     assert abs(solution.objective - other.objective) <= 1e-7 * scale
     return solution
 
 
 def left_to_the_engine(program, status=Status.OPTIMAL, **asked):
-    """The answer where the working set is not used or was left."""
+    """The answer where the active set is not used or was left."""
     solution = qp.solve(program, **asked)
     check(program, solution, str(status))
-    assert "sifting" not in solution.message
+    assert not by_active_set(solution)
     return solution
 
 
@@ -122,20 +131,37 @@ def test_labels_in_order_and_points_twice():
     solve_both(QuadraticProgram(K * np.outer(y, y), -np.ones(120), y[None], 0, 0, 0, 5.0))
 
 
-def test_the_answer_as_one_to_the_cone_program():
-    for name in ("rbf", "a row twice", "nonnegative"):
+def test_what_the_answer_tells_of_its_rounds():
+    for name in ("rbf", "a row twice", "nonnegative", "offset"):
         program = LEARNING[name]
-        solver = Solver(program)
-        solution = solver.solve()
-        cone, asked = solution.cone_solution, solver.cone_solver.program
-        found = stopping.residuals(asked, cone.x, cone.y, cone.z, cone.s)
+        solution = Solver(program).solve()
+        found = stopping.residuals(program, solution.x, solution.y, solution.z_bounds)
         assert found.meets(1e-8)
-        assert found.primal_objective + asked.offset == pytest.approx(solution.objective, rel=1e-12)
-        assert solution.iterations == len(solution.trace) > 0
-        assert (np.diff(solution.trace["primal_objective"]) <= 1e-12 * abs(solution.objective)).all()
-        assert solution.trace["dual_residual"][-1] == solution.dual_residual
+        assert found.relative == (solution.primal_residual, solution.dual_residual, solution.gap)
+        assert found.primal_objective + program.offset == solution.objective
+        trace = solution.trace
+        assert trace.dtype == TRACE and solution.iterations == len(trace) > 0
+        np.testing.assert_array_equal(trace["iteration"], np.arange(len(trace)))
+        assert (np.diff(trace["primal_objective"]) <= 1e-12 * abs(solution.objective)).all()
+        assert trace["primal_objective"][-1] == solution.objective
+        assert trace["dual_objective"][-1] == solution.dual_objective
+        assert trace["primal_residual"][-1] == solution.primal_residual
+        assert trace["dual_residual"][-1] == solution.dual_residual and trace["gap"][-1] == solution.gap
+        assert (np.diff(np.r_[0.0, trace["seconds"], solution.solve_time]) > 0.0).all()
+        for unknown in ("mu", "sigma", "alpha_affine", "alpha", "tau", "kappa"):
+            assert np.isnan(trace[unknown]).all()
+        assert np.isnan(trace["gap"][:-1]).all() and np.isfinite(trace["dual_residual"]).all()
+        assert tuple(solution.timings) == TIMINGS
         assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time)
-        assert pickle.loads(pickle.dumps(solution)).objective == solution.objective
+        copy = pickle.loads(pickle.dumps(solution))
+        assert copy.objective == solution.objective and copy.cone_solution is None
+
+
+def test_the_rows_own_value_is_no_variable_between_its_bounds():
+    rng = np.random.default_rng(3)
+    program = boxed(rng, width=1e3, A=rng.normal(size=(1, N)), l=-1e5, u=1e5)
+    solution = solve_both(program)
+    assert f"{N} of {N} variables between their bounds" in solution.message
 
 
 def test_the_callers_arrays_stay():
@@ -159,15 +185,15 @@ def test_what_is_not_of_the_kind():
     P, q = hessian(rng), rng.normal(size=N)
     box = {"lb": -1.0, "ub": 1.0}
     plain = QuadraticProgram(P, q, **box)
-    assert Sifting.fits(plain, Settings())
+    assert route(plain, Settings()) is Route.ACTIVE_SET
     for program in (
         QuadraticProgram(np.diag(np.ones(N)), q, **box), QuadraticProgram(LowRank(P), q, **box), QuadraticProgram(P, q),
         QuadraticProgram(P, q, rng.normal(size=(2, N)), 0, 0, **box), QuadraticProgram(P[:9, :9], q[:9], **box),
     ):  # fmt: skip
-        assert not Sifting.fits(program, Settings())
+        assert route(program, Settings()) is Route.INTERIOR_POINT
     for asked in ({"sifting": False}, {"kkt": "dense"}, {"callback": print}, {"verbose": True}, {"time_limit": 0.5},
                   {"regularization": 1e-9}):  # fmt: skip
-        assert not Sifting.fits(plain, Settings(**asked))
+        assert route(plain, Settings(**asked)) is Route.INTERIOR_POINT
     with pytest.raises(ProgramError, match="sifting must be True or False"):
         Settings(sifting=1)
 
@@ -182,7 +208,7 @@ def test_infeasible_and_unbounded_programs():
 def test_a_low_rank_is_left_to_woodbury():
     rng = np.random.default_rng(0)
     program = QuadraticProgram(hessian(rng, 300, rank=20), rng.normal(size=300), lb=-1.0, ub=1.0)
-    assert Solver(program).engine.sifting is None
+    assert route(program, Settings()) is Route.ACTIVE_SET and Solver(program).active_set is None
     left_to_the_engine(program)
 
 
@@ -194,21 +220,58 @@ def test_limits():
     assert qp.solve(boxed(rng), tol_abs=1e-9).status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("name, value", [("MOST_SHARE", 0.0), ("MOST_ROUNDS", 0), ("EXACT", 0.0)])
+@pytest.mark.parametrize("name, value", [("MAX_SHARE", 0.0), ("MAX_ROUNDS", 0), ("EXACT", 0.0)])
 def test_where_the_work_grows_the_engine_begins_anew(monkeypatch, name, value):
-    monkeypatch.setattr(sifting, name, value)
+    monkeypatch.setattr(method, name, value)
     solution = left_to_the_engine(LEARNING["rbf"])
     assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time)
 
 
-def test_interrupted_from_the_keyboard(monkeypatch):
+@pytest.mark.parametrize("place", ["meet_row", "find_gradient", "_largest_gain", "descend", "step"])
+@pytest.mark.parametrize("name", ["rbf", "a row twice", "nonnegative"])
+def test_interrupted_from_the_keyboard(monkeypatch, name, place):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sifting.Rounds, "step", interrupt)
-    solution = qp.solve(LEARNING["rbf"])
-    assert solution.status is Status.INTERRUPTED and solution.iterations == 0
-    assert solution.primal_residual < 1e-12  # descent stays inside
+    program = LEARNING[name]
+    solver = Solver(program)
+    with monkeypatch.context() as patch:
+        patch.setattr(method.Rounds, place, interrupt)
+        solution = solver.solve()
+    assert solution.status is Status.INTERRUPTED and solution.iterations == len(solution.trace) == 0
+    assert solution.message == "interrupted from the keyboard" and solution.cone_solution is None
+    assert (program.lb <= solution.x).all() and (solution.x <= program.ub).all()
+    if place != "meet_row":
+        assert solution.primal_residual < 1e-12  # from then on the row holds, too
+    found = stopping.residuals(program, solution.x, solution.y, solution.z_bounds)
+    assert found.relative == (solution.primal_residual, solution.dual_residual, solution.gap)
+    assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time)
+    assert repr(pickle.loads(pickle.dumps(solution))) == repr(solution)
+    check(program, solver.solve(warm_start=True))  # and the solver is as it was
+
+
+def test_interrupted_after_some_rounds(monkeypatch):
+    program = LEARNING["scales"]
+    steps = iter([method.Rounds.step])
+
+    def step(rounds, tol):
+        for first in steps:
+            return first(rounds, tol)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(method, "EXACT", 1e-30)  # the first round is not the last one
+    monkeypatch.setattr(method.Rounds, "step", step)
+    solution = qp.solve(program)
+    assert solution.status is Status.INTERRUPTED and solution.iterations == len(solution.trace) == 1
+    assert "interrupted" in solution.message and solution.objective == solution.trace["primal_objective"][-1]
+
+
+def test_a_limit_of_time(monkeypatch):
+    monkeypatch.setattr(method, "EXACT", 1e-30)
+    monkeypatch.setattr(method.time, "perf_counter", map(float, range(0, 10**6, 50)).__next__)
+    solution = qp.solve(LEARNING["scales"], time_limit=75.0)
+    assert solution.status is Status.TIME_LIMIT and solution.cone_solution is None
+    assert "75 seconds" in solution.message and solution.primal_residual < 1e-12
 
 
 # ---- semidefinite or not
@@ -235,10 +298,10 @@ def test_the_test_in_single_precision():
         Q = np.linalg.qr(rng.normal(size=(200, 200)))[0]
         P = (Q * np.r_[least, np.ones(199)]) @ Q.T
         program = QuadraticProgram(0.5 * (P + P.T), np.ones(200), lb=0.0, ub=1.0)
-        assert Sifting(program, Settings()).is_clearly_definite() is clear
+        assert ActiveSet(program, Settings()).is_clearly_definite() is clear
     for scale in (1e-300, 1e300):  # what single precision cannot hold is left to double precision
         program = QuadraticProgram(scale * hessian(rng), np.ones(N), lb=0.0, ub=1.0)
-        assert not Sifting(program, Settings()).is_clearly_definite()
+        assert not ActiveSet(program, Settings()).is_clearly_definite()
 
 
 def test_without_the_check_of_convexity():
@@ -263,8 +326,8 @@ def test_updates_and_warm_starts_on_a_path():
         for warm in (True, False):
             solution = solver.solve(warm_start=warm)
             check(solver.program, solution)
-            assert "sifting" in solution.message
-            reads.append(solver.engine.sifting.run.descent[2])
+            assert by_active_set(solution)
+            reads.append(solver.active_set.run.program.rows_read)
         fresh = qp.solve(solver.program)
         assert solution.objective == pytest.approx(fresh.objective, rel=1e-9)
     assert sum(reads[2::2]) < sum(reads[3::2])  # fewer rows of P are read from the last answer on
@@ -283,7 +346,7 @@ def test_updates_of_every_part():
         solver.update(**change)
         solution = solver.solve(warm_start=True)
         check(solver.program, solution)
-        assert "sifting" in solution.message
+        assert by_active_set(solution)
         assert solution.objective == pytest.approx(
             qp.solve(solver.program, sifting=False).objective, rel=1e-6, abs=1e-8
         )
@@ -303,16 +366,19 @@ def test_an_update_after_the_engine_was_asked():
 def test_descent_keeps_the_row_and_the_box():
     rng = np.random.default_rng(0)
     P, q, a = hessian(rng), rng.normal(size=N), rng.choice([-1.0, 0.0, 1.0, 1.5], N)
-    lb, ub, x = -rng.random(N), rng.random(N), np.zeros(N)
-    g, state, objective = q.copy(), np.zeros(3), 0.0
+    lb, ub = -rng.random(N), rng.random(N)
+    program, block, objective = BoxedProgram.allocate(size=N), Block.allocate(size=BLOCK_SIZE), 0.0
+    program.P, program.diagonal, program.largest = P, P.diagonal(), 1.0
+    program.a, program.lb, program.ub, program.g = a, lb, ub, q.copy()
+    x, g = program.x, program.g
     for tol in (1e-1, 1e-3, 1e-6, 1e-12):
-        descend_in_blocks(P, P.diagonal().copy(), a, lb, ub, x, g, 1e-12, tol, 1e9, state)
+        descend_in_blocks(program, block, tol, 1e9)
         np.testing.assert_allclose(g, P @ x + q, atol=1e-12)
         assert (lb <= x).all() and (x <= ub).all() and abs(a @ x) < 1e-13
         now = 0.5 * x @ (g + q)
         assert now <= objective
         objective = now
-    assert largest_wrong_slope(a, lb, ub, x, g, state[MULTIPLIER]) < 1e-5
+    assert largest_wrong_slope(program) < 1e-5 and program.rows_read > 0
     best = qp.solve(P, q, A=a[None], l=0.0, u=0.0, lb=lb, ub=ub, sifting=False).objective
     assert objective == pytest.approx(best, rel=1e-7)
 
