@@ -17,7 +17,7 @@ from qp.active_set.face_newton import largest_wrong_slope
 from qp.active_set.method import ActiveSet
 from qp.problem import stopping
 from qp.route import Route, route
-from socp import LowRank, ProgramError, Settings, Status
+from socp import ProgramError, Settings, Status
 from socp.problem.solution import TIMINGS, TRACE
 from tests.support.programs import check
 
@@ -180,20 +180,7 @@ def test_the_same_bits_every_time():
 # ---- where the engine is asked
 
 
-def test_what_is_not_of_the_kind():
-    rng = np.random.default_rng(0)
-    P, q = hessian(rng), rng.normal(size=N)
-    box = {"lb": -1.0, "ub": 1.0}
-    plain = QuadraticProgram(P, q, **box)
-    assert route(plain, Settings()) is Route.ACTIVE_SET
-    for program in (
-        QuadraticProgram(np.diag(np.ones(N)), q, **box), QuadraticProgram(LowRank(P), q, **box), QuadraticProgram(P, q),
-        QuadraticProgram(P, q, rng.normal(size=(2, N)), 0, 0, **box), QuadraticProgram(P[:9, :9], q[:9], **box),
-    ):  # fmt: skip
-        assert route(program, Settings()) is Route.INTERIOR_POINT
-    for asked in ({"sifting": False}, {"kkt": "dense"}, {"callback": print}, {"verbose": True}, {"time_limit": 0.5},
-                  {"regularization": 1e-9}):  # fmt: skip
-        assert route(plain, Settings(**asked)) is Route.INTERIOR_POINT
+def test_the_setting_is_checked():
     with pytest.raises(ProgramError, match="sifting must be True or False"):
         Settings(sifting=1)
 

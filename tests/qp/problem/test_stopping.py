@@ -5,7 +5,16 @@ import pytest
 
 from bench.answers.verify import verify
 from qp import QuadraticProgram
-from qp.problem.stopping import dual_infeasibility, primal_infeasibility, residuals, support, violation
+from qp.problem.stopping import (
+    ProgramTest,
+    dual_infeasibility,
+    primal_infeasibility,
+    residuals,
+    support,
+    violation,
+)
+from qp.reduce.cone_form import ConeForm
+from qp.reduce.presolve import Presolve
 from socp import LowRank
 from tests.support.programs import planted_quadratic
 
@@ -84,3 +93,68 @@ def judged_scale(program, x):
     bounds = np.isfinite(program.lb) | np.isfinite(program.ub)
     parts = (sides[np.isfinite(sides)], (program.A @ x)[rows], x[bounds])
     return 1.0 + max(np.abs(part).max(initial=0.0) for part in parts)
+
+
+# ---- points of the cone program
+
+# x1 + x2 <= 3 twice, a bound of x1 as a row, x3 fixed
+REDUCED = QuadraticProgram(
+    np.diag([2.0, 1.0, 4.0]), [-8.0, 0.0, 1.0], [[1, 1, 0], [2, 2, 0], [1, 0, 0], [1, 2, 3]],
+    l=[-INF, -INF, -9, 0], u=[3, 5, 1.5, 9], lb=[-INF, 0, 2], ub=[INF, 4, 2],
+)  # fmt: skip
+
+
+def reduced_test(program=REDUCED):
+    presolved = Presolve(program)
+    form = ConeForm(presolved.program)
+    return ProgramTest(program, presolved, form), form.program(presolved.program)
+
+
+def test_a_point_of_the_cone_program_is_judged_on_the_own_data():
+    test, cone = reduced_test()
+    assert test.presolved.program.m == 2 and cone.n == 2
+    rng = np.random.default_rng(0)
+    x, y, z, s = rng.normal(size=cone.n), rng.normal(size=cone.p), rng.random(cone.m), rng.random(cone.m)
+    found = test.residuals(x, y, z, s)
+    own_x, own_y, own_z = test.point(found, x, y, z)
+    np.testing.assert_array_equal(own_x, [*x, 2.0])
+    assert own_y.shape == (4,) and own_z.shape == (3,)
+    assert found == residuals(REDUCED, own_x, own_y, own_z)
+    # what the rows and bounds that were left out took over from the others keeps stationarity of the fixed variable
+    gradient = REDUCED.P @ own_x + REDUCED.q + REDUCED.A.T @ own_y + own_z
+    assert gradient[2] == pytest.approx(0.0, abs=1e-14)
+    # and all else is as in the cone program
+    np.testing.assert_allclose(gradient[:2], cone.P @ x + cone.c + cone.A.T @ y + cone.G.T @ z, atol=1e-14)
+
+
+def test_the_last_point_is_lifted_once():
+    test, cone = reduced_test()
+    first, second = np.zeros(cone.n), np.ones(cone.n)
+    y, z = np.zeros(cone.p), np.zeros(cone.m)
+    one, other = test.residuals(first, y, z, z), test.residuals(second, y, z, z)
+    assert test.point(other, second, y, z) is test.last[0]
+    second[:] = 5.0  # the engine's vectors are its own
+    np.testing.assert_array_equal(test.point(other, second, y, z)[0], [1, 1, 2])
+    np.testing.assert_array_equal(test.point(one, first, y, z)[0], [0, 0, 2])
+    assert test.point(one, first, y, z) is not test.last[0]
+
+
+def test_certificates_of_the_cone_program_on_the_own_data():
+    # x1 + x2 >= 4 with x1 <= 2 and x2 = 1: the bound of the fixed variable belongs to the certificate
+    program = QuadraticProgram(None, [1.0, -1.0], [[1, 1], [1, 2]], l=[4, -INF], u=[INF, 9], lb=[0, 1], ub=[2, 1])
+    test = ProgramTest(program, Presolve(program, wanted=False), ConeForm(program))
+    cone = test.form.program(program)
+    np.testing.assert_array_equal(cone.h, [7, -3, 2, 0])
+    y, z = np.zeros(0), np.array([0.0, 2.0, 2.0, 0.0])
+    assert test.primal_infeasibility(y, z) == 0.0
+    own_y, own_z = test.dual_ray(y, z)
+    np.testing.assert_array_equal(own_y, [-2, 0])
+    np.testing.assert_array_equal(own_z, [2, 2])
+    assert test.primal_infeasibility(y, np.array([0.0, 2.0, 1.0, 0.0])) > 0.1
+
+    open_below = QuadraticProgram(None, [1.0, -1.0, 0.0], [[1, 1, 1]], u=[9], lb=[-INF, 0, 3], ub=[INF, 5, 3])
+    test, _ = reduced_test(open_below)
+    np.testing.assert_array_equal(test.primal_ray(np.array([-2.0, 0.0])), [-2, 0, 0])
+    assert test.dual_infeasibility(np.array([-2.0, 0.0])) == 0.0
+    assert test.dual_infeasibility(np.array([-2.0, 1.0])) == pytest.approx(0.5)  # 1/3 beyond x2 <= 5, beside |x| = 2/3
+    assert test.dual_infeasibility(np.array([2.0, 0.0])) == INF

@@ -90,3 +90,25 @@ def test_every_form_of_the_hessian_loses_its_fixed_variables(form):
     np.testing.assert_allclose(kept, P[np.ix_([0, 2], [0, 2])], atol=1e-14)
     np.testing.assert_allclose(conic.c, [5.0, 5.0])
     assert conic.offset == pytest.approx(0.5 * 3.0 * 25.0)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_stationarity_and_the_dual_objective_are_the_same(seed):
+    rng = np.random.default_rng(seed)
+    program, _ = planted_quadratic(rng)
+    form = ConeForm(program)
+    conic = form.program(program)
+    assert (form.n, form.p, form.m) == (conic.n, conic.p, conic.m)
+    for matrix in (conic.A, conic.G):
+        assert matrix.has_canonical_format and matrix.indices.size == matrix.data.size == matrix.indptr[-1]
+    x, y, z = rng.normal(size=conic.n), rng.normal(size=conic.p), rng.random(conic.m)
+    own_x, own_y, own_z = form.lift(program, x, y, z)
+    gradient = times(program.P, own_x) + program.q + program.A.T @ own_y + own_z
+    free = program.lb < program.ub
+    np.testing.assert_allclose(gradient[~free], 0.0, atol=1e-12)
+    np.testing.assert_allclose(gradient[free], times(conic.P, x) + conic.c + conic.A.T @ y + conic.G.T @ z, atol=1e-12)
+    # of a dual ray the same without the objective
+    own_y, own_z = form.lift_dual_ray(program, y, z)
+    gradient = program.A.T @ own_y + own_z
+    np.testing.assert_allclose(gradient[~free], 0.0, atol=1e-12)
+    np.testing.assert_allclose(gradient[free], conic.A.T @ y + conic.G.T @ z, atol=1e-12)

@@ -1,0 +1,89 @@
+"""What solving a quadratic program returns."""
+
+import copy
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from qp import QuadraticProgram, Solution, Status
+from qp.problem.solution import solution_at
+from qp.problem.stopping import residuals
+from socp.problem.solution import TIMINGS, TRACE
+
+# min 1/2 4 x^2 - 2 x + 7, x <= 1/4
+PROGRAM = QuadraticProgram([[4.0]], [-2.0], ub=[0.25], offset=7.0)
+POINT = (np.array([0.25]), np.array([]), np.array([1.0]))
+REST = {"iterations": 3, "setup_time": 0.5, "solve_time": 0.25, "message": "so", "trace": np.zeros(2, TRACE),
+        "timings": dict.fromkeys(TIMINGS, 0.125)}  # fmt: skip
+
+
+def at_the_optimum(**more):
+    return solution_at(PROGRAM, Status.OPTIMAL, POINT, residuals(PROGRAM, *POINT), **REST, **more)
+
+
+def test_a_point():
+    solution = at_the_optimum()
+    assert isinstance(solution, Solution) and solution.status is Status.OPTIMAL
+    assert solution.objective == solution.dual_objective == 0.125 - 0.5 + 7.0
+    assert solution.primal_residual == solution.dual_residual == solution.gap == 0.0
+    assert solution.x is POINT[0] and solution.y is POINT[1] and solution.z_bounds is POINT[2]
+    for name, value in REST.items():
+        assert getattr(solution, name) is value
+    assert solution.cone_solution is None
+    assert "optimal" in repr(solution) and "6.625" in repr(solution) and "iterations=3" in repr(solution)
+
+
+def test_certificates_are_normalised():
+    infeasible = QuadraticProgram(None, [0.0, 0.0], [[1.0, 1.0]], l=[3.0], lb=0.0, ub=1.0)
+    ray = (np.zeros(2), np.array([-5.0]), np.array([5.0, 5.0]))
+    solution = solution_at(infeasible, Status.PRIMAL_INFEASIBLE, ray, None, **REST)
+    np.testing.assert_array_equal(solution.y, [-1.0])
+    np.testing.assert_array_equal(solution.z_bounds, [1.0, 1.0])
+    assert np.isnan(solution.x).all() and solution.primal_residual == 0.0
+    assert np.isnan([solution.objective, solution.dual_objective, solution.dual_residual, solution.gap]).all()
+
+    unbounded = QuadraticProgram(None, [-2.0, 0.0], [[1.0, -1.0]], u=[2.0], lb=[0.0, -np.inf])
+    solution = solution_at(unbounded, Status.DUAL_INFEASIBLE, (np.array([3.0, 3.0]), None, None), None, **REST)
+    np.testing.assert_array_equal(solution.x, [0.5, 0.5])
+    assert np.isnan(solution.y).all() and np.isnan(solution.z_bounds).all()
+    assert solution.y.shape == (1,) and solution.z_bounds.shape == (2,)
+    assert solution.dual_residual == 0.0
+    assert np.isnan([solution.objective, solution.dual_objective, solution.primal_residual, solution.gap]).all()
+
+
+class Run:
+    """What the interior-point method leaves, counting how often it is asked; it cannot be copied."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def solution(self):
+        self.asked += 1
+        return SimpleNamespace(objective=5.0)
+
+    def __getstate__(self):
+        raise TypeError("a run stays where it is")
+
+
+def test_the_cone_solution_is_made_once_when_it_is_asked_for():
+    run = Run()
+    solution = at_the_optimum(run=run)
+    repr(solution)
+    assert run.asked == 0
+    first = solution.cone_solution
+    assert solution.cone_solution is first and run.asked == 1
+
+
+@pytest.mark.parametrize("copied", [lambda s: pickle.loads(pickle.dumps(s)), copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("asked_before", [False, True])
+def test_copies_know_the_cone_solution(copied, asked_before):
+    run = Run()
+    solution = at_the_optimum(run=run)
+    if asked_before:
+        assert solution.cone_solution.objective == 5.0
+    other = copied(solution)
+    assert other.cone_solution.objective == solution.cone_solution.objective == 5.0
+    assert run.asked == 1 and other.objective == solution.objective
+    assert repr(other) == repr(solution)

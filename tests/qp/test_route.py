@@ -1,0 +1,53 @@
+"""Which method solves a quadratic program."""
+
+import numpy as np
+import pytest
+
+from qp import QuadraticProgram
+from qp.route import MIN_VARIABLES, Route, route, sided_rows
+from socp import LowRank, Settings
+
+N = MIN_VARIABLES
+P = np.full((N, N), 0.5) + np.eye(N)
+BOX = {"lb": -1.0, "ub": 1.0}
+HALF = np.where(np.arange(N) < N // 2, 0.0, -np.inf)
+
+PROGRAMS = {
+    "a box": (QuadraticProgram(P, np.ones(N), **BOX), True),
+    "a row": (QuadraticProgram(P, np.ones(N), np.ones((1, N)), 0, 1, **BOX), True),
+    "rows of which one has sides": (
+        QuadraticProgram(P, np.ones(N), np.ones((3, N)), [-np.inf, 0, -np.inf], **BOX), True),
+    "two rows": (QuadraticProgram(P, np.ones(N), np.ones((2, N)), 0, **BOX), False),
+    "more than half with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF, ub=np.roll(-HALF, -1)), True),
+    "half of them with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF), False),
+    "no bounds": (QuadraticProgram(P, np.ones(N)), False),
+    "few variables": (QuadraticProgram(P[1:, 1:], np.ones(N - 1), **BOX), False),
+    "a sparse P": (QuadraticProgram(np.eye(N), np.ones(N), **BOX), False),
+    "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), False),
+    "no P": (QuadraticProgram(None, np.ones(N), **BOX), False),
+    "a negative P": (QuadraticProgram(-P, np.ones(N), **BOX), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_by_the_data(name):
+    program, for_active_set = PROGRAMS[name]
+    assert route(program, Settings()) is (Route.ACTIVE_SET if for_active_set else Route.INTERIOR_POINT)
+
+
+@pytest.mark.parametrize("asked", [
+    {"sifting": False}, {"kkt": "dense"}, {"callback": print}, {"verbose": True}, {"time_limit": 0.5},
+    {"regularization": 1e-9},
+])  # fmt: skip
+def test_settings_of_the_interior_point_method_choose_it(asked):
+    assert route(PROGRAMS["a box"][0], Settings(**asked)) is Route.INTERIOR_POINT
+
+
+def test_settings_that_leave_it_open():
+    open_settings = Settings(time_limit=5.0, tol=1e-4, threads=2, presolve=False, check_convexity=False)
+    assert route(PROGRAMS["a box"][0], open_settings) is Route.ACTIVE_SET
+
+
+def test_rows_with_sides():
+    program = QuadraticProgram(None, [1.0], np.ones((4, 1)), [-np.inf, 0, -np.inf, 1], [np.inf, 0, 5, np.inf])
+    np.testing.assert_array_equal(sided_rows(program), [1, 2, 3])

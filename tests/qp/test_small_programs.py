@@ -1,0 +1,138 @@
+"""Small quadratic programs: the answers of any other way, under every update, in any units."""
+
+import numpy as np
+import pytest
+
+import qp
+from bench.programs import generate
+from qp import QuadraticProgram
+from socp import ProgramError, Status
+from tests.support.programs import check, planted_quadratic
+
+
+def box(n=8, seed=0):
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, n))
+    rows = rng.normal(size=(3, n))
+    return QuadraticProgram(F @ F.T, rng.normal(size=n), rows, -np.ones(3), [0.5, np.inf, 0.5], -1.0, 1.0)
+
+
+def programs():
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 22])
+        n = int(rng.integers(1, 30))
+        # every other one with fixed variables and rows that presolve looks at
+        yield planted_quadratic(rng, n=n)[0] if seed % 2 else box(n + 1, seed)
+
+
+def test_the_same_as_with_a_sparse_factorization():
+    for program in programs():
+        ours, other = qp.solve(program), qp.solve(program, kkt="ldl")
+        assert ours.status is other.status is Status.OPTIMAL
+        check(program, ours)
+        assert ours.objective == pytest.approx(other.objective, rel=1e-6, abs=1e-6)
+        assert ours.cone_solution.objective == pytest.approx(ours.objective, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("equilibrate", [True, False])
+def test_units(equilibrate):
+    """Rows, variables and objective in other units: the same point in these."""
+    rng = np.random.default_rng(5)
+    program = generate.portfolio(12, 0)
+    D, E, f = 10.0 ** rng.uniform(-2, 2, program.n), 10.0 ** rng.uniform(-2, 2, program.m), 50.0
+    F, d = np.asarray(program.P.F), np.asarray(program.P.d)
+    P = f * D[:, None] * (F @ F.T + np.diag(d)) * D
+    scaled = QuadraticProgram(
+        P, f * D * program.q, E[:, None] * program.A.toarray() * D, E * program.l, E * program.u, program.lb / D,
+        program.ub / D,
+    )  # fmt: skip
+    one, other = qp.solve(program, tol=1e-10), qp.solve(scaled, tol=1e-10, equilibrate=equilibrate)
+    check(scaled, other)
+    np.testing.assert_allclose(D * other.x, one.x, atol=1e-4)
+    assert other.objective == pytest.approx(f * one.objective, rel=1e-6)
+
+
+UPDATES = {
+    "q": lambda p: {"q": 2.0 * p.q + 1.0},
+    "sides": lambda p: {"l": p.l - 0.1, "u": p.u - 0.2},
+    "bounds": lambda p: {"lb": -0.4, "ub": 0.3},
+    "another side": lambda p: {"u": [np.inf, 0.4, 0.5]},
+    "an equality": lambda p: {"l": [0.5, -1.0, -1.0]},
+    "P": lambda p: {"P_data": 3.0 * p.P},
+    "A": lambda p: {"A_data": -0.5 * p.A.data},
+    "everything": lambda p: {"q": -p.q, "u": p.u + 0.1, "P_data": 2.0 * p.P, "A_data": 1.1 * p.A.data},
+    "a fixed variable": lambda p: {"ub": np.where(np.arange(p.n) == 2, -1.0, 1.0)},
+}
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates(name, warm):
+    program = box()
+    solver = qp.Solver(program)
+    solver.solve()
+    for _ in range(2):  # there and once more
+        solver.update(**UPDATES[name](program))
+        ours, general = solver.solve(warm_start=warm), qp.solve(solver.program, kkt="ldl")
+        check(solver.program, ours)
+        assert ours.objective == pytest.approx(general.objective, rel=1e-6, abs=1e-7)
+    solver.update(q=program.q, l=program.l, u=program.u, lb=-1.0, ub=1.0, P_data=program.P, A_data=program.A.data)
+    assert solver.solve(warm_start=warm).objective == pytest.approx(qp.solve(program).objective, rel=1e-6)
+
+
+def test_a_warm_start_saves_iterations():
+    program = box(20)
+    solver = qp.Solver(program)
+    cold = solver.solve().iterations
+    solver.update(q=1.0001 * program.q)
+    warm = solver.solve(warm_start=True)
+    assert warm.status is Status.OPTIMAL and warm.iterations < cold
+
+
+def test_what_is_refused_leaves_the_solver_as_it_was():
+    program = box()
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        qp.Solver(QuadraticProgram(np.diag([1.0, -1.0]), [0.0, 0.0], lb=-1.0, ub=1.0))
+    solver = qp.Solver(program)
+    before = solver.solve()
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        solver.update(P_data=-program.P, q=np.zeros(8))
+    after = solver.solve()
+    np.testing.assert_array_equal(before.x, after.x)
+
+
+def test_a_hardly_indefinite_P_is_judged_in_equilibrated_units():
+    # beside 1e10 the -1 would be a rounding error, but its variable has units of its own
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        qp.Solver(QuadraticProgram(np.diag([1e10, -1.0]), [0.0, 0.0], lb=-1.0, ub=1.0))
+    assert qp.solve(np.diag([1.0, -1e-12]), [1.0, 1.0], lb=-1.0, ub=1.0).status is Status.OPTIMAL
+
+
+def test_answers_do_not_share_memory():
+    solver = qp.Solver(box())
+    one = solver.solve()
+    kept = one.x.copy()
+    one.x[:] = 7.0
+    one.cone_solution.x[:] = 7.0
+    other = solver.solve(warm_start=True)
+    np.testing.assert_allclose(other.x, kept, atol=1e-6)
+
+
+def test_the_cone_solution_is_that_of_its_own_solve():
+    solver = qp.Solver(box())
+    one = solver.solve()
+    solver.update(q=-solver.program.q)
+    other = solver.solve(warm_start=True)
+    # each is made when it is asked for, the first one after the second solve
+    assert one.cone_solution.objective == pytest.approx(one.objective, rel=1e-9)
+    assert other.cone_solution.objective == pytest.approx(other.objective, rel=1e-9)
+    assert abs(one.objective - other.objective) > 1e-3
+    np.testing.assert_allclose(one.cone_solution.x, one.x, atol=1e-12)
+
+
+def test_limits_and_the_tolerance_of_absolute_residuals():
+    program = box()
+    assert qp.solve(program, max_iter=2).status is Status.MAX_ITERATIONS
+    solution = qp.solve(program, tol_abs=1e-9)
+    assert solution.status is Status.OPTIMAL and solution.gap <= 1e-9
+    assert qp.solve(program, tol=1e-3).iterations < qp.solve(program).iterations
