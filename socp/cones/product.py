@@ -20,19 +20,20 @@ import math
 
 import numpy as np
 
-from ..compiled.jit import inner_kernel
+from ..compiled.kernels import inner, leaf
+from ..compiled.signatures import Floats, Ints
 from ..linalg.vectors import dot, norm_tail
 
 
-@inner_kernel
-def j_residual(v, start, stop):
+@leaf
+def j_residual(v: Floats, start: int, stop: int) -> float:
     """v'Jv = v_0^2 - ||v_1||^2 as (v_0 - ||v_1||)(v_0 + ||v_1||), which does not cancel near the boundary."""
     tail = norm_tail(v, start, stop)
     return (v[start] - tail) * (v[start] + tail)
 
 
-@inner_kernel
-def add_identity(l, ptr, alpha, v):
+@inner
+def add_identity(l: int, ptr: Ints, alpha: float, v: Floats) -> None:
     """v := v + alpha e."""
     for i in range(l):
         v[i] += alpha
@@ -40,8 +41,8 @@ def add_identity(l, ptr, alpha, v):
         v[ptr[k]] += alpha
 
 
-@inner_kernel
-def margin(l, ptr, v):
+@inner
+def margin(l: int, ptr: Ints, v: Floats) -> float:
     """The largest alpha with v - alpha e in K: v is in K exactly when this is not negative (inf for the empty cone)."""
     smallest = np.inf
     for i in range(l):
@@ -51,37 +52,36 @@ def margin(l, ptr, v):
     return smallest
 
 
-@inner_kernel
-def product(l, ptr, u, v, out):
+@inner
+def product(l: int, ptr: Ints, u: Floats, v: Floats, out: Floats) -> None:
     """out := u o v."""
     for i in range(l):
         out[i] = u[i] * v[i]
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         u0, v0 = u[start], v[start]
-        inner = dot(u, v, start, stop)
+        head = dot(u, v, start, stop)
         for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[i] = u0 * v[i] + v0 * u[i]
-        out[start] = inner
+        out[start] = head
 
 
-@inner_kernel
-def divide(l, ptr, lam, d, out):
+@inner
+def divide(l: int, ptr: Ints, lam: Floats, d: Floats, out: Floats) -> None:
     """out := lam \\ d, the solution u of lam o u = d, for lam in the interior of K."""
     for i in range(l):
         out[i] = d[i] / lam[i]
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         lam0 = lam[start]
-        inner = lam0 * d[start] - dot(lam, d, start + 1, stop)
-        u0 = inner / j_residual(lam, start, stop)
+        u0 = (lam0 * d[start] - dot(lam, d, start + 1, stop)) / j_residual(lam, start, stop)
         for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[i] = (d[i] - u0 * lam[i]) / lam0
         out[start] = u0
 
 
-@inner_kernel
-def max_step(l, ptr, v, d):
+@inner
+def max_step(l: int, ptr: Ints, v: Floats, d: Floats) -> float:
     """The largest alpha with v + alpha d in K, for v in the interior of K (inf when there is none).
 
     On a second-order cone, let r = sqrt(v'Jv), w = v / r.  The hyperbolic rotation that takes w to e
@@ -96,11 +96,11 @@ def max_step(l, ptr, v, d):
         r = math.sqrt(max(j_residual(v, start, stop), 0.0))
         if r == 0.0:
             return 0.0
-        inner = (v[start] * d[start] - dot(v, d, start + 1, stop)) / r
-        factor = (inner + d[start]) / (v[start] / r + 1.0) / r
+        rho0 = (v[start] * d[start] - dot(v, d, start + 1, stop)) / r
+        factor = (rho0 + d[start]) / (v[start] / r + 1.0) / r
         tail = 0.0
         for i in range(np.uint64(start + 1), np.uint64(stop)):
             rho = d[i] - factor * v[i]
             tail += rho * rho
-        steepest = max(steepest, (math.sqrt(tail) - inner) / r)
+        steepest = max(steepest, (math.sqrt(tail) - rho0) / r)
     return 1.0 / steepest if steepest > 0.0 else np.inf

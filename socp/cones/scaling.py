@@ -16,14 +16,13 @@ import math
 
 import numpy as np
 
-from ..compiled.jit import inner_kernel
+from ..compiled.kernels import inner
+from ..compiled.signatures import Floats, Ints
 from ..linalg.vectors import dot, dot_within, norm_tail
 
-START = np.int64(0)  # a literal would be a second signature
 
-
-@inner_kernel
-def nesterov_todd(l, ptr, s, z, w, eta, lam):
+@inner
+def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Floats, lam: Floats) -> int:
     """The scaling at (s, z).  Returns 0, or -1 when s or z is not in the interior of K."""
     for i in range(l):
         if not (s[i] > 0.0 and z[i] > 0.0):
@@ -39,8 +38,8 @@ def nesterov_todd(l, ptr, s, z, w, eta, lam):
         z_det = math.sqrt(z[start] - z_tail) * math.sqrt(z[start] + z_tail)
         eta[k] = math.sqrt(s_det / z_det)
         # gamma = sqrt((1 + s'z) / 2) and w = (s + Jz) / (2 gamma) for the normalized s and z
-        inner = dot(s, z, start, stop) / s_det / z_det
-        gamma = math.sqrt(0.5 * (1.0 + max(inner, 1.0)))
+        cosine = dot(s, z, start, stop) / s_det / z_det
+        gamma = math.sqrt(0.5 * (1.0 + max(cosine, 1.0)))
         s_factor, z_factor = 0.5 / gamma / s_det, 0.5 / gamma / z_det
         for i in range(np.uint64(start + 1), np.uint64(stop)):
             w[i] = s_factor * s[i] - z_factor * z[i]
@@ -52,19 +51,19 @@ def nesterov_todd(l, ptr, s, z, w, eta, lam):
     return 0
 
 
-@inner_kernel
-def apply_cone(eta, w, v, out, start, stop):
+@inner
+def apply_cone(eta: float, w: Floats, v: Floats, out: Floats, start: int, stop: int) -> None:
     """out := W v on one second-order cone."""
-    inner = dot(w, v, start + 1, stop)
+    tail = dot(w, v, start + 1, stop)
     v0 = v[start]
-    factor = v0 + inner / (1.0 + w[start])
-    out[start] = eta * (w[start] * v0 + inner)
+    factor = v0 + tail / (1.0 + w[start])
+    out[start] = eta * (w[start] * v0 + tail)
     for i in range(np.uint64(start + 1), np.uint64(stop)):
         out[i] = eta * (v[i] + factor * w[i])
 
 
-@inner_kernel
-def apply(l, ptr, w, eta, v, out):
+@inner
+def apply(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> None:
     """out := W v (out may be v)."""
     for i in range(l):
         out[i] = w[i] * v[i]
@@ -72,23 +71,17 @@ def apply(l, ptr, w, eta, v, out):
         apply_cone(eta[k], w, v, out, ptr[k], ptr[k + 1])
 
 
-@inner_kernel
-def apply_inverse(l, ptr, w, eta, v, out):
-    """out := W^-1 v (out may be v)."""
-    apply_inverse_within(l, ptr, w, eta, v, START, out, START)
-
-
-@inner_kernel
-def apply_inverse_within(l, ptr, w, eta, v, v0, out, out0):
-    """out[out0:] := W^-1 v[v0:]."""
+@inner
+def apply_inverse(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
+    """out[out0:] := W^-1 v[v0:] (which may be the same)."""
     for i in range(l):
         out[out0 + i] = v[v0 + i] / w[i]
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
-        inner = dot_within(w, start + 1, v, v0 + start + 1, stop - start - 1)
+        tail = dot_within(w, start + 1, v, v0 + start + 1, stop - start - 1)
         head, inverse = v[v0 + start], 1.0 / eta[k]
-        factor = inner / (1.0 + w[start]) - head
-        out[out0 + start] = (w[start] * head - inner) * inverse
+        factor = tail / (1.0 + w[start]) - head
+        out[out0 + start] = (w[start] * head - tail) * inverse
         source, to = np.uint64(v0), np.uint64(out0)
         for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[to + i] = (v[source + i] + factor * w[i]) * inverse

@@ -1,4 +1,4 @@
-"""Dense Cholesky factors of large matrices, and what is done with dense symmetric matrices beside.
+"""Dense Cholesky factors of large matrices, and solves with them.
 
 A matrix of order n lies by columns in a flat array, of which the lower triangle counts.  LAPACK's own routine spends
 much of its time in triangular solves with many right-hand sides, which BLAS does at half the speed of a product; here
@@ -6,6 +6,8 @@ two levels of panels leave nearly all work to products.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -19,21 +21,36 @@ from ..compiled.blas import (
     gemm,
     gemv,
     potrf,
-    symv,
     syrk,
     trsm,
     trsv,
 )
-from ..compiled.jit import kernel
+from ..compiled.kernels import kernel
+from ..compiled.signatures import Floats
 
-START, ONE = np.int64(0), np.int64(1)  # literals would be second signatures
+LOOPS = 16  # an order up to which loops are quicker than calls of BLAS
 WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that it is factored by
 SWEEP = 48  # columns that stay in the cache while several vectors are solved for
 
 
 @kernel
-def cholesky(n, A):
+def cholesky(n: int, A: Floats) -> int:
     """A = L L', L in the lower triangle; the upper one is not touched.  Returns 0, or k > 0 as LAPACK's potrf."""
+    if n <= LOOPS:
+        for j in range(n):
+            pivot = A[j + j * n]
+            if pivot <= 0.0:  # a NaN goes on into L, as in OpenBLAS
+                return j + 1
+            pivot = math.sqrt(pivot)
+            A[j + j * n] = pivot
+            column, end = np.uint64(j * n), np.uint64(n)
+            for i in range(np.uint64(j + 1), end):
+                A[column + i] /= pivot
+            for k in range(j + 1, n):
+                factor, other = A[j * n + k], np.uint64(k * n)
+                for i in range(np.uint64(k), end):
+                    A[other + i] -= factor * A[column + i]
+        return 0
     for left in range(0, n, WIDE):
         right = min(n, left + WIDE)
         for k in range(left, right, NARROW):
@@ -61,8 +78,17 @@ def cholesky(n, A):
 
 
 @kernel
-def solve_lower(n, L, count, X):
+def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L^-1 x for `count` vectors x, one after the other in X."""
+    if n <= LOOPS:
+        for r in range(count):
+            for j in range(n):
+                value = X[r * n + j] / L[j + j * n]
+                X[r * n + j] = value
+                column, vector = np.uint64(j * n), np.uint64(r * n)
+                for i in range(np.uint64(j + 1), np.uint64(n)):
+                    X[vector + i] -= L[column + i] * value
+        return
     width = n if count == 1 else SWEEP
     for k in range(0, n, width):
         size = min(width, n - k)
@@ -75,8 +101,17 @@ def solve_lower(n, L, count, X):
 
 
 @kernel
-def solve_lower_transposed(n, L, count, X):
+def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L'^-1 x for `count` vectors x, one after the other in X."""
+    if n <= LOOPS:
+        for r in range(count):
+            for j in range(n - 1, -1, -1):
+                value = X[r * n + j]
+                column, vector = np.uint64(j * n), np.uint64(r * n)
+                for i in range(np.uint64(j + 1), np.uint64(n)):
+                    value -= L[column + i] * X[vector + i]
+                X[r * n + j] = value / L[j + j * n]
+        return
     width = n if count == 1 else SWEEP
     for block in range((n + width - 1) // width - 1, -1, -1):
         k = block * width
@@ -90,15 +125,9 @@ def solve_lower_transposed(n, L, count, X):
 
 
 @kernel
-def solve_lower_many(n, L, columns, B):
+def solve_lower_many(n: int, L: Floats, columns: int, B: Floats) -> None:
     """B := L^-1 B for the n by `columns` matrix B."""
-    if columns == 1:
+    if columns == 1 or n <= LOOPS:
         solve_lower(n, L, columns, B)
     elif columns > 1:
-        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, columns, 1.0, L, START, n, B, START, n)
-
-
-@kernel
-def symmetric_product(n, A, x, y):
-    """y := A x."""
-    symv(LOWER, n, 1.0, A, START, n, x, START, 0.0, y, START)
+        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, columns, 1.0, L, 0, n, B, 0, n)

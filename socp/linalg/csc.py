@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.jit import kernel
+from ..compiled.kernels import kernel
+from ..compiled.signatures import Floats, Ints, Matrix
 
 _EMPTY = sp.csc_array((1, 1))
 
@@ -34,9 +35,10 @@ def csc_of_dense(array: np.ndarray) -> sp.csc_array:
 
 
 @kernel
-def compress(array, indptr, indices, data):
+def compress(array: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
     """The entries of a dense array that are not zero, by columns."""
-    indptr[:] = 0
+    for j in range(array.shape[1] + 1):
+        indptr[j] = 0
     for i in range(array.shape[0]):
         for j in range(array.shape[1]):
             if array[i, j] != 0.0:
@@ -55,7 +57,7 @@ def compress(array, indptr, indices, data):
 
 
 @kernel
-def transpose(n_rows, indptr, indices, t_indptr, t_indices, source):
+def transpose(n_rows: int, indptr: Ints, indices: Ints, t_indptr: Ints, t_indices: Ints, source: Ints) -> None:
     """The pattern of M' in CSC (the rows of M), its indices sorted; entry k of M' is entry source[k] of M."""
     for i in range(n_rows + 1):
         t_indptr[i] = 0
@@ -84,33 +86,34 @@ def transposed(n_rows: int, indptr: np.ndarray, indices: np.ndarray) -> tuple[np
 
 
 @kernel
-def multiply_both(indptr, indices, data, x, v, Mx, Mtv):
+def multiply_both(indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, Mx: Floats, Mtv: Floats) -> None:
     """Mx := M x and Mtv := M'v in one pass over M; unsigned indices, of which numba makes no test of negative ones."""
-    rows = indices.view(np.uint64)
-    Mx[:] = 0.0
+    for i in range(Mx.size):
+        Mx[i] = 0.0
     for j in range(indptr.size - 1):
         total = 0.0
         xj = x[j]
         for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = rows[k]
+            i = np.uint64(indices[k])
             total += data[k] * v[i]
             Mx[i] += data[k] * xj
         Mtv[j] = total
 
 
 @kernel
-def multiply_symmetric(indptr, indices, data, x, out):
+def multiply_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats) -> None:
     """out := P x for the full symmetric P, gathered by columns."""
-    rows = indices.view(np.uint64)
     for j in range(indptr.size - 1):
         total = 0.0
         for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            total += data[k] * x[rows[k]]
+            total += data[k] * x[np.uint64(indices[k])]
         out[j] = total
 
 
 @kernel
-def scaled_norms(indptr, indices, data, left, right, row_norms, column_norms):
+def scaled_norms(
+    indptr: Ints, indices: Ints, data: Floats, left: Floats, right: Floats, row_norms: Floats, column_norms: Floats
+) -> None:  # fmt: skip
     """Raise the infinity norms of the rows and columns by those of diag(left) M diag(right)."""
     for j in range(indptr.size - 1):
         largest = column_norms[j]
@@ -123,7 +126,9 @@ def scaled_norms(indptr, indices, data, left, right, row_norms, column_norms):
 
 
 @kernel
-def scale(indptr, indices, data, left, right, factor, out):
+def scale(
+    indptr: Ints, indices: Ints, data: Floats, left: Floats, right: Floats, factor: float, out: Floats
+) -> None:  # fmt: skip
     """out := the data of factor diag(left) M diag(right)."""
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):

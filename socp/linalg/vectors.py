@@ -9,17 +9,18 @@ import math
 
 import numpy as np
 
-from ..compiled.jit import inner_kernel
+from ..compiled.kernels import leaf
+from ..compiled.signatures import Floats
 
 
-@inner_kernel
-def dot(u, v, start, stop):
+@leaf
+def dot(u: Floats, v: Floats, start: int, stop: int) -> float:
     """u'v over [start, stop)."""
     return dot_within(u, start, v, start, stop - start)
 
 
-@inner_kernel
-def dot_within(u, u0, v, v0, count):
+@leaf
+def dot_within(u: Floats, u0: int, v: Floats, v0: int, count: int) -> float:
     """u[u0:][:count]'v[v0:][:count]: four sums side by side, as one would wait for each addition."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     i, k, end = np.uint64(u0), np.uint64(v0), np.uint64(u0 + count)
@@ -38,8 +39,8 @@ def dot_within(u, u0, v, v0, count):
     return (a + b) + (c + d)
 
 
-@inner_kernel
-def norm_tail(v, start, stop):
+@leaf
+def norm_tail(v: Floats, start: int, stop: int) -> float:
     """||v_1|| of the second-order cone in v[start:stop], safe from overflow."""
     total = dot(v, v, start + 1, stop)
     if total < 1e-280 or total > 1e280:

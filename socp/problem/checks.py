@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.jit import kernel
+from ..compiled.kernels import kernel
+from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
 
@@ -94,7 +95,7 @@ def as_number(name: str, value: Any) -> float:
 
 def check_finite(name: str, array: np.ndarray) -> None:
     """Refuse NaN and infinity, naming the first entry."""
-    if not all_finite(array.ravel()):
+    if not all_finite(np.ascontiguousarray(array, np.float64).ravel()):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         index = ", ".join(map(str, where))
         raise ProgramError(f"{name} must be finite, but {name}[{index}] is {array[where]}")
@@ -108,7 +109,7 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
 
 
 @kernel
-def all_finite(values):
+def all_finite(values: Floats) -> bool:
     """Whether no entry is NaN or infinite."""
     trap = 0.0  # 0 times a number that is not finite is NaN
     for i in range(np.uint64(values.size)):
@@ -117,7 +118,7 @@ def all_finite(values):
 
 
 @kernel
-def is_plain_dense(P):
+def is_plain_dense(P: Matrix) -> bool:
     """Whether most entries of a square array are nonzero, all finite, and it is symmetric to the bit."""
     n, count, trap = P.shape[0], 0, 0.0
     for i in range(n):
@@ -131,7 +132,7 @@ def is_plain_dense(P):
 
 
 @kernel
-def asymmetry(P, found):
+def asymmetry(P: Matrix, found: Floats) -> None:
     """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache."""
     n = P.shape[0]
     block = 64
@@ -160,7 +161,7 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         i, j = (int(coo.row[where]), int(coo.col[where])) if worst else (0, 0)
     else:
         found = np.zeros(4)
-        asymmetry(P, found)
+        asymmetry(np.ascontiguousarray(P, np.float64), found)
         (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst > tol * size:
         hint = ""
@@ -176,7 +177,7 @@ def symmetric_part(P: Any) -> Any:
     """1/2 (P + P'), which has the same x'Px, with no stored entry lost; P itself when it is symmetric to the bit."""
     if not sp.issparse(P):
         found = np.zeros(4)
-        asymmetry(P, found)
+        asymmetry(np.ascontiguousarray(P, np.float64), found)
         return P if found[2] == 0.0 else 0.5 * (P + P.T)
     if (P != P.T).nnz == 0:
         return P
@@ -187,7 +188,7 @@ def symmetric_part(P: Any) -> Any:
 
 
 @kernel
-def is_canonical(rows, indptr, indices, data):
+def is_canonical(rows: int, indptr: Ints, indices: Ints, data: Floats) -> bool:
     """Whether a CSC matrix has ascending indices in each column, all in range, and finite entries."""
     size = min(indices.size, data.size)
     if indptr[0] != 0 or indptr[-1] > size or indices.size != data.size:
@@ -204,10 +205,14 @@ def is_canonical(rows, indptr, indices, data):
 
 
 @kernel
-def is_symmetric(indptr, indices, data):
-    """Whether a canonical CSC matrix is symmetric to the bit, pattern and values; False may also mean another order."""
+def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) -> bool:
+    """Whether a canonical CSC matrix is symmetric to the bit, pattern and values; False may also mean another order.
+
+    `next_entry` has room for an entry a column.
+    """
     n = indptr.size - 1
-    next_entry = indptr.copy()
+    for j in range(n):
+        next_entry[j] = indptr[j]
     for j in range(n):  # the entries of row j come in the order of the columns
         for k in range(indptr[j], indptr[j + 1]):
             i = indices[k]

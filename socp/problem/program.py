@@ -224,7 +224,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return symmetric_part(dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
-    if is_symmetric(matrix.indptr, matrix.indices, matrix.data):
+    if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty_like(matrix.indptr)):
         return matrix
     check_symmetric(name, matrix)
     return symmetric_part(matrix)

@@ -15,12 +15,13 @@ for a program within a relative tol of the given one.  Likewise for x, scaled to
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.jit import kernel
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.csc import multiply_both, multiply_symmetric
 from ..linalg.vectors import norm_tail
 from .program import ConeProgram
@@ -63,7 +64,7 @@ RESIDUALS = len(Residuals._fields)
 
 
 @kernel
-def meets(found, tol, tol_abs):
+def meets(found: Floats, tol: float, tol_abs: float) -> bool:
     """`Residuals.meets` for the fields in an array; NaN fails."""
     absolute = max(found[0], found[1], found[2])
     return (
@@ -77,7 +78,7 @@ def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
 
 
 @kernel
-def distance_from_cones(start, second_order, v):
+def distance_from_cones(start: Ints, second_order: Bools, v: Floats) -> float:
     """The distance of v from the product of the cones in v[start[k]:start[k + 1]], in the infinity norm."""
     worst = 0.0
     for k in range(second_order.size):
@@ -91,8 +92,8 @@ def distance_from_cones(start, second_order, v):
     return worst
 
 
-@kernel
-def cone_distance(v, start, stop):
+@inner
+def cone_distance(v: Floats, start: int, stop: int) -> float:
     """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone, by bisection; 0 inside."""
     if not norm_tail(v, start, stop) > v[start]:
         return 0.0 if v[start] == v[start] else np.inf
@@ -112,21 +113,32 @@ def cone_distance(v, start, stop):
 def residuals(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
     """The residuals of a point on the program's own data."""
     A, G = program.A, program.G
-    found = np.zeros(RESIDUALS)
+    found, work = np.zeros(RESIDUALS), np.empty(measure_size(program))
     measure(
         A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, *program.cone_layout, hessian_product(program, x),
-        program.c, program.b, program.h, x, y, z, s, found,
+        program.c, program.b, program.h, x, y, z, s, work, found,
     )  # fmt: skip
     return Residuals(*found.tolist())
 
 
+def measure_size(program: ConeProgram) -> int:
+    """The entries that `measure` works in."""
+    return 2 * program.n + program.p + 2 * program.m
+
+
 @kernel
 def measure(
-    A_indptr, A_indices, A_data, G_indptr, G_indices, G_data, start, second_order, Px, c, b, h, x, y, z, s, found
-):  # fmt: skip
-    """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf."""
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, G_indptr: Ints, G_indices: Ints, G_data: Floats,
+    start: Ints, second_order: Bools, Px: Floats, c: Floats, b: Floats, h: Floats,
+    x: Floats, y: Floats, z: Floats, s: Floats, work: Floats, found: Floats,
+) -> None:  # fmt: skip
+    """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf.
+
+    `work` has room for Ax, A'y, Gx, G'z and h - Gx.
+    """
     n, p, m = c.size, b.size, h.size
-    Ax, Aty, Gx, Gtz, inside = np.empty(p), np.empty(n), np.empty(m), np.empty(n), np.empty(m)
+    Ax, Aty, Gtz = work[:p], work[p : p + n], work[p + n : p + 2 * n]
+    Gx, inside = work[p + 2 * n : p + 2 * n + m], work[p + 2 * n + m : p + 2 * n + 2 * m]
     multiply_both(A_indptr, A_indices, A_data, x, y, Ax, Aty)
     multiply_both(G_indptr, G_indices, G_data, x, z, Gx, Gtz)
     xPx, cx, gv, trap = 0.0, 0.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
@@ -189,6 +201,43 @@ def dual_infeasibility(program: ConeProgram, x: np.ndarray) -> float:
     return max(r, outside, relative(max(r, outside), data * size_x))
 
 
+class Test(Protocol):
+    """What judges points and certificates on the caller's own data."""
+
+    def residuals(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
+        """The residuals of a point."""
+        ...
+
+    def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
+        """The smallest tol at which (y, z) certifies that nothing is feasible."""
+        ...
+
+    def dual_infeasibility(self, x: np.ndarray) -> float:
+        """The smallest tol at which x certifies that the objective falls for ever."""
+        ...
+
+
+class ProgramTest:
+    """The `Test` of a cone program: `residuals`, `primal_infeasibility` and `dual_infeasibility` on its data.
+
+    Parameters
+    ----------
+    program : ConeProgram
+    """
+
+    def __init__(self, program: ConeProgram) -> None:
+        self.program = program
+
+    def residuals(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
+        return residuals(self.program, x, y, z, s)
+
+    def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
+        return primal_infeasibility(self.program, y, z)
+
+    def dual_infeasibility(self, x: np.ndarray) -> float:
+        return dual_infeasibility(self.program, x)
+
+
 def hessian_product(program: ConeProgram, x: np.ndarray) -> np.ndarray:
     """P x, zero when P is absent."""
     return product(program.P, x)
@@ -222,7 +271,7 @@ def relative(value: float, size: float) -> float:
 
 
 @kernel
-def infinity_norm(v):
+def infinity_norm(v: Floats) -> float:
     """`norm` of a contiguous vector."""
     largest = 0.0
     for i in range(v.size):

@@ -8,6 +8,10 @@ from socp.cones import scaling
 from tests.support.cone_points import SHAPES, inside, layout, matrices, scaled
 
 
+def apply_inverse(l, ptr, w, eta, v, out):
+    scaling.apply_inverse(l, ptr, w, eta, v, 0, out, 0)
+
+
 def by_columns(operation, l, ptr, w, eta):
     out = np.zeros((ptr[-1], ptr[-1]))
     for j, column in enumerate(np.eye(ptr[-1])):
@@ -26,7 +30,7 @@ def test_operators_are_their_matrices(cone):
     w, eta, _ = scaled(l, ptr, inside(l, ptr, rng), inside(l, ptr, rng))
     W, W_inverse, W_square = matrices(l, ptr, w, eta)
     np.testing.assert_allclose(by_columns(scaling.apply, l, ptr, w, eta), W, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(by_columns(scaling.apply_inverse, l, ptr, w, eta), W_inverse, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(by_columns(apply_inverse, l, ptr, w, eta), W_inverse, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(W, W.T)
     np.testing.assert_allclose(W @ W_inverse, np.eye(ptr[-1]), atol=1e-11)
     np.testing.assert_allclose(W @ W, W_square, rtol=1e-10, atol=1e-10)
@@ -37,11 +41,23 @@ def test_operators_may_overwrite_their_argument(cone):
     rng = np.random.default_rng(1)
     w, eta, _ = scaled(l, ptr, inside(l, ptr, rng), inside(l, ptr, rng))
     v = rng.normal(size=ptr[-1])
-    for operation in (scaling.apply, scaling.apply_inverse):
+    for operation in (scaling.apply, apply_inverse):
         out, same = np.empty_like(v), v.copy()
         operation(l, ptr, w, eta, v, out)
         operation(l, ptr, w, eta, same, same)
         np.testing.assert_array_equal(same, out)
+
+
+def test_the_inverse_may_lie_within_other_arrays(cone):
+    l, ptr = cone
+    rng = np.random.default_rng(6)
+    w, eta, _ = scaled(l, ptr, inside(l, ptr, rng), inside(l, ptr, rng))
+    v = rng.normal(size=ptr[-1])
+    expected = np.empty_like(v)
+    apply_inverse(l, ptr, w, eta, v, expected)
+    longer, out = np.concatenate([np.full(3, np.nan), v, [np.nan]]), np.full(ptr[-1] + 6, 7.0)
+    scaling.apply_inverse(l, ptr, w, eta, longer, 3, out, 5)
+    np.testing.assert_array_equal(out, [*[7.0] * 5, *expected, 7.0])
 
 
 @pytest.mark.parametrize("distance", [(None, None), (1e-6, None), (1e-12, None), (None, 1e-12), (1e-9, 1e-9)])
@@ -53,7 +69,7 @@ def test_both_points_are_scaled_to_lambda(cone, distance):
         w, eta, lam = scaled(l, ptr, s, z)
         Wz, W_inverse_s = np.empty_like(s), np.empty_like(s)
         scaling.apply(l, ptr, w, eta, z, Wz)
-        scaling.apply_inverse(l, ptr, w, eta, s, W_inverse_s)
+        apply_inverse(l, ptr, w, eta, s, W_inverse_s)
         np.testing.assert_array_equal(Wz[l:], lam[l:])
         # entries of s cancel in W^-1 s to the square root of its distance from the boundary
         error = 1e-15 / min(d or 0.1 for d in distance)

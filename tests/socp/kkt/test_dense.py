@@ -1,4 +1,4 @@
-"""Dense KKT systems: blocked Cholesky, and the factor that keeps only the diagonal of weakly coupled variables."""
+"""Dense KKT systems: the factor that keeps only the diagonal of weakly coupled variables."""
 
 import numpy as np
 import pytest
@@ -7,49 +7,7 @@ import qp
 from socp import ConeProgram, NonNeg
 from socp.form.standard import StandardForm
 from socp.kkt.dense import LEAST_SPLIT, DenseKKT
-from socp.linalg.cholesky import (
-    NARROW,
-    WIDE,
-    cholesky,
-    solve_lower,
-    solve_lower_many,
-    solve_lower_transposed,
-    symmetric_product,
-)
 from tests.support.standard_forms import dense_kkt
-
-
-def positive_definite(n, seed=0):
-    X = np.random.default_rng(seed).normal(size=(n, n))
-    return X @ X.T + n * np.eye(n)
-
-
-@pytest.mark.parametrize("n", [1, 2, NARROW - 1, NARROW, NARROW + 1, 200, WIDE + 70])
-def test_cholesky_and_its_solves(n):
-    A = positive_definite(n)
-    flat = A.ravel().copy()
-    assert cholesky(n, flat) == 0
-    L = np.tril(flat.reshape(n, n).T)
-    np.testing.assert_allclose(L @ L.T, A, rtol=0, atol=1e-13 * n * n)
-    for count in (1, 2, 5):
-        x = np.random.default_rng(count).normal(size=(count, n))
-        y = x.ravel().copy()
-        solve_lower(n, flat, count, y)
-        np.testing.assert_allclose(y.reshape(count, n) @ L.T, x, atol=1e-11)
-        many = x.ravel().copy()
-        solve_lower_many(n, flat, count, many)
-        np.testing.assert_allclose(many, y, atol=1e-11)
-        solve_lower_transposed(n, flat, count, y)
-        np.testing.assert_allclose(y.reshape(count, n) @ A, x, atol=1e-9)
-    symmetric_product(n, A.ravel(), x[0], y[:n])
-    np.testing.assert_allclose(y[:n], A @ x[0], rtol=0, atol=1e-12 * n * n)
-
-
-@pytest.mark.parametrize("n", [5, NARROW + 9, WIDE + 9])
-def test_cholesky_names_the_first_bad_pivot(n):
-    A = positive_definite(n)
-    A[n - 3, n - 3] = -1.0
-    assert cholesky(n, A.ravel().copy()) == n - 2
 
 
 def boxed(n, p, seed=0):

@@ -28,6 +28,14 @@ def test_residuals_by_hand():
     assert found.meets(0.5, 3.5) and not found.meets(0.5, 3.4)
 
 
+def test_the_test_of_a_program_is_these_functions():
+    test = stopping.ProgramTest(LINE)
+    point = array(4), array(), array(1.5), array(0.5)
+    assert test.residuals(*point) == residuals(LINE, *point)
+    assert test.primal_infeasibility(array(), array(-1)) == primal_infeasibility(LINE, array(), array(-1)) == np.inf
+    assert test.dual_infeasibility(array(-5)) == dual_infeasibility(LINE, array(-5)) > 0.0
+
+
 def test_what_is_outside_of_the_cone_counts():
     # s and h - Gx are judged both
     assert residuals(LINE, array(3), array(), array(2), array(-0.25)).primal == 0.25

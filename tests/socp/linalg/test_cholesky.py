@@ -1,0 +1,71 @@
+"""Dense Cholesky factors and solves with them, and products with dense and low-rank matrices."""
+
+import numpy as np
+import pytest
+
+from socp.linalg.cholesky import (
+    LOOPS,
+    NARROW,
+    WIDE,
+    cholesky,
+    solve_lower,
+    solve_lower_many,
+    solve_lower_transposed,
+)
+from socp.linalg.dense import LOOPS as SMALL_PRODUCT
+from socp.linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
+
+
+def positive_definite(n, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, n))
+    return X @ X.T + n * np.eye(n)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, LOOPS, LOOPS + 1, NARROW - 1, NARROW, NARROW + 1, 200, WIDE + 70])
+def test_cholesky_and_its_solves(n):
+    A = positive_definite(n)
+    flat = A.ravel().copy()
+    assert cholesky(n, flat) == 0
+    L = np.tril(flat.reshape(n, n).T)
+    np.testing.assert_allclose(L @ L.T, A, rtol=0, atol=1e-13 * n * n)
+    np.testing.assert_array_equal(np.tril(flat.reshape(n, n), -1), np.tril(A, -1))  # the upper triangle of A
+    for count in (1, 2, 5):
+        x = np.random.default_rng(count).normal(size=(count, n))
+        y = x.ravel().copy()
+        solve_lower(n, flat, count, y)
+        np.testing.assert_allclose(y.reshape(count, n) @ L.T, x, atol=1e-11)
+        many = x.ravel().copy()
+        solve_lower_many(n, flat, count, many)
+        np.testing.assert_allclose(many, y, atol=1e-11)
+        solve_lower_transposed(n, flat, count, y)
+        np.testing.assert_allclose(y.reshape(count, n) @ A, x, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [5, LOOPS, NARROW + 9, WIDE + 9])
+def test_cholesky_names_the_first_bad_pivot(n):
+    A = positive_definite(n)
+    A[n - 3, n - 3] = -1.0
+    assert cholesky(n, A.ravel().copy()) == n - 2
+
+
+@pytest.mark.parametrize("n", [3, LOOPS, LOOPS + 1])
+def test_a_nan_comes_out_in_the_factor(n):
+    A = positive_definite(n)
+    A[n - 2, n - 2] = np.nan
+    flat = A.ravel().copy()
+    assert cholesky(n, flat) == 0 and np.isnan(flat[-1])
+
+
+@pytest.mark.parametrize("n", [1, 2, SMALL_PRODUCT, SMALL_PRODUCT + 1, 50])
+def test_products(n):
+    A, rng = positive_definite(n), np.random.default_rng(n)
+    x, out, D = rng.normal(size=n), np.empty(n), rng.uniform(0.5, 2.0, n)
+    multiply_symmetric_dense(n, A.ravel(), x, out)
+    np.testing.assert_allclose(out, A @ x, rtol=0, atol=1e-12 * n * n)
+    for k in (0, 1, 3):
+        F = rng.normal(size=(n, k))
+        multiply_low_rank(n, k, F.T.ravel(), D, x, np.empty(k), out)
+        np.testing.assert_allclose(out, F @ (F.T @ x) + D * x, rtol=0, atol=1e-12 * n)
+    scaled = np.empty((n, n))
+    scale_symmetric_dense(A, D, 3.0, scaled)
+    np.testing.assert_allclose(scaled, 3.0 * np.diag(D) @ A @ np.diag(D), rtol=1e-14)
