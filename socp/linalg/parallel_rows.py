@@ -1,0 +1,86 @@
+"""Rows of a sparse matrix that are multiples of each other.
+
+Rows with the same places of entries and the same entries relative to the first have the same key.  A hash table with
+open addressing finds for each row the earlier ones of its key, which are then compared entry by entry.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Bools, Floats, Ints
+
+SAME = 1e-15  # entries that differ by this share of their size differ by rounding
+STEPS = 1048576.0  # keys tell entries apart that differ by more than one such part of the first
+MASK = (1 << 62) - 1
+PRIME = 1099511
+
+
+@kernel
+def parallel_rows(
+    first: int, count: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, wanted: Bools, lead: Ints,
+    ratio: Floats, table: Ints, keys: Ints,
+) -> int:  # fmt: skip
+    """lead := for each row the first wanted one that it is a multiple of, ratio := the multiple.
+
+        row (first + i) = ratio[i] row (first + lead[i]),    0 <= i < count
+
+    Row i has the entries data[source[k]] in the columns indices[k], indptr[i] <= k < indptr[i + 1].  A row that is not
+    wanted, is empty, begins with a zero or is a multiple of none has lead[i] = i, ratio[i] = 1.  `table` has the size
+    of a power of two, at least 2 count; `wanted`, `lead`, `ratio` and `keys` have `count` entries.
+
+    Returns how many rows have another lead.
+    """
+    last = table.size - 1
+    for place in range(table.size):
+        table[place] = -1
+    found = 0
+    for i in range(count):
+        lead[i], ratio[i] = i, 1.0
+        begin = indptr[first + i]
+        if not wanted[i] or begin == indptr[first + i + 1] or data[source[begin]] == 0.0:
+            continue
+        keys[i] = row_key(first + i, indptr, indices, source, data)
+        place = (int(keys[i]) ^ (int(keys[i]) >> 20)) & last
+        while table[place] >= 0:
+            r = table[place]
+            s = row_ratio(first + i, first + r, indptr, indices, source, data) if keys[r] == keys[i] else 0.0
+            if s != 0.0:
+                lead[i], ratio[i] = r, s
+                found += 1
+                break
+            place = (place + 1) & last
+        if lead[i] == i:
+            table[place] = i
+    return found
+
+
+@inner
+def row_key(i: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> int:
+    """A number that is the same for all multiples of row i, which has a first entry other than zero."""
+    head, key = data[source[indptr[i]]], 0
+    for k in range(indptr[i], indptr[i + 1]):
+        share = data[source[k]] / head
+        rounded = math.floor(share * STEPS + 0.5) if abs(share) < 1e12 else 1
+        key = ((key ^ (int(indices[k]) + 1)) * PRIME) & MASK
+        key = ((key ^ (rounded & MASK)) * PRIME) & MASK
+    return key
+
+
+@inner
+def row_ratio(i: int, r: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> float:
+    """The s with row i = s row r to within rounding; 0 when there is none."""
+    begin, other = indptr[i], indptr[r]
+    if indptr[i + 1] - begin != indptr[r + 1] - other:
+        return 0.0
+    s = data[source[begin]] / data[source[other]]
+    if s == 0.0 or not math.isfinite(s):
+        return 0.0
+    for k in range(indptr[i + 1] - begin):
+        if indices[begin + k] != indices[other + k]:
+            return 0.0
+        entry = data[source[begin + k]]
+        if not abs(entry - s * data[source[other + k]]) <= SAME * abs(entry):
+            return 0.0
+    return s

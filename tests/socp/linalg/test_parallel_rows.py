@@ -1,0 +1,127 @@
+"""Rows that are multiples of each other: found exactly, and no others."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from socp.linalg.parallel_rows import parallel_rows
+
+
+def leads(M, wanted=None, first=0, count=None, table_size=None):
+    """(lead, ratio) of the rows of M, an array or sparse."""
+    rows = sp.csr_array(M)
+    count = rows.shape[0] - first if count is None else count
+    wanted = np.ones(count, dtype=np.bool_) if wanted is None else np.array(wanted)
+    lead, ratio = np.full(count, -7, dtype=np.int64), np.full(count, np.nan)
+    keys, size = np.empty(count, dtype=np.int64), 4
+    while size < 2 * count:
+        size *= 2
+    table = np.empty(size if table_size is None else table_size, dtype=np.int64)
+    indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    # the entries lie in another order than the rows'
+    source = np.random.default_rng(0).permutation(rows.nnz)
+    data = np.empty(rows.nnz)
+    data[source] = rows.data
+    found = parallel_rows(first, count, indptr, indices, source, data, wanted, lead, ratio, table, keys)
+    assert found == (lead != np.arange(count)).sum()
+    return lead, ratio
+
+
+def stored(rows):
+    """A sparse matrix of full rows, stored zeros included."""
+    rows = np.array(rows, dtype=float)
+    m, n = rows.shape
+    return sp.csr_array((rows.ravel(), np.tile(np.arange(n), m), n * np.arange(m + 1)), shape=rows.shape)
+
+
+def test_multiples_follow_the_first_one():
+    lead, ratio = leads([[1, 2, 0], [0, 1, 1], [-1, -2, 0], [0, 3, 3], [0.5, 1, 0], [1, 0, 2]])
+    np.testing.assert_array_equal(lead, [0, 1, 0, 1, 0, 5])
+    np.testing.assert_array_equal(ratio, [1, 1, -1, 3, 0.5, 1])
+
+
+def test_rows_of_one_entry():
+    lead, ratio = leads([[0, 2.0], [5.0, 0], [0, -3.0]])
+    np.testing.assert_array_equal(lead, [0, 1, 0])
+    np.testing.assert_array_equal(ratio, [1, 1, -1.5])
+
+
+def test_a_range_counts_from_its_first_row():
+    lead, ratio = leads([[1, 1], [2, 2], [1, 3], [3, 3], [2, 6], [4, 4]], first=1, count=4)
+    np.testing.assert_array_equal(lead, [0, 1, 0, 1])
+    np.testing.assert_array_equal(ratio, [1, 1, 1.5, 2])
+
+
+def test_unwanted_rows_neither_lead_nor_follow():
+    lead, ratio = leads([[1, 1], [2, 2], [3, 3], [4, 4]], [False, True, False, True])
+    np.testing.assert_array_equal(lead, [0, 1, 2, 1])
+    np.testing.assert_array_equal(ratio, [1, 1, 1, 2])
+
+
+def test_empty_rows_and_rows_that_begin_with_a_zero_stay_apart():
+    np.testing.assert_array_equal(leads(np.zeros((3, 4)))[0], [0, 1, 2])
+    np.testing.assert_array_equal(leads(stored([[0, 1], [0, 1], [1, 1], [1, 1]]))[0], [0, 1, 2, 2])
+
+
+def test_stored_zeros_belong_to_the_pattern():
+    full = stored([[1, 0, 2], [2, 0, 4]])
+    np.testing.assert_array_equal(leads(full)[0], [0, 0])
+    mixed = sp.csr_array((np.array([1.0, 0.0, 2.0, 2.0, 4.0]), [0, 1, 2, 0, 2], [0, 3, 5]), shape=(2, 3))
+    np.testing.assert_array_equal(leads(mixed)[0], [0, 1])
+
+
+def test_nearly_parallel_rows_stay_apart():
+    lead, _ = leads([[1, 2], [1, 2 + 1e-14], [2, 4], [1, -2], [-1, 2]])
+    np.testing.assert_array_equal(lead, [0, 1, 0, 3, 3])
+
+
+def test_multiples_to_within_rounding():
+    rng = np.random.default_rng(0)
+    row, factors = rng.normal(size=40), rng.normal(size=300)
+    lead, ratio = leads(np.outer(factors, row))
+    assert (lead == 0).all()
+    np.testing.assert_allclose(ratio, factors / factors[0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_entries_of_extreme_size(scale):
+    lead, ratio = leads(scale * np.array([[1.0, 1.0], [1.0, 3.0], [2.0, 2.0], [-2.0, -6.0]]))
+    np.testing.assert_array_equal(lead, [0, 1, 0, 1])
+    np.testing.assert_array_equal(ratio, [1, 1, 2, -2])
+
+
+def test_a_ratio_that_is_no_number():
+    np.testing.assert_array_equal(leads([[1e300, 1e300], [1e-300, 1e-300]])[0], [0, 1])
+
+
+def test_equal_keys_of_rows_that_are_not_parallel():
+    # keys tell entries apart to 2^-20 of the first: all of these have one key, and the search walks on
+    rows = [[1.0, 1.0 + k * 1e-12] for k in range(5)]
+    lead, ratio = leads(rows + [[2.0, 2.0 + 2 * k * 1e-12] for k in range(5)])
+    np.testing.assert_array_equal(lead, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4])
+    np.testing.assert_array_equal(ratio, [1] * 5 + [2] * 5)
+
+
+def test_many_copies_of_a_few_rows():
+    rng = np.random.default_rng(1)
+    distinct, which, factor = rng.normal(size=(7, 5)), rng.integers(7, size=200), 2.0 ** rng.integers(-5, 6, 200)
+    factor *= rng.choice([-1.0, 1.0], 200)
+    lead, ratio = leads(factor[:, None] * distinct[which])
+    first = np.array([np.flatnonzero(which == k)[0] for k in range(7)])
+    np.testing.assert_array_equal(lead, first[which])
+    np.testing.assert_array_equal(ratio, factor / factor[lead])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_against_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    M = rng.integers(-1, 2, size=(60, 4)).astype(float)
+    lead, ratio = leads(M, table_size=128)
+    for i in range(60):
+        parallel = [r for r in range(60) if M[r].any() and np.linalg.matrix_rank(M[[i, r]]) == 1]
+        assert lead[i] == (min(parallel) if M[i].any() else i)
+        np.testing.assert_array_equal(ratio[i] * M[lead[i]], M[i])
+
+
+def test_no_rows():
+    assert leads(np.zeros((0, 3)))[0].size == 0
