@@ -37,6 +37,7 @@ from numba.core.extending import (
 )
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AttributeTemplate
+from numba.np.numpy_support import as_dtype, from_dtype
 
 WORD = 8
 
@@ -49,8 +50,10 @@ class Field:
     name: str
     place: int
 
-    def __init__(self, numba_type: types.Type, shape: str | None = None) -> None:
+    def __init__(self, numba_type: types.Type, shape: str | None = None, dtype: np.dtype | None = None) -> None:
         self.type, self.shape = numba_type, shape
+        if isinstance(numba_type, types.Array):
+            self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
         self.words = 1 + (numba_type.ndim if isinstance(numba_type, types.Array) else 0)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -88,11 +91,10 @@ class ArrayField(Field):
         begin, *sizes = owner._words[self.place : self.place + self.words].tolist()
         if owner._block is None:
             raise AttributeError(f"{type(owner).__name__}.{self.name} is not set")
-        dtype = np.dtype(str(self.type.dtype))
-        return np.ndarray(tuple(sizes), dtype, owner._block, begin - owner._begin)
+        return np.ndarray(tuple(sizes), self.dtype, owner._block, begin - owner._begin)
 
     def __set__(self, owner: Any, value: np.ndarray) -> None:
-        array = np.ascontiguousarray(value, np.dtype(str(self.type.dtype)).name.replace("boolean", "bool"))
+        array = np.ascontiguousarray(value, self.dtype)
         if array.ndim != self.type.ndim:
             raise TypeError(f"{type(owner).__name__}.{self.name} has {self.type.ndim} axes, but {array.ndim} came")
         owner._kept[self.name] = array
@@ -144,6 +146,11 @@ def unsigned(shape: str | None = None) -> Any:
 def matrix(shape: str | None = None) -> Any:
     """A matrix of float64 by rows, its shape given as "rows, columns"."""
     return ArrayField(types.float64[:, ::1], shape)
+
+
+def records(dtype: np.dtype) -> Any:
+    """A vector of records."""
+    return ArrayField(from_dtype(dtype)[::1], None, dtype)
 
 
 def structure(kind: type[Structure]) -> Any:
