@@ -27,7 +27,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled.jit import inner_kernel, kernel
+from ...compiled.kernels import inner, kernel, leaf
+from ...compiled.signatures import Bools, IntMatrix, Ints
 from .symbolic import postorder
 
 IntArray = NDArray[np.int64]
@@ -64,8 +65,13 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
     ([0, 1, 2, 3], True)
     """
     dense = max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
-    weak = np.zeros(n, np.bool_) if weak is None else weak
-    return _minimum_degree(n, indptr, indices, dense, weak) if n else np.empty(0, np.int64)
+    weak = np.zeros(n, np.bool_) if weak is None else np.ascontiguousarray(weak, np.bool_)
+    perm = np.empty(n, np.int64)
+    if n:
+        entries = 2 * int(indptr[n])
+        graph, lists = np.zeros((13, n), np.int64), np.empty(entries + entries // 5 + n, np.int64)
+        _minimum_degree(n, indptr, indices, dense, weak, graph, lists, perm)
+    return perm
 
 
 # The quotient graph is one array with a row for each of
@@ -86,12 +92,13 @@ WAITING = -2  # in BEFORE: a weak variable that is in no list yet
 
 
 @kernel
-def _minimum_degree(n, indptr, indices, dense, weak):
-    """Eliminate pivot after pivot of least approximate degree."""
-    graph = np.zeros((13, n), np.int64)
-    lists = _adjacency(graph, n, indptr, indices)
+def _minimum_degree(
+    n: int, indptr: Ints, indices: Ints, dense: int, weak: Bools, graph: IntMatrix, lists: Ints, perm: Ints
+) -> None:  # fmt: skip
+    """Eliminate pivot after pivot of least approximate degree; `graph` comes as zeros."""
+    _adjacency(graph, lists, n, indptr, indices)
     eliminated = _start_degree_lists(graph, lists, n, dense, weak)
-    flag, least, largest = np.int64(2), 0, 0
+    flag, least, largest = 2, 0, 0
     while eliminated < n:
         while least < n and graph[HEAD, least] == -1:
             least += 1
@@ -107,11 +114,11 @@ def _minimum_degree(n, indptr, indices, dense, weak):
         eliminated += _update_variables(graph, lists, pivot, flag, n)
         flag = _merge_indistinguishable(graph, lists, pivot, flag + largest + 1)
         least = min(least, _close_element(graph, lists, pivot, n - eliminated))
-    return _assembly_order(graph, n, weak)
+    _assembly_order(graph, n, weak, perm)
 
 
-@kernel
-def _adjacency(graph, n, indptr, indices):
+@inner
+def _adjacency(graph: IntMatrix, lists: Ints, n: int, indptr: Ints, indices: Ints) -> None:
     """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them."""
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
@@ -122,7 +129,6 @@ def _adjacency(graph, n, indptr, indices):
         graph[START, j] = total
         total += graph[LENGTH, j]
         graph[LENGTH, j] = 0
-    lists = np.empty(total + total // 5 + n, np.int64)
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
@@ -143,19 +149,17 @@ def _adjacency(graph, n, indptr, indices):
         graph[START, j] = begin
         graph[LENGTH, j] = write - begin
     graph[FREE, 0] = write
-    return lists
 
 
-@inner_kernel
-def _start_degree_lists(graph, lists, n, dense, weak):
+@inner
+def _start_degree_lists(graph: IntMatrix, lists: Ints, n: int, dense: int, weak: Bools) -> int:
     """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
     done = 0
     for i in range(n):
         graph[SIZE, i] = 1
         graph[MARK, i] = 1
         graph[DEGREE, i] = graph[LENGTH, i]
-        for row in (PARENT, HEAD, BUCKET):
-            graph[row, i] = -1
+        graph[PARENT, i] = graph[HEAD, i] = graph[BUCKET, i] = -1
         if graph[LENGTH, i] > dense:
             graph[SIZE, i] = 0
             done += 1
@@ -177,8 +181,8 @@ def _start_degree_lists(graph, lists, n, dense, weak):
     return done
 
 
-@inner_kernel
-def _link_waiting(graph):
+@inner
+def _link_waiting(graph: IntMatrix) -> int:
     """List the variables that wait; returns their least degree."""
     least = graph.shape[1]
     for i in range(graph.shape[1]):
@@ -188,8 +192,8 @@ def _link_waiting(graph):
     return least
 
 
-@inner_kernel
-def _link(graph, i):
+@leaf
+def _link(graph: IntMatrix, i: int) -> None:
     """Put variable i at the head of the list of its degree."""
     first = graph[HEAD, graph[DEGREE, i]]
     graph[BEFORE, i] = -1
@@ -199,8 +203,8 @@ def _link(graph, i):
     graph[HEAD, graph[DEGREE, i]] = i
 
 
-@inner_kernel
-def _unlink(graph, i):
+@leaf
+def _unlink(graph: IntMatrix, i: int) -> None:
     """Take variable i out of the list of its degree."""
     before, after = graph[BEFORE, i], graph[AFTER, i]
     if before == WAITING:
@@ -213,8 +217,8 @@ def _unlink(graph, i):
         graph[HEAD, graph[DEGREE, i]] = after
 
 
-@inner_kernel
-def _form_element(graph, lists, pivot, left):
+@inner
+def _form_element(graph: IntMatrix, lists: Ints, pivot: int, left: int) -> None:
     """L(p) = A(p) + union of L(e), e in E(p), without p; its variables leave the degree lists, sizes negative."""
     count = graph[ELEMENTS, pivot]
     graph[SIZE, pivot] = -graph[SIZE, pivot]
@@ -249,8 +253,8 @@ def _form_element(graph, lists, pivot, left):
     graph[ELEMENTS, pivot] = -1
 
 
-@inner_kernel
-def _compress(graph, lists):
+@inner
+def _compress(graph: IntMatrix, lists: Ints) -> None:
     """Move all lists that are alive to the front of the space."""
     n = graph.shape[1]
     for i in range(n):
@@ -274,8 +278,8 @@ def _compress(graph, lists):
     graph[FREE, 0] = write
 
 
-@inner_kernel
-def _measure_elements(graph, lists, pivot, flag):
+@inner
+def _measure_elements(graph: IntMatrix, lists: Ints, pivot: int, flag: int) -> None:
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
     for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
         i = lists[k]
@@ -290,8 +294,8 @@ def _measure_elements(graph, lists, pivot, flag):
                 graph[MARK, e] = graph[DEGREE, e] + flag + size
 
 
-@inner_kernel
-def _update_variables(graph, lists, pivot, flag, n):
+@inner
+def _update_variables(graph: IntMatrix, lists: Ints, pivot: int, flag: int, n: int) -> int:
     """E(i), A(i), d(i) and the hash value for each i in L(p); returns how many variables went with the pivot."""
     with_pivot = 0
     for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
@@ -339,8 +343,8 @@ def _update_variables(graph, lists, pivot, flag, n):
     return with_pivot
 
 
-@inner_kernel
-def _merge_indistinguishable(graph, lists, pivot, flag):
+@inner
+def _merge_indistinguishable(graph: IntMatrix, lists: Ints, pivot: int, flag: int) -> int:
     """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
     for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
         if graph[SIZE, lists[k]] == 0:
@@ -366,8 +370,8 @@ def _merge_indistinguishable(graph, lists, pivot, flag):
     return flag
 
 
-@inner_kernel
-def _same_lists(graph, lists, i, j, flag):
+@leaf
+def _same_lists(graph: IntMatrix, lists: Ints, i: int, j: int, flag: int) -> bool:
     """Whether j has the lists of i, whose entries carry the flag."""
     if graph[LENGTH, i] != graph[LENGTH, j] or graph[ELEMENTS, i] != graph[ELEMENTS, j]:
         return False
@@ -377,8 +381,8 @@ def _same_lists(graph, lists, i, j, flag):
     return True
 
 
-@inner_kernel
-def _close_element(graph, lists, pivot, left):
+@inner
+def _close_element(graph: IntMatrix, lists: Ints, pivot: int, left: int) -> int:
     """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
     begin, end = graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]
     write, least = begin, graph.shape[1]
@@ -401,11 +405,11 @@ def _close_element(graph, lists, pivot, left):
     return least
 
 
-@kernel
-def _assembly_order(graph, n, weak):
+@inner
+def _assembly_order(graph: IntMatrix, n: int, weak: Bools, perm: Ints) -> None:
     """Elements in postorder of the assembly tree, each with the variables it absorbed, the weak ones behind the others;
     dense variables last."""
-    tree = np.empty(n, np.int64)
+    tree, order = graph[HEAD], graph[AFTER]  # the degree lists have done their part
     for i in range(n):
         tree[i] = graph[PARENT, i] if graph[ELEMENTS, i] == -1 else -1
         j = i
@@ -417,9 +421,10 @@ def _assembly_order(graph, n, weak):
             above = graph[PARENT, k]
             graph[PARENT, k] = j
             k = above
-    perm = np.empty(n, np.int64)
+    postorder(tree, graph[BEFORE], graph[BUCKET], graph[MARK], order)
     count = 0
-    for i in postorder(tree):
+    for k in range(n):
+        i = order[k]
         if graph[ELEMENTS, i] == -1:
             graph[START, i] = count
             count += graph[SIZE, i]
@@ -434,4 +439,3 @@ def _assembly_order(graph, n, weak):
             else:  # dense
                 perm[count] = i
                 count += 1
-    return perm
