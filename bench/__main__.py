@@ -14,9 +14,7 @@ import socp
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, measurement, report, suite
-from .compare import comparison as compare
-from .compare import machines as svm
+from .compare import anatomy, comparison, machines, measurement, report, suite
 from .compiling import warm_up
 from .experiments import conduct, pages
 from .programs import catalogue, sets
@@ -54,10 +52,10 @@ def _anatomy(options: argparse.Namespace) -> int:
 def _models(options: argparse.Namespace) -> int:
     warm_up()
     rows = []
-    for row in svm.run(options.only):
+    for row in machines.run(options.only):
         print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
         rows.append(row)
-    table = svm.markdown(rows)
+    table = machines.markdown(rows)
     print(table)
     if options.out:
         Path(options.out).write_text(table + "\n")
@@ -103,8 +101,8 @@ def _suite(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
-    solvers, missing = compare.choose(options.solvers.split(",") if options.solvers else None)
-    limits = compare.Limits(options.tol, options.limit, options.threads)
+    solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
+    limits = comparison.Limits(options.tol, options.limit, options.threads)
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
     settings = {"set": options.name, "sizes": sizes, "tol": limits.tol, "limit": limits.seconds}
     settings |= {"threads": limits.threads}
@@ -118,8 +116,8 @@ def _compare(options: argparse.Namespace) -> int:
     warm_up()
     interrupted = False
     try:
-        with compare.progress(len(compare.tasks(cases, solvers))) as show:
-            compare.run(cases, solvers, limits, record, lambda: record.save(path), show)
+        with comparison.progress(len(comparison.tasks(cases, solvers))) as show:
+            comparison.run(cases, solvers, limits, record, lambda: record.save(path), show)
     except KeyboardInterrupt:
         interrupted = True
     record.save(path)
