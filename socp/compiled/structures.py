@@ -18,7 +18,7 @@ alive.  Kernels write numbers and entries of arrays, never the place of an array
 
 from __future__ import annotations
 
-from itertools import accumulate
+import struct
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -49,34 +49,50 @@ class Field:
 
     name: str
     place: int
+    words = 1
 
-    def __init__(self, numba_type: types.Type, shape: str | None = None, dtype: np.dtype | None = None) -> None:
+    def __init__(self, numba_type: types.Type, shape: str | None = None) -> None:
         self.type, self.shape = numba_type, shape
-        if isinstance(numba_type, types.Array):
-            self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
-        self.words = 1 + (numba_type.ndim if isinstance(numba_type, types.Array) else 0)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
 
-class NumberField(Field):
-    """A float, an int or a bool."""
+class FloatField(Field):
+    """A float."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
-        if owner is None:
-            return self
-        if self.type == types.float64:
-            return owner._numbers.item(self.place)
-        word = owner._words.item(self.place)
-        return bool(word) if self.type == types.boolean else word
+        return self if owner is None else owner._numbers.item(self.place)
 
-    def __set__(self, owner: Any, value: Any) -> None:
-        (owner._numbers if self.type == types.float64 else owner._words)[self.place] = value
+    def __set__(self, owner: Any, value: float) -> None:
+        owner._numbers[self.place] = value
+
+
+class IntField(Field):
+    """An int."""
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        return self if owner is None else owner._words.item(self.place)
+
+    def __set__(self, owner: Any, value: int) -> None:
+        owner._words[self.place] = value
+
+
+class FlagField(IntField):
+    """A bool."""
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        return self if owner is None else owner._words.item(self.place) != 0
 
 
 class ArrayField(Field):
     """An array, kept alive by the structure."""
+
+    def __init__(self, numba_type: types.Type, shape: str | None = None, dtype: np.dtype | None = None) -> None:
+        super().__init__(numba_type, shape)
+        self.words, self.axes = 1 + numba_type.ndim, numba_type.ndim
+        self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
+        self.item = self.dtype.itemsize // WORD  # words of an entry
 
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
@@ -87,19 +103,23 @@ class ArrayField(Field):
         return found
 
     def _view(self, owner: Any) -> np.ndarray:
-        """The array where `allocate` put it."""
+        """The array where `place_arrays` put it."""
         begin, *sizes = owner._words[self.place : self.place + self.words].tolist()
         if owner._block is None:
             raise AttributeError(f"{type(owner).__name__}.{self.name} is not set")
         return np.ndarray(tuple(sizes), self.dtype, owner._block, begin - owner._begin)
 
     def __set__(self, owner: Any, value: np.ndarray) -> None:
-        array = np.ascontiguousarray(value, self.dtype)
-        if array.ndim != self.type.ndim:
-            raise TypeError(f"{type(owner).__name__}.{self.name} has {self.type.ndim} axes, but {array.ndim} came")
-        owner._kept[self.name] = array
-        owner._words[self.place] = array.__array_interface__["data"][0]
-        owner._words[self.place + 1 : self.place + self.words] = array.shape
+        if value.dtype is not self.dtype or not value.flags.c_contiguous:
+            value = np.ascontiguousarray(value, self.dtype)
+        if value.ndim != self.axes:
+            raise TypeError(f"{type(owner).__name__}.{self.name} has {self.axes} axes, but {value.ndim} came")
+        owner._kept[self.name] = value
+        words, place = owner._words, self.place
+        words[place] = address_of_array(value)
+        for length in value.shape:
+            place += 1
+            words[place] = length
 
 
 class StructureField(Field):
@@ -113,19 +133,26 @@ class StructureField(Field):
         owner._words[self.place] = value.address
 
 
+def address_of_array(array: np.ndarray) -> int:
+    """Where the entries of an array begin."""
+    if array.dtype.fields is not None:  # whose interface describes each field
+        array = array.view(np.uint8)
+    return array.__array_interface__["data"][0]
+
+
 def number() -> Any:
     """A float."""
-    return NumberField(types.float64)
+    return FloatField(types.float64)
 
 
 def integer() -> Any:
     """An int."""
-    return NumberField(types.int64)
+    return IntField(types.int64)
 
 
 def flag() -> Any:
     """A bool."""
-    return NumberField(types.boolean)
+    return FlagField(types.boolean)
 
 
 def floats(shape: str | None = None) -> Any:
@@ -148,9 +175,9 @@ def matrix(shape: str | None = None) -> Any:
     return ArrayField(types.float64[:, ::1], shape)
 
 
-def records(dtype: np.dtype) -> Any:
-    """A vector of records."""
-    return ArrayField(from_dtype(dtype)[::1], None, dtype)
+def records(dtype: np.dtype, shape: str | None = None) -> Any:
+    """A vector of records, each of whole words."""
+    return ArrayField(from_dtype(dtype)[::1], shape, dtype)
 
 
 def structure(kind: type[Structure]) -> Any:
@@ -185,6 +212,7 @@ class Structure:
     _fields: ClassVar[list[Field]]
     _size: ClassVar[int]
     _layout: ClassVar[Any]
+    _runs: ClassVar[list[tuple[struct.Struct, int, int, int]]]
 
     def __init_subclass__(cls) -> None:
         inherited = [field for base in cls.__mro__[1:] for field in base.__dict__.get("_fields", [])]
@@ -196,7 +224,8 @@ class Structure:
         cls._size = place
         fields = tuple((field.name, field.type, field.place) for field in cls._fields)
         cls.numba_type = StructureType(f"{cls.__module__}.{cls.__qualname__}", fields)
-        cls._layout = staticmethod(_shapes_of(cls._fields))
+        layout, cls._runs = _shapes_of(cls._fields)
+        cls._layout = staticmethod(layout)
 
     def __init__(self) -> None:
         self._words = np.zeros(self._size, np.int64)
@@ -213,30 +242,44 @@ class Structure:
 
     def place_arrays(self, **dimensions: int) -> None:
         """Place the arrays with a shape, as zeros, in one block."""
-        sizes = self._layout(**dimensions)
-        ends = list(accumulate([size for size, _, _ in sizes], initial=0))
-        self._block = np.zeros(ends[-1])
-        begin = self._begin = self._block.__array_interface__["data"][0]
-        words = self._words
-        for (_, place, shape), start in zip(sizes, ends):
-            words[place] = begin + WORD * start
-            for axis, length in enumerate(shape):
-                words[place + 1 + axis] = length
+        total, values = self._layout(**dimensions)
+        block = self._block = np.zeros(total)
+        begin = self._begin = block.__array_interface__["data"][0]
+        for run, offset, count, first in self._runs:
+            run.pack_into(self._words, offset, *values(begin)[first : first + count])
 
     def __getstate__(self) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
 
 
-def _shapes_of(fields: list[Field]) -> Any:
-    """A function from the dimensions to (size, word, shape) of each array that has a shape."""
-    parts = []
+def _shapes_of(fields: list[Field]) -> tuple[Any, list[tuple[struct.Struct, int, int, int]]]:
+    """How to place the arrays that have a shape.
+
+    Returns a function from the dimensions to (words in all, a function from the address of the block to the words
+    that describe the arrays), and the runs of neighbouring words among these: (packer, byte, words, first of them).
+    """
+    names: dict[str, None] = {}
+    lines, total, words, runs = [], "0", [], []
     for field in fields:
-        if field.shape is not None:
-            axes = [f"({axis})" for axis in field.shape.split(",")]
-            parts.append(f"({'*'.join(axes)}, {field.place}, ({', '.join(axes)},))")
-    names = compile(f"[{', '.join(parts)}]", "<shapes>", "eval").co_names
+        if field.shape is None:
+            continue
+        axes = [f"({axis.strip()})" for axis in field.shape.split(",")]
+        names.update(dict.fromkeys(compile(",".join(axes) + ",", "<shape>", "eval").co_names))
+        at = len(lines)
+        lines.append(f"e{at} = {total}")
+        total = f"e{at} + {'*'.join(axes)}" + (f"*{field.item}" if field.item != 1 else "")
+        if runs and runs[-1][1] + runs[-1][2] == field.place:
+            runs[-1][2] += field.words
+        else:
+            runs.append([len(words), field.place, field.words])
+        words += [f"begin + {WORD} * e{at}", *axes]
     arguments = "".join(f"{name}=0, " for name in names)
-    return eval(f"lambda {arguments}**other: [{', '.join(parts)}]")
+    body = "".join(f"    {line}\n" for line in lines)
+    source = f"def layout({arguments}**other):\n{body}    return {total}, lambda begin: ({''.join(f'{w}, ' for w in words)})"
+    space: dict[str, Any] = {}
+    exec(source, space)
+    packed = [(struct.Struct(f"{count}q"), WORD * place, count, first) for first, place, count in runs]
+    return space["layout"], packed
 
 
 @typeof_impl.register(Structure)

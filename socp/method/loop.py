@@ -69,7 +69,7 @@ class State(Structure):
     best_worst, best_ray = number(), number()
     warm = flag()
     sigma, alpha_affine, alpha, started = number(), number(), number(), number()
-    trace = records(TRACE)
+    trace = records(TRACE, "rows")
 
 
 @kernel

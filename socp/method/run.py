@@ -19,7 +19,7 @@ from .loop import CANDIDATE, GO_ON, MAX_ITERATIONS, NOT_FACTORED, SHORT_STEP, ST
 from .newton import Newton, Point
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
-ROWS = 200  # records that a trace has room for at first
+ROWS = 60  # records that a trace has room for at first
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
     STALLED: "no further progress",
@@ -114,7 +114,8 @@ class Run:
         self.state = self._first_state(last)
 
     def _first_state(self, last: Point | None) -> State:
-        state, settings = State(), self.settings
+        settings = self.settings
+        state = State.allocate(rows=min(settings.max_iter + 1, ROWS) + 1)
         state.newton, state.point, state.best = self.newton, self.point, self.best
         state.tol, state.step_fraction = settings.tol, settings.step_fraction
         state.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
@@ -122,7 +123,6 @@ class Run:
         state.max_iter, state.iteration, state.offset = settings.max_iter, -1, self.program.offset
         state.best_worst = state.best_ray = np.inf
         state.sigma = state.alpha_affine = state.alpha = np.nan
-        state.trace = np.zeros(min(settings.max_iter + 1, ROWS) + 1, TRACE)
         if last is not None:
             state.warm = True
             np.divide(last.u, last.tau, out=self.point.u)
