@@ -38,7 +38,7 @@ from numba.core.typing.templates import signature as call_signature
 
 from . import machine
 from .signatures import numba_signature
-from .structures import Structure, StructureType
+from .structure_type import StructureType
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of the arrays that Python passes to kernels

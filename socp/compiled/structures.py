@@ -12,37 +12,25 @@ and its objects have them as attributes, in Python and in kernels alike.  A kern
 where a tuple of twenty arrays is a hundred and forty arguments, copied at every call.  In memory a field is a word of
 eight bytes: a number, the address of another structure, or the address of an array, whose sizes follow.
 
-`allocate` places all arrays that have a shape in one block.  Other arrays are bound by assignment, which keeps them
-alive.  Kernels write numbers and entries of arrays, never the place of an array.
+`Point(n=..., p=..., m=...)` has all arrays with a shape in one block with the fields, as zeros.  Other arrays are bound
+by assignment, which keeps them alive.  Kernels write numbers and entries of arrays, never the place of an array.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.extending import (
-    NativeValue,
-    infer_getattr,
-    lower_cast,
-    lower_getattr_generic,
-    lower_setattr_generic,
-    models,
-    register_model,
-    typeof_impl,
-    unbox,
-)
-from numba.core.typeconv import Conversion
-from numba.core.typing.templates import AttributeTemplate
+from numba.core import types
+from numba.core.extending import typeof_impl
 from numba.np.numpy_support import as_dtype, from_dtype
 
+from .kernels import kernel
+from .signatures import Floats, Ints
+from .structure_type import StructureType
+
 WORD = 8
-
-Kind = TypeVar("Kind", bound="Structure")
-
 
 class Field:
     """One field: its numba type, the word it begins at, and for an array the expression of its shape."""
@@ -103,11 +91,11 @@ class ArrayField(Field):
         return found
 
     def _view(self, owner: Any) -> np.ndarray:
-        """The array where `place_arrays` put it."""
-        begin, *sizes = owner._words[self.place : self.place + self.words].tolist()
-        if owner._block is None:
+        """The array in the block."""
+        if self.shape is None:
             raise AttributeError(f"{type(owner).__name__}.{self.name} is not set")
-        return np.ndarray(tuple(sizes), self.dtype, owner._block, begin - owner._begin)
+        begin, *sizes = owner._words[self.place : self.place + self.words].tolist()
+        return np.ndarray(tuple(sizes), self.dtype, owner._block, begin - owner.address)
 
     def __set__(self, owner: Any, value: np.ndarray) -> None:
         if value.dtype is not self.dtype or not value.flags.c_contiguous:
@@ -135,9 +123,27 @@ class StructureField(Field):
 
 def address_of_array(array: np.ndarray) -> int:
     """Where the entries of an array begin."""
-    if array.dtype.fields is not None:  # whose interface describes each field
-        array = array.view(np.uint8)
-    return array.__array_interface__["data"][0]
+    if array.ndim == 1:
+        if array.dtype is FLOAT:
+            return floats_at(array)  # type: ignore[no-any-return]
+        if array.dtype is INT:
+            return integers_at(array)  # type: ignore[no-any-return]
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+@kernel
+def floats_at(array: Floats) -> int:
+    """The address of a vector of floats."""
+    return array.ctypes.data
+
+
+@kernel
+def integers_at(array: Ints) -> int:
+    """The address of a vector of integers."""
+    return array.ctypes.data
+
+
+FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 
 
 def number() -> Any:
@@ -156,7 +162,7 @@ def flag() -> Any:
 
 
 def floats(shape: str | None = None) -> Any:
-    """A vector of float64 with the given size, an expression in the dimensions that `allocate` takes."""
+    """A vector of float64 with the given size, an expression in the dimensions of the constructor."""
     return ArrayField(types.float64[::1], shape)
 
 
@@ -185,34 +191,15 @@ def structure(kind: type[Structure]) -> Any:
     return StructureField(kind.numba_type)
 
 
-class StructureType(types.Type):
-    """The numba type of a class of structures: its name and its fields, (name, type, word)."""
-
-    def __init__(self, name: str, fields: tuple[tuple[str, types.Type, int], ...]) -> None:
-        self.fields = fields
-        self.by_name = {field: (kind, place) for field, kind, place in fields}
-        super().__init__(name)
-
-    @property
-    def key(self) -> Any:
-        return self.name, self.fields
-
-    def can_convert_to(self, context: Any, other: types.Type) -> Any:
-        """A structure is also any that it begins with."""
-        if isinstance(other, StructureType) and self.fields[: len(other.fields)] == other.fields:
-            return Conversion.safe
-        return None
-
-
 class Structure:
     """See the head of this file."""
 
-    __slots__ = ("__dict__", "_begin", "_block", "_kept", "_numbers", "_words", "address")
     numba_type: ClassVar[StructureType]
+    address: int
     _fields: ClassVar[list[Field]]
     _size: ClassVar[int]
     _layout: ClassVar[Any]
-    _runs: ClassVar[list[tuple[struct.Struct, int, int, int]]]
+    _runs: ClassVar[list[tuple[Any, int, int, int]]]
 
     def __init_subclass__(cls) -> None:
         inherited = [field for base in cls.__mro__[1:] for field in base.__dict__.get("_fields", [])]
@@ -227,36 +214,26 @@ class Structure:
         layout, cls._runs = _shapes_of(cls._fields)
         cls._layout = staticmethod(layout)
 
-    def __init__(self) -> None:
-        self._words = np.zeros(self._size, np.int64)
-        self._numbers = self._words.view(np.float64)
-        self.address = self._words.__array_interface__["data"][0]
-        self._block, self._begin, self._kept = None, 0, {}
-
-    @classmethod
-    def allocate(cls: type[Kind], **dimensions: int) -> Kind:
-        """An object whose arrays with a shape are zero, in one block; all else is zero or not set."""
-        made = cls()
-        made.place_arrays(**dimensions)
-        return made
-
-    def place_arrays(self, **dimensions: int) -> None:
-        """Place the arrays with a shape, as zeros, in one block."""
+    def __init__(self, **dimensions: int) -> None:
+        """All in one block of memory, as zeros: the fields, then the arrays that have a shape."""
         total, values = self._layout(**dimensions)
-        block = self._block = np.zeros(total)
-        begin = self._begin = block.__array_interface__["data"][0]
-        for run, offset, count, first in self._runs:
-            run.pack_into(self._words, offset, *values(begin)[first : first + count])
+        block = self._block = np.zeros(self._size + total)
+        self._numbers, self._words, self._kept = block, block.view(np.int64), {}
+        self.address = begin = floats_at(block)
+        if self._runs:
+            described = values(begin + WORD * self._size)
+            for pack_into, offset, first, last in self._runs:
+                pack_into(self._words, offset, *described[first:last])
 
     def __getstate__(self) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
 
 
-def _shapes_of(fields: list[Field]) -> tuple[Any, list[tuple[struct.Struct, int, int, int]]]:
+def _shapes_of(fields: list[Field]) -> tuple[Any, list[tuple[Any, int, int, int]]]:
     """How to place the arrays that have a shape.
 
     Returns a function from the dimensions to (words in all, a function from the address of the block to the words
-    that describe the arrays), and the runs of neighbouring words among these: (packer, byte, words, first of them).
+    that describe the arrays), and the runs of neighbouring words among these: (packer, byte, first, last).
     """
     names: dict[str, None] = {}
     lines, total, words, runs = [], "0", [], []
@@ -278,89 +255,10 @@ def _shapes_of(fields: list[Field]) -> tuple[Any, list[tuple[struct.Struct, int,
     source = f"def layout({arguments}**other):\n{body}    return {total}, lambda begin: ({''.join(f'{w}, ' for w in words)})"
     space: dict[str, Any] = {}
     exec(source, space)
-    packed = [(struct.Struct(f"{count}q"), WORD * place, count, first) for first, place, count in runs]
+    packed = [(struct.Struct(f"{count}q").pack_into, WORD * place, first, first + count) for first, place, count in runs]
     return space["layout"], packed
 
 
 @typeof_impl.register(Structure)
 def _type_of(value: Structure, context: Any) -> StructureType:
     return value.numba_type
-
-
-@register_model(StructureType)
-class _Model(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: StructureType) -> None:
-        super().__init__(manager, kind, ir.IntType(64).as_pointer())
-
-
-@unbox(StructureType)
-def _unbox(kind: StructureType, value: Any, c: Any) -> NativeValue:
-    address = c.pyapi.object_getattr_string(value, "address")
-    failed = cgutils.is_null(c.builder, address)
-    with c.builder.if_else(failed) as (bad, good):
-        with bad:
-            block_bad = c.builder.basic_block
-            from_bad = c.context.get_constant_null(kind)
-        with good:
-            number = c.pyapi.long_as_longlong(address)
-            c.pyapi.decref(address)
-            from_good = c.builder.inttoptr(number, c.context.get_value_type(kind))
-            block_good = c.builder.basic_block
-    pointer = c.builder.phi(c.context.get_value_type(kind))
-    pointer.add_incoming(from_bad, block_bad)
-    pointer.add_incoming(from_good, block_good)
-    return NativeValue(pointer, is_error=failed)
-
-
-@infer_getattr
-class _Attributes(AttributeTemplate):
-    key = StructureType
-
-    def generic_resolve(self, kind: StructureType, name: str) -> types.Type | None:
-        return kind.by_name[name][0] if name in kind.by_name else None
-
-
-def _word(context: Any, builder: Any, pointer: Any, place: int) -> Any:
-    return builder.gep(pointer, [context.get_constant(types.intp, place)])
-
-
-@lower_getattr_generic(StructureType)
-def _get(context: Any, builder: Any, kind: StructureType, pointer: Any, name: str) -> Any:
-    field, place = kind.by_name[name]
-    word = _word(context, builder, pointer, place)
-    if not isinstance(field, types.Array):
-        data_type = context.get_value_type(field)
-        if field == types.boolean:
-            return builder.trunc(builder.load(word), data_type)
-        return builder.load(builder.bitcast(word, data_type.as_pointer()))
-    data_pointer = context.get_data_type(field.dtype).as_pointer()
-    data = builder.load(builder.bitcast(word, data_pointer.as_pointer()))
-    shape = [builder.load(_word(context, builder, pointer, place + 1 + axis)) for axis in range(field.ndim)]
-    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(field.dtype)))
-    strides = [size]
-    for length in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], length))
-    array = context.make_array(field)(context, builder)
-    items = shape[0] if field.ndim == 1 else builder.mul(shape[0], shape[1])
-    array.data, array.itemsize, array.nitems = data, size, items
-    array.shape, array.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
-    return array._getvalue()
-
-
-@lower_setattr_generic(StructureType)
-def _set(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
-    (kind, value_type), (pointer, value) = sig.args, args
-    field, place = kind.by_name[name]
-    if isinstance(field, (types.Array, StructureType)):
-        raise TypeError(f"a kernel may not set {kind.name}.{name}")
-    value = context.cast(builder, value, value_type, field)
-    word = _word(context, builder, pointer, place)
-    if field == types.boolean:
-        builder.store(builder.zext(value, ir.IntType(64)), word)
-    else:
-        builder.store(value, builder.bitcast(word, value.type.as_pointer()))
-
-
-@lower_cast(StructureType, StructureType)
-def _cast(context: Any, builder: Any, came: Any, wanted: Any, pointer: Any) -> Any:
-    return pointer

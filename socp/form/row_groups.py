@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats, Ints
+from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers
 from ..linalg.parallel_rows import parallel_rows
 from .standard import StandardForm
@@ -44,27 +44,20 @@ class RowGroups(Structure):
     representative, heaviest, theta = integers("l"), integers("l"), floats("l")
 
     def __init__(self, form: StandardForm) -> None:
-        super().__init__()
+        super().__init__(l=form.l)
         self.form, self.rows = form, form.rows_of_M()
-        self.place_arrays(l=form.l)
-        self._find(self.lead, self.ratio)
-        sort_out(form.p, *self.rows[:2], self)
+        find_groups(form, *self.rows, form.raw_M, self, *self._work())
         self.refresh()
 
-    def _find(self, lead: np.ndarray, ratio: np.ndarray) -> None:
-        """lead, ratio := the first row that each row is a multiple of, and the factor; a bound stays alone."""
-        form, (indptr, indices, source) = self.form, self.rows
-        l, size = form.l, 4
-        while size < 2 * l:
-            size *= 2
-        wanted = np.diff(indptr[form.p : form.p + l + 1]) > 1
-        table, keys = np.empty(size, np.int64), np.empty(l, np.int64)
-        parallel_rows(form.p, l, indptr, indices, source, form.raw_M, wanted, lead, ratio, table, keys)
+    def _work(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What `parallel_rows` needs beside the rows: which are looked at, its table and its keys."""
+        l = self.lead.size
+        return np.empty(l, np.bool_), np.empty(2 << max(l, 2).bit_length(), np.int64), np.empty(l, np.int64)
 
     def still_hold(self) -> bool:
         """Whether the values of the form keep every merged row parallel to its representative, by the same factor."""
-        lead, ratio = np.empty_like(self.lead), np.empty_like(self.ratio)
-        self._find(lead, ratio)
+        lead, ratio = self.lead.copy(), self.ratio.copy()
+        find_groups(self.form, *self.rows, self.form.raw_M, self, *self._work())
         return np.array_equal(lead, self.lead) and np.array_equal(ratio, self.ratio)
 
     def refresh(self) -> None:
@@ -73,10 +66,16 @@ class RowGroups(Structure):
 
 
 @kernel
-def sort_out(p: int, indptr: Ints, indices: Ints, groups: RowGroups) -> None:
-    """The bounds and the merged rows, from `lead`."""
-    lead, group, representative = groups.lead, groups.group, groups.representative
+def find_groups(
+    form: StandardForm, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups, wanted: Bools,
+    table: Ints, keys: Ints,
+) -> None:  # fmt: skip
+    """The bounds and the merged rows; lead, ratio := the first row that a row is a multiple of, and the factor."""
+    p, lead, group, representative = form.p, groups.lead, groups.group, groups.representative
     count = 0
+    for i in range(lead.size):
+        wanted[i] = indptr[p + i + 1] - indptr[p + i] > 1
+    parallel_rows(p, lead.size, indptr, indices, source, data, wanted, lead, groups.ratio, table, keys)
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
         if indptr[p + i + 1] - indptr[p + i] == 1:

@@ -25,6 +25,7 @@ from .hessian import DenseHessian, Hessian, LowRankHessian, as_operator
 
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
+NONE, NO_DATA = np.zeros(0, np.int64), np.zeros(0)
 
 
 class StandardForm(Structure):
@@ -63,20 +64,18 @@ class StandardForm(Structure):
     cost_scale, norm_c, norm_g = number(), number(), number()
 
     def __init__(self, program: ConeProgram, equilibrate: bool = True) -> None:
-        super().__init__()
         n, p = program.n, program.p
         start, second_order = program.cone_layout
         rows, ptr = np.empty(program.m, np.int64), np.empty(second_order.size + 1, np.int64)
         cones = sort_rows(start, second_order, program.h, rows, ptr)
-        m = int(ptr[cones])
-        self.place_arrays(n=n, p=p, m=m)
-        self.n, self.p, self.m, self.l = n, p, m, int(ptr[0])
+        l, m = ptr.item(0), ptr.item(cones)
+        super().__init__(n=n, p=p, m=m)
+        self.n, self.p, self.m, self.l, self.cost_scale = n, p, m, l, 1.0
         self.rows, self.ptr = rows[:m], ptr[: cones + 1]
         self._stack(program)
         self._read(program)
-        self.D[:], self.E[:], self.cost_scale = 1.0, 1.0, 1.0
-        if equilibrate:
-            self._equilibrate()
+        indptr, indices, data = self.raw_P.largest_entries() if equilibrate else (NONE, NONE, NO_DATA)
+        equilibrate_data(self, equilibrate, self.raw_M, self.raw_c, indptr, indices, data, np.empty(n + p + m))
         self._scale()
 
     def refresh(self, program: ConeProgram) -> None:
@@ -91,14 +90,11 @@ class StandardForm(Structure):
 
     def _stack(self, program: ConeProgram) -> None:
         """The pattern of M = [A; G] with sorted indices, and for each entry its place in (A.data, G.data)."""
-        A, G, n, p = program.A, program.G, program.n, program.p
-        place = np.full(program.m, -1, dtype=np.int64)
-        place[self.rows] = np.arange(self.m)
-        size = A.data.size + G.data.size
-        indptr = np.zeros(n + 1, dtype=np.int64)
-        indices, source, work = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(2 * size, np.int64)
-        fill = np.zeros(2 * (p + self.m + 1) + n, np.int64)
-        count = stack(p, self.m, place, A.indptr, A.indices, G.indptr, G.indices, indptr, indices, source, work, fill)
+        A, G, n = program.A, program.G, program.n
+        size, rows = A.data.size + G.data.size, program.p + self.m + 1
+        indptr, indices, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+        work = np.empty(2 * size + 2 * rows + n + program.m, np.int64)
+        count = stack(self, program.m, A.indptr, A.indices, G.indptr, G.indices, indptr, indices, source, work)
         self.M_indptr, self.M_indices, self.M_source = indptr, indices[:count], source[:count]
 
     def _read(self, program: ConeProgram) -> None:
@@ -111,20 +107,10 @@ class StandardForm(Structure):
         self.raw_c, self.raw_g = program.c, np.empty(program.p + self.m)
         gather_rhs(program.b, program.h, self.rows, self.raw_g)
 
-    def _equilibrate(self) -> None:
-        """Bring the infinity norms of the rows and columns of [P M'; M 0] near one (Ruiz 2001)."""
-        entries = self.raw_P.largest_entries()
-        norms = np.empty(self.n + self.p + self.m)
-        ruiz(self, self.raw_M, *entries, norms)
-        cost = objective_size(self.D, self.raw_c, *entries, norms)
-        if cost > 0.0:
-            self.cost_scale = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT)
-
     def _scale(self) -> None:
         self.bind_hessian(self.raw_P.scaled(self.D, self.cost_scale))
-        data = np.empty_like(self.raw_M)
-        scale(self.M_indptr, self.M_indices, self.raw_M, self.E, self.D, 1.0, data)
-        self.M_data = data
+        self.M_data = np.empty(self.raw_M.size)
+        scale(self.M_indptr, self.M_indices, self.raw_M, self.E, self.D, 1.0, self.M_data)
         scale_vectors(self, self.raw_c, self.raw_g)
 
     def bind_hessian(self, P: Hessian) -> None:
@@ -186,49 +172,75 @@ def sort_rows(start: Ints, second_order: Bools, h: Floats, rows: Ints, ptr: Ints
 
 @kernel
 def stack(
-    p: int, m: int, place: Ints, A_indptr: Ints, A_indices: Ints, G_indptr: Ints, G_indices: Ints, indptr: Ints,
-    indices: Ints, source: Ints, work: Ints, fill: Ints,
+    form: StandardForm, m: int, A_indptr: Ints, A_indices: Ints, G_indptr: Ints, G_indices: Ints, indptr: Ints,
+    indices: Ints, source: Ints, work: Ints,
 ) -> int:  # fmt: skip
     """The pattern of M by columns, rows ascending, and for each entry its place in (A.data, G.data); returns its size.
 
-    Row i of G is row p + place[i] of M, or none for a negative place.  `fill` comes as zeros.
+    The m rows of G that are not in the form are left out.  `work` has room for two numbers an entry and a row of M, one
+    a variable and one a row of G.
     """
-    n, row_start, row_fill, column_fill = indptr.size - 1, 0, p + m + 1, 2 * (p + m + 1)
+    n, p, rows, size = form.n, form.p, form.rows, indices.size
+    column, entry, rest = work[:size], work[size : 2 * size], work[2 * size :]
+    row_start, row_fill = rest[: p + rows.size + 1], rest[p + rows.size + 1 : 2 * (p + rows.size + 1)]
+    column_fill, place = rest[2 * (p + rows.size + 1) :], rest[2 * (p + rows.size + 1) + n :]
+    for i in range(row_start.size):
+        row_start[i] = 0
+    for i in range(m):
+        place[i] = -1
+    for i in range(rows.size):
+        place[rows[i]] = p + i
+    indptr[0] = 0
     for j in range(n):
         count = A_indptr[j + 1] - A_indptr[j]
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            fill[row_start + A_indices[k] + 1] += 1
+            row_start[A_indices[k] + 1] += 1
         for k in range(G_indptr[j], G_indptr[j + 1]):
             if place[G_indices[k]] >= 0:
-                fill[row_start + p + place[G_indices[k]] + 1] += 1
+                row_start[place[G_indices[k]] + 1] += 1
                 count += 1
-        indptr[j + 1] = indptr[j] + count
-        fill[column_fill + j] = indptr[j]
-    for i in range(p + m):
-        fill[row_start + i + 1] += fill[row_start + i]
-        fill[row_fill + i] = fill[row_start + i]
+        column_fill[j], indptr[j + 1] = indptr[j], indptr[j] + count
+    for i in range(p + rows.size):
+        row_fill[i] = row_start[i]
+        row_start[i + 1] += row_start[i]
     # two bucket sorts: by rows, then, stable, by columns
-    total, entry = indptr[n], work.size // 2
     for j in range(n):
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            at = fill[row_fill + A_indices[k]]
-            work[at], work[entry + at] = j, k
-            fill[row_fill + A_indices[k]] += 1
+            at = row_fill[A_indices[k]]
+            column[at], entry[at] = j, k
+            row_fill[A_indices[k]] += 1
         for k in range(G_indptr[j], G_indptr[j + 1]):
             i = place[G_indices[k]]
             if i >= 0:
-                at = fill[row_fill + p + i]
-                work[at], work[entry + at] = j, A_indptr[n] + k
-                fill[row_fill + p + i] += 1
-    for i in range(p + m):
-        for q in range(fill[row_start + i], fill[row_start + i + 1]):
-            at = fill[column_fill + work[q]]
-            indices[at], source[at] = i, work[entry + q]
-            fill[column_fill + work[q]] += 1
-    return total
+                column[row_fill[i]], entry[row_fill[i]] = j, A_indptr[n] + k
+                row_fill[i] += 1
+    for i in range(p + rows.size):
+        for q in range(row_start[i], row_start[i + 1]):
+            at = column_fill[column[q]]
+            indices[at], source[at] = i, entry[q]
+            column_fill[column[q]] += 1
+    return indptr[n]
 
 
 @kernel
+def equilibrate_data(
+    form: StandardForm, wanted: bool, M_data: Floats, c: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats,
+    norms: Floats,
+) -> None:  # fmt: skip
+    """D, E and the scale of the objective; ones where it is not `wanted`."""
+    D, E = form.D, form.E
+    for j in range(D.size):
+        D[j] = 1.0
+    for i in range(E.size):
+        E[i] = 1.0
+    if wanted:
+        ruiz(form, M_data, P_indptr, P_indices, P_data, norms)
+        cost = objective_size(D, c, P_indptr, P_indices, P_data, norms)
+        if cost > 0.0:
+            form.cost_scale = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT)
+
+
+@inner
 def ruiz(
     form: StandardForm, M_data: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats, norms: Floats
 ) -> None:
@@ -262,7 +274,7 @@ def ruiz(
             E[i] = min(max(E[i] / math.sqrt(rows[i]), 1.0 / LIMIT), LIMIT)
 
 
-@kernel
+@inner
 def objective_size(D: Floats, c: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats, norms: Floats) -> float:
     """The larger of max |D c| and the mean of the infinity norms of the columns of D P D."""
     size, total = 0.0, 0.0

@@ -61,9 +61,8 @@ class KKTMatrix(Structure):
     union_ptr, dense_ptr, dense, work = integers("cones + 1"), integers(), floats(), floats()
 
     def __init__(self, form: StandardForm) -> None:
-        super().__init__()
         n, p, ptr = form.n, form.p, form.ptr
-        self.place_arrays(n=n, cones=ptr.size - 1)
+        super().__init__(n=n, cones=ptr.size - 1)
         self.form, self.groups = form, RowGroups(form)
         self.rows = rows = self.groups.rows
         P_indptr, P_indices, _ = form.P.upper()

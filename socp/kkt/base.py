@@ -89,16 +89,13 @@ class KKT(Structure):
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    basis, images = floats(), floats()  # of GMRES
+    # of GMRES: memory that the system hands out when it is touched first
+    basis, images = floats(f"{KRYLOV_STEPS + 1} * (n + p + m)"), floats(f"{KRYLOV_STEPS} * (n + p + m)")
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int, **sizes: int) -> None:
-        super().__init__()
+        super().__init__(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1, **sizes)
         self.form = form
-        size = form.n + form.p + form.m
-        self.place_arrays(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1, **sizes)
-        # memory that is not touched before it is needed
-        self.basis, self.images = np.empty((KRYLOV_STEPS + 1) * size), np.empty(KRYLOV_STEPS * size)
         self.deltas = np.array(self.DELTAS if regularization is None else (regularization,))
         self.refinement_steps = refinement_steps
         self.restart()

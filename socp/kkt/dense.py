@@ -76,7 +76,6 @@ class DenseKKT(KKT):
         n = form.n
         self.rows = DenseRows(form)
         self.H = form.P.take_room() if isinstance(form.P, DenseHessian) else np.empty(n * n)
-        self.order[:] = np.arange(n)
         self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.count, 0.5 * n**2)
         self._use(factor_dense, apply_dense)
         self._read()
@@ -95,8 +94,8 @@ class DenseKKT(KKT):
     def _read(self) -> None:
         form = self.form
         self.P, self.rho = form.P.dense().reshape(-1), 0.0
-        if form.p and not self.rows.bounded.all():
-            self.rho = max(1.0, form.P.largest()) / max(1.0, float(np.abs(self.rows.A).max())) ** 2
+        if form.p and not self.rows.bounded:
+            self.rho = max(1.0, form.P.largest()) / max(1.0, self.rows.largest) ** 2
         self.splits = form.n >= MIN_SPLIT and not self.rows.count and self.rho == 0.0
 
 

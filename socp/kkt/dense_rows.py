@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats, Ints
-from ..compiled.structures import Structure, floats, integer, structure
+from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.structures import Structure, flag, floats, integer, number, structure
 from ..form.row_groups import RowGroups
 from ..form.standard import StandardForm
 
@@ -21,45 +21,53 @@ class DenseRows(Structure):
     groups : RowGroups
     count : int
         The rows of G.
+    bounded, largest : bool and float
+        Whether every variable has a bound, and the largest entry of A.
     A, G, scaled : arrays, shapes (p n,), (count n,), (count n,)
         `scaled` is what `scale_rows` makes of G.
     """
 
     groups = structure(RowGroups)
-    count = integer()
+    count, bounded, largest = integer(), flag(), number()
     A, G, scaled = floats("p * n"), floats("count * n"), floats("count * n")
 
     def __init__(self, form: StandardForm) -> None:
-        super().__init__()
-        self.form, self.groups = form, RowGroups(form)
-        self.count = self.groups.count + form.m - form.l
-        self.place_arrays(n=form.n, p=form.p, count=self.count)
-        spread_rows(form, *self.groups.rows, self)
+        groups = RowGroups(form)
+        count = groups.count + form.m - form.l
+        super().__init__(n=form.n, p=form.p, count=count)
+        self.form, self.groups, self.count = form, groups, count
+        spread_rows(form, *groups.rows, self, np.empty(form.n, np.bool_))
 
     def refresh(self) -> None:
         """Take the values of M from the form anew."""
         self.groups.refresh()
-        self.A[:] = 0.0
-        self.G[:] = 0.0
-        spread_rows(self.form, *self.groups.rows, self)
-
-    @property
-    def bounded(self) -> np.ndarray:
-        """Whether each variable has a bound."""
-        has_bound = np.zeros(self.form.n, dtype=bool)
-        variable = self.groups.variable
-        has_bound[variable[variable >= 0]] = True
-        return has_bound
+        spread_rows(self.form, *self.groups.rows, self, np.empty(self.form.n, np.bool_))
 
 
 @kernel
-def spread_rows(form: StandardForm, indptr: Ints, indices: Ints, source: Ints, rows: DenseRows) -> None:
-    """A and G from M by rows; they come as zeros."""
+def spread_rows(
+    form: StandardForm, indptr: Ints, indices: Ints, source: Ints, rows: DenseRows, has_bound: Bools
+) -> None:
+    """A and G from M by rows, the largest entry of A, and whether every variable has a bound."""
     n, p, l, groups, data = form.n, form.p, form.l, rows.groups, form.M_data
-    A, G = rows.A, rows.G
+    A, G, variable = rows.A, rows.G, groups.variable
+    for at in range(A.size):
+        A[at] = 0.0
+    for at in range(G.size):
+        G[at] = 0.0
+    rows.largest = 0.0
     for i in range(p):
         for k in range(indptr[i], indptr[i + 1]):
             A[i * n + indices[k]] = data[source[k]]
+            rows.largest = max(rows.largest, abs(data[source[k]]))
+    missing = n
+    for j in range(n):
+        has_bound[j] = False
+    for i in range(l):
+        if variable[i] >= 0 and not has_bound[variable[i]]:
+            has_bound[variable[i]] = True
+            missing -= 1
+    rows.bounded = missing == 0
     for r in range(rows.count):
         i = p + (groups.representative[r] if r < groups.count else l + r - groups.count)
         for k in range(indptr[i], indptr[i + 1]):

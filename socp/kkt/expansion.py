@@ -56,9 +56,8 @@ class ConeColumns(Structure):
     slots = integers()
 
     def __init__(self, form: StandardForm, rows: tuple[np.ndarray, np.ndarray, np.ndarray], base: int) -> None:
-        super().__init__()
         count, size = form.ptr.size - 1, form.m - form.l
-        self.place_arrays(cones=count, size=size)
+        super().__init__(cones=count, size=size)
         self.scales[:] = 1.0
         self.end = base
         self.slots = np.empty(size, dtype=np.int64)

@@ -51,8 +51,7 @@ class Point(Structure):
     tau, kappa = number(), number()
 
     def __init__(self, form: StandardForm) -> None:
-        super().__init__()
-        self.place_arrays(n=form.n, p=form.p, m=form.m)
+        super().__init__(n=form.n, p=form.p, m=form.m)
         self.tau = self.kappa = 1.0
 
     @property
@@ -111,8 +110,7 @@ class Newton(Structure):
     du_before, ds_before, shift_before = floats("n + p + m"), floats("m"), floats("m")
 
     def __init__(self, form: StandardForm, kkt: KKT) -> None:
-        super().__init__()
-        self.place_arrays(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1)
+        super().__init__(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1)
         self.form, self.kkt = form, kkt
         self.w, self.eta = kkt.w, kkt.eta  # the KKT systems are solved at the scaling
 

@@ -115,7 +115,7 @@ class Run:
 
     def _first_state(self, last: Point | None) -> State:
         settings = self.settings
-        state = State.allocate(rows=min(settings.max_iter + 1, ROWS) + 1)
+        state = State(rows=min(settings.max_iter + 1, ROWS) + 1)
         state.newton, state.point, state.best = self.newton, self.point, self.best
         state.tol, state.step_fraction = settings.tol, settings.step_fraction
         state.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs

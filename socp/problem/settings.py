@@ -98,6 +98,8 @@ class Settings:
     @classmethod
     def checked(cls, settings: dict[str, Any]) -> Settings:
         """Settings from keyword arguments; an unknown name is refused."""
+        if not settings:
+            return DEFAULTS
         for name in settings:
             if name not in cls.__dataclass_fields__:
                 known = ", ".join(field.name for field in fields(cls))
@@ -117,3 +119,6 @@ def _check_number(name: str, value: Any) -> None:
             good = False
     if not good:
         raise ProgramError(f"{name} must be a positive number, but {value!r} came")
+
+
+DEFAULTS = Settings()

@@ -86,7 +86,7 @@ def amalgamate(
     Takes them as `Merging` does.  Returns the new order of the columns, and first, parent and height of the supernodes
     that are left, in postorder.
     """
-    merging = Merging.allocate(count=len(above), n=int(first[-1]))
+    merging = Merging(count=len(above), n=int(first[-1]))
     merging.begin, merging.above, merging.height = first, above, height
     merging.row_start, merging.rows = row_start, rows
     left = _amalgamate(merging)

@@ -96,7 +96,6 @@ class LDL(Factors):
         weak: NDArray[np.bool_] | None = None,
         method: str = "auto",
     ) -> None:
-        super().__init__()
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         _check_arguments(n, indptr, indices, signs, method)
         start = perf_counter()
@@ -123,7 +122,7 @@ class LDL(Factors):
     def _prepare_scalar(self, analysis: Analysis) -> None:
         n = len(analysis.perm)
         self.method, self.perm = "scalar", analysis.perm
-        self.place_arrays(n=n, entries=self.nnz)
+        super().__init__(n=n, entries=self.nnz)
         self.start = np.concatenate([np.zeros(1, np.int64), np.cumsum(analysis.counts)])
         self.indptr, self.indices = analysis.indptr, analysis.indices
         self.rows, self.columns = np.empty((2, self.nnz), np.int64)
@@ -138,7 +137,7 @@ class LDL(Factors):
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
         n = len(tree.perm)
         self.method, self.perm = "supernodal", tree.perm
-        self.place_arrays(
+        super().__init__(
             n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=len(tree.parent),
             product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
             below=2 * tree.largest_update,
