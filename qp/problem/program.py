@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.jit import kernel
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats
 from socp.problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.problem.printing import html_table
 from socp.problem.program import as_hessian, describe_hessian, no_rows
@@ -143,7 +144,7 @@ def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarr
 
 
 @kernel
-def are_plain_sides(side, absent):
+def are_plain_sides(side: Floats, absent: float) -> bool:
     """Whether all sides are absent or numbers well below 1e20 in size, which need no further look."""
     for i in range(side.size):
         if not (abs(side[i]) < 0.99e20 or side[i] == absent):
@@ -152,7 +153,7 @@ def are_plain_sides(side, absent):
 
 
 @kernel
-def in_order(lower, upper):
+def in_order(lower: Floats, upper: Floats) -> bool:
     """Whether no lower side is above its upper side."""
     for i in range(lower.size):
         if lower[i] > upper[i]:

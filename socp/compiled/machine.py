@@ -16,6 +16,7 @@ import llvmlite.binding as llvm
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import compiler, registry
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.typing.templates import Signature
 
@@ -81,6 +82,7 @@ class Engine:
 
     def __init__(self) -> None:
         codegen = registry.cpu_target.target_context.codegen()
+        rtsys.initialize(registry.cpu_target.target_context)  # kernels that allocate call it, also when none is compiled
         empty = llvm.parse_assembly(str(codegen._create_empty_module("centralpath")))
         self._engine = llvm.create_mcjit_compiler(empty, codegen._tm)
         self._kept: list[Any] = []
