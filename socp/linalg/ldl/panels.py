@@ -122,7 +122,7 @@ def _factor_strip(
     return replaced
 
 
-@leaf
+@inner
 def _scale_columns(
     panels: Floats, begin: int, length: int, s: int, t: int, top: int, column: int, d: Floats, scaled: Floats
 ) -> None:  # fmt: skip
