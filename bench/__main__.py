@@ -11,11 +11,12 @@ from pathlib import Path
 
 import socp
 
+import qp
+
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
 from .compare import anatomy, comparison, machines, measurement, report, suite
-from .compiling import warm_up
 from .experiments import conduct, pages
 from .programs import catalogue, sets
 from .teaching import ablation
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tour(options: argparse.Namespace) -> int:
-    warm_up()
+    qp.warmup()
     return 0 if tour() else 1
 
 
@@ -44,13 +45,13 @@ def _ablation(options: argparse.Namespace) -> int:
 
 
 def _anatomy(options: argparse.Namespace) -> int:
-    warm_up()
+    qp.warmup()
     print(anatomy.table(options.programs.split(",") if options.programs else anatomy.PROGRAMS))
     return 0
 
 
 def _models(options: argparse.Namespace) -> int:
-    warm_up()
+    qp.warmup()
     rows = []
     for row in machines.run(options.only):
         print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
@@ -64,7 +65,7 @@ def _models(options: argparse.Namespace) -> int:
 
 def _solve(options: argparse.Namespace) -> int:
     program = sets.read(options.file)
-    warm_up()
+    qp.warmup()
     result = answer.solve(
         program, tol=options.tol, max_iter=options.max_iter, time_limit=options.time_limit, verbose=options.verbose
     )
@@ -86,7 +87,7 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _suite(options: argparse.Namespace) -> int:
     paths = sets.files(options.name, options.data, options.only)
-    warm_up()
+    qp.warmup()
     print(suite.HEADER)
     rows = []
     for row in suite.run(paths, options.tol, options.limit):
@@ -113,7 +114,7 @@ def _compare(options: argparse.Namespace) -> int:
     record = measurement.resume(path, new, options.fresh)
     if missing:
         print(f"not installed, skipped: {', '.join(missing)}")
-    warm_up()
+    qp.warmup()
     interrupted = False
     try:
         with comparison.progress(len(comparison.tasks(cases, solvers))) as show:
