@@ -1,90 +1,27 @@
-"""Quadratic programs solved through the engine."""
+"""Quadratic programs solved: presolve, then the active set, or the cone form and the interior-point method."""
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import time
 from typing import Any
 
 import numpy as np
 
-from socp.compiled.threads import blas_threads
 from socp.kkt.lowrank import LowRankKKT
 from socp.problem.checks import ProgramError
 from socp.problem.settings import Settings
-from socp.problem.solution import TIMINGS
-from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
-from socp.problem.stopping import INACCURATE_TOL, Residuals
-from socp.solver import FEW, SetUpOnce, with_data
+from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 
-from .active_set.method import Sifting
-from .problem import stopping
+from .active_set.method import ActiveSet
 from .problem.program import QuadraticProgram
-from .problem.solution import Solution
-from .reduce.conic import ConicForm
-from .reduce.direct import Direct
+from .problem.solution import Solution, solution_at
+from .problem.stopping import Point, ProgramTest
+from .reduce.cone_form import ConeForm
 from .reduce.presolve import Presolve
-
-NOTHING_FOUND = Residuals(*[np.nan] * 6)
-Verified = tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Residuals]
-
-
-class Engine:
-    """What presolve leaves of a program, and the ways of solving that: a working set, and the engine's cone program.
-
-    Attributes
-    ----------
-    presolved : Presolve
-    conic : ConicForm
-        The way from there to the cone program and back.
-    sifting : Sifting or None
-        The working set, where the program is one for it.
-    """
-
-    def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
-        self.settings = settings
-        self.presolved = Presolve(program, settings.presolve)
-        self.conic = ConicForm(self.presolved.program)
-        self._cone_solver: ConeSolver | None = None
-        self.sifting = self._working_set()
-        unknown = settings.check_convexity and self.sifting is not None and not self.sifting.is_clearly_definite()
-        if self.sifting is None or unknown:
-            solver = self.cone_solver  # refuses a P that is not semidefinite, and finds out a low rank
-            if solver.direct is solver.small is None and isinstance(solver.kkt, LowRankKKT):
-                self.sifting = None
-
-    def _working_set(self) -> Sifting | None:
-        program = self.presolved.program
-        return Sifting(program, self.settings) if Sifting.fits(program, self.settings) else None
-
-    @property
-    def cone_solver(self) -> ConeSolver:
-        """The solver of the cone program; where a working set does without it, set up when it is asked for."""
-        if self._cone_solver is None:
-            self._cone_solver = ConeSolver.of_checked(self.conic.program(self.presolved.program), self.settings)
-        return self._cone_solver
-
-    def update(self, program: QuadraticProgram, only_q: bool, new_P: bool, new_A: bool) -> bool:
-        """Take another program of the same size; False, and nothing is done, where it needs another set-up."""
-        if only_q and self.presolved.kept is None:  # presolve and sides ask nothing of q
-            presolved = self.presolved
-            presolved.program = program
-        else:
-            presolved = Presolve(program, self.settings.presolve)
-            if not presolved.fits(self.presolved) or not self.conic.fits(presolved.program):
-                return False
-            if new_P and (self.sifting is not None or Sifting.fits(presolved.program, self.settings)):
-                return False
-        if self._cone_solver is not None and (new_P or new_A):
-            self._cone_solver.replace(self.conic.program(presolved.program))
-        elif self._cone_solver is not None:
-            self._cone_solver.replace_vectors(*self.conic.vectors(presolved.program))
-        self.presolved = presolved
-        if self.sifting is not None:
-            self.sifting = self._working_set()
-        return True
+from .route import Route, route
 
 
 class Solver(SetUpOnce):
@@ -95,6 +32,15 @@ class Solver(SetUpOnce):
     program : QuadraticProgram
     **settings
         See `socp.Settings`.
+
+    Attributes
+    ----------
+    presolved : Presolve
+        What presolve leaves of the program.
+    cone_form : ConeForm
+        The way from there to the cone program and back.
+    active_set : ActiveSet or None
+        The active-set method, where the program is one for it.
 
     Examples
     --------
@@ -113,43 +59,36 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
-        program, settings, direct = self.program, self.settings, None
-        if Direct.fits(program, settings) and not Sifting.fits(program, settings):
-            direct = Direct(program, settings)
-        self._take(direct if direct is not None and direct.plain else None)
+        settings = self.settings
+        presolved = Presolve(self.program, settings.presolve)
+        form = ConeForm(presolved.program)
+        active_set, cone_solver = None, None
+        if route(presolved.program, settings) is Route.ACTIVE_SET:
+            active_set = ActiveSet(presolved.program, settings)
+        if active_set is None or (settings.check_convexity and not active_set.is_clearly_definite()):
+            cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
+            if active_set is not None and isinstance(cone_solver.kkt, LowRankKKT):
+                active_set = None
+        # nothing was refused: from here on the solver is that of the new program
+        self.presolved, self.cone_form, self.active_set = presolved, form, active_set
+        self._cone_solver: ConeSolver | None = cone_solver
         self._last: np.ndarray | None = None
 
-    def _take(self, direct: Direct | None) -> None:
-        """Set up for the program: the kernel that answers at once, or without one the engine."""
-        engine = Engine(self.program, self.settings) if direct is None else None
-        # nothing was refused: from here on the solver is that of the new program
-        self.direct, self._engine = direct, engine
-        self._verified: tuple[np.ndarray, Verified] | None = None
-
-    @property
-    def engine(self) -> Engine:
-        """The engine's program and solver; where `direct` has an answer it is not needed, and made when asked for."""
-        if self._engine is None:
-            started = time.perf_counter()
-            self._engine = Engine(self.program, self.settings)
-            self._engine.cone_solver.direct = None  # it would meet what stopped ours
-            self.setup_time += time.perf_counter() - started
-        return self._engine
-
-    @property
-    def presolved(self) -> Presolve:
-        """What presolve leaves of the program."""
-        return self.engine.presolved
-
-    @property
-    def conic(self) -> ConicForm:
-        """The way from there to the cone program and back."""
-        return self.engine.conic
+    def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
+        """The solver of the cone program, which tests P whatever the active set may leave out."""
+        settings = self.settings
+        if not settings.check_convexity:
+            settings = dataclasses.replace(settings, check_convexity=True)
+        return ConeSolver.of_checked(form.program(presolved.program), settings)
 
     @property
     def cone_solver(self) -> ConeSolver:
-        """The solver of the cone program."""
-        return self.engine.cone_solver
+        """The solver of the cone program; where the active set does without it, set up when it is asked for."""
+        if self._cone_solver is None:
+            started = time.perf_counter()
+            self._cone_solver = self._new_cone_solver(self.presolved, self.cone_form)
+            self.setup_time += time.perf_counter() - started
+        return self._cone_solver
 
     def update(
         self,
@@ -174,9 +113,7 @@ class Solver(SetUpOnce):
         self.program = old.with_data(P, A, q, l, u, lb, ub)
         only_q = all(value is None for value in (l, u, lb, ub, P_data, A_data))
         try:
-            if self.direct is not None:
-                self._update_direct(self.direct, only_q)
-            elif not self.engine.update(self.program, only_q, P_data is not None, A_data is not None):
+            if not self._replace(only_q, P_data is not None, A_data is not None):
                 last = self._last
                 self._set_up()
                 self._last = last
@@ -185,130 +122,57 @@ class Solver(SetUpOnce):
             raise
         self.setup_time = time.perf_counter() - started
 
-    def _update_direct(self, direct: Direct, only_q: bool) -> None:
-        if only_q:  # presolve and sides ask nothing of q
-            direct.refresh_objective(self.program)
+    def _replace(self, only_q: bool, new_P: bool, new_A: bool) -> bool:
+        """Go over to the present program; False, and nothing is done, where it needs another set-up."""
+        presolved = self.presolved
+        if only_q and presolved.kept is None:  # presolve and sides ask nothing of q
+            presolved = Presolve(self.program, wanted=False)
         else:
-            direct.refresh(self.program)
-        self._take(direct if direct.plain else None)
+            presolved = Presolve(self.program, self.settings.presolve)
+            if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
+                return False
+            if new_P and (self.active_set is not None or route(presolved.program, self.settings) is Route.ACTIVE_SET):
+                return False
+        if self._cone_solver is not None and (new_P or new_A):
+            self._cone_solver.replace(self.cone_form.program(presolved.program))
+        elif self._cone_solver is not None:
+            self._cone_solver.replace_vectors(*self.cone_form.vectors(presolved.program))
+        self.presolved = presolved
+        if self.active_set is not None:
+            self.active_set = ActiveSet(presolved.program, self.settings)
+        return True
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
-        try:
-            answer = None if self.direct is None else self._directly(self.direct, warm_start)
-        except KeyboardInterrupt:
-            return self._lift(self.cone_solver.interrupted())[0]
-        if answer is not None:
-            return answer
-        solution, found = self._lift(self._solve_engine(self.engine, warm_start))
+        started, setup_time = time.perf_counter(), self.setup_time
+        test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
+        if self.active_set is not None:
+            solution = self.active_set.solve(self._last if warm_start else None, test)
+        if solution is None:
+            solution = self._follow_path(warm_start, test)
+        late = self.setup_time - setup_time  # a cone solver that was set up on the way
+        solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
+        timings = solution.timings
+        timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
         if solution.status is Status.OPTIMAL:
             self._last = solution.x.copy()
-        tol = max(self.settings.tol, INACCURATE_TOL)
-        if solution.status is Status.INACCURATE and not found.meets(tol):
-            solution.status, solution.message = Status.NUMERICAL_ERROR, f"the program's own form misses {tol:g}"
         return solution
 
-    def _directly(self, direct: Direct, warm_start: bool) -> Solution | None:
-        """The answer in one call, None when it is not to be had."""
-        with contextlib.nullcontext() if self.program.n <= FEW else blas_threads(self.settings.threads):
-            return direct.answer(self.program, warm_start, self.setup_time)
-
-    def _solve_engine(self, engine: Engine, warm_start: bool) -> ConeSolution:
-        """The answer by a working set if there is one, else by the interior-point method."""
-        started = time.perf_counter()
-        cone = None if engine.sifting is None else self._sift(engine.sifting, warm_start)
-        if cone is not None:
-            return cone
-        sifted, late = time.perf_counter() - started, engine._cone_solver is None
-        cone_solver = engine.cone_solver
-        if late:
-            self.setup_time += cone_solver.setup_time
-        cone = cone_solver.solve_tested(warm_start, self._accepts, self._certificate_error)
-        if engine.sifting is not None:
-            cone.solve_time += sifted
-            cone.timings["rest"] += sifted
-        return cone
-
-    def _sift(self, sifting: Sifting, warm_start: bool) -> ConeSolution | None:
-        """The answer by a working set as one to the cone program; None where the engine is to begin."""
-        started = time.perf_counter()
-        verified: list[Verified] = []
-
-        def accepts(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
-            point = (x, *self.presolved.dual(y, z))
-            verified.append((point, stopping.residuals(self.program, *point)))
-            return verified[-1][1].meets(self.settings.tol, self.settings.tol_abs)
-
-        status = Status.OPTIMAL
-        try:
-            sifted = sifting.solve(self._last if warm_start else None, accepts)
-        except KeyboardInterrupt:
-            status, sifted = Status.INTERRUPTED, sifting.present()
-            accepts(sifted.x, sifted.y, sifted.z)
-        if sifted is None:
-            return None
-        x, y, z, s = self.conic.point(self.presolved.program, sifted.x, sifted.y, sifted.z)
-        self._verified = (x, verified[-1])
-        solution = sifting.cone_solution(status, sifted, (x, y, z, s), verified[-1][1])
-        solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started
-        solution.trace["seconds"][-1:] = solution.solve_time
-        solution.timings = {**dict.fromkeys(TIMINGS, 0.0), "rest": solution.setup_time + solution.solve_time}
-        return solution
-
-    def _accepts(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> bool:
-        """Whether a point of the cone program passes the stopping test in this program's own form, which adds a row's
-        two multipliers and knows the substituted variables; until it does, the engine goes on."""
-        return self._verify(x, y, z)[1].meets(self.settings.tol, self.settings.tol_abs)
-
-    def _certificate_error(self, y: np.ndarray, z: np.ndarray) -> float:
-        """The error of a certificate of infeasibility in this program's own form."""
-        return stopping.primal_infeasibility(self.program, *self._dual(None, y, z))
-
-    def _verify(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Verified:
-        """A point of the cone program in this program's own form, and its residuals there; the last one is kept."""
-        if self._verified is None or self._verified[0] is not x:
-            own_x = self.conic.primal(self.presolved.program, x)
-            own_y, own_z = self._dual(own_x, y, z)
-            found = stopping.residuals(self.program, own_x, own_y, own_z)
-            self._verified = (x, ((own_x, own_y, own_z), found))
-        return self._verified[1]
-
-    def _dual(self, x: np.ndarray | None, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(y, z_bounds) of this program from those of the cone program; x is None for a certificate."""
-        return self.presolved.dual(*self.conic.dual(self.presolved.program, x, y, z))
-
-    def _lift(self, cone: ConeSolution) -> tuple[Solution, Residuals]:
-        """The answer in the program's own form, and its residuals there (NaN for a certificate)."""
-        program = self.program
-        x = y = z = None
-        primal = dual = gap = objective = dual_objective = np.nan
-        found = NOTHING_FOUND
-        if cone.status is Status.PRIMAL_INFEASIBLE:
-            y, z = self._dual(None, cone.y, cone.z)
-            slope = -(stopping.support(program.l, program.u, y)[0] + stopping.support(program.lb, program.ub, z)[0])
-            y, z = y / slope, z / slope
-            primal = stopping.primal_infeasibility(program, y, z)
-        elif cone.status is Status.DUAL_INFEASIBLE:
-            x = self.conic.primal(self.presolved.program, cone.x, direction=True)
-            x = x / -float(program.q @ x)
-            dual = stopping.dual_infeasibility(program, x)
+    def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
+        """The answer of the interior-point method, which goes on until the program's own test holds."""
+        run = self.cone_solver.run(warm_start, test)
+        x, y, z, _ = run.point
+        point: Point
+        if run.status is Status.PRIMAL_INFEASIBLE:
+            point = (x, *test.dual_ray(y, z))
+        elif run.status is Status.DUAL_INFEASIBLE:
+            point = (test.primal_ray(x), y, z)
         else:
-            (x, y, z), found = self._verify(cone.x, cone.y, cone.z)
-            self._verified = None
-            primal, dual, gap = found.relative
-            objective = found.primal_objective + program.offset
-            dual_objective = found.dual_objective + program.offset
-        solution = Solution(
-            status=cone.status,
-            x=np.full(program.n, np.nan) if x is None else x,
-            y=np.full(program.m, np.nan) if y is None else y,
-            z_bounds=np.full(program.n, np.nan) if z is None else z,
-            objective=objective, dual_objective=dual_objective,
-            primal_residual=primal, dual_residual=dual, gap=gap,
-            iterations=cone.iterations, setup_time=self.setup_time, solve_time=cone.solve_time,
-            message=cone.message, cone_solution=cone,
+            point = test.point(run.found, x, y, z)
+        return solution_at(
+            self.program, run.status, point, run.found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
+            message=run.message, trace=run.trace, timings=dict(run.timings), run=run,
         )  # fmt: skip
-        return solution, found
 
 
 def solve(

@@ -1,4 +1,4 @@
-"""Descent on a few variables at a time: the first, rough part of the working set's `method`.
+"""Descent on a few variables at a time: the first, rough part of the active set's `method`.
 
     minimize 1/2 x'Px + q'x   subject to   a'x = const,  lb <= x <= ub,     g = Px + q,  v = g + a y
 
@@ -10,38 +10,28 @@ in the cache, and given back (Joachims 1999), so that a row of P is read once fo
 
 from __future__ import annotations
 
-import numpy as np
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Floats, Ints, Matrix
 
-from socp.compiled.jit import inner_kernel, kernel
-from socp.linalg.cholesky import START
+from .boxed import Block, BoxedProgram, extremes, row_multiplier
 
 BLOCK = 24  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
 SIDES = 3
+BLOCK_SIZE = SIDES * BLOCK + 2
 TINY = 1e-12  # a curvature below this share of the largest P_kk is none
 SHARE = 0.1  # a block is worked on until the gains are this share of what they were
 GOLDEN = 0.6180339887498949  # where scans begin moves on by this share, so that equal gains are taken from everywhere
 
-# what a descent keeps: the multiplier y of the row, the largest gain, rows of P that were read
-MULTIPLIER, GAIN, READ = range(3)
 
-
-@inner_kernel
-def best_pair(size, K, a, lb, ub, x, g, least):
+@inner
+def best_pair(block: Block, least: float) -> tuple[int, int, float, float]:
     """(i, j, t, the gain) of the best pair; i = -1 when there is none."""
-    i, j, gain, t = -1, -1, 0.0, 0.0
-    low, high = np.inf, -np.inf
-    for k in range(size):
-        if a[k] == 0.0:
-            continue
-        slope = g[k] / a[k]
-        rises, falls = (x[k] < ub[k], x[k] > lb[k]) if a[k] > 0.0 else (x[k] > lb[k], x[k] < ub[k])
-        if rises and slope < low:
-            low, i = slope, k
-        if falls and slope > high:
-            high = slope
+    i, _, low, high = extremes(block, block.count)
     if not high > low:
         return -1, -1, 0.0, 0.0
-    for k in range(size):
+    K, a, lb, ub, x, g = block.K, block.a, block.lb, block.ub, block.x, block.g
+    j, gain, t = -1, 0.0, 0.0
+    for k in range(block.count):
         if a[k] == 0.0 or not (x[k] > lb[k] if a[k] > 0.0 else x[k] < ub[k]):
             continue
         difference = g[k] / a[k] - low
@@ -53,11 +43,12 @@ def best_pair(size, K, a, lb, ub, x, g, least):
     return i, j, t, gain
 
 
-@inner_kernel
-def best_single(size, K, a, lb, ub, x, g, least):
+@inner
+def best_single(block: Block, least: float) -> tuple[int, float]:
     """(k, the gain) of the best variable outside the row; k = -1 when there is none."""
+    K, a, lb, ub, x, g = block.K, block.a, block.lb, block.ub, block.x, block.g
     best, gain = -1, 0.0
-    for k in range(size):
+    for k in range(block.count):
         if a[k] == 0.0 and ((g[k] < 0.0 and x[k] < ub[k]) or (g[k] > 0.0 and x[k] > lb[k])):
             own = g[k] * g[k] / max(K[k, k], least)
             if own > gain:
@@ -65,12 +56,13 @@ def best_single(size, K, a, lb, ub, x, g, least):
     return best, gain
 
 
-@inner_kernel
-def descend(size, K, a, lb, ub, x, g, least, tol, most):
-    """Steps on `size` variables with Hessian K until no gain is above tol and a share of the first; their number."""
+@inner
+def descend(block: Block, least: float, tol: float, most: int) -> int:
+    """Steps on the variables of a block until no gain is above tol and a share of the first; their number."""
+    K, a, lb, ub, x, g = block.K, block.a, block.lb, block.ub, block.x, block.g
     for step in range(most):
-        i, j, t, pair_gain = best_pair(size, K, a, lb, ub, x, g, least)
-        k, single_gain = best_single(size, K, a, lb, ub, x, g, least)
+        i, j, t, pair_gain = best_pair(block, least)
+        k, single_gain = best_single(block, least)
         gain = max(pair_gain, single_gain)
         if not gain > tol:
             return step
@@ -80,80 +72,104 @@ def descend(size, K, a, lb, ub, x, g, least, tol, most):
             moved = min(max(x[k] - g[k] / max(K[k, k], least), lb[k]), ub[k])
             d = moved - x[k]
             x[k] = moved
-            for r in range(size):
+            for r in range(block.count):
                 g[r] += d * K[k, r]
             continue
-        room_i = ((ub[i] if a[i] > 0.0 else lb[i]) - x[i]) * a[i]
-        room_j = (x[j] - (lb[j] if a[j] > 0.0 else ub[j])) * a[j]
-        t = min(t, room_i, room_j)
+        way_i = ((ub[i] if a[i] > 0.0 else lb[i]) - x[i]) * a[i]
+        way_j = (x[j] - (lb[j] if a[j] > 0.0 else ub[j])) * a[j]
+        t = min(t, way_i, way_j)
         di, dj = t / a[i], -t / a[j]
-        x[i] = (ub[i] if a[i] > 0.0 else lb[i]) if t == room_i else x[i] + di
-        x[j] = (lb[j] if a[j] > 0.0 else ub[j]) if t == room_j else x[j] + dj
-        for r in range(size):
+        x[i] = (ub[i] if a[i] > 0.0 else lb[i]) if t == way_i else x[i] + di
+        x[j] = (lb[j] if a[j] > 0.0 else ub[j]) if t == way_j else x[j] + dj
+        for r in range(block.count):
             g[r] += di * K[i, r] + dj * K[j, r]
     return most
 
 
-@inner_kernel
-def extremes(a, lb, ub, x, g):
-    """(i, j): those that may rise along the row with the smallest slope, and fall with the largest; -1 for none."""
-    low, high, i, j = np.inf, -np.inf, -1, -1
-    for k in range(x.size):
-        if a[k] == 0.0:
-            continue
-        slope = g[k] / a[k]
-        rises, falls = (x[k] < ub[k], x[k] > lb[k]) if a[k] > 0.0 else (x[k] > lb[k], x[k] < ub[k])
-        if rises and slope < low:
-            low, i = slope, k
-        if falls and slope > high:
-            high, j = slope, k
-    return i, j
-
-
-@inner_kernel
-def row_multiplier(a, g, i, j):
-    """The y in the middle of what the extremes ask for."""
-    if i < 0 or j < 0:
-        return 0.0 if i == j else -g[max(i, j)] / a[max(i, j)]
-    return -0.5 * (g[i] / a[i] + g[j] / a[j])
-
-
-@inner_kernel
-def insert(side, chosen, gains, counts, k, gain):
+@inner
+def insert(block: Block, side: int, k: int, gain: float) -> None:
     """Keep k among the largest gains of its side, which descend."""
-    at = counts[side]
-    if at == BLOCK:
-        if gain <= gains[side, BLOCK - 1]:
+    chosen, gains, counts, first = block.chosen, block.gains, block.counts, side * BLOCK
+    at = first + counts[side]
+    if counts[side] == BLOCK:
+        at -= 1
+        if gain <= gains[at]:
             return
-        at = BLOCK - 1
     else:
         counts[side] += 1
-    while at > 0 and gains[side, at - 1] < gain:
-        gains[side, at], chosen[side, at] = gains[side, at - 1], chosen[side, at - 1]
+    while at > first and gains[at - 1] < gain:
+        gains[at], chosen[at] = gains[at - 1], chosen[at - 1]
         at -= 1
-    gains[side, at], chosen[side, at] = gain, k
+    gains[at], chosen[at] = gain, k
 
 
-@inner_kernel
-def choose_block(start, diagonal, a, lb, ub, x, g, y, least, tol, chosen, gains, counts):
-    """chosen := the variables that gain most, more than tol, on each side of the row and outside it."""
-    counts[:] = 0
-    for position in range(x.size):
+@inner
+def choose_block(program: BoxedProgram, block: Block, start: int, least: float, tol: float) -> None:
+    """Take into the block the variables that gain most, more than tol, on each side of the row and outside it."""
+    a, lb, ub, x, g, diagonal = program.a, program.lb, program.ub, program.x, program.g, program.diagonal
+    y, n = program.multiplier, x.size
+    for side in range(SIDES):
+        block.counts[side] = 0
+    for position in range(n):
         k = start + position
-        if k >= x.size:
-            k -= x.size
+        if k >= n:
+            k -= n
         v = g[k] + a[k] * y
         if (v < 0.0 and x[k] < ub[k]) or (v > 0.0 and x[k] > lb[k]):
             gain = v * v / max(diagonal[k], least)
             if gain > tol:
-                insert(0 if v * a[k] < 0.0 else 1 if v * a[k] > 0.0 else 2, chosen, gains, counts, k, gain)
+                insert(block, 0 if v * a[k] < 0.0 else 1 if v * a[k] > 0.0 else 2, k, gain)
+    block.count, program.gain = 0, 0.0
+    for side in range(SIDES):
+        for r in range(side * BLOCK, side * BLOCK + block.counts[side]):
+            block.which[block.count] = block.chosen[r]
+            block.count += 1
+            program.gain = max(program.gain, block.gains[r])
+
+
+@inner
+def add_to_block(block: Block, k: int) -> None:
+    """Take variable k in (-1 is none), unless it is there."""
+    if k < 0:
+        return
+    for r in range(block.count):
+        if block.which[r] == k:
+            return
+    block.which[block.count] = k
+    block.count += 1
+
+
+@inner
+def load_block(program: BoxedProgram, block: Block) -> None:
+    """Copy what belongs to the variables of the block."""
+    P, which, count = program.P, block.which, block.count
+    n = P.shape[0]
+    for r in range(count):
+        k = which[r]
+        block.a[r], block.lb[r], block.ub[r] = program.a[k], program.lb[k], program.ub[k]
+        block.x[r], block.g[r] = program.x[k], program.g[k]
+        for c in range(count):
+            block.K[r, c] = P[k, which[c]] if k < n and which[c] < n else 0.0
+
+
+@inner
+def unload_block(program: BoxedProgram, block: Block) -> int:
+    """x of the program := that of the block, and the gradient with it; returns how many variables moved."""
+    x, moved = program.x, 0
+    for r in range(block.count):
+        k = block.which[r]
+        block.moves[r] = block.x[r] - x[k]
+        x[k] = block.x[r]
+        moved += int(block.moves[r] != 0.0)
+    if moved > 0:
+        add_rows(program.P, block.which, block.moves, block.count, program.g)
+    return moved
 
 
 @kernel
-def add_rows(P, which, d, count, g):
+def add_rows(P: Matrix, which: Ints, d: Floats, count: int, g: Floats) -> None:
     """g += P[which]'d, for the first `count` of `which`; what is beyond the order of P has no row."""
-    n = P.shape[0]
-    at = START
+    n, at = P.shape[0], 0
     while at < count:
         rows, steps, found = (0, 0, 0, 0), (0.0, 0.0, 0.0, 0.0), 0
         while at < count and found < 4:  # four rows at a time, for g to be read and written less often
@@ -170,48 +186,22 @@ def add_rows(P, which, d, count, g):
 
 
 @kernel
-def descend_in_blocks(P, diagonal, a, lb, ub, x, g, least, tol, most, state):
-    """Blocks until no gain is above tol, or `most` rows of P were read; g follows x."""
-    room = SIDES * BLOCK + 2
-    chosen, gains = np.empty((SIDES, BLOCK), np.int64), np.empty((SIDES, BLOCK))
-    counts, which, d = np.zeros(SIDES, np.int64), np.empty(room, np.int64), np.empty(room)
-    K, parts = np.zeros((room, room)), np.empty((5, room))
-    wa, wl, wu, wx, wg = parts[0], parts[1], parts[2], parts[3], parts[4]
-    block = START
-    while state[READ] < most:
-        i, j = extremes(a, lb, ub, x, g)
-        y = row_multiplier(a, g, i, j)
-        start = int(block * GOLDEN * x.size) % x.size
-        choose_block(start, diagonal, a, lb, ub, x, g, y, least, tol, chosen, gains, counts)
-        state[MULTIPLIER], state[GAIN] = y, 0.0
-        size = START  # a literal 0 would be a second signature of what is called with it
-        for side in range(SIDES):
-            for r in range(counts[side]):
-                which[size] = chosen[side, r]
-                state[GAIN] = max(state[GAIN], gains[side, r])
-                size += 1
-        if size == 0:
+def descend_in_blocks(program: BoxedProgram, block: Block, tol: float, max_read: float) -> None:
+    """Blocks until no gain is above tol, or `max_read` rows of P were read; g follows x."""
+    least, n, blocks = TINY * program.largest, program.x.size, 0
+    while program.rows_read < max_read:
+        i, j, low, high = extremes(program, n)
+        program.multiplier = row_multiplier(i, j, low, high)
+        choose_block(program, block, int(blocks * GOLDEN * n) % n, least, tol)
+        if block.count == 0:
             return
-        for k in (i, j):  # without which no pair of the block may be one that gains
-            known = k < 0
-            for r in range(size):
-                known |= which[r] == k
-            if not known:
-                which[size] = k
-                size += 1
-        for r in range(size):
-            k = which[r]
-            wa[r], wl[r], wu[r], wx[r], wg[r] = a[k], lb[k], ub[k], x[k], g[k]
-            for c in range(size):
-                K[r, c] = P[k, which[c]] if k < P.shape[0] and which[c] < P.shape[0] else 0.0
-        if descend(size, K, wa, wl, wu, wx, wg, least, tol, 10 * size) == 0:
+        add_to_block(block, i)  # without these no pair of the block may be one that gains
+        add_to_block(block, j)
+        load_block(program, block)
+        if descend(block, least, tol, 10 * block.count) == 0:
             return  # the middle multiplier sees a gain where no pair has it
-        before = state[READ]
-        for r in range(size):
-            d[r] = wx[r] - x[which[r]]
-            x[which[r]] = wx[r]
-            state[READ] += int(d[r] != 0.0)
-        if state[READ] == before:
+        moved = unload_block(program, block)
+        if moved == 0:
             return  # what is to be gained is lost in rounding
-        add_rows(P, which, d, size, g)
-        block += 1
+        program.rows_read += moved
+        blocks += 1

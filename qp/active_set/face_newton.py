@@ -1,4 +1,4 @@
-"""Newton's method on faces of the box: the second, exact part of the working set's `method`.
+"""Newton's method on faces of the box: the second, exact part of the active set's `method`.
 
 The variables strictly between their bounds, and those that a bound holds back with the wrong sign, are free; the
 others stay.  On the free ones F the minimum under the row is that of a linear system,
@@ -18,219 +18,237 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.compiled.jit import inner_kernel, kernel
-from socp.linalg.cholesky import ONE, START, cholesky, solve_lower, solve_lower_transposed
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Bools, Floats
+from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 
-from .coordinate_descent import add_rows, extremes, row_multiplier
+from .boxed import BoxedProgram, Face, extremes, row_multiplier, wrong_slope
+from .coordinate_descent import add_rows
 
 PASSES = 30  # factorizations of one round at most
 HELD_SHARE = 12  # one in so many free variables may stay at a bound that it meets without another factorization
 ROUNDING = 1e-12  # a rise of the objective by this share of its parts is none
 SHIFTS = (1e-13, 1e-8)  # of P_FF, as shares of its diagonal: the second one where the first leaves it indefinite
-LEAST_CURVATURE = 1e-6  # the share of the largest P_kk that shifts are shares of at least
+MIN_CURVATURE = 1e-6  # the share of the largest P_kk that shifts are shares of at least
 
 # what a round tells: whether the step was taken, or why not
 TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT, REDUCED = range(6)
-# places in `state`: the multiplier, the largest `wrong_slope`, the multiplications of factorizations so far, those
-# allowed, what a'x is to be, what of that the free variables are to add, and the largest P_kk
-Y, WRONG, WORK, MOST_WORK, SIDE, MISSING, SIZE, STATE = range(8)
 
 
-@inner_kernel
-def wrong_slope(a, lb, ub, x, g, y, k):
-    """How far the multiplier of the bound that x_k is at has the wrong sign, or the slope of a free one is from 0."""
-    v = g[k] + a[k] * y
-    return abs(v) if (v < 0.0 and x[k] < ub[k]) or (v > 0.0 and x[k] > lb[k]) else 0.0
-
-
-@kernel
-def largest_wrong_slope(a, lb, ub, x, g, y):
+@inner
+def largest_wrong_slope(program: BoxedProgram) -> float:
     """The largest `wrong_slope`."""
+    a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multiplier
     largest = 0.0
     for k in range(x.size):
-        largest = max(largest, wrong_slope(a, lb, ub, x, g, y, k))
+        largest = max(largest, wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y))
     return largest
 
 
 @kernel
-def find_free(a, lb, ub, x, g, y, tol, free):
-    """free := the variables that are free; their number."""
-    count = START
+def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
+    """Put the variables on the face that are free; their number."""
+    a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multiplier
+    free, count = face.free, 0
     for k in range(x.size):
-        if (lb[k] < x[k] < ub[k]) or wrong_slope(a, lb, ub, x, g, y, k) > tol:
+        if (lb[k] < x[k] < ub[k]) or wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y) > tol:
             free[count] = k
             count += 1
+    face.count = count
     return count
 
 
-@kernel
-def factor_free(P, free, count, shift, size, H):
-    """H := the factor of P_FF with its diagonal raised by a share `shift`; as `cholesky`."""
+@inner
+def factor_free(program: BoxedProgram, face: Face) -> int:
+    """The factor of P_FF with its diagonal raised; as `cholesky`."""
+    P, free, count, H = program.P, face.free, face.count, face.factor
     for i in range(count):
         row = free[i]
         for j in range(i, count):
             H[i * count + j] = P[row, free[j]]
-        H[i * count + i] += shift * (P[row, row] + LEAST_CURVATURE * size)
+        H[i * count + i] += face.shift * (P[row, row] + MIN_CURVATURE * program.largest)
     return cholesky(count, H)
 
 
-@kernel
-def hold(count, H, which, first, held, Z):
-    """Z[c] := P_FF^-1 e_k with k = which[c], for first <= c < held."""
-    columns = Z[first * count : held * count]
-    columns[:] = 0.0
-    for c in range(first, held):
-        columns[(c - first) * count + which[c]] = 1.0
-    solve_lower(count, H, held - first, columns)
-    solve_lower_transposed(count, H, held - first, columns)
+@inner
+def solve_with_factor(face: Face, columns: int, X: Floats) -> None:
+    """x := P_FF^-1 x for vectors one after the other in X."""
+    if face.count > 0:
+        solve_lower(face.count, face.factor, columns, X)
+        solve_lower_transposed(face.count, face.factor, columns, X)
 
 
-@kernel
-def correct(count, which, held, goal, Z, base, out):
-    """out := base - Z'h with out[which] = goal; 0, or not where that cannot be solved."""
-    S, h = np.empty(held * held), np.empty(held)
+@inner
+def add_to_active_set(face: Face, first: int, Z: Floats) -> None:
+    """Z[c] := P_FF^-1 e_k with k = leaving[c], for first <= c < held."""
+    count, columns = face.count, face.held - first
+    added = Z[first * count : face.held * count]
+    for i in range(added.size):
+        added[i] = 0.0
+    for c in range(columns):
+        added[c * count + face.leaving[first + c]] = 1.0
+    solve_with_factor(face, columns, added)
+
+
+@inner
+def correct(face: Face, ways: Floats, Z: Floats, base: Floats, out: Floats) -> int:
+    """out := base - Z'h with out[leaving] = ways; 0, or not where that cannot be solved."""
+    count, held, leaving = face.count, face.held, face.leaving
     for i in range(count):
         out[i] = base[i]
+    if held == 0:
+        return 0
+    S, h = np.empty(held * held), np.empty(held)
     for c in range(held):
-        h[c] = base[which[c]] - goal[c]
+        h[c] = base[leaving[c]] - ways[c]
         for e in range(held):
-            S[c * held + e] = Z[c * count + which[e]]
-    info = 0 if held == 0 else cholesky(held, S)
-    if held == 0 or info != 0:
+            S[c * held + e] = Z[c * count + leaving[e]]
+    info = cholesky(held, S)
+    if info != 0:
         return info
-    solve_lower(held, S, ONE, h)
-    solve_lower_transposed(held, S, ONE, h)
+    solve_lower(held, S, 1, h)
+    solve_lower_transposed(held, S, 1, h)
     for c in range(held):
         for i in range(count):
             out[i] -= h[c] * Z[c * count + i]
     for c in range(held):
-        out[which[c]] = goal[c]
-    return info
+        out[leaving[c]] = ways[c]
+    return 0
 
 
-@kernel
-def find_leaving(lb, ub, x, free, count, d, which, held, goal, holds):
-    """Append the variables that d takes out of the box to `which`, their ways to the bounds to `goal`; their number."""
-    for i in range(count):
+@inner
+def find_leaving(program: BoxedProgram, face: Face, is_held: Bools) -> None:
+    """Hold the variables that the step takes out of the box."""
+    lb, ub, x, free, step = program.lb, program.ub, program.x, face.free, face.step
+    for i in range(face.count):
         k = free[i]
-        end = x[k] + d[i]
-        if not holds[i] and not lb[k] < end < ub[k]:
-            which[held], goal[held], holds[i] = i, (lb[k] if end <= lb[k] else ub[k]) - x[k], True
-            held += 1
-    return held
+        end = x[k] + step[i]
+        if not is_held[i] and not lb[k] < end < ub[k]:
+            face.leaving[face.held] = i
+            face.ways[face.held] = (lb[k] if end <= lb[k] else ub[k]) - x[k]
+            face.held += 1
+            is_held[i] = True
 
 
-@kernel
-def solve_on_face(P, a, lb, ub, x, free, count, r, slack, H, d, which, goal, moves, state):
-    """d := the step to the minimum on the face with the factor H, few variables staying at bounds that they meet.
+@inner
+def solve_for_row(program: BoxedProgram, face: Face, t: Floats, v: Floats, is_held: Bools) -> int:
+    """The step t - y v that keeps the row, and its y; `NO_DESCENT` where the row cannot be kept."""
+    product, curvature, has_row, n = 0.0, 0.0, False, program.P.shape[0]
+    for i in range(face.count):
+        a = program.a[face.free[i]]
+        product += a * t[i]
+        curvature += a * v[i]
+        has_row |= a != 0.0 and not is_held[i]
+    if face.value_is_free:
+        way = product - face.missing
+        end = min(max(way, program.lb[n] - program.x[n]), program.ub[n] - program.x[n])
+        face.moves[n] = end
+        face.value_is_free = end == way
+        if end != way:
+            face.missing += end
+    face.multiplier = 0.0
+    if has_row and not face.value_is_free:
+        face.multiplier = (product - face.missing) / curvature
+    elif not face.value_is_free and abs(product - face.missing) > ROUNDING * (1.0 + abs(program.side)):
+        return NO_DESCENT
+    for i in range(face.count):
+        face.step[i] = t[i] - face.multiplier * v[i]
+    return TAKEN
 
-    Returns (how many stay there, y, whether the row's own value is still free, what came of it).
-    """
-    room, holds, none = count // HELD_SHARE, np.zeros(count, np.bool_), np.zeros(count)
-    t, v, t0, v0, Z = np.empty(count), np.zeros(count), np.empty(count), np.empty(count), np.empty(room * count)
+
+@inner
+def solve_on_face(program: BoxedProgram, face: Face) -> int:
+    """The step to the minimum on the face, few variables staying at bounds that they meet; what came of it."""
+    count = face.count
+    most, is_held, none = count // HELD_SHARE, np.zeros(count, np.bool_), np.zeros(count)
+    t, v, t0, v0, Z = np.empty(count), np.zeros(count), np.empty(count), np.empty(count), np.empty(most * count)
     for i in range(count):
-        t0[i], v0[i] = r[i], a[free[i]]
-    if count > 0:
-        for part in (t0, v0):
-            solve_lower(count, H, ONE, part)
-            solve_lower_transposed(count, H, ONE, part)
-    held = START
+        t0[i], v0[i] = face.rhs[i], program.a[face.free[i]]
+    solve_with_factor(face, 1, t0)
+    solve_with_factor(face, 1, v0)
+    face.held = 0
     while True:
-        if correct(count, which, held, goal, Z, t0, t) + correct(count, which, held, none, Z, v0, v) != 0:
-            return held, 0.0, slack, REDUCED
-        product, curvature, y, has_row = 0.0, 0.0, 0.0, False
-        for i in range(count):
-            product += a[free[i]] * t[i]
-            curvature += a[free[i]] * v[i]
-            has_row |= a[free[i]] != 0.0 and not holds[i]
-        if slack:
-            n = P.shape[0]
-            way = product - state[MISSING]
-            moves[n] = min(max(way, lb[n] - x[n]), ub[n] - x[n])
-            slack = moves[n] == way
-            state[MISSING] += 0.0 if slack else moves[n]
-        if has_row and not slack:
-            y = (product - state[MISSING]) / curvature
-        elif not slack and abs(product - state[MISSING]) > ROUNDING * (1.0 + abs(state[SIDE])):
-            return held, y, slack, NO_DESCENT
-        for i in range(count):
-            d[i] = t[i] - y * v[i]
-        found = find_leaving(lb, ub, x, free, count, d, which, held, goal, holds)
-        if found == held or found > room:
-            return found, y, slack, TAKEN if found == held else REDUCED
-        hold(count, H, which, held, found, Z)
-        state[WORK] += float(count) ** 2 * (found - held)
-        held = found
+        if correct(face, face.ways, Z, t0, t) + correct(face, none, Z, v0, v) != 0:
+            return REDUCED
+        if solve_for_row(program, face, t, v, is_held) != TAKEN:
+            return NO_DESCENT
+        held = face.held
+        find_leaving(program, face, is_held)
+        if face.held == held:
+            return TAKEN
+        if face.held > most:
+            return REDUCED
+        add_to_active_set(face, held, Z)
+        program.work += float(count) ** 2 * (face.held - held)
 
 
-@kernel
-def go_without(P, a, free, count, which, held, goal, r, moves, state):
-    """Take `which` out of the free variables, to their bounds; how many are left."""
-    gone, stays = np.empty(held, np.int64), np.ones(count, np.bool_)
-    for c in range(held):
-        gone[c], stays[which[c]] = free[which[c]], False
-        moves[gone[c]] = goal[c]
-        state[MISSING] -= a[gone[c]] * goal[c]
-    left = START
-    for i in range(count):
+@inner
+def reduce_face(program: BoxedProgram, face: Face) -> None:
+    """Take the variables that leave the box out of the free ones, to their bounds."""
+    P, a, free, rhs = program.P, program.a, face.free, face.rhs
+    gone, stays = np.empty(face.held, np.int64), np.ones(face.count, np.bool_)
+    for c in range(face.held):
+        k = free[face.leaving[c]]
+        gone[c], stays[face.leaving[c]] = k, False
+        face.moves[k] = face.ways[c]
+        face.missing -= a[k] * face.ways[c]
+    left = 0
+    for i in range(face.count):
         if stays[i]:
-            free[left], r[left] = free[i], r[i]
+            free[left], rhs[left] = free[i], rhs[i]
             left += 1
-    for c in range(held):
+    face.count = left
+    for c in range(face.held):
         for i in range(left):
-            r[i] -= P[gone[c], free[i]] * goal[c]
-    return left
+            rhs[i] -= P[gone[c], free[i]] * face.ways[c]
 
 
 @kernel
-def step_on_face(P, a, lb, ub, x, g, shift, free, count, H, state):
-    """One round from x with the gradient g, `count` variables being free; what came of it."""
-    n = P.shape[0]
-    r, d, which, goal = np.empty(count), np.empty(count), np.empty(count, np.int64), np.empty(count)
-    moves = np.zeros(x.size)
-    slack = x.size > n and count > 0 and free[count - 1] == n  # the row's own value is free: no multiplier
-    count -= int(slack)
-    for i in range(count):
-        r[i] = -g[free[i]]
-    state[MISSING] = state[SIDE]
+def step_on_face(program: BoxedProgram, face: Face) -> int:
+    """One round from x with the free variables that `find_free` found; what came of it."""
+    n, x, a = program.P.shape[0], program.x, program.a
+    face.value_is_free = x.size > n and face.count > 0 and face.free[face.count - 1] == n  # then there is no multiplier
+    face.count -= int(face.value_is_free)
+    for i in range(face.count):
+        face.rhs[i] = -program.g[face.free[i]]
+    face.missing = program.side
     for k in range(x.size):
-        state[MISSING] -= a[k] * x[k]
+        face.moves[k] = 0.0
+        face.missing -= a[k] * x[k]
     for _ in range(PASSES):
-        state[WORK] += float(count) ** 3 / 3.0
-        if state[WORK] > state[MOST_WORK]:
+        program.work += float(face.count) ** 3 / 3.0
+        if program.work > program.max_work:
             return TOO_LARGE
-        if count > 0 and factor_free(P, free, count, shift, state[SIZE], H) != 0:
+        if face.count > 0 and factor_free(program, face) != 0:
             return NOT_DEFINITE
-        held, y, slack, outcome = solve_on_face(
-            P, a, lb, ub, x, free, count, r, slack, H, d, which, goal, moves, state
-        )  # fmt: skip
+        outcome = solve_on_face(program, face)
         if outcome == NO_DESCENT:
             return outcome
         if outcome == TAKEN:
-            has_row = slack
-            for i in range(count):
-                moves[free[i]] = d[i]
-                has_row |= a[free[i]] != 0.0
-            for c in range(held):
-                moves[free[which[c]]] = goal[c]
-            return take(P, a, lb, ub, x, g, y, has_row, moves, state)
-        count = go_without(P, a, free, count, which, held, goal, r, moves, state)
+            return line_search(program, face)
+        reduce_face(program, face)
     return NO_DESCENT
 
 
-@kernel
-def take(P, a, lb, ub, x, g, y, knows_multiplier, moves, state):
-    """x += moves and g with it, or as large a share of them as the objective falls by."""
-    n = P.shape[0]
-    which, d, change, count = np.empty(n, np.int64), np.empty(n), np.zeros(n), START
+@inner
+def line_search(program: BoxedProgram, face: Face) -> int:
+    """x += the step and g with it, or as large a share of the step as the objective falls by."""
+    a, lb, ub, x, g, moves, n = program.a, program.lb, program.ub, program.x, program.g, face.moves, program.P.shape[0]
+    knows_multiplier = face.value_is_free
+    for i in range(face.count):
+        moves[face.free[i]] = face.step[i]
+        knows_multiplier |= a[face.free[i]] != 0.0
+    for c in range(face.held):
+        moves[face.free[face.leaving[c]]] = face.ways[c]
+    which, d, change, count = np.empty(n, np.int64), np.empty(n), np.zeros(n), 0
     for k in range(n):
         if moves[k] != 0.0:
             which[count], d[count] = k, moves[k]
             count += 1
-    add_rows(P, which, d, count, change)
+    add_rows(program.P, which, d, count, change)
     slope, curvature, size, share = 0.0, 0.0, 0.0, 1.0
     for k in range(x.size):
-        slope += moves[k] * (g[k] + a[k] * state[Y])  # what rounding took from the row counts for nothing
+        slope += moves[k] * (g[k] + a[k] * program.multiplier)  # what rounding took from the row counts for nothing
         size += abs(moves[k] * g[k])
     for k in range(n):
         curvature += moves[k] * change[k]
@@ -243,9 +261,9 @@ def take(P, a, lb, ub, x, g, y, knows_multiplier, moves, state):
         x[k] = lb[k] if way == lb[k] - x[k] else ub[k] if way == ub[k] - x[k] else x[k] + way
         if k < n:
             g[k] += share * change[k]
-    state[Y] = y
+    program.multiplier = face.multiplier
     if not knows_multiplier or share < 1.0:
-        i, j = extremes(a, lb, ub, x, g)
-        state[Y] = row_multiplier(a, g, i, j)
-    state[WRONG] = largest_wrong_slope(a, lb, ub, x, g, state[Y])
+        i, j, low, high = extremes(program, x.size)
+        program.multiplier = row_multiplier(i, j, low, high)
+    program.wrong_slope = largest_wrong_slope(program)
     return TAKEN if share == 1.0 else SHORTENED

@@ -1,4 +1,4 @@
-"""The working set: a quadratic program with a dense P whose variables mostly end at their bounds.
+"""The active set: a quadratic program with a dense P whose variables mostly end at their bounds.
 
 An interior-point method factors all of P in each iteration, also the rows of variables that have long come to rest at
 a bound.  With at most one row a'x the way from face to face of the box is shorter, as it reads only what moves:
@@ -17,83 +17,63 @@ nears a share of what the interior-point method takes, that begins anew.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from socp.compiled.threads import blas_threads
-from socp.method.loop import structured
 from socp.problem.settings import Settings
-from socp.problem.solution import Solution
+from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
 from socp.problem.stopping import Residuals, norm
 
 from ..problem.program import QuadraticProgram
-from .coordinate_descent import GAIN, MULTIPLIER, READ, TINY, add_rows, descend_in_blocks
-from .face_newton import (
-    MOST_WORK,
-    NO_DESCENT,
-    NOT_DEFINITE,
-    SHIFTS,
-    SHORTENED,
-    SIDE,
-    SIZE,
-    STATE,
-    TAKEN,
-    TOO_LARGE,
-    WRONG,
-    Y,
-    find_free,
-    step_on_face,
-)
+from ..problem.solution import Solution, solution_at
+from ..problem.stopping import Point, ProgramTest
+from ..route import sided_rows
+from .boxed import Block, BoxedProgram, Face
+from .coordinate_descent import BLOCK_SIZE, TINY, add_rows, descend_in_blocks
+from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, TOO_LARGE, find_free, step_on_face
 
-LEAST = 80  # variables from which on it pays
 FIRST_TOL, NEXT_TOL = 1e-5, 1e-2  # the share of the largest gain to which descent goes at first, and again
-FIRST_READ, MOST_READ = 3.0, 14.0  # rows of P that descent may read, as a multiple of their number
-MOST_SHARE = 5.0  # factorizations on faces, in the work of one of all of P
-MOST_ROUNDS = 40
+FIRST_READ, MAX_READ = 3.0, 14.0  # rows of P that descent may read, as a multiple of their number
+MAX_SHARE = 5.0  # factorizations on faces, in the work of one of all of P
+MAX_ROUNDS = 40
 ROUNDS_AT_ONCE = 6  # rounds of Newton's method without a descent between them
 STUCK = 0.1  # the share of the first gain above which a descent has failed
 EXACT = 1e-2  # multipliers have the right sign to this share of the tolerance
-LONG_TIME = 1.0  # a limit of so many seconds is looked at between rounds only
 NEGLIGIBLE, ROWS = 2.0**-16, 32  # see `is_clearly_definite`, which takes so many rows at a time
 SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # the share of the norm of P that a factor in float32 may miss
 
 
-class Sifted(NamedTuple):
-    """A point with its multipliers, and how it was found.
-
-    Attributes
-    ----------
-    x, y, z : arrays, shapes (n,), (m,), (n,)
-    rounds : list of (float, float, int)
-        For each round the objective, the largest wrong slope, and how many variables were between their bounds.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
-    rounds: list[tuple[float, float, int]]
-
-
-class Sifting:
-    """The working set of one program.
+class ActiveSet:
+    """The active-set method for one program.
 
     Parameters
     ----------
     program : QuadraticProgram
-        One that `fits`.
+        One that `qp.route` has for it: what presolve leaves.
     settings : Settings
+
+    Attributes
+    ----------
+    row : int or None
+        The row with sides.
+    a, lb, ub, diagonal : arrays
+        The entries of the row, the bounds, and the diagonal of P; where the row has two sides, its value is behind.
+    run : Rounds
+        The last run.
     """
+
+    run: Rounds
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
         self.program, self.settings = program, settings
-        P: Any = program.P
-        self.P, self.diagonal = P, np.append(P.diagonal(), 0.0)
-        self.size = float(self.diagonal.max())
-        n, rows = program.n, _rows_with_sides(program)
+        self.P: Any = program.P
+        n, rows = program.n, sided_rows(program)
+        self.diagonal = self.P.diagonal().copy()
+        self.largest = float(self.diagonal.max())
         self.row = int(rows[0]) if rows.size else None
         self.a, self.lb, self.ub, self.side = np.zeros(n), program.lb, program.ub, 0.0
         if self.row is not None:
@@ -102,25 +82,13 @@ class Sifting:
             self.a[column[here]] = program.A.data[here]
             l, u = program.l[self.row], program.u[self.row]
             if l < u:
-                self.a, self.lb, self.ub = np.append(self.a, -1.0), np.append(self.lb, l), np.append(self.ub, u)
-                # it moves only with others, whose curvature then counts
-                inside = self.a[:n] != 0.0
-                self.diagonal[n] = (self.diagonal[:n][inside] / self.a[:n][inside] ** 2).mean()
+                # the row's value moves only with others, whose curvature then counts
+                inside = self.a != 0.0
+                curvature = (self.diagonal[inside] / self.a[inside] ** 2).mean()
+                self.a, self.diagonal = np.append(self.a, -1.0), np.append(self.diagonal, curvature)
+                self.lb, self.ub = np.append(self.lb, l), np.append(self.ub, u)
             else:
                 self.side = float(l)
-        self.diagonal = self.diagonal[: self.a.size].copy()
-
-    @staticmethod
-    def fits(program: QuadraticProgram, settings: Settings) -> bool:
-        """Whether the program is of the kind, and the settings leave the way of solving it open."""
-        limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
-        watched = settings.verbose or settings.callback is not None or limited
-        if not settings.sifting or watched or settings.kkt != "auto" or settings.regularization is not None:
-            return False
-        if not isinstance(program.P, np.ndarray) or program.n < LEAST or _rows_with_sides(program).size > 1:
-            return False
-        bounded = np.isfinite(program.lb) | np.isfinite(program.ub)
-        return bool(2 * bounded.sum() > program.n) and float(program.P.diagonal().max()) > 0.0
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor in single precision exists, of P less what rounding may hide there.
@@ -132,7 +100,7 @@ class Sifting:
         part = np.empty((n, n), dtype=np.float32)
         entries = part.ravel()
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            least = np.float32(NEGLIGIBLE * self.size)
+            least = np.float32(NEGLIGIBLE * self.largest)
             for first in range(0, n, ROWS):
                 rows = part[first : first + ROWS]
                 rows[:] = self.P[first : first + ROWS]
@@ -146,101 +114,67 @@ class Sifting:
         with blas_threads(self.settings.threads):
             return bool(lapack.spotrf(part.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
 
-    def solve(self, last: np.ndarray | None, accepts: Callable[..., bool]) -> Sifted | None:
-        """An answer that `accepts(x, y, z)`, from the point `last` on; None where the interior-point method is the
-        better way."""
-        deadline = time.perf_counter() + (self.settings.time_limit or np.inf)
-        x = self._start(last)
-        if x is None:
+    def solve(self, last: np.ndarray | None, test: ProgramTest) -> Solution | None:
+        """The answer, from the point `last` on; None where the interior-point method is the better way.
+
+        Parameters
+        ----------
+        last : array, shape (n,), or None
+        test : ProgramTest
+            Of which `measure` judges the points of the program here.
+        """
+        run = self.run = Rounds(self, last)  # from here on there is a point to be interrupted at
+        try:
+            with blas_threads(self.settings.threads):
+                status = self._follow(run, test)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        if status is None:
             return None
-        with blas_threads(self.settings.threads):
-            return self._follow(x, deadline, accepts)
-
-    def present(self) -> Sifted:
-        """The point at which a run was interrupted."""
-        return self.run.point()
-
-    def cone_solution(
-        self, status: Status, sifted: Sifted, point: tuple[np.ndarray, ...], found: Residuals
-    ) -> Solution:
-        """The answer as one to the cone program, where it is `point`, (x, y, z, s); without its times."""
-        offset, rounds = self.program.offset, sifted.rounds
-        primal, dual, gap = found.relative
-        objective, dual_objective = found.primal_objective + offset, found.dual_objective + offset
-        records = [
-            (k, rounds[k][0] + offset, *[np.nan] * 2, rounds[k][1] / found.dual_scale, *[np.nan] * 5, 1.0, np.nan)
-            for k in range(len(rounds) - 1)
-        ]
-        records.append((len(rounds) - 1, objective, dual_objective, primal, dual, gap, *[np.nan] * 4, 1.0, np.nan))
-        x, y, z, s = point
-        message = f"the stopping test holds at {self.settings.tol:g}; sifting, {len(rounds)} rounds"
+        if status is not Status.OPTIMAL:
+            test.measure(*run.point())
+        assert test.last is not None
+        point, found = test.last
+        count = len(run.records)
+        message = f"the stopping test holds at {self.settings.tol:g}"
         if status is Status.INTERRUPTED:
             message = "interrupted from the keyboard"
-        elif rounds:
-            message += f", {rounds[-1][2]} of {self.program.n} variables between their bounds"
-        return Solution(
-            status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
-            primal_residual=primal, dual_residual=dual, gap=gap, iterations=len(rounds), setup_time=0.0,
-            solve_time=0.0, message=message, trace=structured([(*record, 0, 0, 0.0, 0.0) for record in records]),
+        elif status is Status.TIME_LIMIT:
+            message = f"the limit of {self.settings.time_limit:g} seconds is reached"
+        if run.records:
+            between = f"{run.records[-1][2]} of {self.program.n} variables between their bounds"
+            message += f"; active set, {count} rounds, {between}"
+        return solution_at(
+            test.program, status, point, found, iterations=count, setup_time=0.0, solve_time=0.0, message=message,
+            trace=run.trace(found, test.program.offset), timings=dict.fromkeys(TIMINGS, 0.0),
         )  # fmt: skip
 
-    def _start(self, last: np.ndarray | None) -> np.ndarray | None:
-        """A feasible point near `last`, or at the bounds near zero; None where the row cannot be met."""
-        n, lb, ub, a = self.program.n, self.lb, self.ub, self.a
-        x = np.clip(np.zeros(n) if last is None else last, lb[:n], ub[:n])
-        if self.row is None:
-            return x
-        value = float(a[:n] @ x)
-        slack = np.array([]) if a.size == n else np.clip([value], lb[n:], ub[n:])
-        missing = (self.side if a.size == n else float(slack[0])) - value
-        if missing != 0.0:
-            # those that are cheapest along the row go first, each as far as it may
-            inside = np.flatnonzero(a[:n])
-            along = a[inside]
-            room = along * (np.where(along * missing > 0.0, ub[inside], lb[inside]) - x[inside]) / missing
-            order = np.argsort(np.sign(missing) * self.program.q[inside] / along, kind="stable")
-            inside, along, room = inside[order], along[order], np.minimum(room[order], 1.0)
-            share = np.clip(1.0 - np.concatenate([[0.0], np.cumsum(room)[:-1]]), 0.0, room)
-            if not share.sum() >= 1.0 - 1e-12:
-                return None
-            x[inside] = np.clip(x[inside] + share * missing / along, lb[inside], ub[inside])
-        return np.concatenate([x, slack])
-
-    def _gradient(self, x: np.ndarray) -> np.ndarray:
-        n = self.program.n
-        g = np.zeros(x.size)
-        g[:n] = self.program.q
-        which = np.flatnonzero(x[:n])
-        if 2 * which.size < n:
-            add_rows(self.P, which, x[which], which.size, g)
-        else:
-            g[:n] += self.P @ x[:n]
-        return g
-
-    def _follow(self, x: np.ndarray, deadline: float, accepts: Callable[..., bool]) -> Sifted | None:
+    def _follow(self, run: Rounds, test: ProgramTest) -> Status | None:
         """Descent and Newton's method in turn, in one round each."""
-        n, settings = self.program.n, self.settings
-        g = self._gradient(x)
-        run = self.run = Rounds(self, x, g)
+        settings = self.settings
+        if not run.meet_row():
+            return None
+        run.find_gradient()
         exact, newton = EXACT, 0  # rounds of Newton's method since the last descent
-        for _ in range(min(MOST_ROUNDS, settings.max_iter)):
+        for _ in range(min(MAX_ROUNDS, settings.max_iter)):
             if newton == 0 and not run.descend():
                 return None
-            tol = settings.tol * (1.0 + max(norm(g[:n] - self.program.q), norm(self.program.q)))
+            tol = settings.tol * (1.0 + max(norm(run.Px()), norm(self.program.q)))
             tol = exact * min(tol, settings.tol_abs or np.inf)
             outcome = run.step(tol)
             newton += 1
-            if outcome == TAKEN and run.state[WRONG] <= tol:
-                found = run.point()
-                if accepts(found.x, found.y, found.z):
-                    return found
+            if outcome == TAKEN and run.program.wrong_slope <= tol:
+                if test.measure(*run.point()).meets(settings.tol, settings.tol_abs):
+                    return Status.OPTIMAL
                 exact *= EXACT
-            elif outcome == TOO_LARGE or time.perf_counter() > deadline:
+            elif settings.time_limit is not None and time.perf_counter() - run.started > settings.time_limit:
+                return Status.TIME_LIMIT
+            elif outcome == TOO_LARGE:
                 return None
             elif outcome == NOT_DEFINITE:
-                if run.shift == SHIFTS[1]:
+                if run.face.shift == SHIFTS[1]:
                     return None
-                run.shift = SHIFTS[1]
+                run.face.shift = SHIFTS[1]
             elif outcome in (NO_DESCENT, SHORTENED) or newton == ROUNDS_AT_ONCE:
                 newton = 0
         return None
@@ -251,71 +185,130 @@ class Rounds:
 
     Parameters
     ----------
-    sifting : Sifting
-    x, g : arrays
-        The point, feasible, and the gradient there, both with the value of the row behind where it is a variable.
+    method : ActiveSet
+    last : array, shape (n,), or None
+        Where to begin, near zero when None; what is outside of the box is moved to its bounds.
+
+    Attributes
+    ----------
+    program : BoxedProgram
+        The point and the gradient there among other things.
+    block : Block
+    face : Face
+    records : list of (float, float, int, float)
+        For each round the objective, the largest wrong slope, how many variables were between their bounds, seconds.
     """
 
-    def __init__(self, sifting: Sifting, x: np.ndarray, g: np.ndarray) -> None:
-        n = sifting.program.n
-        self.sifting, self.x, self.g, self.shift = sifting, x, g, SHIFTS[0]
-        self.descent, self.state = np.zeros(3), np.zeros(STATE)
-        self.state[MOST_WORK], self.state[SIDE] = MOST_SHARE * n**3 / 3.0, sifting.side
-        self.state[SIZE] = sifting.size
-        self.free, self.H = np.empty(x.size, dtype=np.int64), np.empty(0)
+    def __init__(self, method: ActiveSet, last: np.ndarray | None) -> None:
+        self.started = time.perf_counter()
+        n, size = method.program.n, method.a.size
+        self.method, self.n = method, n
+        self.knows_gradient = False
+        self.records: list[tuple[float, float, int, float]] = []
+        self.program, self.block = BoxedProgram.allocate(size=size), Block.allocate(size=BLOCK_SIZE)
+        self.face = Face.allocate(size=size)
+        program = self.program
+        program.P, program.largest, program.side = method.P, method.largest, method.side
+        program.a, program.lb, program.ub, program.diagonal = method.a, method.lb, method.ub, method.diagonal
+        program.max_work, self.face.shift = MAX_SHARE * n**3 / 3.0, SHIFTS[0]
+        program.x[:n] = np.clip(0.0 if last is None else last, method.lb[:n], method.ub[:n])
+
+    def meet_row(self) -> bool:
+        """Move the point until the row holds; False where it cannot be met."""
+        method, n, x = self.method, self.n, self.program.x
+        a, lb, ub = method.a, method.lb, method.ub
+        if method.row is None:
+            return True
+        value = float(a[:n] @ x[:n])
+        if a.size > n:
+            x[n] = min(max(value, lb[n]), ub[n])
+        missing = (float(x[n]) if a.size > n else method.side) - value
+        if missing != 0.0:
+            # those that are cheapest along the row go first, each as far as it may
+            inside = np.flatnonzero(a[:n])
+            along = a[inside]
+            width = along * (np.where(along * missing > 0.0, ub[inside], lb[inside]) - x[inside]) / missing
+            order = np.argsort(np.sign(missing) * method.program.q[inside] / along, kind="stable")
+            inside, along, width = inside[order], along[order], np.minimum(width[order], 1.0)
+            share = np.clip(1.0 - np.concatenate([[0.0], np.cumsum(width)[:-1]]), 0.0, width)
+            if not share.sum() >= 1.0 - 1e-12:
+                return False
+            x[inside] = np.clip(x[inside] + share * missing / along, lb[inside], ub[inside])
+        return True
+
+    def find_gradient(self) -> None:
+        """g := Px + q, from the rows of P whose variables are not zero where these are few."""
+        method, n, x, g = self.method, self.n, self.program.x, self.program.g
+        g[:n] = method.program.q
+        which = np.flatnonzero(x[:n])
+        if 2 * which.size < n:
+            add_rows(self.program.P, which, x[which], which.size, g)
+        else:
+            g[:n] += method.P @ x[:n]
+        self.knows_gradient = True
         self.first_gain = self.gain = self._largest_gain()
         self.share, self.outcome = FIRST_TOL, TAKEN
-        self.records: list[tuple[float, float, int]] = []
 
     def _largest_gain(self) -> float:
         """The largest gain of a variable alone, whatever the row."""
-        sifting, n = self.sifting, self.sifting.program.n
-        movable = sifting.lb[:n] < sifting.ub[:n]
-        v, curvature = self.g[:n][movable], sifting.diagonal[:n][movable]
-        return float((v * v / np.maximum(curvature, TINY * sifting.size)).max(initial=0.0))
+        method, n = self.method, self.n
+        movable = method.lb[:n] < method.ub[:n]
+        v, curvature = self.program.g[:n][movable], method.diagonal[:n][movable]
+        return float((v * v / np.maximum(curvature, TINY * method.largest)).max(initial=0.0))
+
+    def Px(self) -> np.ndarray:
+        """The gradient without q."""
+        return self.program.g[: self.n] - self.method.program.q
 
     def descend(self) -> bool:
         """A descent, deeper than the last one; False when descents lead nowhere."""
-        sifting, n, read = self.sifting, self.sifting.program.n, self.descent[READ]
-        if read > 0.0:
+        n, read = self.n, self.program.rows_read
+        if read > 0:
             stuck = self.outcome == NO_DESCENT and self.gain > STUCK * self.first_gain
-            if stuck or read > MOST_READ * n:
+            if stuck or read > MAX_READ * n:
                 return False
-        descend_in_blocks(
-            sifting.P, sifting.diagonal, sifting.a, sifting.lb, sifting.ub, self.x, self.g, TINY * sifting.size,
-            self.share * self.first_gain, read + FIRST_READ * n, self.descent,
-        )  # fmt: skip
-        before, self.gain = self.gain, float(self.descent[GAIN])
-        self.state[Y] = self.descent[MULTIPLIER]
+        descend_in_blocks(self.program, self.block, self.share * self.first_gain, read + FIRST_READ * n)
+        before, self.gain = self.gain, self.program.gain
         self.share *= NEXT_TOL
-        return read == 0.0 or self.gain <= max(0.5 * before, self.share / NEXT_TOL**2 * self.first_gain)
+        return read == 0 or self.gain <= max(0.5 * before, self.share / NEXT_TOL**2 * self.first_gain)
 
     def step(self, tol: float) -> int:
         """A round of Newton's method, for multipliers of the right sign up to tol."""
-        sifting, x, g, state = self.sifting, self.x, self.g, self.state
-        count = find_free(sifting.a, sifting.lb, sifting.ub, x, g, state[Y], tol, self.free)
-        if self.H.size < count**2:
-            self.H = np.empty(int(1.2 * count**2) + 1)
-        self.outcome = int(
-            step_on_face(
-                sifting.P, sifting.a, sifting.lb, sifting.ub, x, g, self.shift, self.free, count, self.H, state
-            )
-        )
-        n, q = sifting.program.n, sifting.program.q
-        self.records.append((0.5 * float(x[:n] @ (g[:n] + q)), float(state[WRONG]), int(count)))
+        program, face = self.program, self.face
+        count = find_free(program, face, tol)
+        if not self.records or face.factor.size < count**2:
+            face.factor = np.empty(int(1.2 * count**2) + 1)
+        between = count - int(count > 0 and face.free[count - 1] == self.n)  # the row's value is no variable
+        self.outcome = step_on_face(program, face)
+        objective = 0.5 * float(program.x[: self.n] @ (program.g[: self.n] + self.method.program.q))
+        self.records.append((objective, program.wrong_slope, between, time.perf_counter() - self.started))
         return self.outcome
 
-    def point(self) -> Sifted:
-        """The present point with its multipliers."""
-        sifting, program = self.sifting, self.sifting.program
-        x, y, multiplier = self.x[: program.n], np.zeros(program.m), float(self.state[Y])
-        if sifting.row is not None:
-            y[sifting.row] = multiplier
-        z = -(self.g[: program.n] + sifting.a[: program.n] * multiplier)
-        z[(x > program.lb) & (z < 0.0)] = 0.0
-        z[(x < program.ub) & (z > 0.0)] = 0.0
-        return Sifted(x, y, z, self.records)
+    def point(self) -> Point:
+        """The present point with its multipliers, zero before the gradient is known."""
+        program, n, x = self.method.program, self.n, self.program.x[: self.n].copy()
+        y, z = np.zeros(program.m), np.zeros(n)
+        if self.knows_gradient:
+            multiplier = self.program.multiplier
+            if self.method.row is not None:
+                y[self.method.row] = multiplier
+            z = -(self.program.g[:n] + self.program.a[:n] * multiplier)
+            z[(x > program.lb) & (z < 0.0)] = 0.0
+            z[(x < program.ub) & (z > 0.0)] = 0.0
+        return x, y, z
 
-
-def _rows_with_sides(program: QuadraticProgram) -> np.ndarray:
-    return np.flatnonzero(np.isfinite(program.l) | np.isfinite(program.u))
+    def trace(self, found: Residuals, offset: float) -> np.ndarray:
+        """A record a round, what a round has no number for NaN; `found` are the residuals of the last point."""
+        trace = np.zeros(len(self.records), dtype=TRACE)
+        for name, (kind, *_) in (TRACE.fields or {}).items():
+            if kind == np.float64:
+                trace[name] = np.nan
+        if self.records:
+            objective, slope, _, seconds = np.array(self.records).T
+            trace["iteration"], trace["seconds"] = np.arange(len(self.records)), seconds
+            trace["primal_objective"], trace["dual_residual"] = objective + offset, slope / found.dual_scale
+            primal, dual, gap = found.relative
+            trace["primal_objective"][-1] = found.primal_objective + offset
+            trace["dual_objective"][-1] = found.dual_objective + offset
+            trace["primal_residual"][-1], trace["dual_residual"][-1], trace["gap"][-1] = primal, dual, gap
+        return trace

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,10 @@ from socp.problem.printing import html_summary
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.solution import summary
 from socp.problem.status import Status
+from socp.problem.stopping import Residuals
+
+from .program import QuadraticProgram
+from .stopping import Point, dual_infeasibility, primal_infeasibility, support
 
 
 @dataclass(repr=False)
@@ -32,14 +37,15 @@ class Solution:
     primal_residual, dual_residual, gap : float
         Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual).
     iterations : int
-        Of the interior-point method; where a working set gave the answer, its rounds (see `qp.active_set.method`).
+        Of the interior-point method; where the active set gave the answer, its rounds (see `qp.active_set.method`).
     setup_time, solve_time : float
         Seconds.
     message : str
         The reason for stopping, in words.
-    cone_solution : socp.Solution
-        The engine's answer to the cone program behind it; where a working set gave the answer, the same as one to the
-        cone program, its trace a record a round.
+    trace : structured array
+        One record an iteration, or a round; see `socp.problem.solution.TRACE`.  What a round has no number for is NaN.
+    timings : dict of float
+        Seconds by part, as in `socp.Solution`; presolve, the way to the cone program and the active set are in "rest".
 
     Examples
     --------
@@ -62,22 +68,61 @@ class Solution:
     setup_time: float
     solve_time: float
     message: str
-    cone_solution: ConeSolution = field(repr=False)
+    trace: np.ndarray = field(repr=False)
+    timings: dict[str, float] = field(repr=False)
+    run: InitVar[Any] = None
+
+    def __post_init__(self, run: Any) -> None:
+        self._run = run
+        self._cone_solution: ConeSolution | None = None
 
     @property
-    def trace(self) -> np.ndarray:
-        """One record an iteration; see `socp.problem.solution.TRACE`."""
-        return self.cone_solution.trace
+    def cone_solution(self) -> ConeSolution | None:
+        """The engine's answer to the cone program behind it; None where the active set gave the answer."""
+        if self._run is not None:
+            self._cone_solution, self._run = self._run.solution(), None
+        return self._cone_solution
 
-    @property
-    def timings(self) -> dict[str, float]:
-        """Seconds by part, as in `socp.Solution`; presolve and the way to the cone program are in "rest"."""
-        timings = dict(self.cone_solution.timings)
-        timings["rest"] += self.setup_time - self.cone_solution.setup_time
-        return timings
+    def __getstate__(self) -> dict[str, Any]:
+        """A run stays in its process; what it knows of the cone program goes along."""
+        return {**self.__dict__, "_cone_solution": self.cone_solution, "_run": None}
 
     def __repr__(self) -> str:
         return summary(self)
 
     def _repr_html_(self) -> str:
         return html_summary(self)
+
+
+def solution_at(
+    program: QuadraticProgram, status: Status, point: Point, found: Residuals | None, **rest: Any
+) -> Solution:
+    """The answer at a point, given its residuals there.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    status : Status
+    point : tuple of arrays
+        (x, y, z_bounds); of a certificate the ray, which is normalised here, and anything for the others.
+    found : Residuals or None
+        None for a certificate.
+    **rest
+        The other fields of `Solution`.
+    """
+    x, y, z = point
+    objective = dual_objective = primal = dual = gap = np.nan
+    if status is Status.PRIMAL_INFEASIBLE:
+        slope = -(support(program.l, program.u, y)[0] + support(program.lb, program.ub, z)[0])
+        x, y, z = np.full(program.n, np.nan), y / slope, z / slope
+        primal = primal_infeasibility(program, y, z)
+    elif status is Status.DUAL_INFEASIBLE:
+        x, y, z = x / -float(program.q @ x), np.full(program.m, np.nan), np.full(program.n, np.nan)
+        dual = dual_infeasibility(program, x)
+    elif found is not None:
+        primal, dual, gap = found.relative
+        objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
+    return Solution(
+        status=status, x=x, y=y, z_bounds=z, objective=objective, dual_objective=dual_objective,
+        primal_residual=primal, dual_residual=dual, gap=gap, **rest,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from qp import QuadraticProgram
-from qp.reduce.conic import ConicForm
+from qp.reduce.cone_form import ConeForm
 from socp import LowRank, NonNeg
 from tests.support.programs import planted_quadratic, times
 
@@ -17,7 +17,7 @@ PROGRAM = QuadraticProgram(
 
 
 def test_rows_and_sides():
-    form = ConicForm(PROGRAM)
+    form = ConeForm(PROGRAM)
     conic = form.program(PROGRAM)
     # x2 = 2 is substituted: P12 x2 into c, A x2 into the sides, 1/2 P22 4 + q2 2 into the offset
     np.testing.assert_array_equal(conic.c, [1.0 + 2.0, 3.0])
@@ -31,22 +31,24 @@ def test_rows_and_sides():
 
 
 def test_the_way_back():
-    form = ConicForm(PROGRAM)
-    np.testing.assert_array_equal(form.primal(PROGRAM, np.array([5.0, 6.0])), [5, 2, 6])
-    np.testing.assert_array_equal(form.primal(PROGRAM, np.array([5.0, 6.0]), direction=True), [5, 0, 6])
-    x = np.array([5.0, 2.0, 6.0])
-    y, z = form.dual(PROGRAM, x, np.array([0.5]), np.array([1.0, 2.0, 0.25, 3.0, 4.0, 0.125]))
+    form = ConeForm(PROGRAM)
+    own = np.array([5.0, 6.0]), np.array([0.5]), np.array([1.0, 2.0, 0.25, 3.0, 4.0, 0.125])
+    x, y, z = form.lift(PROGRAM, *own)
+    np.testing.assert_array_equal(x, [5, 2, 6])
+    np.testing.assert_array_equal(form.lift_primal_ray(PROGRAM, own[0]), [5, 0, 6])
     np.testing.assert_array_equal(y, [0.5, 1.0 - 0.25, 2.0, 0.0])
     np.testing.assert_array_equal(z[[0, 2]], [3.0 - 0.125, 4.0])
     # what stationarity leaves to the fixed variable
     gradient = PROGRAM.P.toarray() @ x + PROGRAM.q + PROGRAM.A.T @ y + z
     assert gradient[1] == 0.0
-    y, z = form.dual(PROGRAM, None, np.array([0.5]), np.zeros(6))
-    assert (PROGRAM.A.T @ y + z)[1] == 0.0
+    y, z = form.lift_dual_ray(PROGRAM, np.array([0.5]), np.array([1.0, 2.0, 0.25, 3.0, 4.0, 0.125]))
+    np.testing.assert_array_equal(y, [0.5, 1.0 - 0.25, 2.0, 0.0])
+    np.testing.assert_array_equal(z[[0, 2]], [3.0 - 0.125, 4.0])
+    assert z[1] != 0.0 and (PROGRAM.A.T @ y + z)[1] == 0.0
 
 
 def test_fits_as_long_as_the_same_sides_are_finite():
-    form = ConicForm(PROGRAM)
+    form = ConeForm(PROGRAM)
 
     def changed(**parts):
         data = {name: getattr(PROGRAM, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
@@ -65,10 +67,10 @@ def test_fits_as_long_as_the_same_sides_are_finite():
 def test_objective_and_feasibility_are_the_same(seed):
     rng = np.random.default_rng(seed)
     program, _ = planted_quadratic(rng)
-    form = ConicForm(program)
+    form = ConeForm(program)
     conic = form.program(program)
     x = rng.normal(size=conic.n)
-    full = form.primal(program, x)
+    full = form.lift(program, x, np.zeros(conic.p), np.zeros(conic.m))[0]
     value = 0.5 * full @ times(program.P, full) + program.q @ full + program.offset
     assert 0.5 * x @ times(conic.P, x) + conic.c @ x + conic.offset == pytest.approx(value, rel=1e-10, abs=1e-10)
     slack = conic.h - conic.G @ x
@@ -83,7 +85,7 @@ def test_objective_and_feasibility_are_the_same(seed):
 def test_every_form_of_the_hessian_loses_its_fixed_variables(form):
     P = np.array([[4.0, 1.0, 1.0], [1.0, 3.0, 1.0], [1.0, 1.0, 2.0]])
     program = QuadraticProgram(form(P), [0.0, 0.0, 0.0], lb=[-1, 5, -1], ub=[1, 5, 1])
-    conic = ConicForm(program).program(program)
+    conic = ConeForm(program).program(program)
     kept = conic.P if isinstance(conic.P, np.ndarray) else conic.P.toarray()
     np.testing.assert_allclose(kept, P[np.ix_([0, 2], [0, 2])], atol=1e-14)
     np.testing.assert_allclose(conic.c, [5.0, 5.0])

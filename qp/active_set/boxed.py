@@ -1,0 +1,107 @@
+"""What the kernels of the active set share.
+
+    minimize 1/2 x'Px + q'x   subject to   a'x = side,  lb <= x <= ub,     g = Px + q,  v = g + a y
+
+A variable x_k is free to move where its slope v_k does not push it against a bound that it is at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from socp.compiled.kernels import inner, leaf
+from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number
+
+
+class Box(Structure):
+    """Some variables: their entries in the row, their bounds, where they are and the gradient there."""
+
+    a, lb, ub = floats("size"), floats("size"), floats("size")
+    x, g = floats("size"), floats("size")
+
+
+class BoxedProgram(Box):
+    """All of them; where the row has two sides, its value is one more variable behind those of P, without curvature."""
+
+    P = matrix()
+    diagonal = floats("size")  # of P, and a curvature in place of that of the row's value
+    largest = number()  # of the diagonal
+    side = number()  # what a'x is to be
+    max_work = number()  # the multiplications of factorizations that are allowed
+
+    multiplier = number()  # y
+    gain = number()  # the largest of a variable alone, as the last descent saw it
+    rows_read = integer()  # rows of P, by all descents
+    wrong_slope = number()  # the largest, see `wrong_slope`
+    work = number()  # the multiplications of factorizations so far
+
+
+class Block(Box):
+    """Variables that are taken out and worked on in the cache.
+
+    `chosen` and `gains` have `BLOCK` places for each of three sides: variables that gain by rising along the row, by
+    falling along it, and without it; `counts` of them are taken.
+    """
+
+    K = matrix("size, size")  # their part of P
+    which = integers("size")  # the variables
+    moves = floats("size")
+    count = integer()
+    chosen, gains, counts = integers("size"), floats("size"), integers("3")
+
+
+class Face(Structure):
+    """The variables that are free, and a step of theirs.
+
+    Those that would leave the box are held at the bound that they meet: `leaving` are their places among the free ones,
+    `ways` how far their bounds are.
+    """
+
+    free = integers("size")
+    count = integer()  # of the free variables
+    shift = number()  # of the diagonal of P_FF, as a share of it
+    factor = floats()  # of P_FF
+    rhs = floats("size")  # -g_F - P_FC e_C
+    step = floats("size")  # d
+    moves = floats("size")  # of all variables, free or not
+    leaving, ways = integers("size"), floats("size")
+    held = integer()  # their number
+    missing = number()  # what the free variables are to add to a'x
+    value_is_free = flag()  # whether the row's own value is a free variable, so that the row has no multiplier
+    multiplier = number()  # y on the face
+
+
+@leaf
+def wrong_slope(lower: float, upper: float, x: float, v: float) -> float:
+    """How far a multiplier of a bound that x is at has the wrong sign, or the slope v of a free x is from 0."""
+    return abs(v) if (v < 0.0 and x < upper) or (v > 0.0 and x > lower) else 0.0
+
+
+@inner
+def extremes(box: Box, count: int) -> tuple[int, int, float, float]:
+    """(i, j, g_i / a_i, g_j / a_j): x_i may rise along the row with the smallest slope, x_j fall with the largest.
+
+    i or j is -1, and its slope infinite, where there is none.
+    """
+    a, lb, ub, x, g = box.a, box.lb, box.ub, box.x, box.g
+    i, j, low, high = -1, -1, np.inf, -np.inf
+    for k in range(count):
+        if a[k] == 0.0:
+            continue
+        slope = g[k] / a[k]
+        rises, falls = (x[k] < ub[k], x[k] > lb[k]) if a[k] > 0.0 else (x[k] > lb[k], x[k] < ub[k])
+        if rises and slope < low:
+            low, i = slope, k
+        if falls and slope > high:
+            high, j = slope, k
+    return i, j, low, high
+
+
+@inner
+def row_multiplier(i: int, j: int, low: float, high: float) -> float:
+    """The y in the middle of what the `extremes` ask for."""
+    if i < 0 and j < 0:
+        return 0.0
+    if i < 0:
+        return -high
+    return -low if j < 0 else -0.5 * (low + high)

@@ -1,0 +1,342 @@
+"""A quadratic program as the cone program that the engine solves, and the way back.
+
+    minimize 1/2 x'Px + q'x   subject to   l <= Ax <= u,  lb <= x <= ub
+
+Fixed variables (lb = ub) are substituted; rows with l = u are equalities; every other finite side is one
+row of the nonnegative orthant, in the order
+
+    G = [ A_u; -A_l; I_ub; -I_lb ],   h = [ u; -l; ub; -lb ],
+
+of which the engine's KKT system sees only the distinct rows of A: the two sides of a row share one, and
+bounds none.
+
+What a row or variable is (its kind) follows from its sides alone.  All kernels go over the kinds in the order of the
+program and count places as they meet them; nothing else has to be kept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from socp.compiled.kernels import inner, kernel, leaf
+from socp.compiled.signatures import Floats, Ints
+from socp.linalg.csc import csc
+from socp.problem.checks import as_csc
+from socp.problem.lowrank import LowRank
+from socp.problem.program import ConeProgram, NonNeg, no_rows
+from socp.problem.stopping import product
+
+from ..problem.program import QuadraticProgram
+
+UPPER, LOWER, EQUAL = 1, 2, 4  # what a kind is the sum of
+
+
+class ConeForm:
+    """Which variables are free and which sides are rows, for one pattern of finite sides.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+
+    Attributes
+    ----------
+    kinds : array of int64, shape (program.m + program.n,)
+        Of each row, then each variable: `EQUAL` where its sides are equal, else the sum of `UPPER` and `LOWER` where it
+        has such a finite side.
+    n, p, m : int
+        The sizes of the cone program: free variables, equalities, other finite sides.
+    """
+
+    def __init__(self, program: QuadraticProgram) -> None:
+        A, counts = program.A, np.empty(5, dtype=np.int64)
+        self.kinds = np.empty(program.m + program.n, dtype=np.int64)
+        classify(A.indptr, A.indices, program.l, program.u, program.lb, program.ub, self.kinds, counts)
+        self.n, self.p, self.m, self._entries_of_A, self._entries_of_G = counts.tolist()
+        self._has_fixed = self.n < program.n
+
+    def fits(self, program: QuadraticProgram) -> bool:
+        """Whether the program has the same equalities, fixed variables and finite sides."""
+        return same_kinds(program.l, program.u, program.lb, program.ub, self.kinds)
+
+    def vectors(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """c, b, h and the constant of the objective."""
+        q, l, u, offset = program.q, program.l, program.u, program.offset
+        if self._has_fixed:
+            value = np.where(program.lb == program.ub, program.lb, 0.0)
+            Pv, shift = product(program.P, value), program.A @ value
+            offset += 0.5 * float(value @ Pv) + float(q @ value)
+            q, l, u = q + Pv, l - shift, u - shift
+        c, b, h = np.empty(self.n), np.empty(self.p), np.empty(self.m)
+        gather_rhs(q, l, u, program.lb, program.ub, self.kinds, c, b, h)
+        return c, b, h, offset
+
+    def program(self, program: QuadraticProgram) -> ConeProgram:
+        """The cone program."""
+        c, b, h, offset = self.vectors(program)
+        A = self._stacked(program, stack_equalities, self.p, self._entries_of_A)
+        G = self._stacked(program, stack_sides, self.m, self._entries_of_G)
+        P = program.P
+        if self._has_fixed:
+            P = _submatrix(P, np.flatnonzero(self.kinds[program.m :] != EQUAL))
+        return ConeProgram.of_checked(c, G, h, (NonNeg(self.m),) if self.m else (), A, b, P, offset)
+
+    def _stacked(self, program: QuadraticProgram, stack: Any, rows: int, entries: int) -> sp.csc_array:
+        """The matrix that the kernel `stack` makes of the rows of A."""
+        if not rows:
+            return no_rows(self.n)
+        A, indptr = program.A, np.empty(self.n + 1, dtype=np.int64)
+        indices, data = np.empty(entries, dtype=np.int64), np.empty(entries)
+        stack(A.indptr, A.indices, A.data, self.kinds, indptr, indices, data)
+        return csc(data, indices, indptr, (rows, self.n))
+
+    def lift(
+        self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(x, y, z_bounds) of the quadratic program; a fixed variable's multiplier is what stationarity leaves."""
+        own_x, own_y, own_z = np.empty(program.n), np.empty(program.m), np.empty(program.n)
+        spread_point(x, program.lb, self.kinds, own_x)
+        spread_multipliers(y, z, self.kinds, own_y, own_z)
+        if self._has_fixed:
+            self._fix_multipliers(program, program.q + product(program.P, own_x), own_y, own_z)
+        return own_x, own_y, own_z
+
+    def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
+        """A direction of the quadratic program's x, in which fixed variables stay."""
+        own_x = np.empty(program.n)
+        spread_point(x, np.zeros(program.n), self.kinds, own_x)
+        return own_x
+
+    def lift_dual_ray(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(y, z_bounds) of a certificate of infeasibility, in which the objective has no part."""
+        own_y, own_z = np.empty(program.m), np.empty(program.n)
+        spread_multipliers(y, z, self.kinds, own_y, own_z)
+        if self._has_fixed:
+            self._fix_multipliers(program, np.zeros(program.n), own_y, own_z)
+        return own_y, own_z
+
+    def _fix_multipliers(
+        self, program: QuadraticProgram, gradient: np.ndarray, own_y: np.ndarray, own_z: np.ndarray
+    ) -> None:
+        A = program.A
+        fix_multipliers(A.indptr, A.indices, A.data, self.kinds, gradient, own_y, own_z)
+
+
+@leaf
+def kind_of(lower: float, upper: float) -> int:
+    """The kind of a row or variable between two sides."""
+    if lower == upper:
+        return EQUAL
+    return (UPPER if math.isfinite(upper) else 0) + (LOWER if math.isfinite(lower) else 0)
+
+
+@leaf
+def sides_of(kind: int) -> int:
+    """The finite sides of a row or variable that is not `EQUAL`; 0 where it is."""
+    return (kind & UPPER) + ((kind & LOWER) >> 1)
+
+
+@kernel
+def classify(
+    A_indptr: Ints, A_indices: Ints, l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, counts: Ints
+) -> None:
+    """kinds := those of rows and variables; counts := free variables, equalities, sides, entries of both matrices."""
+    m, free, equalities, sides, entries_of_A, entries_of_G = l.size, 0, 0, 0, 0, 0
+    for i in range(m):
+        kinds[i] = kind_of(l[i], u[i])
+        equalities += int(kinds[i] == EQUAL)
+        sides += sides_of(kinds[i])
+    for j in range(lb.size):
+        kinds[m + j] = kind_of(lb[j], ub[j])
+        if kinds[m + j] == EQUAL:
+            continue
+        free += 1
+        sides += sides_of(kinds[m + j])
+        entries_of_G += sides_of(kinds[m + j])
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            kind = kinds[A_indices[k]]
+            entries_of_A += int(kind == EQUAL)
+            entries_of_G += sides_of(kind)
+    counts[0], counts[1], counts[2], counts[3], counts[4] = free, equalities, sides, entries_of_A, entries_of_G
+
+
+@kernel
+def same_kinds(l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints) -> bool:
+    """Whether rows and variables are of these kinds."""
+    m = l.size
+    if m + lb.size != kinds.size:
+        return False
+    for i in range(m):
+        if kinds[i] != kind_of(l[i], u[i]):
+            return False
+    for j in range(lb.size):
+        if kinds[m + j] != kind_of(lb[j], ub[j]):
+            return False
+    return True
+
+
+@inner
+def first_rows(kinds: Ints, m: int) -> tuple[int, int, int]:
+    """The rows of G that the lower sides of A, the upper and the lower bounds begin at; upper sides begin at 0."""
+    lower, above, below = 0, 0, 0
+    for i in range(m):
+        lower += int(kinds[i] & UPPER != 0)
+        above += sides_of(kinds[i])
+    below = above
+    for j in range(m, kinds.size):
+        below += int(kinds[j] & UPPER != 0)
+    return lower, above, below
+
+
+@kernel
+def gather_rhs(
+    q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, c: Floats, b: Floats, h: Floats
+) -> None:
+    """c := q of the free variables, b := the equal sides, h := (u, -l, ub, -lb) where they are finite."""
+    m, upper, equal, free = l.size, 0, 0, 0
+    lower, above, below = first_rows(kinds, m)
+    for i in range(m):
+        if kinds[i] == EQUAL:
+            b[equal] = l[i]
+            equal += 1
+        if kinds[i] & UPPER != 0:
+            h[upper] = u[i]
+            upper += 1
+        if kinds[i] & LOWER != 0:
+            h[lower] = -l[i]
+            lower += 1
+    for j in range(lb.size):
+        if kinds[m + j] == EQUAL:
+            continue
+        c[free] = q[j]
+        free += 1
+        if kinds[m + j] & UPPER != 0:
+            h[above] = ub[j]
+            above += 1
+        if kinds[m + j] & LOWER != 0:
+            h[below] = -lb[j]
+            below += 1
+
+
+@kernel
+def stack_equalities(
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
+) -> None:
+    """The rows of A with equal sides, in the free variables."""
+    n = A_indptr.size - 1
+    m, count, free, at = kinds.size - n, 0, 0, 0
+    place = np.empty(m, np.int64)
+    for i in range(m):
+        place[i] = count
+        count += int(kinds[i] == EQUAL)
+    for j in range(n):
+        if kinds[m + j] == EQUAL:
+            continue
+        indptr[free] = at
+        free += 1
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            i = A_indices[k]
+            if kinds[i] == EQUAL:
+                indices[at], data[at] = place[i], A_data[k]
+                at += 1
+    indptr[free] = at
+
+
+@kernel
+def stack_sides(
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
+) -> None:
+    """G = [ A_u; -A_l; I_ub; -I_lb ] in the free variables, the rows of each column ascending."""
+    n = A_indptr.size - 1
+    m, upper, free, at = kinds.size - n, 0, 0, 0
+    lower, above, below = first_rows(kinds, m)
+    upper_row, lower_row = np.empty(m, np.int64), np.empty(m, np.int64)
+    for i in range(m):
+        upper_row[i], lower_row[i] = upper, lower
+        upper += int(kinds[i] & UPPER != 0)
+        lower += int(kinds[i] & LOWER != 0)
+    for j in range(n):
+        if kinds[m + j] == EQUAL:
+            continue
+        indptr[free] = at
+        free += 1
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            if kinds[A_indices[k]] & UPPER != 0:
+                indices[at], data[at] = upper_row[A_indices[k]], A_data[k]
+                at += 1
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            if kinds[A_indices[k]] & LOWER != 0:
+                indices[at], data[at] = lower_row[A_indices[k]], -A_data[k]
+                at += 1
+        if kinds[m + j] & UPPER != 0:
+            indices[at], data[at] = above, 1.0
+            at, above = at + 1, above + 1
+        if kinds[m + j] & LOWER != 0:
+            indices[at], data[at] = below, -1.0
+            at, below = at + 1, below + 1
+    indptr[free] = at
+
+
+@kernel
+def spread_point(x: Floats, fixed: Floats, kinds: Ints, own_x: Floats) -> None:
+    """own_x := x for the free variables, `fixed` for the others."""
+    m, free = kinds.size - own_x.size, 0
+    for j in range(own_x.size):
+        own_x[j] = fixed[j]
+        if kinds[m + j] != EQUAL:
+            own_x[j] = x[free]
+            free += 1
+
+
+@kernel
+def spread_multipliers(y: Floats, z: Floats, kinds: Ints, own_y: Floats, own_z: Floats) -> None:
+    """own_y, own_z := the multipliers of rows and variables: of an upper side less that of the lower one."""
+    m, upper, equal = own_y.size, 0, 0
+    lower, above, below = first_rows(kinds, m)
+    for i in range(m):
+        own_y[i] = 0.0
+        if kinds[i] == EQUAL:
+            own_y[i] = y[equal]
+            equal += 1
+        if kinds[i] & UPPER != 0:
+            own_y[i] += z[upper]
+            upper += 1
+        if kinds[i] & LOWER != 0:
+            own_y[i] -= z[lower]
+            lower += 1
+    for j in range(own_z.size):
+        own_z[j] = 0.0
+        if kinds[m + j] & UPPER != 0:
+            own_z[j] += z[above]
+            above += 1
+        if kinds[m + j] & LOWER != 0:
+            own_z[j] -= z[below]
+            below += 1
+
+
+@kernel
+def fix_multipliers(
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, gradient: Floats, own_y: Floats, own_z: Floats
+) -> None:
+    """own_z of the fixed variables := -(gradient + A'y), `gradient` being that of the objective."""
+    m = own_y.size
+    for j in range(own_z.size):
+        if kinds[m + j] == EQUAL:
+            total = gradient[j]
+            for k in range(A_indptr[j], A_indptr[j + 1]):
+                total += A_data[k] * own_y[A_indices[k]]
+            own_z[j] = -total
+
+
+def _submatrix(P: sp.csc_array | np.ndarray | LowRank | None, keep: np.ndarray) -> Any:
+    """P in some of the variables."""
+    if P is None:
+        return None
+    if isinstance(P, LowRank):
+        return LowRank(P.F[keep], P.d[keep])
+    if isinstance(P, np.ndarray):
+        return P[np.ix_(keep, keep)]
+    return as_csc("P", P[keep][:, keep])
