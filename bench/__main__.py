@@ -9,9 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import socp
-
 import qp
+import socp
 
 from . import experiments
 from .answers import answer

@@ -70,7 +70,7 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
     perm = np.empty(n, np.int64)
     if n:
         entries = 2 * int(indptr[n])
-        graph = QuotientGraph.allocate(n=n, room=entries + entries // 5 + n)
+        graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
         graph.n = n
         _minimum_degree(graph, indptr, indices, dense, weak, perm)
     return perm
