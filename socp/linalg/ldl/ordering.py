@@ -106,7 +106,8 @@ def _minimum_degree(
     graph: QuotientGraph, indptr: Ints, indices: Ints, dense: int, weak: Bools, perm: Ints
 ) -> None:  # fmt: skip
     """Eliminate pivot after pivot of least approximate degree; `graph` comes as zeros."""
-    n, size, degree, mark, head = graph.n, graph.size, graph.degree, graph.mark, graph.head
+    n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
+    head, after, before = graph.head, graph.after, graph.before
     _adjacency(graph, indptr, indices)
     eliminated = _start_degree_lists(graph, dense, weak)
     flag, least, largest = 2, 0, 0
@@ -116,7 +117,7 @@ def _minimum_degree(
         if least == n:  # weak variables with weak neighbours alone
             least = _link_waiting(graph)
         pivot = head[least]
-        _unlink(graph, pivot)
+        _unlink(degree, head, after, before, pivot)
         eliminated += size[pivot]
         _form_element(graph, pivot, n - eliminated)
         mark[pivot] = flag
@@ -168,7 +169,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
     """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
     n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
     size, degree, parent, mark, head = graph.size, graph.degree, graph.parent, graph.mark, graph.head
-    before, bucket = graph.before, graph.bucket
+    after, before, bucket = graph.after, graph.before, graph.bucket
     done = 0
     for i in range(n):
         size[i] = 1
@@ -192,26 +193,26 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
         elif weak[i]:
             before[i] = WAITING
         else:
-            _link(graph, i)
+            _link(degree, head, after, before, i)
     return done
 
 
 @inner
 def _link_waiting(graph: QuotientGraph) -> int:
     """List the variables that wait; returns their least degree."""
-    n, elements, size, degree, before = graph.n, graph.elements, graph.size, graph.degree, graph.before
+    n, elements, size, degree = graph.n, graph.elements, graph.size, graph.degree
+    head, after, before = graph.head, graph.after, graph.before
     least = n
     for i in range(n):
         if elements[i] != -1 and size[i] > 0 and before[i] == WAITING:
-            _link(graph, i)
+            _link(degree, head, after, before, i)
             least = min(least, degree[i])
     return least
 
 
 @leaf
-def _link(graph: QuotientGraph, i: int) -> None:
+def _link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Put variable i at the head of the list of its degree."""
-    degree, head, after, before = graph.degree, graph.head, graph.after, graph.before
     first = head[degree[i]]
     before[i] = -1
     after[i] = first
@@ -221,9 +222,8 @@ def _link(graph: QuotientGraph, i: int) -> None:
 
 
 @leaf
-def _unlink(graph: QuotientGraph, i: int) -> None:
+def _unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Take variable i out of the list of its degree."""
-    degree, head, after, before = graph.degree, graph.head, graph.after, graph.before
     left, right = before[i], after[i]
     if left == WAITING:
         return
@@ -240,6 +240,7 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
     """L(p) = A(p) + union of L(e), e in E(p), without p; its variables leave the degree lists, sizes negative."""
     lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
     degree, parent, mark = graph.degree, graph.parent, graph.mark
+    head, after, before = graph.head, graph.after, graph.before
     count = elements[pivot]
     size[pivot] = -size[pivot]
     total = 0
@@ -266,7 +267,7 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
                 size[i] = -size[i]
                 lists[write] = i
                 write += 1
-                _unlink(graph, i)
+                _unlink(degree, head, after, before, i)
     start[pivot] = begin
     length[pivot] = write - begin
     degree[pivot] = total
@@ -414,7 +415,7 @@ def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
 def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
     n, lists, start, length, size, degree = graph.n, graph.lists, graph.start, graph.length, graph.size, graph.degree
-    mark = graph.mark
+    mark, head, after, before = graph.mark, graph.head, graph.after, graph.before
     begin, end = start[pivot], start[pivot] + length[pivot]
     write, least = begin, n
     for k in range(begin, end):
@@ -424,7 +425,7 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
         size[i] = -size[i]
         degree[i] = min(degree[i] + degree[pivot], left) - size[i]
         least = min(least, degree[i])
-        _link(graph, i)
+        _link(degree, head, after, before, i)
         lists[write] = i
         write += 1
     size[pivot] = -size[pivot]
