@@ -9,15 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import qp
 import socp
 
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, measurement, report, suite
-from .compare import comparison as compare
-from .compare import machines as svm
-from .compiling import warm_up
+from .compare import anatomy, comparison, machines, measurement, report, suite
 from .experiments import conduct, pages
 from .programs import catalogue, sets
 from .teaching import ablation
@@ -35,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tour(options: argparse.Namespace) -> int:
-    warm_up()
+    qp.warmup()
     return 0 if tour() else 1
 
 
@@ -46,18 +44,18 @@ def _ablation(options: argparse.Namespace) -> int:
 
 
 def _anatomy(options: argparse.Namespace) -> int:
-    warm_up()
+    qp.warmup()
     print(anatomy.table(options.programs.split(",") if options.programs else anatomy.PROGRAMS))
     return 0
 
 
 def _models(options: argparse.Namespace) -> int:
-    warm_up()
+    qp.warmup()
     rows = []
-    for row in svm.run(options.only):
+    for row in machines.run(options.only):
         print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
         rows.append(row)
-    table = svm.markdown(rows)
+    table = machines.markdown(rows)
     print(table)
     if options.out:
         Path(options.out).write_text(table + "\n")
@@ -66,7 +64,7 @@ def _models(options: argparse.Namespace) -> int:
 
 def _solve(options: argparse.Namespace) -> int:
     program = sets.read(options.file)
-    warm_up()
+    qp.warmup()
     result = answer.solve(
         program, tol=options.tol, max_iter=options.max_iter, time_limit=options.time_limit, verbose=options.verbose
     )
@@ -88,7 +86,7 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _suite(options: argparse.Namespace) -> int:
     paths = sets.files(options.name, options.data, options.only)
-    warm_up()
+    qp.warmup()
     print(suite.HEADER)
     rows = []
     for row in suite.run(paths, options.tol, options.limit):
@@ -103,8 +101,8 @@ def _suite(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
-    solvers, missing = compare.choose(options.solvers.split(",") if options.solvers else None)
-    limits = compare.Limits(options.tol, options.limit, options.threads)
+    solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
+    limits = comparison.Limits(options.tol, options.limit, options.threads)
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
     settings = {"set": options.name, "sizes": sizes, "tol": limits.tol, "limit": limits.seconds}
     settings |= {"threads": limits.threads}
@@ -115,11 +113,11 @@ def _compare(options: argparse.Namespace) -> int:
     record = measurement.resume(path, new, options.fresh)
     if missing:
         print(f"not installed, skipped: {', '.join(missing)}")
-    warm_up()
+    qp.warmup()
     interrupted = False
     try:
-        with compare.progress(len(compare.tasks(cases, solvers))) as show:
-            compare.run(cases, solvers, limits, record, lambda: record.save(path), show)
+        with comparison.progress(len(comparison.tasks(cases, solvers))) as show:
+            comparison.run(cases, solvers, limits, record, lambda: record.save(path), show)
     except KeyboardInterrupt:
         interrupted = True
     record.save(path)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from socp.kkt.lowrank import LowRankKKT
+from socp.problem import printing
 from socp.problem.checks import ProgramError
 from socp.problem.settings import Settings
 from socp.problem.status import Status
@@ -156,12 +157,14 @@ class Solver(SetUpOnce):
         timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
         if solution.status is Status.OPTIMAL:
             self._last = solution.x.copy()
+        if self.settings.verbose:
+            printing.footer(solution)
         return solution
 
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
         """The answer of the interior-point method, which goes on until the program's own test holds."""
         run = self.cone_solver.run(warm_start, test)
-        x, y, z, _ = run.point
+        x, y, z, _ = run.answer
         point: Point
         if run.status is Status.PRIMAL_INFEASIBLE:
             point = (x, *test.dual_ray(y, z))

@@ -1,6 +1,6 @@
 """socp: a primal-dual interior-point engine for second-order cone and quadratic-objective programs."""
 
-from .method.loop import Iterate
+from .method.run import Iterate
 from .problem.checks import ProgramError
 from .problem.lowrank import LowRank
 from .problem.program import ConeProgram, NonNeg, SecondOrder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,11 +15,9 @@ from .compiled.threads import blas_threads
 from .form.hessian import check_semidefinite
 from .form.standard import StandardForm
 from .kkt.base import KKT
-from .kkt.choice import choose
-from .method.direct import Direct
-from .method.loop import Iterate, Run
-from .method.small import SmallPath
-from .method.step import Newton, Point
+from .kkt.choice import choose, is_small
+from .method.newton import Newton, Point
+from .method.run import Iterate, Run
 from .problem import printing
 from .problem.checks import (
     ProgramError,
@@ -35,9 +33,10 @@ from .problem.program import ConeProgram
 from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
 from .problem.status import Status
+from .problem.stopping import Test
+from .warmup import ready
 
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
-INTERRUPTED = "interrupted from the keyboard"
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
 
@@ -104,67 +103,29 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
-        direct = Direct(self.program, self.settings) if Direct.fits(self.program, self.settings) else None
-        self._form: StandardForm | None = None
-        self._engine: Newton | None = None
-        self.small: SmallPath | None = None
-        self._last: Point | None = None
-        self.direct = direct
-        self._note(0.0)
-        if direct is None:
-            self._set_up_form()
-
-    def _set_up_form(self) -> StandardForm:
-        """What the engine needs; a program that is solved by `direct` does without it."""
+        ready(self.program.n + self.program.p)
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
-        self._note(time.perf_counter() - started)
-        is_small = SmallPath.fits(form, self.settings)
-        with self._threads(is_small and form.n + form.p <= FEW):
-            small, engine = None, None
-            if is_small:
-                small = SmallPath(form, self.settings)
-            else:
-                check_semidefinite(form.P)
-                engine = self._new_engine(form)
+        timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
+        with self._threads():
+            check_semidefinite(form.P)
+            kkt = choose(form, self.settings)
+        timings["ordering"], timings["symbolic"] = kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
-        self._form, self._engine, self.small = form, engine, small
-        return form
+        self.form, self.newton, self.timings = form, Newton(form, kkt), timings
+        self._robust: Newton | None = None
+        self._last: Point | None = None
 
-    @property
-    def form(self) -> StandardForm:
-        """The equilibrated program."""
-        return self._set_up_form() if self._form is None else self._form
-
-    def _threads(self, alone: bool) -> contextlib.AbstractContextManager[None]:
-        """BLAS with the threads of the settings, unless nothing is done `alone` that it would share out."""
-        return contextlib.nullcontext() if alone else blas_threads(self.settings.threads)
-
-    def _new_engine(self, form: StandardForm) -> Newton:
-        kkt = choose(form, self.settings)
-        self.timings["ordering"], self.timings["symbolic"] = kkt.analysis_seconds()
-        return Newton(form, kkt)
-
-    def _build_engine(self) -> Newton:
-        """The Newton systems of the general method; a small program seldom needs them."""
-        form = self.form
-        if self._engine is None:
-            self._engine = self._new_engine(form)
-        return self._engine
-
-    def _note(self, equilibration: float) -> None:
-        """The timings of a set-up or update so far."""
-        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": equilibration}
-
-    @property
-    def newton(self) -> Newton:
-        """The linearized embedding, with its KKT systems in `newton.kkt`."""
-        return self._build_engine()
+    def _threads(self) -> contextlib.AbstractContextManager[None]:
+        """BLAS with the threads of the settings, where it is called with matrices large enough."""
+        few = self.program.n + self.program.p <= FEW
+        return contextlib.nullcontext() if few else blas_threads(self.settings.threads)
 
     @property
     def kkt(self) -> KKT:
         """The way in which the KKT systems are solved."""
-        return self._build_engine().kkt
+        kkt: KKT = self.newton.kkt
+        return kkt
 
     def update(
         self,
@@ -207,12 +168,9 @@ class Solver(SetUpOnce):
         program = object.__new__(ConeProgram)
         program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
         self.program = program
-        if self.direct is not None:
-            self.direct.refresh_vectors(program)
-        if self._form is not None:
-            self._form.refresh_vectors(program)
+        self.form.refresh_vectors(program)
         self.setup_time = time.perf_counter() - started
-        self._note(self.setup_time)
+        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": self.setup_time}
 
     def replace(self, program: ConeProgram) -> None:
         """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
@@ -221,36 +179,31 @@ class Solver(SetUpOnce):
         """
         started = time.perf_counter()
         old, self.program = self.program, program
-        with blas_threads(self.settings.threads):
-            try:
+        try:
+            with self._threads():
                 self._replace(old, program)
-            except ProgramError:
-                self.program = old
-                if self._form is not None:
-                    self._form.refresh(old)
-                    if self.small is not None:
-                        self.small.refresh()
-                raise
+        except ProgramError:
+            self.program = old
+            self.form.refresh(old)
+            raise
         self.setup_time = time.perf_counter() - started
 
     def _replace(self, old: ConeProgram, program: ConeProgram) -> None:
         if not _same_pattern(old, program):
             return self._set_up()
-        if self.direct is not None:
-            self.direct.refresh(program)
-        if self._form is None:
-            return self._note(0.0)
         started = time.perf_counter()
-        self._form.refresh(program)
-        self._note(time.perf_counter() - started)
-        if self.small is not None:
-            self.small.refresh()
-        elif program.P is not old.P:
+        self.form.refresh(program)
+        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
+        if program.P is not old.P:
             check_semidefinite(self.form.P)
-        if self._engine is not None and not self._engine.kkt.still_fits():
-            return self._set_up()
-        if self._engine is not None:
-            self._engine.kkt.refresh()
+        if not self.kkt.still_fits():
+            last = self._last
+            self._set_up()
+            self._last = last
+            return None
+        self.kkt.refresh()
+        self._robust = None
+        return None
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -259,86 +212,50 @@ class Solver(SetUpOnce):
         -------
         Solution
         """
-        return self.solve_tested(warm_start, None, None)
-
-    def solve_tested(
-        self,
-        warm_start: bool,
-        accepts: Callable[..., bool] | None,
-        certificate_error: Callable[..., float] | None,
-    ) -> Solution:
-        """`solve` with a further test that an optimal (x, y, z) must pass, and one of a certificate (y, z) of
-        infeasibility."""
-        try:
-            answer = None if self.direct is None else self._directly(self.direct, warm_start)
-        except KeyboardInterrupt:
-            return self.interrupted()
-        if answer is not None and (accepts is None or accepts(answer.x, answer.y, answer.z)):
-            return answer
-        form, run = self.form, self._run(warm_start, accepts, certificate_error)
-        if self.small is not None:  # an engine that was built since set-up is not a part of it
-            self._note(self.timings["equilibration"])
-        try:
-            with self._threads(self.small is not None and form.n + form.p <= FEW):
-                at_once = self.small is not None and run.at_once(self.small)
-                if not at_once:
-                    self._follow(run)
-        except KeyboardInterrupt:
-            run.finish(Status.INTERRUPTED, INTERRUPTED)
-            at_once = False
+        run = self.run(warm_start)
         solution = run.solution()
         solution.setup_time = self.setup_time
-        solution.timings = self._timings(self.setup_time + solution.solve_time, None if at_once else self._engine)
-        if solution.status is Status.OPTIMAL:
-            self._last = run.point
         if self.settings.verbose:
             printing.footer(solution)
         return solution
 
-    def interrupted(self) -> Solution:
-        """What is known when the keyboard's interrupt comes before the first iterate."""
-        run = self._run(False)
-        run.finish(Status.INTERRUPTED, INTERRUPTED)
-        solution = run.solution()
-        solution.timings = self._timings(solution.solve_time, None)
-        return solution
+    def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
+        """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
-    def _directly(self, direct: Direct, warm_start: bool) -> Solution | None:
-        """The answer in one call, None when it is not to be had."""
-        with self._threads(self.program.n + self.program.p <= FEW):
-            return direct.answer(self.program, warm_start, self.setup_time)
+        Where dense Cholesky of a small program breaks down, the run begins anew with sparse LDL'.
+        """
+        last = self._last if warm_start else None
+        run = Run(self.program, self.newton, self.settings, last, test)
+        with self._threads():
+            run.solve()
+            if run.status in (Status.INACCURATE, Status.NUMERICAL_ERROR) and self._has_robust_way():
+                again = Run(self.program, self._robust_newton(), self.settings, None, test)
+                again.started = run.started
+                again.solve()
+                if run.status is Status.NUMERICAL_ERROR or again.status is not Status.NUMERICAL_ERROR:
+                    run = again
+        run.timings = self._timings(self.setup_time + run.solve_time, run.newton.kkt)
+        if run.status is Status.OPTIMAL:
+            self._last = run.point
+        return run
 
-    def _follow(self, run: Run) -> None:
-        """The run, iterate by iterate."""
-        for iterate in run.iterates():
-            try:
-                answer = None if self.settings.callback is None else self.settings.callback(iterate)
-            except StopIteration:
-                answer = True
-            if isinstance(answer, (bool, np.bool_)) and answer:  # numpy's comparisons give numpy's bool
-                run.finish(Status.INTERRUPTED, "the callback asked to stop")
-                break
+    def _has_robust_way(self) -> bool:
+        return self.settings.kkt == "auto" and is_small(self.form)
 
-    def _timings(self, total: float, engine: Newton | None) -> dict[str, float]:
-        """The seconds of set-up and of a run of the engine (None when it did not run) by part."""
-        timings = dict(self.timings)
-        if engine is not None:
-            timings["factorization"], timings["solves"] = engine.kkt.factor_seconds, engine.kkt.solve_seconds
+    def _robust_newton(self) -> Newton:
+        if self._robust is None:
+            self._robust = Newton(self.form, choose(self.form, self.settings, robust=True))
+        return self._robust
+
+    def _timings(self, total: float, kkt: KKT) -> dict[str, float]:
+        """The seconds of set-up and of a run by part."""
+        timings = {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds}
         timings["rest"] = total - sum(timings.values())
         return timings
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
-        return self._run(False).iterates()
-
-    def _run(
-        self,
-        warm_start: bool,
-        accepts: Callable[..., bool] | None = None,
-        certificate_error: Callable[..., float] | None = None,
-    ) -> Run:
-        last = self._last if warm_start else None
-        return Run(self.program, self.form, self._build_engine, self.settings, last, accepts, certificate_error)
+        return Run(self.program, self.newton, self.settings, None, None).iterates()
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:

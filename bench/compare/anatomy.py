@@ -60,11 +60,11 @@ def row(name: str, rate: float) -> list[str]:
     cone_solver = solver.cone_solver if isinstance(solver, qp.Solver) else solver
     total = solution.setup_time + solution.solve_time
     shares = [f"{100.0 * solution.timings[part] / total:.0f}" for part in TIMINGS]
-    if "sifting" in solution.message:  # it factors faces of all sizes
-        return [name, "working set", f"{1e3 * total:.3g}", str(solution.iterations), *shares, "-", "-"]
+    if isinstance(solution, qp.Solution) and solution.cone_solution is None:  # it factors faces of all sizes
+        return [name, "active set", f"{1e3 * total:.3g}", str(solution.iterations), *shares, "-", "-"]
     floor = cone_solver.kkt.flops / rate * (solution.iterations + 1)
     distance = f"{total / floor:.1f}" if floor > 0.0 else "-"
-    method = "one kernel" if cone_solver.small is not None else cone_solver.kkt.description.split(",")[0]
+    method = cone_solver.kkt.description.split(",")[0]
     return [name, method, f"{1e3 * total:.3g}", str(solution.iterations), *shares, f"{1e3 * floor:.3g}", distance]
 
 

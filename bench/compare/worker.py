@@ -151,11 +151,11 @@ def _first_answer(solver: str, threads: int) -> float:
 
 def _warm_up(solver: str, threads: int) -> None:
     """What is loaded at the first use is loaded before the clock starts."""
-    from .. import compiling, peers
+    from .. import peers
     from ..programs import generate
 
     if solver == "centralpath":
-        compiling.warm_up()
+        qp.warmup()
     elif ":" not in solver:
         for program in (generate.svm_dual_rbf(5), generate.lasso(5), generate.enclosing_ball(5)):
             if solver in peers.peers_for(program):

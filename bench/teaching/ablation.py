@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from qp.reduce.conic import ConicForm
+from qp.reduce.cone_form import ConeForm
 from socp.textbook import Switches, solve
 from socp.textbook.switches import dense
 
@@ -27,7 +27,7 @@ PARTS = tuple(field.name for field in fields(Switches))
 
 def as_cone_program(program: qp.QuadraticProgram | socp.ConeProgram) -> socp.ConeProgram:
     """The program in the form that the textbook takes."""
-    return program if isinstance(program, socp.ConeProgram) else ConicForm(program).program(program)
+    return program if isinstance(program, socp.ConeProgram) else ConeForm(program).program(program)
 
 
 def redundant(size: int, seed: int = 0) -> socp.ConeProgram:

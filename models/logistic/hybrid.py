@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 
 import qp
-from socp.compiled.jit import kernel
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Ints
 
 from ..base.estimator import Classifier, convergence_warning
 from ..base.newton_minimizer import minimize, solve_cholesky
@@ -194,15 +195,15 @@ class HybridNaiveBayes(Classifier):
         held_out_evidence(
             X.indptr.astype(np.int64),
             X.indices.astype(np.int64),
-            X.data,
+            np.ascontiguousarray(X.data, dtype=np.float64),
             codes.astype(np.int64),
             region.astype(np.int64),
             word.astype(np.int64),
-            table.ravel(),
-            totals.ravel(),
-            np.array([N.shape[1] for N in counts]),
+            np.ascontiguousarray(table, dtype=np.float64).ravel(),
+            np.ascontiguousarray(totals, dtype=np.float64).ravel(),
+            np.array([N.shape[1] for N in counts], dtype=np.int64),
             alpha,
-            np.int64(bool(self.shared_words)),
+            bool(self.shared_words),
             np.zeros(table.shape[1]),
             np.zeros(len(counts)),
             own.ravel(),
@@ -307,8 +308,9 @@ class LikelihoodPoint:
 
 @kernel
 def held_out_evidence(
-    indptr, indices, data, codes, region, word, counts, totals, sizes, alpha, shared, inside, length, out
-):
+    indptr: Ints, indices: Ints, data: Floats, codes: Ints, region: Ints, word: Ints, counts: Floats, totals: Floats,
+    sizes: Ints, alpha: float, shared: bool, inside: Floats, length: Floats, out: Floats,
+) -> None:  # fmt: skip
     """sum_w x^r_w log P_-i(w | y_i) of every sample i and region r, into `out` (samples times regions).
 
     counts (classes times words) has N_kw; totals (classes times regions) has their sums over the sizes[r] words of
@@ -317,12 +319,17 @@ def held_out_evidence(
     words, regions = inside.size, length.size
     for i in range(codes.size):
         k = codes[i]
-        length[:] = 0.0
+        for r in range(regions):
+            length[r] = 0.0
         for e in range(indptr[i], indptr[i + 1]):
             inside[word[indices[e]]] += data[e]
             length[region[indices[e]]] += data[e]
         if shared:
-            length[:] = length.sum()
+            whole = 0.0
+            for r in range(regions):
+                whole += length[r]
+            for r in range(regions):
+                length[r] = whole
         for e in range(indptr[i], indptr[i + 1]):
             w, r = word[indices[e]], region[indices[e]]
             count = max(counts[k * words + w] - inside[w], 0.0)  # below 0 by rounding only

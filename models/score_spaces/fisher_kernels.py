@@ -6,7 +6,8 @@ sequence's own start, transition and emission probabilities move by a direction 
 
 import numpy as np
 
-from socp.compiled.jit import kernel
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Ints, Matrix
 
 
 def expected_counts(offsets, symbols, start, transitions, emissions, directions):
@@ -27,7 +28,7 @@ def expected_counts(offsets, symbols, start, transitions, emissions, directions)
     if directions.shape[1] == 0:
         directions = np.zeros((number, size))
     counts, tangents = np.zeros((number, size)), np.zeros((number, size))
-    work = np.empty((4, int(np.diff(offsets).max()), start.size))
+    work = np.empty((4 + 4 * int(np.diff(offsets).max()), start.size))
     counts_and_tangents(
         offsets, symbols, np.ascontiguousarray(start), np.ascontiguousarray(transitions),
         np.ascontiguousarray(emissions), np.ascontiguousarray(directions), work, counts, tangents,
@@ -36,12 +37,16 @@ def expected_counts(offsets, symbols, start, transitions, emissions, directions)
 
 
 @kernel
-def counts_and_tangents(offsets, symbols, start, transitions, emissions, directions, work, counts, tangents):
-    """See `expected_counts`; work (4, longest sequence, S) holds alpha, p and their derivatives."""
+def counts_and_tangents(
+    offsets: Ints, symbols: Ints, start: Floats, transitions: Matrix, emissions: Matrix, directions: Matrix,
+    work: Matrix, counts: Matrix, tangents: Matrix,
+) -> None:  # fmt: skip
+    """See `expected_counts`; work (4 + 4 longest sequence, S) holds alpha, p and their derivatives at each position."""
     S, K = emissions.shape
-    alpha, p, d_alpha, d_p = work[0], work[1], work[2], work[3]
-    gamma, d_gamma = np.empty(S), np.empty(S)
-    r, d_r = np.empty(S), np.empty(S)
+    longest = (work.shape[0] - 4) // 4
+    gamma, d_gamma, r, d_r = work[0], work[1], work[2], work[3]
+    alpha, p = work[4 : 4 + longest], work[4 + longest : 4 + 2 * longest]
+    d_alpha, d_p = work[4 + 2 * longest : 4 + 3 * longest], work[4 + 3 * longest : 4 + 4 * longest]
     for s in range(offsets.size - 1):
         first, length = offsets[s], offsets[s + 1] - offsets[s]
         move = directions[s]
@@ -70,8 +75,8 @@ def counts_and_tangents(offsets, symbols, start, transitions, emissions, directi
             for j in range(S):
                 alpha[t, j] /= c
                 d_alpha[t, j] = (d_alpha[t, j] - alpha[t, j] * d_c) / c
-        gamma[:] = alpha[length - 1]
-        d_gamma[:] = d_alpha[length - 1]
+        for i in range(S):
+            gamma[i], d_gamma[i] = alpha[length - 1, i], d_alpha[length - 1, i]
         for t in range(length - 1, -1, -1):
             x = symbols[first + t]
             if x >= 0:

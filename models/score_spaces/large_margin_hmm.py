@@ -232,14 +232,10 @@ class _Scores:
 def _best_paths(
     batch: Sequences, starts: np.ndarray, transitions: np.ndarray, emissions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    path, score = np.empty(batch.offsets[-1], dtype=np.int64), np.empty(len(batch))
     rows = np.zeros((emissions.shape[1] + 1, starts.size))  # the last row: nothing was seen
     rows[:-1] = emissions.T
     row = np.where(batch.values == MISSING, rows.shape[0] - 1, batch.values)
-    kernels.best_paths(
-        batch.offsets, np.ascontiguousarray(starts), np.ascontiguousarray(transitions), rows, row, path, score
-    )  # fmt: skip
-    return path, score
+    return kernels.best_paths(batch.offsets, starts, transitions, rows, row)
 
 
 def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float:

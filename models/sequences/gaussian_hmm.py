@@ -124,10 +124,10 @@ class GaussianHMM(HiddenMarkovModel):
         self.covariances_ = diagonal[:, :, None] * np.eye(variances.size) if full else diagonal
 
     def _log_emissions(self, batch: Sequences) -> np.ndarray:
-        out = np.empty((batch.values.shape[0], self.means_.shape[0]))
         if self.covariance_type == "diag":
-            kernels.diagonal_log_densities(batch.values, self.means_, self.covariances_, out)
+            out = kernels.diagonal_log_densities(batch.values, self.means_, self.covariances_)
         else:
+            out = np.empty((batch.values.shape[0], self.means_.shape[0]))
             for rows, seen in _patterns(batch.values):
                 for i, (mean, covariance) in enumerate(zip(self.means_, self.covariances_)):
                     out[rows, i] = _log_normal(batch.values[rows][:, seen], mean[seen], covariance[np.ix_(seen, seen)])
@@ -161,7 +161,9 @@ class GaussianHMM(HiddenMarkovModel):
             sums = (weighted.T @ features)[None]
         else:
             sums = np.zeros((groups, gamma.shape[1], features.shape[1]))
-            kernels.add_features(batch.offsets, features, gamma, weight, group, sums)
+            kernels.add_features(
+                batch.offsets, np.ascontiguousarray(features), gamma, weight, group, sums.reshape(-1, sums.shape[2])
+            )  # fmt: skip
         if self.covariance_type == "full":
             self._add_partly_seen(batch, gamma, weight, group, sums)
         return sums

@@ -124,11 +124,17 @@ class HiddenMarkovModel(Estimator):
         none = Bend(np.zeros(len(batch)), np.zeros(states), np.zeros((states, states)), np.zeros((states, 0)))
         rows, row, logs = self._likelihoods(batch, bend)
         by = none if bend is None else bend
-        chain = (self.startprob_, self.transmat_, by.start, by.transitions, by.strength)
+        chain = tuple(
+            np.ascontiguousarray(part, dtype=np.float64)
+            for part in (self.startprob_, self.transmat_, by.start, by.transitions, by.strength)
+        )
         kept = row.size if keep else 0
         alpha, predicted = np.empty((kept, states)), np.empty((kept, states))
         log_likelihood, lost = np.empty(len(batch)), np.empty(len(batch), dtype=np.bool_)
-        kernels.filter_states(batch.offsets, *chain, rows, row, keep, alpha, predicted, log_likelihood, lost)
+        kernels.filter_states(
+            batch.offsets, *chain, np.ascontiguousarray(rows), np.ascontiguousarray(row, dtype=np.int64), keep,
+            np.empty((states + 3, states)), alpha, predicted, log_likelihood, lost,
+        )  # fmt: skip
         log_likelihood += np.add.reduceat(logs, batch.offsets[:-1])
         slow = {}
         for s in np.flatnonzero(lost).tolist():
@@ -147,7 +153,9 @@ class HiddenMarkovModel(Estimator):
             log_emissions += strength[s] * self._bend_of_emissions(own, bend.emissions)
         log_alpha, log_predicted = np.empty(log_emissions.shape), np.empty(log_emissions.shape)
         length = int(own.offsets[1])
-        total = kernels.filter_in_logs(0, length, log_start, log_transitions, log_emissions, log_alpha, log_predicted)
+        total = kernels.filter_in_logs(
+            0, length, log_start, log_transitions, log_emissions, np.empty(log_start.size), log_alpha, log_predicted
+        )  # fmt: skip
         return total, log_transitions, log_alpha, log_predicted
 
     def _infer(
@@ -167,22 +175,24 @@ class HiddenMarkovModel(Estimator):
                 f"sequences[{impossible[0]}] has probability zero under this {type(self).__name__}, so its states have "
                 "no posterior: fit with pseudocount > 0"
             )
-        weight = np.ones(number) if weight is None else weight
+        weight = np.ones(number) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         group = np.arange(number) if by_sequence else np.zeros(number, dtype=np.int64)
         groups = number if by_sequence else 1
         gamma = np.empty(alpha.shape)
         starts, counts = np.zeros((groups, states)), np.zeros((groups, states, states))
         logs = np.zeros((groups, states, states) if chain_logs else (0, states, states))
         kernels.smooth_states(
-            batch.offsets, *chain, alpha, predicted, lost, weight, group, gamma, starts, counts, logs
+            batch.offsets, *chain, alpha, predicted, lost, weight, group, np.empty((4 * states + 3, states)), gamma,
+            starts, counts.reshape(-1, states), logs.reshape(-1, states),
         )  # fmt: skip
         for s, (_, log_transitions, log_alpha, log_predicted) in slow.items():
             start, count = np.zeros(states), np.zeros((states, states))
             log = np.zeros((states, states) if chain_logs else (0, states))
             own = np.empty(log_alpha.shape)
             kernels.smooth_in_logs(
-                0, log_alpha.shape[0], log_transitions, log_alpha, log_predicted, own, start, count, log
-            )
+                0, log_alpha.shape[0], log_transitions, log_alpha, log_predicted, np.empty((states + 2, states)),
+                own, start, count, log,
+            )  # fmt: skip
             gamma[batch.offsets[s] : batch.offsets[s + 1]] = own
             starts[group[s]] += weight[s] * start
             counts[group[s]] += weight[s] * count
@@ -295,13 +305,9 @@ class HiddenMarkovModel(Estimator):
         return batch.split(self._best_paths(batch)[0])
 
     def _best_paths(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
-        path, log_probability = np.empty(batch.offsets[-1], dtype=np.int64), np.empty(len(batch))
-        logs = np.ascontiguousarray(self._log_emissions(batch))
-        kernels.best_paths(
-            batch.offsets, _log(self.startprob_), _log(self.transmat_),
-            logs, np.arange(path.size), path, log_probability,
-        )  # fmt: skip
-        return path, log_probability
+        logs = self._log_emissions(batch)
+        row = np.arange(logs.shape[0])
+        return kernels.best_paths(batch.offsets, _log(self.startprob_), _log(self.transmat_), logs, row)
 
     def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
@@ -312,12 +318,12 @@ class HiddenMarkovModel(Estimator):
         for s, (_, _, log_alpha, _) in slow.items():
             alpha[batch.offsets[s] : batch.offsets[s + 1]] = _scaled(log_alpha)[0]
         features = np.ascontiguousarray(self._emission_features(batch), dtype=np.float64)
-        states = self.startprob_.size
+        states, transitions = self.startprob_.size, np.ascontiguousarray(self.transmat_, dtype=np.float64)
         table = np.zeros((len(batch), draws, states * (1 + states + features.shape[1])))
         for s, (first, end) in enumerate(itertools.pairwise(batch.offsets)):
             uniforms = rng.random((draws, end - first))
             paths = np.empty(uniforms.shape, dtype=np.int64)
-            kernels.random_paths(first, end, self.transmat_, alpha, uniforms, paths)
+            kernels.random_paths(first, end, transitions, alpha, uniforms, paths)
             kernels.path_statistics(first, end, states, paths, features, table[s])
         return log_likelihood, table
 
@@ -328,7 +334,8 @@ class HiddenMarkovModel(Estimator):
         lengths = [int(check_number("lengths", length, 1, whole=True)) for length in np.atleast_1d(lengths)]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         path = np.empty(offsets[-1], dtype=np.int64)
-        kernels.random_chains(offsets, self.startprob_, self.transmat_, rng.random(path.size), path)
+        start, transitions = (np.ascontiguousarray(p, dtype=np.float64) for p in (self.startprob_, self.transmat_))
+        kernels.random_chains(offsets, start, transitions, rng.random(path.size), path)
         batch = Sequences(self._draw_emissions(path, rng), offsets)
         return batch.split(batch.values), batch.split(path)
 
@@ -455,7 +462,9 @@ class DiscreteHMM(HiddenMarkovModel):
         self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
     ) -> np.ndarray:
         counts = np.zeros((groups, *self.emissionprob_.shape))
-        kernels.count_symbols(batch.offsets, batch.values, gamma, weight, group, counts)
+        kernels.count_symbols(
+            batch.offsets, batch.values, gamma, weight, group, counts.reshape(-1, counts.shape[2])
+        )  # fmt: skip
         return counts
 
     def _emission_features(self, batch: Sequences) -> np.ndarray:

@@ -20,20 +20,28 @@ exp(strength * bend_start[i]) and exp(strength * bend_transitions[i, j]), and lo
 paths (the potentials need not be normalized).  Strength zero is the chain itself.
 """
 
+import math
+
 import numpy as np
 
-from socp.compiled.jit import kernel
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Bools, Floats, IntMatrix, Ints, Matrix
 
 LOST = 1e-280  # a probability below it is taken for lost
 HARMLESS = -46.0  # the log of the share of the probability that may be lost unseen, 1e-20
 
 
-@kernel
-def bend_chain(start, transitions, bend_start, bend_transitions, strength, own_start, own_transitions):
+@inner
+def bend_chain(
+    start: Floats, transitions: Matrix, bend_start: Floats, bend_transitions: Matrix, strength: float,
+    own_start: Floats, own_transitions: Matrix,
+) -> tuple[float, float]:  # fmt: skip
     """The chain of one sequence, into own_start and own_transitions; returns the factors' logs that were taken out."""
     states = start.size
-    own_start[:] = start
-    own_transitions[:, :] = transitions
+    for i in range(states):
+        own_start[i] = start[i]
+        for j in range(states):
+            own_transitions[i, j] = transitions[i, j]
     if strength == 0.0:
         return 0.0, 0.0
     top_start, top = -np.inf, -np.inf
@@ -42,24 +50,24 @@ def bend_chain(start, transitions, bend_start, bend_transitions, strength, own_s
         for j in range(states):
             top = max(top, strength * bend_transitions[i, j])
     for i in range(states):
-        own_start[i] *= np.exp(strength * bend_start[i] - top_start)
+        own_start[i] *= math.exp(strength * bend_start[i] - top_start)
         for j in range(states):
-            own_transitions[i, j] *= np.exp(strength * bend_transitions[i, j] - top)
+            own_transitions[i, j] *= math.exp(strength * bend_transitions[i, j] - top)
     return top_start, top
 
 
 @kernel
 def filter_states(
-    offsets, start, transitions, bend_start, bend_transitions, strength, rows, row, keep,
-    alpha, predicted, log_likelihood, lost,
-):  # fmt: skip
+    offsets: Ints, start: Floats, transitions: Matrix, bend_start: Floats, bend_transitions: Matrix, strength: Floats,
+    rows: Matrix, row: Ints, keep: bool, work: Matrix, alpha: Matrix, predicted: Matrix, log_likelihood: Floats,
+    lost: Bools,
+) -> None:  # fmt: skip
     """Filter every sequence: log_likelihood, lost (one a sequence) and, if they are to be kept, alpha, predicted.
 
-    rows[row[t]] is the likelihood at t; alpha, predicted (n, states).
+    rows[row[t]] is the likelihood at t; alpha, predicted (n, states); work (states + 3, states).
     """
     states = start.size
-    own_start, own = np.empty(states), np.empty((states, states))
-    p, a = np.empty(states), np.empty(states)
+    own_start, p, a, own = work[0], work[1], work[2], work[3:]
     for s in range(offsets.size - 1):
         top_start, top = bend_chain(start, transitions, bend_start, bend_transitions, strength[s], own_start, own)
         total = top_start + top * (offsets[s + 1] - offsets[s] - 1)
@@ -67,10 +75,9 @@ def filter_states(
         lost[s] = False
         product = 1.0  # of the scales, whose logarithm is taken when it gets small
         for t in range(offsets[s], offsets[s + 1]):
-            if t == offsets[s]:
-                p[:] = own_start
-            else:
-                p[:] = 0.0
+            for j in range(states):
+                p[j] = own_start[j] if t == offsets[s] else 0.0
+            if t > offsets[s]:
                 for i in range(states):
                     share = a[i]
                     for j in range(states):
@@ -88,12 +95,12 @@ def filter_states(
                 if p[j] > 0.0 and seen[j] > 0.0:
                     least = min(least, a[j])
             if least <= LOST * c or worst > -np.inf:
-                worst -= np.log(c)
+                worst -= math.log(c)
                 if least <= LOST * c:
-                    worst = max(worst, np.log(LOST))
+                    worst = max(worst, math.log(LOST))
             product *= c
             if not 1e-200 < product < 1e200:
-                total += np.log(product)
+                total += math.log(product)
                 product = 1.0
             inverse = 1.0 / c
             for j in range(states):
@@ -102,25 +109,26 @@ def filter_states(
                 for j in range(states):
                     predicted[t, j] = p[j]
                     alpha[t, j] = a[j]
-        log_likelihood[s] = total + np.log(product)
-        lost[s] |= worst > HARMLESS
+        log_likelihood[s] = total + math.log(product)
+        lost[s] = lost[s] or worst > HARMLESS
 
 
 @kernel
 def smooth_states(
-    offsets, start, transitions, bend_start, bend_transitions, strength, alpha, predicted, skip, weight, group,
-    gamma, starts, counts, chain_logs,
-):  # fmt: skip
+    offsets: Ints, start: Floats, transitions: Matrix, bend_start: Floats, bend_transitions: Matrix, strength: Floats,
+    alpha: Matrix, predicted: Matrix, skip: Bools, weight: Floats, group: Ints, work: Matrix, gamma: Matrix,
+    starts: Matrix, counts: Matrix, chain_logs: Matrix,
+) -> None:  # fmt: skip
     """Smooth every sequence that is not to be skipped.
 
-    gamma (n, states); added up with the sequence's weight into its group: starts (groups, states), counts (groups,
+    gamma (n, states); added up with the sequence's weight into its group: starts (groups, states), counts (groups
     states, states) of the transitions, and, unless `chain_logs` is of size zero, sum_t xi_t(i, j) log(xi_t(i, j) /
-    gamma_t(i)).
+    gamma_t(i)).  work (4 states + 3, states).
     """
     states = start.size
-    own_start, own = np.empty(states), np.empty((states, states))
-    transposed, pairs, logs = np.empty((states, states)), np.empty((states, states)), np.empty((states, states))
-    r, acc = np.empty(states), np.empty(states)
+    own_start, r, acc, own = work[0], work[1], work[2], work[3 : 3 + states]
+    transposed = work[3 + states : 3 + 2 * states]
+    pairs, logs = work[3 + 2 * states : 3 + 3 * states], work[3 + 3 * states : 3 + 4 * states]
     for s in range(offsets.size - 1):
         if skip[s]:
             continue
@@ -128,13 +136,13 @@ def smooth_states(
         for i in range(states):
             for j in range(states):
                 transposed[j, i] = own[i, j]
-        pairs[:, :] = 0.0
-        logs[:, :] = 0.0
+                pairs[i, j] = logs[i, j] = 0.0
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(states):
             gamma[last, i] = alpha[last, i]
         for t in range(last - 1, first - 1, -1):
-            acc[:] = 0.0
+            for i in range(states):
+                acc[i] = 0.0
             for j in range(states):
                 r[j] = gamma[t + 1, j] / predicted[t + 1, j] if gamma[t + 1, j] > 0.0 else 0.0
                 for i in range(states):
@@ -146,38 +154,46 @@ def smooth_states(
                     pairs[i, j] += a * r[j]
             if chain_logs.size:
                 for j in range(states):
-                    log_r = np.log(r[j]) if r[j] > 0.0 else 0.0
+                    log_r = math.log(r[j]) if r[j] > 0.0 else 0.0
                     for i in range(states):
                         xi = alpha[t, i] * own[i, j] * r[j]
                         if xi > 0.0:
-                            logs[i, j] += xi * (log_r - np.log(acc[i]))
+                            logs[i, j] += xi * (log_r - math.log(acc[i]))
         g, w = group[s], weight[s]
         for i in range(states):
             starts[g, i] += w * gamma[first, i]
             for j in range(states):
                 count = pairs[i, j] * own[i, j]
-                counts[g, i, j] += w * count
+                counts[g * states + i, j] += w * count
                 if chain_logs.size and count > 0.0:
-                    chain_logs[g, i, j] += w * (logs[i, j] + count * np.log(own[i, j]))
+                    chain_logs[g * states + i, j] += w * (logs[i, j] + count * math.log(own[i, j]))
 
 
-@kernel
-def log_sum(values):
+@inner
+def log_sum(values: Floats) -> float:
     """log sum exp(values), -inf when all are."""
-    top = values.max()
+    top = -np.inf
+    for i in range(values.size):
+        if values[i] > top or values[i] != values[i]:
+            top = values[i]
     if top == -np.inf:
         return top
     total = 0.0
-    for value in values:
-        total += np.exp(value - top)
-    return top + np.log(total)
+    for i in range(values.size):
+        total += math.exp(values[i] - top)
+    return top + math.log(total)
 
 
 @kernel
-def filter_in_logs(first, end, log_start, log_transitions, log_likelihood, log_alpha, log_predicted):
-    """As `filter_states` for the positions first to end, all in logarithms and not normalized; returns log P."""
+def filter_in_logs(
+    first: int, end: int, log_start: Floats, log_transitions: Matrix, log_likelihood: Matrix, terms: Floats,
+    log_alpha: Matrix, log_predicted: Matrix,
+) -> float:  # fmt: skip
+    """As `filter_states` for the positions first to end, all in logarithms and not normalized; returns log P.
+
+    terms (states) is a work array.
+    """
     states = log_start.size
-    terms = np.empty(states)
     for t in range(first, end):
         for j in range(states):
             if t == first:
@@ -191,16 +207,22 @@ def filter_in_logs(first, end, log_start, log_transitions, log_likelihood, log_a
 
 
 @kernel
-def smooth_in_logs(first, end, log_transitions, log_alpha, log_predicted, gamma, start, counts, chain_logs):
-    """As `smooth_states` for the positions first to end; start, counts, chain_logs are added to."""
+def smooth_in_logs(
+    first: int, end: int, log_transitions: Matrix, log_alpha: Matrix, log_predicted: Matrix, work: Matrix,
+    gamma: Matrix, start: Floats, counts: Matrix, chain_logs: Matrix,
+) -> None:  # fmt: skip
+    """As `smooth_states` for the positions first to end; start, counts, chain_logs are added to.
+
+    work (states + 2, states).
+    """
     states = log_transitions.shape[0]
     total = log_sum(log_alpha[end - 1])
     if total == -np.inf:  # impossible: there is no posterior
         return
-    log_gamma, before, xi = np.empty(states), np.empty(states), np.empty((states, states))
+    log_gamma, before, xi = work[0], work[1], work[2:]
     for i in range(states):
         log_gamma[i] = log_alpha[end - 1, i] - total
-        gamma[end - 1, i] = np.exp(log_gamma[i])
+        gamma[end - 1, i] = math.exp(log_gamma[i])
     for t in range(end - 2, first - 1, -1):
         for i in range(states):
             for j in range(states):
@@ -208,27 +230,43 @@ def smooth_in_logs(first, end, log_transitions, log_alpha, log_predicted, gamma,
                 if log_gamma[j] > -np.inf:
                     xi[i, j] = log_alpha[t, i] + log_transitions[i, j] + log_gamma[j] - log_predicted[t + 1, j]
             before[i] = log_sum(xi[i])
-            gamma[t, i] = np.exp(before[i])
+            gamma[t, i] = math.exp(before[i])
             for j in range(states):
-                probability = np.exp(xi[i, j])
+                probability = math.exp(xi[i, j])
                 counts[i, j] += probability
                 if chain_logs.size and probability > 0.0:
                     chain_logs[i, j] += probability * (xi[i, j] - before[i])
-        log_gamma[:] = before
+        for i in range(states):
+            log_gamma[i] = before[i]
     for i in range(states):
         start[i] += gamma[first, i]
 
 
-@kernel
-def best_paths(offsets, log_start, log_transitions, rows, row, path, log_probability):
+def best_paths(
+    offsets: np.ndarray, log_start: np.ndarray, log_transitions: np.ndarray, rows: np.ndarray, row: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Viterbi: the most probable states of every sequence, and the log probability of states and observations.
 
     rows[row[t]] are the log likelihoods at t.
     """
+    path, log_probability = np.empty(offsets[-1], dtype=np.int64), np.empty(offsets.size - 1)
     states = log_start.size
-    score, new = np.empty(states), np.empty(states)
-    transposed = log_transitions.T.copy()
-    back = np.empty((row.size, states), dtype=np.int64)
+    find_best_paths(
+        offsets, np.ascontiguousarray(log_start), np.ascontiguousarray(log_transitions.T), np.ascontiguousarray(rows),
+        np.ascontiguousarray(row, dtype=np.int64), np.empty((2, states)), np.empty((row.size, states), dtype=np.int64),
+        path, log_probability,
+    )  # fmt: skip
+    return path, log_probability
+
+
+@kernel
+def find_best_paths(
+    offsets: Ints, log_start: Floats, transposed: Matrix, rows: Matrix, row: Ints, work: Matrix, back: IntMatrix,
+    path: Ints, log_probability: Floats,
+) -> None:  # fmt: skip
+    """See `best_paths`; transposed[j, i] is the log probability of j after i, work (2, states), back (n, states)."""
+    states = log_start.size
+    score, new = work[0], work[1]
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for i in range(states):
@@ -243,19 +281,24 @@ def best_paths(offsets, log_start, log_transitions, rows, row, path, log_probabi
                         best, highest = i, value
                 back[t, j] = best
                 new[j] = highest + seen[j]
-            score[:] = new
-        path[last] = score.argmax()
-        log_probability[s] = score.max()
+            for j in range(states):
+                score[j] = new[j]
+        best = 0
+        for i in range(1, states):
+            if score[i] > score[best]:
+                best = i
+        path[last] = best
+        log_probability[s] = score[best]
         for t in range(last, first, -1):
             path[t - 1] = back[t, path[t]]
 
 
-@kernel
-def choose(weights, uniform):
+@inner
+def choose(weights: Floats, uniform: float) -> int:
     """The index that a uniform number picks from unnormalized weights."""
     total = 0.0
-    for weight in weights:
-        total += weight
+    for i in range(weights.size):
+        total += weights[i]
     left = uniform * total
     chosen = 0
     for i in range(weights.size):
@@ -268,7 +311,9 @@ def choose(weights, uniform):
 
 
 @kernel
-def random_paths(first, end, transitions, alpha, uniforms, paths):
+def random_paths(
+    first: int, end: int, transitions: Matrix, alpha: Matrix, uniforms: Matrix, paths: IntMatrix
+) -> None:  # fmt: skip
     """States drawn from their posterior, from the last back to the first: paths (draws, end - first), as uniforms."""
     states = transitions.shape[0]
     cumulative = np.empty((states, states))  # of the weights before each next state
@@ -288,12 +333,14 @@ def random_paths(first, end, transitions, alpha, uniforms, paths):
             share = uniforms[d, t - first] * cumulative[j, states - 1]
             chosen = 0
             for i in range(states - 1):
-                chosen += cumulative[j, i] <= share
+                chosen += int(cumulative[j, i] <= share)
             paths[d, t - first] = min(chosen, last[j])
 
 
 @kernel
-def path_statistics(first, end, states, paths, features, table):
+def path_statistics(
+    first: int, end: int, states: int, paths: IntMatrix, features: Matrix, table: Matrix
+) -> None:  # fmt: skip
     """The statistics of every path, into table (draws, states + states^2 + states columns): start, transitions, and
     the sums of the features (positions, columns) in each state; table must be zero."""
     columns = features.shape[1]
@@ -310,7 +357,7 @@ def path_statistics(first, end, states, paths, features, table):
 
 
 @kernel
-def random_chains(offsets, start, transitions, uniforms, path):
+def random_chains(offsets: Ints, start: Floats, transitions: Matrix, uniforms: Floats, path: Ints) -> None:
     """States drawn from the chain itself."""
     for s in range(offsets.size - 1):
         for t in range(offsets[s], offsets[s + 1]):
@@ -318,38 +365,53 @@ def random_chains(offsets, start, transitions, uniforms, path):
 
 
 @kernel
-def count_symbols(offsets, symbols, gamma, weight, group, counts):
-    """Expected numbers of the symbols in the states, added up into counts (groups, states, symbols); -1 is missing."""
+def count_symbols(
+    offsets: Ints, symbols: Ints, gamma: Matrix, weight: Floats, group: Ints, counts: Matrix
+) -> None:  # fmt: skip
+    """Expected numbers of the symbols in the states, added up into counts (groups states, symbols); -1 is missing."""
+    states = gamma.shape[1]
     for s in range(offsets.size - 1):
         g, w = group[s], weight[s]
         for t in range(offsets[s], offsets[s + 1]):
             if symbols[t] >= 0:
-                for i in range(gamma.shape[1]):
-                    counts[g, i, symbols[t]] += w * gamma[t, i]
+                for i in range(states):
+                    counts[g * states + i, symbols[t]] += w * gamma[t, i]
+
+
+def diagonal_log_densities(values: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Log densities of independent normal variables, NaN left out: (n, states) for values (n, features)."""
+    out = np.empty((values.shape[0], means.shape[0]))
+    add_log_densities(
+        np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(means, dtype=np.float64),
+        np.ascontiguousarray(1.0 / variances), np.ascontiguousarray(np.log(2.0 * np.pi * variances)), out,
+    )  # fmt: skip
+    return out
 
 
 @kernel
-def diagonal_log_densities(values, means, variances, out):
-    """Log densities of independent normal variables, NaN left out: values (n, features), out (n, states)."""
+def add_log_densities(values: Matrix, means: Matrix, inverse: Matrix, constant: Matrix, out: Matrix) -> None:
+    """See `diagonal_log_densities`: inverse is 1 / variance and constant log(2 pi variance)."""
     n, features = values.shape
     states = means.shape[0]
-    inverse, constant = 1.0 / variances, np.log(2.0 * np.pi * variances)
     for t in range(n):
         for i in range(states):
             total = 0.0
             for k in range(features):
-                if not np.isnan(values[t, k]):
+                if not math.isnan(values[t, k]):
                     total += constant[i, k] + (values[t, k] - means[i, k]) ** 2 * inverse[i, k]
             out[t, i] = -0.5 * total
 
 
 @kernel
-def add_features(offsets, features, gamma, weight, group, sums):
-    """sum_t gamma_t(i) features_t added up into sums (groups, states, features)."""
+def add_features(
+    offsets: Ints, features: Matrix, gamma: Matrix, weight: Floats, group: Ints, sums: Matrix
+) -> None:  # fmt: skip
+    """sum_t gamma_t(i) features_t added up into sums (groups states, features)."""
+    states = gamma.shape[1]
     for s in range(offsets.size - 1):
         g, w = group[s], weight[s]
         for t in range(offsets[s], offsets[s + 1]):
-            for i in range(gamma.shape[1]):
+            for i in range(states):
                 share = w * gamma[t, i]
                 for k in range(features.shape[1]):
-                    sums[g, i, k] += share * features[t, k]
+                    sums[g * states + i, k] += share * features[t, k]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.jit import kernel
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import IntMatrix, Ints
 
 from ..base.validation import check_choice, check_number
 
@@ -145,7 +146,7 @@ def _squares(phi: sp.csr_array) -> np.ndarray:
 
 
 @kernel
-def count_words(codes, k, words):
+def count_words(codes: IntMatrix, k: int, words: Ints) -> None:
     """words[i] := how many k-mers without an absent letter string i has."""
     for i in range(codes.shape[0]):
         run = 0
@@ -156,7 +157,7 @@ def count_words(codes, k, words):
 
 
 @kernel
-def list_neighbours(codes, k, m, letters, work, columns):
+def list_neighbours(codes: IntMatrix, k: int, m: int, letters: int, work: Ints, columns: Ints) -> None:
     """columns := for every k-mer of every string, one after the other, the numbers of all words of its neighbourhood.
 
     A walk over the words of k letters in their order, letter by letter; differs[j] is how many of the first j letters

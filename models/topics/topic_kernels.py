@@ -7,11 +7,12 @@ import math
 
 import numpy as np
 
-from socp.compiled.jit import kernel
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Floats, IntMatrix, Ints, Matrix
 
 
-@kernel
-def digamma(x):
+@inner
+def digamma(x: float) -> float:
     """psi(x) for x > 0, by its recurrence up to 10 and the asymptotic series from there."""
     below = 0.0
     while x < 10.0:
@@ -22,20 +23,28 @@ def digamma(x):
     return math.log(x) - 0.5 / x - series - below
 
 
-@kernel
-def set_relative_weights(gamma, weights):
+@inner
+def set_relative_weights(gamma: Floats, weights: Floats) -> float:
     """weights_k = exp(E log theta_k) under Dirichlet(gamma), divided by the largest; returns the log of that one."""
-    top = digamma(gamma.max())
+    largest, total = gamma[0], 0.0
+    for k in range(gamma.size):
+        largest = max(largest, gamma[k])
+        total += gamma[k]
+    top = digamma(largest)
     for k in range(gamma.size):
         weights[k] = math.exp(digamma(gamma[k]) - top)
-    return top - digamma(gamma.sum())
+    return top - digamma(total)
 
 
-@kernel
-def dirichlet_bound(prior, gamma):
+@inner
+def dirichlet_bound(prior: Floats, gamma: Floats) -> float:
     """E[log p(theta)] - E[log q(theta)] = -KL(Dirichlet(gamma) || Dirichlet(prior))."""
-    total = math.lgamma(prior.sum()) - math.lgamma(gamma.sum())
-    psi = digamma(gamma.sum())
+    prior_sum, gamma_sum = 0.0, 0.0
+    for k in range(gamma.size):
+        prior_sum += prior[k]
+        gamma_sum += gamma[k]
+    total = math.lgamma(prior_sum) - math.lgamma(gamma_sum)
+    psi = digamma(gamma_sum)
     for k in range(gamma.size):
         total += math.lgamma(gamma[k]) - math.lgamma(prior[k])
         total += (prior[k] - gamma[k]) * (digamma(gamma[k]) - psi)
@@ -44,21 +53,22 @@ def dirichlet_bound(prior, gamma):
 
 @kernel
 def infer_documents(
-    indptr, words, counts, prior, topics, bend, strength, tilt, max_rounds, tol, weight, group, gamma, bound, sums
-):  # fmt: skip
+    indptr: Ints, words: Ints, counts: Floats, prior: Floats, topics: Matrix, bend: Matrix, strength: Floats,
+    tilt: Matrix, max_rounds: int, tol: float, weight: Floats, group: Ints, work: Matrix, gamma: Matrix, bound: Floats,
+    sums: Matrix,
+) -> None:  # fmt: skip
     """The variational posterior of every document, from gamma (documents, topics) on, which is updated.
 
     topics (words, topics) is beta transposed.  A document bends it by a strength of its own: beta_kw becomes
     beta_kw exp(strength bend_wk), and, where tilt (documents, topics) has rows, that times exp(tilt_dk).  Coordinate
     ascent (Blei, Ng and Jordan 2003, section 5.2) until gamma moves by less than tol on average.  bound: one a
-    document, at gamma and the best phi for it; sums (groups, words, topics): the expected counts under this phi,
-    weighted.
+    document, at gamma and the best phi for it; sums (groups words, topics): the expected counts under this phi,
+    weighted.  work (2 + words of the longest document, topics).
     """
-    K = prior.size
-    relative, new = np.empty(K), np.empty(K)
+    K, vocabulary = prior.size, topics.shape[0]
+    relative, new, own = work[0], work[1], work[2:]
     for d in range(indptr.size - 1):
         first, end = indptr[d], indptr[d + 1]
-        own = np.empty((end - first, K))
         for n in range(first, end):
             for k in range(K):
                 own[n - first, k] = topics[words[n], k]
@@ -68,7 +78,8 @@ def infer_documents(
                     own[n - first, k] *= math.exp(tilt[d, k])
         for _ in range(max_rounds):
             set_relative_weights(gamma[d], relative)
-            new[:] = 0.0
+            for k in range(K):
+                new[k] = 0.0
             for n in range(first, end):
                 norm = 0.0
                 for k in range(K):
@@ -92,12 +103,15 @@ def infer_documents(
             total += counts[n] * (math.log(norm) + log_top)
             share = weight[d] * counts[n] / norm
             for k in range(K):
-                sums[group[d], words[n], k] += share * own[n - first, k] * relative[k]
+                sums[group[d] * vocabulary + words[n], k] += share * own[n - first, k] * relative[k]
         bound[d] = total
 
 
 @kernel
-def gibbs_sweep(documents, words, prior, smoothing, uniforms, topic, in_document, in_topic, totals):
+def gibbs_sweep(
+    documents: Ints, words: Ints, prior: Floats, smoothing: float, uniforms: Floats, topic: Ints,
+    in_document: IntMatrix, in_topic: IntMatrix, totals: Ints,
+) -> None:  # fmt: skip
     """Every token's topic drawn given all others (Griffiths and Steyvers 2004):
 
         P(z = k | rest) ~ (n_kw + smoothing) / (n_k + V smoothing) * (n_dk + prior_k)

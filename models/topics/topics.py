@@ -156,16 +156,21 @@ class LatentDirichletAllocation(Transformer):
         number, (topics, words) = documents.shape[0], self.components_.shape
         if gamma is None:
             gamma = self.doc_topic_prior_ + np.asarray(documents.sum(axis=1)).reshape(-1, 1) / topics
-        gamma = np.array(gamma, order="C")
+        gamma = np.array(gamma, dtype=np.float64, order="C")
         group = np.arange(number) if by_document else np.zeros(number, dtype=np.int64)
         sums, bound = np.zeros((number if by_document else 1, words, topics)), np.empty(number)
-        kernels.infer_documents(
-            documents.indptr.astype(np.int64), documents.indices.astype(np.int64), documents.data,
-            self.doc_topic_prior_, np.ascontiguousarray(self.components_.T),
-            np.zeros((words, topics)) if bend is None else np.ascontiguousarray(bend),
+        longest = int(np.diff(documents.indptr).max(initial=0))
+        values = (
+            documents.data, self.doc_topic_prior_, self.components_.T,
+            np.zeros((words, topics)) if bend is None else bend,
             np.zeros(number) if strength is None else strength,
             np.zeros((0, topics)) if tilt is None else tilt,
-            INNER_ROUNDS, tol, np.ones(number) if weight is None else weight, group, gamma, bound, sums,
+        )  # fmt: skip
+        kernels.infer_documents(
+            documents.indptr.astype(np.int64), documents.indices.astype(np.int64),
+            *(np.ascontiguousarray(array, dtype=np.float64) for array in values), INNER_ROUNDS, tol,
+            np.ones(number) if weight is None else np.ascontiguousarray(weight, dtype=np.float64), group,
+            np.empty((2 + longest, topics)), gamma, bound, sums.reshape(-1, topics),
         )  # fmt: skip
         return gamma, bound, sums
 
@@ -221,9 +226,10 @@ class LatentDirichletAllocation(Transformer):
         np.add.at(in_document, (owner, topic), 1)
         np.add.at(in_topic, (words, topic), 1)
         totals, mean, objectives = in_topic.sum(axis=0), np.zeros(in_topic.shape), []
+        prior = np.ascontiguousarray(self.doc_topic_prior_, dtype=np.float64)
         for sweep in range(self.max_iter):
             kernels.gibbs_sweep(
-                owner, words, self.doc_topic_prior_, float(self.topic_word_prior), rng.random(words.size),
+                owner, words, prior, float(self.topic_word_prior), rng.random(words.size),
                 topic, in_document, in_topic, totals,
             )  # fmt: skip
             objectives.append(self._log_joint(in_document, in_topic))

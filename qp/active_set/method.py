@@ -205,8 +205,8 @@ class Rounds:
         self.method, self.n = method, n
         self.knows_gradient = False
         self.records: list[tuple[float, float, int, float]] = []
-        self.program, self.block = BoxedProgram.allocate(size=size), Block.allocate(size=BLOCK_SIZE)
-        self.face = Face.allocate(size=size)
+        self.program, self.block = BoxedProgram(size=size), Block(size=BLOCK_SIZE)
+        self.face = Face(size=size)
         program = self.program
         program.P, program.largest, program.side = method.P, method.largest, method.side
         program.a, program.lb, program.ub, program.diagonal = method.a, method.lb, method.ub, method.diagonal

@@ -59,7 +59,7 @@ class Presolve:
         A, l, u, lb, ub = program.A, program.l, program.u, program.lb, program.ub
         kept, left = np.ones(program.m, dtype=np.bool_), program.m
         if has_rows:
-            removed = Removed.allocate(m=program.m, n=program.n, entries=A.data.size)
+            removed = Removed(m=program.m, n=program.n, entries=A.data.size)
             l, u, lb, ub = l.copy(), u.copy(), lb.copy(), ub.copy()
             left -= remove_rows(A.indptr, A.indices, A.data, l, u, lb, ub, removed, kept)
         fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)

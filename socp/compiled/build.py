@@ -6,6 +6,7 @@ take kernels from one list, the longest first.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import subprocess
@@ -15,8 +16,11 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from . import cache
-from .kernels import CHECKS, INTERPRETED, Kernel, lock  # noqa: F401
+import numba
+import numpy as np
+
+from . import cache, kernels, probe
+from .kernels import Kernel
 
 logger = logging.getLogger("socp")
 
@@ -27,17 +31,45 @@ SECONDS = (0.06, 2.2e-4)  # of a kernel, and of a byte of its code
 
 def prepare(wanted: Iterable[Kernel]) -> None:
     """Load the kernels and all that they call, compiled now where that has not been done before."""
-    with lock:
+    with kernels.lock:
+        if not (kernels.linked or _symbols_work()):
+            kernels.link_from_now_on()
         order = [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
-        missing = [kernel for kernel in order if not cache.holds(kernel)]
-        if missing:
-            Compilation(missing).run()
-        for kernel in order:
-            code = cache.read(kernel)
-            if code is None:
-                code = kernel.compile()
-                cache.write(kernel, code)
-            kernel.load(code)
+        if kernels.linked:
+            for kernel in order:
+                kernel.link()
+        else:
+            _compile_and_load(order)
+
+
+def _compile_and_load(order: list[Kernel]) -> None:
+    missing = [kernel for kernel in order if not cache.holds(kernel)]
+    if missing:
+        Compilation(missing).run()
+    for kernel in order:
+        code = cache.read(kernel)
+        if code is None:
+            code = kernel.compile()
+            cache.write(kernel, code)
+        kernel.load(code)
+
+
+@functools.cache
+def _symbols_work() -> bool:
+    """Whether kernels find each other by symbols."""
+    if not probe.symbols_wanted():
+        return False
+    try:
+        _compile_and_load(probe.KERNELS)
+        if probe.probe(np.ones(3)) == 9.0:
+            return True
+    except Exception:  # whatever another numba raises
+        logger.debug("kernels by symbol failed", exc_info=True)
+    logger.warning(
+        "numba %s does not let kernels call each other through symbols: they are linked into each other, which takes "
+        "minutes in each process", numba.__version__,
+    )  # fmt: skip
+    return False
 
 
 def callees_first(wanted: Iterable[Kernel]) -> list[Kernel]:

@@ -38,11 +38,12 @@ from numba.core.typing.templates import signature as call_signature
 
 from . import machine
 from .signatures import numba_signature
-from .structures import Structure, StructureType
+from .structure_type import StructureType
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of the arrays that Python passes to kernels
 
+linked = False  # whether kernels are linked into each other, where numba knows no calls through symbols
 lock = threading.RLock()  # numba's compiler works for one thread at a time
 _kernels: list[Kernel] = []
 
@@ -152,13 +153,28 @@ class Kernel:
         return self._compiled_entry(*arguments)
 
     @functools.cached_property
-    def _linkable(self) -> Any:
-        return self._lowered()
+    def linkable(self) -> Any:
+        """numba's result, to be linked into callers."""
+        return self._lowered() if self.kind == "leaf" and not linked else self._finished()
+
+    def _finished(self) -> Any:
+        """numba's result, compiled in its own way with all callees linked in."""
+        dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, error_model="numpy")(self.py_func)
+        dispatcher.compile(self.signature)
+        (made,) = dispatcher.overloads.values()
+        return made
+
+    def link(self) -> None:
+        """Compile with all callees linked in, where symbols cannot be had; nothing is kept on disk."""
+        made = self.linkable
+        self.address_or_zero = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        self._compiled_entry = made.entry_point
+        self._entry = self._checked_entry if CHECKS else made.entry_point
 
     def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """The code of a call: of the symbol, or of a leaf that is linked into the caller."""
-        if self.kind == "leaf":
-            made = self._linkable
+        if self.kind == "leaf" or linked:
+            made = self.linkable
             context.active_code_library.add_linking_library(made.library)
             name = made.fndesc.llvm_func_name
         else:
@@ -226,6 +242,12 @@ def inner(py_func: Callable[..., Any]) -> Any:
 def leaf(py_func: Callable[..., Any]) -> Any:
     """A kernel that is linked into the kernels that call it."""
     return py_func if INTERPRETED else Kernel(py_func, "leaf")
+
+
+def link_from_now_on() -> None:
+    """Have kernels linked into each other."""
+    global linked
+    linked = True
 
 
 @functools.cache

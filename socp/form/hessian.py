@@ -6,15 +6,18 @@ factor D P D, and its upper triangle for a sparse KKT matrix.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from ..compiled.jit import kernel
+from ..compiled.kernels import kernel
+from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.cholesky import cholesky
 from ..linalg.csc import multiply_symmetric, scale
+from ..linalg.dense import scale_symmetric_dense
 from ..linalg.ldl.factorization import LDL
 from ..problem.checks import ProgramError
 from ..problem.lowrank import LowRank
@@ -97,7 +100,7 @@ class DenseHessian:
         if factor == 1.0 and (D == 1.0).all():  # as often with kernel matrices; the array is only read
             return self
         array = np.empty_like(self.array)
-        scale_dense(self.array, D, factor, array)
+        scale_symmetric_dense(self.array, D, factor, array)
         return DenseHessian(array)
 
     def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -191,7 +194,7 @@ def diagonal(P: Any, n: int) -> np.ndarray:
 
 
 @kernel
-def add_diagonal(indptr, indices, data, out):
+def add_diagonal(indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
     """out += the diagonal of a CSC matrix."""
     for j in range(out.size):
         for k in range(indptr[j], indptr[j + 1]):
@@ -200,7 +203,9 @@ def add_diagonal(indptr, indices, data, out):
 
 
 @kernel
-def take_upper(indptr, indices, data, upper_indptr, upper_indices, upper_data):
+def take_upper(
+    indptr: Ints, indices: Ints, data: Floats, upper_indptr: Ints, upper_indices: Ints, upper_data: Floats
+) -> int:
     """The upper triangle of a symmetric CSC matrix; returns the number of its entries."""
     count = 0
     for j in range(indptr.size - 1):
@@ -214,7 +219,7 @@ def take_upper(indptr, indices, data, upper_indptr, upper_indices, upper_data):
 
 
 @kernel
-def expand(indptr, indices, data, full):
+def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
     """full += a CSC matrix."""
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
@@ -222,15 +227,7 @@ def expand(indptr, indices, data, full):
 
 
 @kernel
-def scale_dense(array, D, factor, out):
-    """out := factor diag(D) array diag(D)."""
-    for i in range(D.size):
-        for j in range(D.size):
-            out[i, j] = factor * D[i] * D[j] * array[i, j]
-
-
-@kernel
-def pack_upper(array, indices, data):
+def pack_upper(array: Matrix, indices: Ints, data: Floats) -> None:
     """The upper triangle of a symmetric array, by columns."""
     at = 0
     for j in range(array.shape[0]):
@@ -308,17 +305,45 @@ def check_semidefinite(P: Hessian, tol: float = SEMIDEFINITE_TOL) -> None:
 
     A `LowRankHessian` is semidefinite by construction.
     """
+    if P.is_zero or isinstance(P, LowRankHessian) or _is_clearly_semidefinite(P, tol):
+        return
     if isinstance(P, DenseHessian):
         column = -1 if P.is_semidefinite(tol) else int(P.array.diagonal().argmin())
-    elif isinstance(P, SparseHessian) and not P.is_zero:
-        n = P.indptr.size - 1
-        column = _first_bad_pivot(n, *P.upper(), tol * np.abs(P.data).max())
     else:
-        return
+        column = _first_bad_pivot(P.indptr.size - 1, *P.upper(), tol * np.abs(P.data).max())
     if column >= 0:
         raise ProgramError(
             f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
         )
+
+
+def _is_clearly_semidefinite(P: SparseHessian | DenseHessian, tol: float) -> bool:
+    """Whether a small P has a Cholesky factor; False leaves it open, and is all that is said of a large one."""
+    n = P.array.shape[0] if isinstance(P, DenseHessian) else P.indptr.size - 1
+    if n > SMALL:
+        return False
+    array = np.ascontiguousarray(P.dense()).reshape(-1)
+    return bool(is_semidefinite(n, array, tol, np.empty(n * n)))
+
+
+@kernel
+def is_semidefinite(n: int, P: Floats, tol: float, work: Floats) -> bool:
+    """Whether P + tol max P_ii I is positive definite, and rows with a diagonal entry of none have no large entry.
+
+    True proves semidefinite; False is inconclusive.
+    """
+    size = 0.0
+    for i in range(n):
+        size = max(size, P[i * n + i])
+    for i in range(n * n):
+        work[i] = P[i]
+    for i in range(n):
+        work[i * n + i] += tol * size
+        if P[i * n + i] <= LOW_RANK_TOL * size:
+            for j in range(n):
+                if abs(P[i * n + j]) > math.sqrt(LOW_RANK_TOL) * size:
+                    return False
+    return size > 0.0 and cholesky(n, work) == 0
 
 
 def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shift: float) -> int:

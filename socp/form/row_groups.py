@@ -1,7 +1,7 @@
 """Rows of the orthant that cost less than a row of the KKT matrix.
 
 A bound (a row of G with one entry a in column j) is eliminated onto the diagonal: it adds a^2 / w^2 to
-entry (j, j).  Rows that are +-1 times each other before equilibration (the two sides of l <= a'x <= u)
+entry (j, j).  Rows that are multiples of each other before equilibration (the two sides of l <= a'x <= u)
 share one row of the KKT matrix.  With row_i = d_i rho for the group's representative rho and
 v = sum_i d_i dz_i, the equations row_i dx - w_i^2 dz_i = r_i become
 
@@ -12,71 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.jit import kernel
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.structures import Structure, floats, integer, integers
+from ..linalg.parallel_rows import parallel_rows
+from .standard import StandardForm
 
 
-@kernel
-def hash_rows(first, last, indptr, indices, source, data, keys):
-    """A key for each row in [first, last): equal for rows that are +-1 times each other."""
-    mask = (1 << 62) - 1
-    for i in range(first, last):
-        start = indptr[i]
-        sign = 1.0 if start < indptr[i + 1] and data[source[start]] > 0.0 else -1.0
-        key = 1469598103934665603 & mask
-        for k in range(start, indptr[i + 1]):
-            value = sign * data[source[k]]
-            mantissa = np.int64(value * 1048576.0) if abs(value) < 1e12 else np.int64(value / 1048576.0 % 1e18)
-            key = ((key ^ (indices[k] + 1)) * 1099511) & mask
-            key = ((key ^ (mantissa & mask)) * 1099511) & mask
-        keys[i - first] = key
-
-
-@kernel
-def match_rows(first, count, indptr, indices, source, data, keys, order, representative, sign):
-    """For each row its representative (the first of its group in `order`) and the sign between them.
-
-    `order` sorts the rows by key, ties in row order.
-    """
-    for a in range(count):
-        i = order[a]
-        representative[i] = i
-        sign[i] = 1.0
-        for b in range(a - 1, max(a - 9, -1), -1):
-            j = order[b]
-            if keys[j] != keys[i]:
-                break
-            lead = representative[j]
-            s = rows_equal(first + i, first + lead, indptr, indices, source, data)
-            if s != 0.0:
-                representative[i] = lead
-                sign[i] = s
-                break
-
-
-@kernel
-def rows_equal(i, j, indptr, indices, source, data):
-    """1 when row i equals row j, -1 when it is its negative, else 0 (empty rows stay apart)."""
-    length = indptr[i + 1] - indptr[i]
-    if length == 0 or length != indptr[j + 1] - indptr[j]:
-        return 0.0
-    sign = 1.0 if data[source[indptr[i]]] == data[source[indptr[j]]] else -1.0
-    for k in range(length):
-        a, b = indptr[i] + k, indptr[j] + k
-        if indices[a] != indices[b] or data[source[a]] != sign * data[source[b]]:
-            return 0.0
-    return sign
-
-
-@kernel
-def groups_hold(first, indptr, indices, source, data, lead, sign):
-    """Whether each row equals its sign times its representative."""
-    for i in range(lead.size):
-        if lead[i] != i and rows_equal(first + i, first + lead[i], indptr, indices, source, data) != sign[i]:
-            return False
-    return True
-
-
-class RowGroups:
+class RowGroups(Structure):
     """How the l rows of the orthant enter the KKT matrix.
 
     Attributes
@@ -86,39 +29,89 @@ class RowGroups:
     group : array of int64, shape (l,)
         The merged row that it belongs to, or -1 for a bound.
     coefficient : array, shape (l,)
-        The entry a of a bound, the factor d_i of another row.
+        The entry a of a bound, the factor d_i of another row, both equilibrated.
+    count : int
+        The number of merged rows.
     representative : array of int64, shape (count,)
         The row that stands for each merged row.
+    theta, heaviest : arrays, shape (count,)
+        The weight of each merged row at the last scaling, and the row with the largest part in it.
     """
 
-    def __init__(self, p: int, l: int, rows: tuple[np.ndarray, np.ndarray, np.ndarray], raw: np.ndarray) -> None:
-        self.p = p
-        indptr, indices, source = rows
-        sizes = np.diff(indptr[p : p + l + 1])
-        keys = np.empty(l, dtype=np.int64)
-        hash_rows(p, p + l, indptr, indices, source, raw, keys)
-        order = np.argsort(keys, kind="stable").astype(np.int64)
-        lead = np.empty(l, dtype=np.int64)
-        self.sign = np.empty(l)
-        match_rows(p, l, indptr, indices, source, raw, keys, order, lead, self.sign)
+    count = integer()
+    variable, group, lead = integers("l"), integers("l"), integers("l")
+    coefficient, ratio = floats("l"), floats("l")
+    representative, heaviest, theta = integers("l"), integers("l"), floats("l")
 
-        bound = sizes == 1
-        starts = np.minimum(indptr[p : p + l], max(indices.size - 1, 0))
-        self.bound_source = source[starts[bound]] if indices.size else np.zeros(0, dtype=np.int64)
-        self.variable = np.full(l, -1, dtype=np.int64)
-        self.variable[bound] = indices[starts[bound]]
-        leads = (lead == np.arange(l)) & ~bound
-        self.representative = np.flatnonzero(leads)
-        self.group = (np.cumsum(leads) - 1)[lead]
-        self.group[bound] = -1
-        self.lead, self.bound, self.count = lead, bound, self.representative.size
+    def __init__(self, form: StandardForm) -> None:
+        super().__init__(l=form.l)
+        self.form, self.rows = form, form.rows_of_M()
+        find_groups(form, *self.rows, form.raw_M, self, *self._work())
+        self.refresh()
 
-    def still_hold(self, rows: tuple[np.ndarray, np.ndarray, np.ndarray], raw: np.ndarray) -> bool:
-        """Whether new values of M keep every merged row parallel to its representative."""
-        return groups_hold(self.p, *rows, raw, self.lead, self.sign)
+    def _work(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What `parallel_rows` needs beside the rows: which are looked at, its table and its keys."""
+        l = self.lead.size
+        return np.empty(l, np.bool_), np.empty(2 << max(l, 2).bit_length(), np.int64), np.empty(l, np.int64)
 
-    def coefficients(self, E: np.ndarray, data: np.ndarray) -> np.ndarray:
-        """The factors under the row scaling E of the orthant, for the scaled data of M."""
-        coefficient = self.sign * E / E[self.lead]
-        coefficient[self.bound] = data[self.bound_source]
-        return coefficient
+    def still_hold(self) -> bool:
+        """Whether the values of the form keep every merged row parallel to its representative, by the same factor."""
+        lead, ratio = self.lead.copy(), self.ratio.copy()
+        find_groups(self.form, *self.rows, self.form.raw_M, self, *self._work())
+        return np.array_equal(lead, self.lead) and np.array_equal(ratio, self.ratio)
+
+    def refresh(self) -> None:
+        """Take the values of M from the form anew."""
+        scale_groups(self.form, self.rows[0], self.rows[2], self)
+
+
+@kernel
+def find_groups(
+    form: StandardForm, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups, wanted: Bools,
+    table: Ints, keys: Ints,
+) -> None:  # fmt: skip
+    """The bounds and the merged rows; lead, ratio := the first row that a row is a multiple of, and the factor."""
+    p, lead, group, representative = form.p, groups.lead, groups.group, groups.representative
+    count = 0
+    for i in range(lead.size):
+        wanted[i] = indptr[p + i + 1] - indptr[p + i] > 1
+    parallel_rows(p, lead.size, indptr, indices, source, data, wanted, lead, groups.ratio, table, keys)
+    for i in range(lead.size):
+        groups.variable[i], group[i] = -1, -1
+        if indptr[p + i + 1] - indptr[p + i] == 1:
+            groups.variable[i] = indices[indptr[p + i]]
+        elif lead[i] == i:
+            group[i], representative[count] = count, i
+            count += 1
+        else:
+            group[i] = group[lead[i]]
+    groups.count = count
+
+
+@kernel
+def scale_groups(form: StandardForm, indptr: Ints, source: Ints, groups: RowGroups) -> None:
+    """The coefficients under the form's row scaling E."""
+    p, E, M_data, lead, ratio, coefficient = form.p, form.E, form.M_data, groups.lead, groups.ratio, groups.coefficient
+    for i in range(lead.size):
+        if groups.variable[i] >= 0:
+            coefficient[i] = M_data[source[indptr[p + i]]]
+        else:
+            coefficient[i] = ratio[i] * E[p + i] / E[p + lead[i]]
+
+
+@inner
+def weigh_rows(groups: RowGroups, w: Floats, diagonal: Floats) -> None:
+    """diagonal += the weights of the bounds, theta := those of the merged rows, and the heaviest row of each."""
+    variable, group, coefficient = groups.variable, groups.group, groups.coefficient
+    theta, heaviest = groups.theta, groups.heaviest
+    for r in range(groups.count):
+        theta[r] = 0.0
+    for i in range(variable.size):
+        weight = (coefficient[i] / w[i]) ** 2
+        r = group[i]
+        if r < 0:
+            diagonal[variable[i]] += weight
+        else:
+            if theta[r] == 0.0 or weight > (coefficient[heaviest[r]] / w[heaviest[r]]) ** 2:
+                heaviest[r] = i
+            theta[r] += weight

@@ -1,114 +1,127 @@
-"""The KKT system of a Newton step, in scaled dual variables, by sparse LDL'.
+"""The KKT system of a Newton step, in scaled dual variables, and what all ways of solving it share.
 
-    [ P       A'   G'W^-1 ] [dx  ]   [r1]
-    [ A       0    0      ] [dy  ] = [r2]        W dz is the unknown, not dz: near the end a cone's W has
-    [ W^-1 G  0   -I      ] [W dz]   [r3]        a large condition number, and W (dz) would lose digits.
+        [ P       A'   G'W^-1 ] [dx  ]   [r1]
+    K = [ A       0    0      ] [dy  ] = [r2]        W dz is the unknown, not dz: near the end a cone's W has
+        [ W^-1 G  0   -I      ] [W dz]   [r3]        a large condition number, and W (dz) would lose digits.
 
-The matrix of `assembly`, congruent to this one, is factored.  A quasi-definite matrix has an LDL' with known
-signs under any symmetric permutation (Vanderbei 1995); this one is so only when P is definite and A has full
-rank.  Two regularizations make up for that: a static one adds +-delta to the whole diagonal, and a pivot that
-still comes out below `PIVOT_EPS`, or with the wrong sign, is replaced by +-`PIVOT_DELTA`.  Iterative refinement
-on the system above takes both out again.  No single delta serves all programs (the LISWET family has Schur
-complements with eigenvalues below 1e-10, others need 1e-8 to be stable), so delta is judged by its result:
-when refinement does not get the residual down, the other ones are tried and the best is kept.
+A backend factors a matrix M near K at a scaling (w, eta) and solves with it: two kernels that are called by their
+addresses, so that nothing here knows which one it is.  Refinement and GMRES make M^-1 into K^-1.
+
+A quasi-definite matrix has an LDL' with known signs under any symmetric permutation (Vanderbei 1995); K is so only
+when P is definite and A has full rank.  Two regularizations make up for that: a static one adds +-delta to the
+diagonal, and a pivot that still comes out below `PIVOT_EPS`, or with the wrong sign, is replaced by +-`PIVOT_DELTA`.
+No single delta serves all programs (the LISWET family has Schur complements with eigenvalues below 1e-10, others need
+1e-8 to be stable), so delta is judged by its result: when refinement does not get the residual down, the other ones
+are tried and the best is kept.
 """
 
 from __future__ import annotations
 
-import abc
-import functools
-from time import perf_counter
+import math
+from typing import Any
 
 import numpy as np
 
-from ..compiled.jit import kernel
+from ..compiled.clock import clock
+from ..compiled.kernels import address_of, inner, kernel_type
+from ..compiled.signatures import Floats
+from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse
-from ..form.standard import StandardForm
+from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.csc import multiply_both
-from ..linalg.refinement import KRYLOV_ABOVE, KRYLOV_STEPS, finish_with_gmres, gmres, solve_refined
+from ..linalg.refinement import (
+    BREAKDOWN,
+    GO_ON,
+    KRYLOV_ABOVE,
+    KRYLOV_STEPS,
+    KRYLOV_TOL,
+    LARGEST,
+    SOLVABLE,
+    TAKE_BACK,
+    add_images,
+    begin_basis,
+    extend_basis,
+    verdict,
+)
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
-STATIC = (1e-14, 1e-8, 1e-11, 1e-6)  # the choices of delta
 GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
+MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
 CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
-REST = 6  # factorizations before the choices of delta are compared again
-MUCH_WORSE = 10.0  # or before that, when the residual is so many times the best one of the last comparison
+REST = 6  # Retry all deltas after 6 factorizations,
+MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
 
-@kernel
-def kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, solution, rhs, v, Mtv, residual):
-    """residual := rhs - K solution for the K of the head of this file; returns its infinity norm.
+class KKT(Structure):
+    """The KKT systems of one program, by a backend that a subclass gives.
 
-    v is the place for (y, z) = (y, W^-1 (W z)).
-    """
-    v[:p] = solution[n : n + p]
-    apply_inverse(l, ptr, w, eta, solution[n + p :], v[p:])
-    multiply_both(M_indptr, M_indices, M_data, solution[:n], v, residual[n:], Mtv)
-    apply_inverse(l, ptr, w, eta, residual[n + p :], residual[n + p :])
-    norm, trap = 0.0, 0.0  # the trap becomes NaN with any entry that is not finite; max(norm, NaN) is norm
-    for j in range(n):
-        residual[j] = rhs[j] - Px[j] - Mtv[j]
-        norm = max(norm, abs(residual[j]))
-        trap += 0.0 * residual[j]
-    for i in range(np.uint64(n), np.uint64(n + p)):
-        residual[i] = rhs[i] - residual[i]
-        norm = max(norm, abs(residual[i]))
-        trap += 0.0 * residual[i]
-    for i in range(np.uint64(n + p), np.uint64(rhs.size)):
-        residual[i] = rhs[i] - residual[i] + solution[i]
-        norm = max(norm, abs(residual[i]))
-        trap += 0.0 * residual[i]
-    return norm if trap == 0.0 else np.inf
+    A subclass sets `factor_address` and `apply_address`, and gives `description` and `refresh`, and `still_fits` where
+    what it found at set-up may cease to hold.
 
-
-class KKT(abc.ABC):
-    """What all ways of solving the KKT systems of one program share: the residual, refinement, the choice of delta.
-
-    A way of solving gives the abstract methods, and `still_fits` where what it found at set-up may cease to hold.
+    Attributes
+    ----------
+    w, eta : arrays
+        The scaling that the system is solved at.
+    deltas : array
+        The choices of the static regularization, the first one tried first.
+    delta : float
+        The one in use.
+    flops : float
+        Of a factorization.
+    correctors : int
+        Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
 
-    choices: tuple[float, ...] = STATIC
-    correctors = 0  # centrality correctors that an iteration may try; each costs a solve and may save factorizations
+    DELTAS: tuple[float, ...] = (1e-14, 1e-8, 1e-11, 1e-6)
 
-    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        self.form, self.refinement_steps = form, refinement_steps
-        if regularization is not None:
-            self.choices = (regularization,)
-        self.refinements = 0
+    form = structure(StandardForm)
+    factor_address, apply_address = integer(), integer()
+    w, eta = floats("m"), floats("cones")
+    deltas = floats()
+    delta, good_residual = number(), number()
+    rest, refinement_steps, refinements, replaced_pivots, correctors = (
+        integer(), integer(), integer(), integer(), integer(),
+    )  # fmt: skip
+    factor_seconds, solve_seconds = number(), number()
+    approximate, exact, caution = flag(), flag(), number()  # see `factor`
+    Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
+    residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
+    rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
+    # of GMRES: memory that the system hands out when it is touched first
+    basis, images = floats(f"{KRYLOV_STEPS + 1} * (n + p + m)"), floats(f"{KRYLOV_STEPS} * (n + p + m)")
+    hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
+
+    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int, **sizes: int) -> None:
+        super().__init__(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1, **sizes)
+        self.form = form
+        self.deltas = np.array(self.DELTAS if regularization is None else (regularization,))
+        self.refinement_steps = refinement_steps
         self.restart()
-        n, p, m = form.n, form.p, form.m
-        self.Px, self.Mtv, self.v = np.zeros(n), np.zeros(n), np.zeros(p + m)
-        self.residual, self.zero = np.zeros(n + p + m), np.zeros(n + p + m)
-        self.Pu = np.zeros((2, n))  # P x of the solutions that the last call of `solve` found
+
+    def _use(self, factor: Any, apply: Any) -> None:
+        """Take the backend's two kernels."""
+        self.factor_address, self.apply_address = address_of(factor), address_of(apply)
 
     def _allow_correctors(self, flops: float, entries: float) -> None:
         """Note a factorization's work, and set `correctors` by what it costs beside a solve with so many entries."""
         self.flops = flops
         ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
-        self.correctors = int(np.searchsorted(CORRECTORS_PAY, ratio))
+        self.correctors = sum(ratio > limit for limit in CORRECTORS_PAY)
 
     @property
-    @abc.abstractmethod
     def description(self) -> str:
         """The method, its order and its entries, in words."""
+        raise NotImplementedError
 
-    @abc.abstractmethod
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
+        raise NotImplementedError
 
     def still_fits(self) -> bool:
         """Whether what set-up found in the values of the form still holds for its new values."""
         return True
-
-    @abc.abstractmethod
-    def _factor(self, static: float) -> int:
-        """Factor at the present scaling; the number of replaced pivots, -1 on failure."""
-
-    @abc.abstractmethod
-    def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
-        """out += the solution with the factors, not refined."""
 
     def analysis_seconds(self) -> tuple[float, float]:
         """What the ordering and the symbolic analysis took."""
@@ -117,107 +130,211 @@ class KKT(abc.ABC):
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
         self.factor_seconds = self.solve_seconds = 0.0
-        self.static, self._rest, self._good_residual = self.choices[0], 0, GOOD_RESIDUAL
-
-    def take_refinements(self) -> int:
-        """The steps of iterative refinement since the last call."""
-        count, self.refinements = self.refinements, 0
-        return count
+        self.delta, self.rest, self.good_residual, self.caution = self.deltas.item(0), 0, GOOD_RESIDUAL, 1.0
+        self.refinements = self.replaced_pivots = 0
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
-        """Factor at the scaling (w, eta) and solve K out = rhs as `solve` does, with the delta that does it best.
-
-        Returns the number of replaced pivots, -1 when no delta gives finite factors.
-        """
-        self.w, self.eta = w, eta
-        self._rest -= 1
-        if self._rest <= 0:
-            self._good_residual = GOOD_RESIDUAL
-        tried: list[tuple[bool, float, float, float]] = []  # (not good, solves a right-hand side, residual, delta)
-        best_out, best_Pu = out, self.Pu
-        for static in sorted(self.choices, key=lambda choice: choice != self.static):
-            before = self.refinements
-            replaced = self._factor_timed(static)
-            residual = self.solve(rhs, out) if replaced >= 0 else np.inf
-            good = residual <= self._good_residual
-            solves = (self.refinements - before) / (1 if rhs.ndim == 1 else rhs.shape[0])
-            tried.append((not good, solves if good else 0, residual, static))
-            if good and (solves <= FEW_SOLVES or self._rest > 0):
-                return replaced
-            if min(tried) == tried[-1]:
-                best_out, best_Pu = out.copy(), self.Pu.copy()
-        _, _, residual, static = min(tried)
-        if not np.isfinite(residual):
-            return -1
-        # until the next comparison, what is not much worse than the best of this one is good
-        self._rest, self._good_residual = REST, max(GOOD_RESIDUAL, MUCH_WORSE * residual)
-        if static != self.static:
-            replaced = self._factor_timed(static)
-        out[:], self.Pu[:] = best_out, best_Pu
-        return replaced
-
-    def _factor_timed(self, static: float) -> int:
-        """`_factor`, its seconds noted."""
-        started = perf_counter()
-        replaced = self._factor(static)
-        self.factor_seconds += perf_counter() - started
-        return replaced
+        """Factor at the scaling (w, eta) and solve K out = rhs, as `factor_and_solve`, from Python."""
+        self.w[:], self.eta[:] = w, eta
+        return int(factor_and_solve(self, rhs.size // self.product.size, rhs.reshape(-1), out.reshape(-1)))
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """K out = rhs with refinement for one vector, or for each row of an array of them (at most two).
+        """K out = rhs with the present factors, for one vector or for the two rows of an array, from Python."""
+        return float(solve(self, rhs.size // self.product.size, rhs.reshape(-1), out.reshape(-1)))
 
-        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms),
-        infinity when one is not a number.
-        """
-        started = perf_counter()
-        if rhs.ndim == 1:
-            rhs, out = rhs[None], out[None]
-        worst = 0.0
-        for k, (size, norm, count) in enumerate(self._solve_rows(rhs, out)[: rhs.shape[0]].tolist()):
-            if norm > KRYLOV_ABOVE * size:
-                norm, count = self._finish(rhs[k], out[k], (size, norm, int(count)))
-                self.Pu[k] = self.Px
-            self.refinements += int(count)
-            relative = norm / max(size, 1e-300)
-            worst = max(worst, relative) if relative == relative else np.inf
-        self.solve_seconds += perf_counter() - started
-        return worst
 
-    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """`solve` up to GMRES, with P x in the rows of `Pu`; for each row (|rhs|, |residual|, further solves)."""
-        found = np.zeros((rhs.shape[0], 3))
-        for k in range(rhs.shape[0]):
-            residual_of = functools.partial(self._residual, rhs[k])
-            found[k] = solve_refined(
-                residual_of, self.residual, self._add_solution, rhs[k], out[k], self.refinement_steps
-            )
-            self.Pu[k] = self.Px
-        return found
+@kernel_type
+def factor_backend(address: int, kkt: KKT, delta: float) -> int:
+    """Factor at the scaling of kkt; returns the number of replaced pivots, -1 on failure."""
 
-    def _finish(self, rhs: np.ndarray, out: np.ndarray, found: tuple[float, float, int]) -> tuple[float, int]:
-        """GMRES where refinement of out has stalled; the residual that is left, and the further solves in all."""
-        residual_of = functools.partial(self._residual, rhs)
-        residual_of(out)
-        return finish_with_gmres(residual_of, self._krylov, found, out, self.refinement_steps)
 
-    def _krylov(self, out: np.ndarray, tol: float) -> int:
-        """out += the solution d of K d = residual by GMRES; returns the number of its steps."""
-        return gmres(self._add_solution, self._multiply, self.residual, out, KRYLOV_STEPS, tol)
+@kernel_type
+def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) -> None:
+    """out += M^-1 rhs for `count` right-hand sides one after the other."""
 
-    def _multiply(self, u: np.ndarray, out: np.ndarray) -> None:
-        """out := K u."""
-        self.form.P.product(u[: self.form.n], self.Px)
-        form = self.form
-        kkt_residual(
-            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.Px,
-            u, self.zero, self.v, self.Mtv, out,
-        )  # fmt: skip
-        np.negative(out, out=out)
 
-    def _residual(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        form = self.form
-        form.P.product(out[: form.n], self.Px)
-        return kkt_residual(
-            form.n, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data, self.Px,
-            out, rhs, self.v, self.Mtv, self.residual,
-        )  # fmt: skip
+@inner
+def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
+    """out := K u, and P dx on the way."""
+    form = kkt.form
+    n, p, l, ptr, w, eta, v, Mtv = form.n, form.p, form.l, form.ptr, kkt.w, kkt.eta, kkt.v, kkt.Mtv
+    multiply_hessian(form, u, Px)
+    for i in range(p):
+        v[i] = u[n + i]
+    apply_inverse(l, ptr, w, eta, u, n + p, v, p)
+    multiply_both(form.M_indptr, form.M_indices, form.M_data, u, v, out[n:], Mtv)
+    apply_inverse(l, ptr, w, eta, out, n + p, out, n + p)
+    for j in range(n):
+        out[j] = Px[j] + Mtv[j]
+    for i in range(n + p, u.size):
+        out[i] -= u[i]
+
+
+@inner
+def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
+    """residual := rhs - K out for one of the right-hand sides; returns its infinity norm, inf for NaN."""
+    size, product, residual = kkt.product.size, kkt.product, kkt.residual
+    multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
+    norm, trap, at = 0.0, 0.0, np.uint64(row * size)  # 0 times a number that is not finite is NaN
+    for i in range(np.uint64(size)):
+        value = rhs[at + i] - product[i]
+        residual[at + i] = value
+        norm = max(norm, abs(value))
+        trap += 0.0 * value
+    return norm if trap == 0.0 else np.inf
+
+
+@inner
+def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
+    """Factor at the scaling (w, eta) and solve K out = rhs as `solve` does, with the delta that does it best.
+
+    Returns the number of replaced pivots, -1 when no delta gives finite factors.
+    """
+    kkt.rest -= 1
+    if kkt.rest <= 0:
+        kkt.good_residual = GOOD_RESIDUAL
+    kkt.exact = False
+    first, best, best_delta = kkt.delta, np.inf, kkt.delta
+    best_is_good, best_solves = False, np.inf
+    for trial in range(-1, kkt.deltas.size):
+        delta = first if trial < 0 else kkt.deltas[trial]
+        if trial >= 0 and delta == first:
+            continue
+        before = kkt.refinements
+        residual = factor_once(kkt, delta, count, rhs, out)
+        good, solves = residual <= kkt.good_residual, (kkt.refinements - before) / count
+        if good and (solves <= FEW_SOLVES or kkt.rest > 0 or kkt.approximate):
+            return kkt.replaced_pivots
+        better = solves < best_solves if good and best_is_good else (good or residual < best)
+        if better and not (best_is_good and not good):
+            best, best_delta, best_is_good, best_solves = residual, delta, good, solves
+    if not math.isfinite(best):
+        return -1
+    # until the next comparison, what is not much worse than the best of this one is good
+    kkt.rest, kkt.good_residual = REST, max(GOOD_RESIDUAL, MUCH_WORSE * best)
+    if best_delta != kkt.delta:
+        factor_once(kkt, best_delta, count, rhs, out)
+    return kkt.replaced_pivots
+
+
+@inner
+def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) -> float:
+    """Factor with one delta and solve; the residual that is left, inf on failure.
+
+    A backend may leave something out of its factors (`approximate`) unless it is told not to (`exact`), more of it the
+    larger `caution` is.  Where refinement does not make up for that, it factors again.
+    """
+    while True:
+        begin = clock()
+        kkt.delta, kkt.approximate = delta, False
+        kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
+        kkt.factor_seconds += clock() - begin
+        before = kkt.refinements
+        residual = np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out)
+        if not kkt.approximate:
+            return residual
+        if residual <= GOOD_RESIDUAL:
+            if kkt.refinements - before > MANY_SOLVES:
+                kkt.caution *= 0.3
+            return residual
+        kkt.caution *= 0.1
+        kkt.exact = True
+
+
+@inner
+def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
+    """K out = rhs with refinement, for one or two right-hand sides one after the other.
+
+    Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms), infinity
+    when one is not a number.
+    """
+    begin = clock()
+    size, left = kkt.product.size, count
+    for row in range(count):
+        kkt.rhs_norm[row], kkt.residual_norm[row] = 0.0, np.inf
+        kkt.solves[row], kkt.active[row] = 0, 1
+        for i in range(row * size, (row + 1) * size):
+            out[i] = 0.0
+            kkt.residual[i] = rhs[i]
+            kkt.rhs_norm[row] = max(kkt.rhs_norm[row], abs(rhs[i]))
+    while left > 0:
+        correct(kkt, count, left, out)
+        left = 0
+        for row in range(count):
+            if kkt.active[row] != 0:
+                kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
+                left += kkt.active[row]
+    worst = 0.0
+    for row in range(count):
+        if KRYLOV_ABOVE * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.refinement_steps > 0:
+            gmres(kkt, row, rhs, out)
+        kkt.refinements += kkt.solves[row]
+        worst = max(worst, kkt.residual_norm[row] / max(kkt.rhs_norm[row], 1e-300))
+    kkt.solve_seconds += clock() - begin
+    return worst
+
+
+@inner
+def correct(kkt: KKT, count: int, left: int, out: Floats) -> None:
+    """out += M^-1 residual for the right-hand sides that are refined further, at once when these are all."""
+    size = kkt.product.size
+    if left == count:
+        apply_backend(kkt.apply_address, kkt, count, kkt.residual[: count * size], out)
+        return
+    for row in range(count):
+        if kkt.active[row] != 0:
+            at, end = row * size, (row + 1) * size
+            apply_backend(kkt.apply_address, kkt, 1, kkt.residual[at:end], out[at:end])
+
+
+@inner
+def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
+    """Measure what the last correction of a right-hand side left, and take it back if it made things worse.
+
+    Returns whether a further one is to come.
+    """
+    size, previous = kkt.product.size, kkt.residual_norm[row]
+    norm = measure_residual(kkt, row, rhs, out)
+    what = verdict(norm, previous, kkt.rhs_norm[row], kkt.solves[row], kkt.refinement_steps)
+    if what == TAKE_BACK:
+        for i in range(row * size, (row + 1) * size):
+            out[i] = kkt.before[i]
+        norm = measure_residual(kkt, row, rhs, out)
+    kkt.residual_norm[row] = norm
+    if what != GO_ON:
+        return False
+    for i in range(row * size, (row + 1) * size):
+        kkt.before[i] = out[i]
+    kkt.solves[row] += 1
+    return True
+
+
+@inner
+def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
+    """Right-preconditioned GMRES where refinement of a right-hand side has stalled, undone where it does not help."""
+    size, basis, images, small = kkt.product.size, kkt.basis, kkt.images, kkt.hessenberg
+    solution, product = out[row * size : (row + 1) * size], kkt.product
+    previous, tol = kkt.residual_norm[row], KRYLOV_TOL * kkt.rhs_norm[row]
+    for i in range(size):
+        kkt.before[row * size + i] = solution[i]
+    beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
+    for k in range(KRYLOV_STEPS):
+        image = images[k * size : (k + 1) * size]
+        for i in range(size):
+            image[i] = 0.0
+        apply_backend(kkt.apply_address, kkt, 1, basis[k * size : (k + 1) * size], image)
+        multiply(kkt, image, kkt.Px[row], product)
+        left = extend_basis(k, product, basis, small)
+        if left < 0.0:
+            break
+        count = k + 1
+        if left <= tol or small[count, k] <= BREAKDOWN * beta:
+            break
+    add_images(count, images, small, solution)
+    kkt.solves[row] += count
+    norm = measure_residual(kkt, row, rhs, out)
+    if not norm < SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row]):
+        for i in range(size):
+            solution[i] = kkt.before[row * size + i]
+        norm = measure_residual(kkt, row, rhs, out)
+    kkt.residual_norm[row] = norm

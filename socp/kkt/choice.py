@@ -13,19 +13,27 @@ from .dense import DenseKKT
 from .lowrank import LowRankKKT
 from .sparse import SparseKKT
 
-SMALL_DENSE = 150  # below this order a search for low rank does not pay
+SMALL, SMALL_DENSE = 170, 260  # variables and equalities up to which a program may be small; when P is dense
+SMALL_WORK = 1.5e6  # multiplications of a factorization up to which it is, those in products by BLAS
+PRODUCT = 0.3  # counted at their share of the time
+MIN_LOW_RANK = 150  # below this order a search for low rank does not pay
 DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
-LEAST_DENSE = 40  # variables below which sparse LDL' is always the quicker one
+MIN_DENSE = 40  # variables below which sparse LDL' is quicker than dense Cholesky, unless all is small
 MANY_ROWS = 2  # times as many dense rows as variables leave sparse LDL' nothing to save, beside a sparse P
-MOST_DENSE = 3000  # variables of a sparse program that may be worked on as dense
-MOST_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
+MAX_DENSE = 3000  # variables of a sparse program that may be worked on as dense
+MAX_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
 
 
-def choose(form: StandardForm, settings: Settings) -> KKT:
-    """The KKT solver that `settings.kkt` names, or for "auto" the one with the least work."""
+def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
+    """The KKT solver that `settings.kkt` names, or for "auto" the one with the least work.
+
+    With `robust` dense Cholesky of a small program, which has failed, is none of them.
+    """
     arguments = (form, settings.regularization, settings.refinement_steps)
     if form.n == 0:  # BLAS refuses empty arrays
         return SparseKKT(*arguments)
+    if settings.kkt == "auto" and is_small(form):
+        return SparseKKT(*arguments) if robust else DenseKKT(*arguments)
     if settings.kkt in ("auto", "lowrank"):
         factors = _low_rank(form, forced=settings.kkt == "lowrank")
         if factors is not None:
@@ -41,6 +49,13 @@ def choose(form: StandardForm, settings: Settings) -> KKT:
         if sparse.ldl.time < _dense_time(form.n, rows):
             return sparse
     return DenseKKT(*arguments)
+
+
+def is_small(form: StandardForm) -> bool:
+    """Whether dense Cholesky costs next to nothing."""
+    size, entries = form.n + form.p, form.M_indices.size
+    work = PRODUCT * size**3 / 6 + entries * form.n / 2
+    return size <= (SMALL_DENSE if isinstance(form.P, DenseHessian) else SMALL) and work <= SMALL_WORK
 
 
 def _dense_time(n: int, rows: int) -> float:
@@ -66,7 +81,7 @@ def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray]
         if forced:
             raise ProgramError('kkt="lowrank" needs a dense or LowRank P')
         return None
-    if isinstance(P, DenseHessian) and (P.low_rank is None or (n < SMALL_DENSE and not forced)):
+    if isinstance(P, DenseHessian) and (P.low_rank is None or (n < MIN_LOW_RANK and not forced)):
         return None
     rows, _, has_bound = _counts(form)
     most = n if forced else int(LOW_RANK_SHARE * n) - rows
@@ -90,13 +105,13 @@ def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray]
 def _dense_pays(form: StandardForm) -> bool:
     """Whether the data are dense enough, and of an order, for dense Cholesky."""
     n, p = form.n, form.p
-    if n < LEAST_DENSE:
+    if n < MIN_DENSE:
         return False
     if isinstance(form.P, SparseHessian) and 0 < form.M_data.size <= DENSE_SHARE * p * n:
         return False  # too few for the equalities alone
     rows, entries, _ = _counts(form)
-    if n * (n + rows) > MOST_ENTRIES:
+    if n * (n + rows) > MAX_ENTRIES:
         return False
     if isinstance(form.P, DenseHessian) or isinstance(form.P, LowRankHessian):
         return rows <= 4 * n or entries > DENSE_SHARE * rows * n
-    return n <= MOST_DENSE and rows > 0 and p <= n and entries > DENSE_SHARE * rows * n
+    return n <= MAX_DENSE and rows > 0 and p <= n and entries > DENSE_SHARE * rows * n

@@ -22,21 +22,77 @@ import math
 
 import numpy as np
 
-from ..compiled.jit import inner_kernel, kernel
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.structures import Structure, floats, integers, matrix
 from ..cones.scaling import apply_cone
 from ..form.standard import StandardForm
-from ..linalg.vectors import norm_tail
+from ..linalg.vectors import norm_tail, sort_integers
 
 SMALL_CONE = 6
 
 
+class ConeColumns(Structure):
+    """How the rows of the second-order cones enter the KKT matrix, whose columns from `base` on are theirs.
+
+    Attributes
+    ----------
+    extra : array of int64, one a cone
+        The column v of an expanded cone, before its u; -1 for a rotated cone.
+    column : array of int64, one a cone row
+        The column of the KKT matrix, -1 for a row that is eliminated.
+    variable, entry : arrays, one a cone row
+        The variable of a row that is eliminated and the entry in G, or -1 and 0.
+    slots_ptr, slots, slot : arrays of int64
+        The variables that the columns v and u of each cone touch, and the place of each eliminated row's among them.
+    scales : array, shape (cones, 3)
+        The factors of v and u, and eta^2 + delta; of the last fill.
+    end : int
+        The order of the KKT matrix.
+    """
+
+    extra, slots_ptr, scales = integers("cones"), integers("cones + 1"), matrix("cones, 3")
+    column, variable, slot, entry = integers("size"), integers("size"), integers("size"), floats("size")
+    slots = integers()
+
+    def __init__(self, form: StandardForm, rows: tuple[np.ndarray, np.ndarray, np.ndarray], base: int) -> None:
+        count, size = form.ptr.size - 1, form.m - form.l
+        super().__init__(cones=count, size=size)
+        self.scales[:] = 1.0
+        self.end = base
+        self.slots = np.empty(size, dtype=np.int64)
+        self.single = np.zeros(0, dtype=np.int64)
+        self.source = self.single
+        if not count:
+            return
+        expanded, stays = np.zeros(count, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+        work = np.empty((2, form.n), dtype=np.int64)
+        choose_expansions(form, rows[0], rows[1], expanded, stays, self.variable, *work)
+        gather_variables(form, self, *work)
+        self.column[:] = np.where(stays, base - 1 + np.cumsum(stays), -1)
+        end = base + int(stays.sum())
+        self.extra[:] = np.where(expanded, end - 2 + 2 * np.cumsum(expanded), -1)
+        self.end = end + 2 * int(expanded.sum())
+        self.single = np.flatnonzero(self.variable >= 0)
+        self.source = rows[2][rows[0][form.p + form.l + self.single]]
+
+    def refresh(self, data: np.ndarray) -> None:
+        """Take the entries of the eliminated rows from the data of M."""
+        self.entry[self.single] = data[self.source]
+
+
 @kernel
-def choose_expansions(n, p, l, ptr, indptr, indices, expanded, stays, variable):
+def choose_expansions(
+    form: StandardForm, indptr: Ints, indices: Ints, expanded: Bools, stays: Bools, variable: Ints, touched: Ints,
+    alone: Ints,
+) -> None:  # fmt: skip
     """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
 
     A cone is expanded when it has more than `SMALL_CONE` rows, or when this takes fewer entries than the rotated rows.
     """
-    touched, alone = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+    p, l, ptr = form.p, form.l, form.ptr
+    for j in range(touched.size):
+        touched[j] = alone[j] = -1
     for k in range(ptr.size - 1):
         size, width, kept, entries, variables = ptr[k + 1] - ptr[k], 0, 0, 0, 0
         for i in range(ptr[k], ptr[k + 1]):
@@ -59,9 +115,11 @@ def choose_expansions(n, p, l, ptr, indptr, indices, expanded, stays, variable):
 
 
 @kernel
-def gather_variables(n, l, ptr, variable, slot, slots_ptr, slots):
+def gather_variables(form: StandardForm, cones: ConeColumns, seen: Ints, place: Ints) -> None:
     """The variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
-    seen, place = np.full(n, -1, np.int64), np.empty(n, np.int64)
+    l, ptr, variable, slot, slots_ptr, slots = form.l, form.ptr, cones.variable, cones.slot, cones.slots_ptr, cones.slots
+    for j in range(seen.size):
+        seen[j] = -1
     total = 0
     for k in range(ptr.size - 1):
         slots_ptr[k] = total
@@ -70,7 +128,7 @@ def gather_variables(n, l, ptr, variable, slot, slots_ptr, slots):
                 seen[variable[i]] = k
                 slots[total] = variable[i]
                 total += 1
-        slots[slots_ptr[k] : total].sort()
+        sort_integers(slots, slots_ptr[k], total)
         for q in range(slots_ptr[k], total):
             place[slots[q]] = q - slots_ptr[k]
         for i in range(ptr[k] - l, ptr[k + 1] - l):
@@ -78,8 +136,8 @@ def gather_variables(n, l, ptr, variable, slot, slots_ptr, slots):
     slots_ptr[ptr.size - 1] = total
 
 
-@inner_kernel
-def tail_shares(w, column, start, stop, tail):
+@inner
+def tail_shares(w: Floats, column: Ints, start: int, stop: int, tail: float) -> tuple[float, float]:
     """||w_1||^2 split between the rows that stay and those that go, as shares."""
     stay, gone = 0.0, 0.0
     if tail > 0.0:
@@ -92,32 +150,35 @@ def tail_shares(w, column, start, stop, tail):
     return stay, gone
 
 
-@inner_kernel
-def heads(eta, w0, tail, v_scale, u_scale):
+@inner
+def heads(eta: float, w0: float, tail: float, v_scale: float, u_scale: float) -> tuple[float, float]:
     """The first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||."""
     rho = w0 + tail
     return v_scale * eta * math.sqrt(tail / rho), u_scale * eta * math.sqrt(tail * rho)
 
 
-@kernel
+@inner
 def fill_expanded(
-    l, ptr, w, eta, static, indptr, diagonal, extra, column, variable, slot, slots_ptr, entry, scales, data
-):  # fmt: skip
+    form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, delta: float, indptr: Ints, diagonal: Ints,
+    data: Floats,
+) -> None:  # fmt: skip
     """The values of the expanded cones; to the diagonal of the variables they are added.  w is without the orthant.
 
     The static regularization is that of the expanded block, before rows are eliminated and columns scaled.
-    scales := the factors of the columns v and u of each cone, and eta^2 + static.
+    scales := the factors of the columns v and u of each cone, and eta^2 + delta.
     """
+    l, ptr, extra, column, variable = form.l, form.ptr, cones.extra, cones.column, cones.variable
+    slot, slots_ptr, entry, scales = cones.slot, cones.slots_ptr, cones.entry, cones.scales
     for k in range(ptr.size - 1):
         if extra[k] < 0:
             continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
         tail = norm_tail(w, start, stop)
-        rho, square = w[start] + tail, eta[k] * eta[k] + static
+        rho, square = w[start] + tail, eta[k] * eta[k] + delta
         stay, gone = tail_shares(w, column, start, stop, tail)
         head = 1.0 if column[start] >= 0 else 0.0
-        lost = static / square
-        cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)  # v_E'u_E / (eta^2 + static)
+        lost = delta / square
+        cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)  # v_E'u_E / (eta^2 + delta)
         stay, gone = head + stay, 1.0 - head + gone
         scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
         scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
@@ -143,15 +204,19 @@ def fill_expanded(
                 data[diagonal[variable[i]]] += entry[i] * weight
                 data[at_v + slot[i]] += weight * v_i
                 data[at_u + slot[i]] += weight * u_i
-        data[diagonal[extra[k]]] = -1.0 - static * scales[k, 0] ** 2
-        data[diagonal[extra[k] + 1]] = 1.0 + static * scales[k, 1] ** 2
+        data[diagonal[extra[k]]] = -1.0 - delta * scales[k, 0] ** 2
+        data[diagonal[extra[k] + 1]] = 1.0 + delta * scales[k, 1] ** 2
         if diagonal[extra[k] + 1] > at_u + place:  # rows of both kinds
             data[diagonal[extra[k] + 1] - 1] = scales[k, 0] * scales[k, 1] * cross
 
 
-@kernel
-def reduce_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, rz, f, out):
+@inner
+def reduce_expanded(
+    form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, rz: Floats, f: Floats, out: Floats
+) -> None:
     """f := W rz on the expanded cones, and their part of the right-hand side; w and rz are without the orthant."""
+    l, ptr, extra, column, variable = form.l, form.ptr, cones.extra, cones.column, cones.variable
+    entry, scales = cones.entry, cones.scales
     for k in range(ptr.size - 1):
         if extra[k] < 0:
             continue
@@ -175,9 +240,13 @@ def reduce_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, rz, 
         out[extra[k] + 1] = u0 * (first + share) * inverse
 
 
-@kernel
-def recover_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, f, reduced, work, dz):
+@inner
+def recover_expanded(
+    form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, f: Floats, reduced: Floats, work: Floats, dz: Floats
+) -> None:
     """dz += W z on the expanded cones, z_E = (a x + v xi + u upsilon - f) / eta^2 in the rows that went."""
+    l, ptr, extra, column, variable = form.l, form.ptr, cones.extra, cones.column, cones.variable
+    entry, scales = cones.entry, cones.scales
     for k in range(ptr.size - 1):
         if extra[k] < 0:
             continue
@@ -199,43 +268,3 @@ def recover_expanded(l, ptr, w, eta, extra, column, variable, entry, scales, f, 
         apply_cone(eta[k], w, work, work, start, stop)
         for i in range(np.uint64(start), np.uint64(stop)):
             dz[i] += work[i]
-
-
-class ConeColumns:
-    """How the rows of the second-order cones enter the KKT matrix, whose columns from `base` on are theirs.
-
-    Attributes
-    ----------
-    extra : array of int64, one a cone
-        The column v of an expanded cone, before its u; -1 for a rotated cone.
-    column : array of int64, one a cone row
-        The column of the KKT matrix, -1 for a row that is eliminated.
-    variable, entry : arrays, one a cone row
-        The variable of a row that is eliminated and the entry in G, or -1 and 0.
-    slots_ptr, slots, slot : arrays of int64
-        The variables that the columns v and u of each cone touch, and the place of each eliminated row's among them.
-    scales : array, shape (cones, 3)
-        The factors of v and u, and eta^2 + static; of the last fill.
-    end : int
-        The order of the KKT matrix.
-    """
-
-    def __init__(self, form: StandardForm, rows: tuple[np.ndarray, np.ndarray, np.ndarray], base: int) -> None:
-        count, size = form.ptr.size - 1, form.m - form.l
-        expanded, stays = np.zeros(count, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
-        self.variable, self.slot = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-        choose_expansions(form.n, form.p, form.l, form.ptr, rows[0], rows[1], expanded, stays, self.variable)
-        self.slots_ptr, self.slots = np.zeros(count + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
-        gather_variables(form.n, form.l, form.ptr, self.variable, self.slot, self.slots_ptr, self.slots)
-        self.column = np.where(stays, base - 1 + np.cumsum(stays), -1)
-        end = base + int(stays.sum())
-        self.extra = np.where(expanded, end - 2 + 2 * np.cumsum(expanded), -1)
-        self.end = end + 2 * int(expanded.sum())
-        self.scales = np.ones((count, 3))
-        self.single = np.flatnonzero(self.variable >= 0)
-        self.source = rows[2][rows[0][form.p + form.l + self.single]]
-        self.entry = np.zeros(size)
-
-    def refresh(self, data: np.ndarray) -> None:
-        """Take the entries of the eliminated rows from the data of M."""
-        self.entry[self.single] = data[self.source]

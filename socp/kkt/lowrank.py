@@ -1,10 +1,12 @@
 """The KKT system of a diagonal plus low-rank P by the Cholesky factor of a small Schur complement.
 
 P = F F' + diag(d), every variable bounded or d > 0.  With f = -F'dx as further unknowns, D = d + the weights of the
-bounds, B = [F'; A; W^-1 G without the bounds]:
+bounds, B = [F'; A; the merged rows of the orthant and W^-1 G of the cones]:
 
     [ D  B' ] [dx]   [r]
-    [ B  -E ] [v ] = [t],    E = (1, static, 1),    (E + B D^-1 B') v = B D^-1 r - t,    dx = D^-1 (r - B'v).
+    [ B  -E ] [v ] = [t],    E = (1, delta, 1),    (E + B D^-1 B') v = B D^-1 r - t,    dx = D^-1 (r - B'v).
+
+A merged row (see `row_groups`) is sqrt(theta) rho, its unknown sqrt(theta) rho dx - t of the same size.
 """
 
 from __future__ import annotations
@@ -14,156 +16,156 @@ import math
 import numpy as np
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
-from ..compiled.jit import kernel
+from ..compiled.kernels import inner
+from ..compiled.signatures import Floats
+from ..compiled.structures import floats, integer, structure
+from ..form.hessian import LowRankHessian
+from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
-from ..linalg.cholesky import ONE, START, cholesky, solve_lower, solve_lower_transposed
-from ..linalg.refinement import GO_ON, STOP, judge
-from .base import KKT, kkt_residual
-from .dense import Rows, bound_weights, scale_rows
-
-
-@kernel
-def factor_low_rank(n, k, p, D, static, B, BD, S):
-    """S := the factor of E + B D^-1 B', all flat, B by rows; 0, or not when it fails."""
-    rows = BD.size // n
-    for j in range(n):
-        root = math.sqrt(D[j])
-        for i in range(rows):
-            BD[i * n + j] = B[i * n + j] / root
-    syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, START, n, 0.0, S, START, rows)
-    for i in range(rows):
-        S[i + i * rows] += static if k <= i < k + p else 1.0
-    return cholesky(rows, S)
-
-
-@kernel
-def add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, count, rhs, out, r, v):
-    """out += the solution, not refined, for `count` right-hand sides one after the other."""
-    size, rows = rhs.size // count, k + p + others.size
-    rows += size - n - p - l  # the second-order cones
-    tail = rows - (size - n - p - l)
-    for c in range(count):
-        b = rhs[c * size : (c + 1) * size]
-        t = v[c * rows : (c + 1) * rows]
-        for j in range(n):
-            r[j] = b[j]
-        for i in range(l):  # the bounds' share of G'W^-1 r3; the other rows stay in the system
-            if variable[i] >= 0:
-                r[variable[i]] += coefficient[i] * b[n + p + i] / w[i]
-        for j in range(n):
-            r[j] /= D[j]
-        t[:k] = 0.0
-        t[k : k + p] = b[n : n + p]
-        for i in range(others.size):
-            t[k + p + i] = b[n + p + others[i]]
-        t[tail:] = b[n + p + l :]
-        gemv(TRANSPOSE, n, rows, 1.0, B, START, n, r, START, -1.0, v, c * rows)
-    solve_lower(rows, S, count, v)
-    solve_lower_transposed(rows, S, count, v)
-    for c in range(count):
-        b, u = rhs[c * size : (c + 1) * size], out[c * size : (c + 1) * size]
-        t = v[c * rows : (c + 1) * rows]
-        for j in range(n):
-            r[j] = b[j]
-        for i in range(l):
-            if variable[i] >= 0:
-                r[variable[i]] += coefficient[i] * b[n + p + i] / w[i]
-        gemv(NO_TRANSPOSE, n, rows, -1.0, B, START, n, v, c * rows, 1.0, r, START)
-        for j in range(n):
-            r[j] /= D[j]
-            u[j] += r[j]
-        for i in range(p):
-            u[n + i] += t[k + i]
-        for i in range(l):
-            if variable[i] >= 0:
-                u[n + p + i] += coefficient[i] * r[variable[i]] / w[i] - b[n + p + i]
-        for i in range(others.size):
-            u[n + p + others[i]] += t[k + p + i]
-        for i in range(tail, rows):
-            u[n + p + l + i - tail] += t[i]
-
-
-@kernel
-def refine_low_rank(
-    n, k, p, l, ptr, w, eta, M_indptr, M_indices, M_data, d, variable, coefficient, others, D, B, S, steps, count,
-    rhs, out, before, residual, Pu, r, t, v, Mtv, found,
-):  # fmt: skip
-    """K out = rhs with refinement, for `count` right-hand sides; found[r] := (|rhs|, |residual|, further solves)."""
-    size = n + v.size
-    out[:] = 0.0
-    add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, count, rhs, out, r, t)
-    for c in range(count):
-        b, u, Px = rhs[c * size : (c + 1) * size], out[c * size : (c + 1) * size], Pu[c]
-        found[c, 0], found[c, 1], found[c, 2] = np.abs(b).max(), np.inf, 0.0
-        what = GO_ON
-        while what != STOP:
-            for j in range(n):
-                Px[j] = d[j] * u[j]
-            gemv(TRANSPOSE, n, k, 1.0, B, START, n, u, START, 0.0, t, START)
-            gemv(NO_TRANSPOSE, n, k, 1.0, B, START, n, t, START, 1.0, Px, START)
-            norm = kkt_residual(n, p, l, ptr, w, eta, M_indptr, M_indices, M_data, Px, u, b, v, Mtv, residual)
-            what = judge(what, norm, steps, u, before, found[c])
-            if what == GO_ON:
-                add_low_rank(n, k, p, l, w, variable, coefficient, others, D, B, S, ONE, residual, u, r, t)
+from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from .base import KKT
+from .dense_rows import DenseRows, scale_rows
 
 
 class LowRankKKT(KKT):
-    """Cholesky of E + B D^-1 B', of the order of the rank of P and the rows that are not bounds."""
+    """Cholesky of E + B D^-1 B', of the order of the rank of P and the rows that are not bounds.
 
-    choices = (1e-14, 1e-10, 1e-7)
+    Attributes
+    ----------
+    rows : DenseRows
+    k : int
+        The rank of P.
+    B, BD : arrays, shape (order n,)
+        B and B D^-1/2, by rows.
+    D, S : arrays, shapes (n,), (order order,)
+    """
+
+    DELTAS = (1e-14, 1e-10, 1e-7)
+
+    rows = structure(DenseRows)
+    k = integer()
+    B, BD, S = floats("order * n"), floats("order * n"), floats("order * order")
+    D, r, t = floats("n"), floats("n"), floats("2 * order")
+    t_again, rest_of_groups = floats("order"), floats("order")
 
     def __init__(
         self, form: StandardForm, regularization: float | None, refinement_steps: int, F: np.ndarray, d: np.ndarray
     ) -> None:
-        super().__init__(form, regularization, refinement_steps)
-        n, p, m = form.n, form.p, form.m
-        self.rows = Rows(form)
-        self.k, self.d = F.shape[1], d
-        order = self.k + self.rows.dense.shape[0]
-        self.B, self.BD, self.S = np.empty((order, n)), np.empty(order * n), np.zeros(order * order)
-        self.D, self.r, self.t = np.zeros(n), np.zeros(n), np.zeros(2 * order)
-        self.before, self.found = np.zeros(n + p + m), np.zeros((2, 3))
+        rows, n = DenseRows(form), form.n
+        order = F.shape[1] + form.p + rows.count
+        super().__init__(form, regularization, refinement_steps, order=order)
+        self.rows, self.k, self.order = rows, F.shape[1], order
+        form.bind_hessian(LowRankHessian(F, d))
         self._allow_correctors(order**2 * (n + order / 3.0), order * (n + 0.5 * order))
-        self.B[: self.k] = F.T
-        self.B[self.k : self.k + p] = self.rows.A
+        self.B[: self.k * n] = F.T.reshape(-1)
+        self._use(factor_low_rank, apply_low_rank)
+        self._read()
 
     @property
     def description(self) -> str:
         """The method and its order, in words."""
-        order = self.B.shape[0]
-        return f"diagonal plus low rank, Cholesky of order {order} (rank {self.k} of P, {order - self.k} rows)"
+        rows = self.order - self.k
+        return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows} rows)"
 
     def refresh(self) -> None:
         """Take the values of M from the form anew (a new P needs new factors, see `still_fits`)."""
         self.rows.refresh()
-        self.B[self.k : self.k + self.form.p] = self.rows.A
+        self._read()
+
+    def _read(self) -> None:
+        begin = self.k * self.form.n
+        self.B[begin : begin + self.rows.A.size] = self.rows.A
 
     def still_fits(self) -> bool:
         """A change of P is a change of its factors."""
         return False
 
-    def _factor(self, static: float) -> int:
-        form, rows, p = self.form, self.rows, self.form.p
-        self.static = static
-        scale_rows(form.l, form.ptr, self.w, self.eta, rows.others, rows.G, self.B[self.k + p :])
-        np.add(self.d, static, out=self.D)
-        bound_weights(rows.variable, rows.coefficient, self.w, self.D)
-        info = factor_low_rank(form.n, self.k, p, self.D, static, self.B.ravel(), self.BD, self.S)
-        return -1 if info != 0 else 0
 
-    def _solve_rows(self, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
-        form, rows = self.form, self.rows
-        refine_low_rank(
-            form.n, self.k, form.p, form.l, form.ptr, self.w, self.eta, form.M_indptr, form.M_indices, form.M_data,
-            self.d, rows.variable, rows.coefficient, rows.others, self.D, self.B.ravel(), self.S,
-            self.refinement_steps, rhs.shape[0], rhs.ravel(), out.ravel(), self.before, self.residual,
-            self.Pu, self.r, self.t, self.v, self.Mtv, self.found,
-        )  # fmt: skip
-        return self.found
+@inner
+def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
+    """S := the factor of E + B D^-1 B'; 0, or -1 when it fails."""
+    form, D, B, BD, S = kkt.form, kkt.D, kkt.B, kkt.BD, kkt.S
+    n, p, k, rows = form.n, form.p, kkt.k, kkt.t.size // 2
+    for j in range(n):
+        D[j] = form.d[j] + delta
+    weigh_rows(kkt.rows.groups, kkt.w, D)
+    scale_rows(form, kkt.rows, kkt.w, kkt.eta, B[(k + p) * n :])
+    for j in range(n):
+        root = math.sqrt(D[j])
+        for i in range(rows):
+            BD[i * n + j] = B[i * n + j] / root
+    syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, 0, n, 0.0, S, 0, rows)
+    for i in range(rows):
+        S[i + i * rows] += delta if k <= i < k + p else 1.0
+    return 0 if cholesky(rows, S) == 0 else -1
 
-    def _add_solution(self, rhs: np.ndarray, out: np.ndarray) -> None:
-        form, rows = self.form, self.rows
-        add_low_rank(
-            form.n, self.k, form.p, form.l, self.w, rows.variable, rows.coefficient, rows.others, self.D,
-            self.B.ravel(), self.S, 1, rhs, out, self.r, self.t,
-        )  # fmt: skip
+
+@inner
+def apply_low_rank(kkt: LowRankKKT, count: int, rhs: Floats, out: Floats) -> None:
+    """out += the solution, not refined, for `count` right-hand sides one after the other."""
+    form, D, B, r, t = kkt.form, kkt.D, kkt.B, kkt.r, kkt.t
+    n, rows, size = form.n, kkt.t.size // 2, kkt.product.size
+    for c in range(count):
+        v = t[c * rows : (c + 1) * rows]
+        condense(kkt, rhs[c * size : (c + 1) * size], r, v)
+        for j in range(n):
+            r[j] /= D[j]
+        gemv(TRANSPOSE, n, rows, 1.0, B, 0, n, r, 0, -1.0, v, 0)
+    solve_lower(rows, kkt.S, count, t)
+    solve_lower_transposed(rows, kkt.S, count, t)
+    for c in range(count):
+        expand(kkt, rhs[c * size : (c + 1) * size], t[c * rows : (c + 1) * rows], out[c * size : (c + 1) * size])
+
+
+@inner
+def condense(kkt: LowRankKKT, rhs: Floats, r: Floats, t: Floats) -> None:
+    """r := r1 and the bounds' share of G'W^-1 r3, t := (0, r2, what stays of r3)."""
+    form, groups, w, k = kkt.form, kkt.rows.groups, kkt.w, kkt.k
+    n, p, l, theta, coefficient = form.n, form.p, form.l, groups.theta, groups.coefficient
+    merged, cones = k + p, k + p + groups.count
+    for j in range(n):
+        r[j] = rhs[j]
+    for i in range(cones):
+        t[i] = rhs[n + i - k] if k <= i < merged else 0.0
+    for i in range(l):
+        value = coefficient[i] * rhs[n + p + i] / w[i]
+        if groups.variable[i] >= 0:
+            r[groups.variable[i]] += value
+        else:
+            t[merged + groups.group[i]] += value / math.sqrt(theta[groups.group[i]])
+    for i in range(cones, t.size):
+        t[i] = rhs[n + p + l + i - cones]
+
+
+@inner
+def expand(kkt: LowRankKKT, rhs: Floats, v: Floats, out: Floats) -> None:
+    """out += (dx, dy, W dz).  The lighter rows of a group take d_i rho dx / w_i - r_i, the heaviest what is left of
+    sum d_i (W dz)_i / w_i = sqrt(theta) v."""
+    form, groups, w, k, r, D, t = kkt.form, kkt.rows.groups, kkt.w, kkt.k, kkt.r, kkt.D, kkt.t_again
+    n, p, l, theta, coefficient, heaviest = form.n, form.p, form.l, groups.theta, groups.coefficient, groups.heaviest
+    merged, at = k + p, n + p
+    condense(kkt, rhs, r, t)
+    gemv(NO_TRANSPOSE, n, v.size, -1.0, kkt.B, 0, n, v, 0, 1.0, r, 0)
+    for j in range(n):
+        r[j] /= D[j]
+        out[j] += r[j]
+    for i in range(p):
+        out[n + i] += v[k + i]
+    rest = kkt.rest_of_groups
+    for g in range(groups.count):
+        rest[g] = math.sqrt(theta[g]) * v[merged + g]
+    for i in range(l):
+        g = groups.group[i]
+        if g < 0:
+            out[at + i] += coefficient[i] * r[groups.variable[i]] / w[i] - rhs[at + i]
+        elif heaviest[g] != i:
+            along = (v[merged + g] + t[merged + g]) / math.sqrt(theta[g])  # rho dx
+            step = coefficient[i] * along / w[i] - rhs[at + i]
+            out[at + i] += step
+            rest[g] -= coefficient[i] * step / w[i]
+    for g in range(groups.count):
+        i = heaviest[g]
+        out[at + i] += w[i] * rest[g] / coefficient[i]
+    cones = merged + groups.count
+    for i in range(cones, v.size):
+        out[at + l + i - cones] += v[i]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from ..compiled.jit import inner_kernel
+from ..compiled.kernels import inner
+from ..compiled.signatures import Floats, Ints
 from ..cones import product as cones
-from ..form.standard import StandardForm
-from ..kkt.base import KKT
-from .step import Newton, Point
+from ..form.standard import NO_HESSIAN
+from ..kkt.base import factor_and_solve
+from .newton import Newton, Point, measure
 
 WARM_MARGIN = 1e-3  # a warm start is at least so far inside the cone (equilibrated units)
-WARM_LIMIT = 0.3  # and is not tried when it would have to be moved further than this
-SMALL_STEP = 1e-8  # a step below this is none
-SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
-FAR = 1e3  # a side that is so many times larger than what draws x away from zero hardly holds it back
+WARM_LIMIT = 0.3  # Refuse warm starts that need a larger shift.
+FAR = 1e3  # Sides 1000x the infeasibility at x = 0 count as absent.
 
 
-def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
+@inner
+def start_cold(newton: Newton, point: Point) -> bool:
     """The solution of the program with the cone constraint penalized by 1/2 ||W^-1 (s - f)||^2, shifted into the cone.
 
         [ P       A'   G'W^-1 ] [x  ]   [-c          ]                  [.         ]   [0           ]
@@ -30,47 +30,49 @@ def cold(form: StandardForm, kkt: KKT, point: Point) -> bool:
 
     Returns False when the KKT matrix cannot be factored.
     """
-    first = form.n + form.p
-    w, eta, weight = side_weights(form)
-    far = np.where(weight > 1.0, form.g[form.p :], 0.0)
-    rhs = np.concatenate([-form.c, form.g])
-    rhs[first:] = (rhs[first:] - far) / weight
-    if not form.P.is_zero:
-        factored = kkt.factor(w, eta, rhs, point.u) >= 0
-        np.negative(point.z, out=point.s)
-    else:
-        primal = np.zeros(rhs.size)
-        rhs[: form.n] = 0.0
-        factored = kkt.factor(w, eta, rhs, primal) >= 0
-        rhs[: form.n], rhs[form.n :] = -form.c, 0.0
-        if factored:
-            kkt.solve(rhs, point.u)
-        point.u[: form.n] = primal[: form.n]
-        np.negative(primal[first:], out=point.s)
-    if not factored:
+    form, u, s, rhs, solution = newton.form, point.u, point.s, newton.rhs, newton.solution
+    n, l, ptr, c, g, weight = form.n, form.l, form.ptr, form.c, form.g, newton.lam
+    first, size, linear = n + form.p, u.size, form.hessian_kind == NO_HESSIAN
+    scale_far_sides(newton, weight)
+    # (., y, W z) is the first solution, (x, ., W^-1 (f - s)) the second; the same where the objective is curved
+    for j in range(n):
+        rhs[j], rhs[size + j] = -c[j], 0.0 if linear else -c[j]
+    for i in range(g.size):
+        value = g[i]
+        if n + i >= first:
+            far = weight[n + i - first]
+            value = 0.0 if far > 1.0 else value / far
+        rhs[size + n + i] = value
+        rhs[n + i] = 0.0 if linear else value
+    if factor_and_solve(newton.kkt, 2, rhs, solution) < 0:
         return False
-    point.s += far / weight
-    shift_inside(form.l, form.ptr, point.s)
-    shift_inside(form.l, form.ptr, point.z)
-    point.s *= weight
-    point.z /= weight
+    z = newton.work
+    for i in range(first):
+        u[i] = solution[size + i] if i < n else solution[i]
+    for i in range(s.size):
+        far = g[form.p + i] if weight[i] > 1.0 else 0.0
+        s[i], z[i] = far / weight[i] - solution[size + first + i], solution[first + i]
+    shift_inside(l, ptr, s)
+    shift_inside(l, ptr, z)
+    finite = 0.0
+    for i in range(s.size):
+        s[i] *= weight[i]
+        u[first + i] = z[i] / weight[i]
+        finite += 0.0 * s[i]
+    for i in range(size):
+        finite += 0.0 * u[i]
     point.tau = point.kappa = 1.0
-    return bool(np.isfinite(point.u).all() and np.isfinite(point.s).all())
+    return finite == 0.0
 
 
-def side_weights(form: StandardForm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+@inner
+def scale_far_sides(newton: Newton, weight: Floats) -> None:
     """The scaling (w, eta) that multiplies a cone by |h| / size when that is `FAR` or more, and the same by rows.
 
     The size is that of what keeps x = 0 from being feasible, hence of x, s and z that are not far away.
     """
-    w, eta, weight = np.zeros(form.m), np.ones(form.ptr.size - 1), np.ones(form.m)
-    weigh_sides(form.p, form.l, form.ptr, form.g, w, eta, weight)
-    return w, eta, weight
-
-
-@inner_kernel
-def weigh_sides(p, l, ptr, g, w, eta, weight):
-    """`side_weights` into its three arrays."""
+    form, w, eta = newton.form, newton.w, newton.eta
+    p, l, ptr, g = form.p, form.l, form.ptr, form.g
     for i in range(weight.size):
         weight[i] = g[p + i]
     size = max(1.0, -cones.margin(l, ptr, weight))
@@ -88,29 +90,38 @@ def weigh_sides(p, l, ptr, g, w, eta, weight):
         w[ptr[k]] = 1.0
 
 
-def warm(newton: Newton, point: Point, last: Point) -> bool:
-    """An earlier optimal point, its s and z moved inside the cone as far as the new data moved the residuals.
+@inner
+def start_warm(newton: Newton, point: Point) -> bool:
+    """Move s and z of an earlier optimal point (tau = 1) inside the cone, as far as the new data moved the residuals.
 
     Returns False (and the point is to be set anew) when the residuals there are of the size of the data,
     so that a cold start is as good.
     """
-    form = newton.form
-    np.divide(last.u, last.tau, out=point.u)
-    np.divide(last.s, last.tau, out=point.s)
+    form, u, s, r, c, g, z = newton.form, point.u, point.s, newton.r, newton.form.c, newton.form.g, newton.work
+    first, size, largest = u.size - s.size, 1.0, 0.0
     point.tau, point.kappa = 1.0, 0.0
-    newton.residuals(point)
-    size = 1.0 + max(float(np.abs(form.c).max(initial=0.0)), float(np.abs(form.g).max(initial=0.0)))
-    epsilon = max(float(np.abs(newton.r).max(initial=0.0)) / size, WARM_MARGIN)
-    if not epsilon < WARM_LIMIT:
+    measure(newton, point)
+    for j in range(c.size):
+        size = max(size, 1.0 + abs(c[j]))
+    for i in range(g.size):
+        size = max(size, 1.0 + abs(g[i]))
+    for i in range(r.size):
+        largest = max(largest, abs(r[i]))
+    margin = max(largest / size, WARM_MARGIN)
+    if not margin < WARM_LIMIT:
         return False
-    for part in (point.s, point.z):
-        move_inside(form.l, form.ptr, epsilon, part)
-    point.kappa = epsilon
-    return True
+    for i in range(s.size):
+        z[i] = u[first + i]
+    move_inside(form.l, form.ptr, margin, s)
+    move_inside(form.l, form.ptr, margin, z)
+    for i in range(s.size):
+        u[first + i] = z[i]
+    point.kappa = margin
+    return math.isfinite(largest)
 
 
-@inner_kernel
-def shift_inside(l, ptr, v):
+@inner
+def shift_inside(l: int, ptr: Ints, v: Floats) -> None:
     """v := v + (1 + alpha) e when v is not well inside the cone, alpha the way to its boundary."""
     inside, size = cones.margin(l, ptr, v), 1.0
     for i in range(v.size):
@@ -119,8 +130,8 @@ def shift_inside(l, ptr, v):
         cones.add_identity(l, ptr, 1.0 - inside, v)
 
 
-@inner_kernel
-def move_inside(l, ptr, margin, v):
+@inner
+def move_inside(l: int, ptr: Ints, margin: float, v: Floats) -> None:
     """v := v + alpha e where v is not so far inside the cone."""
     inside = cones.margin(l, ptr, v)
     if inside < margin:

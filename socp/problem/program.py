@@ -28,6 +28,7 @@ from .checks import (
 from .lowrank import LowRank
 from .printing import html_table
 
+FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
 SMALL = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
 
 
@@ -93,7 +94,7 @@ class ConeProgram:
         The equalities.
     P : matrix, shape (n, n), or `LowRank`, optional
         Symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by the
-        `Solver`.  A numpy array of which most entries are nonzero is kept dense.
+        `Solver`.  A matrix of which most entries are nonzero is kept as a dense array, whatever it is stored as.
     offset : float, default 0
         A constant of the objective, added to the reported values and to nothing else.
 
@@ -219,11 +220,15 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return P
     if not sp.issparse(P):
         dense = as_dense(name, P, (n, n), why)
-        if np.count_nonzero(dense) > 0.5 * n * n:
+        if np.count_nonzero(dense) > FULL * n * n:
             check_symmetric(name, dense)
             return symmetric_part(dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
+    if np.count_nonzero(matrix.data) > FULL * n * n and n > 1:  # what it is stored as says nothing of what it is
+        dense = np.ascontiguousarray(matrix.toarray())
+        check_symmetric(name, dense)
+        return symmetric_part(dense)
     if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty_like(matrix.indptr)):
         return matrix
     check_symmetric(name, matrix)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from .checks import ProgramError
+
+NUMBERS = ("tol", "step_fraction", "tol_abs", "tol_infeasible", "time_limit", "regularization")
+COUNTS = ("max_iter", "refinement_steps", "threads")
+FLAGS = ("verbose", "equilibrate", "sifting", "check_convexity", "presolve")
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,8 @@ class Settings:
     """Leave out what a quadratic program has too much (`qp` only)."""
 
     def __post_init__(self) -> None:
-        for name in ("tol", "step_fraction"):
-            _check_number(name, getattr(self, name))
-        for name in ("tol_abs", "tol_infeasible", "time_limit", "regularization"):
-            if getattr(self, name) is not None:
+        for name in NUMBERS:
+            if getattr(self, name) is not None or name in ("tol", "step_fraction"):
                 _check_number(name, getattr(self, name))
         if self.step_fraction >= 1.0:
             raise ProgramError(f"step_fraction must be below 1, but {self.step_fraction!r} came")
@@ -73,17 +78,28 @@ class Settings:
                 raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
         if isinstance(self.threads, bool) or not hasattr(self.threads, "__index__") or self.threads < 1:
             raise ProgramError(f"threads must be a positive integer, but {self.threads!r} came")
-        for name in ("sifting", "check_convexity", "presolve"):
-            if not isinstance(getattr(self, name), bool):
+        for name in FLAGS:
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ProgramError(f"{name} must be True or False, but {getattr(self, name)!r} came")
         if self.callback is not None and not callable(self.callback):
             raise ProgramError(f"callback must be callable, but {self.callback!r} came")
-        if self.kkt not in ("auto", "ldl", "dense", "lowrank"):
+        if not isinstance(self.kkt, str) or self.kkt not in ("auto", "ldl", "dense", "lowrank"):
             raise ProgramError(f'kkt must be "auto", "ldl", "dense" or "lowrank", but {self.kkt!r} came')
+        self._normalise()
+
+    def _normalise(self) -> None:
+        """Python's own numbers in place of NumPy's."""
+        for names, kind in ((NUMBERS, float), (COUNTS, operator.index), (FLAGS, bool)):
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and type(value) is not kind:
+                    object.__setattr__(self, name, kind(value))
 
     @classmethod
     def checked(cls, settings: dict[str, Any]) -> Settings:
         """Settings from keyword arguments; an unknown name is refused."""
+        if not settings:
+            return DEFAULTS
         for name in settings:
             if name not in cls.__dataclass_fields__:
                 known = ", ".join(field.name for field in fields(cls))
@@ -103,3 +119,6 @@ def _check_number(name: str, value: Any) -> None:
             good = False
     if not good:
         raise ProgramError(f"{name} must be a positive number, but {value!r} came")
+
+
+DEFAULTS = Settings()

@@ -15,7 +15,7 @@ from numba.core import event
 import qp
 import socp
 from bench import __main__ as command
-from bench import compiling, peers, tour
+from bench import peers, tour
 from bench.answers import answer
 from bench.answers.verify import Verification, verify
 from bench.compare import suite
@@ -217,22 +217,6 @@ def test_the_tour_fails_when_our_answer_does_not_verify(capsys, monkeypatch):
     monkeypatch.setattr(peers, "is_installed", lambda solver: False)
     assert not tour.tour()
     assert "WRONG" in capsys.readouterr().out
-
-
-def test_compiling_is_said_once_and_only_when_it_happens(capsys, monkeypatch):
-    def compiles():
-        data = {"dispatcher": None}
-        event.broadcast(event.Event("numba:compile", event.EventStatus.START, data))
-        event.broadcast(event.Event("numba:compile", event.EventStatus.END, data))
-
-    monkeypatch.setattr(qp, "warmup", compiles)
-    compiling.warm_up()
-    printed = capsys.readouterr().out
-    assert printed.count("kernels compiled in") == 1
-    assert printed.strip().endswith(" s")
-    monkeypatch.setattr(qp, "warmup", lambda: None)
-    compiling.warm_up()
-    assert capsys.readouterr().out == ""
 
 
 def test_help_names_the_commands():

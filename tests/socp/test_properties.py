@@ -131,7 +131,7 @@ def test_an_orthant_is_a_product_of_small_cones(seed):
 @given(SEEDS)
 def test_a_quadratic_program_is_its_cone_program(seed):
     program, value = planted_quadratic(np.random.default_rng(seed))
-    conic = qp.reduce.conic.ConicForm(program).program(program)
+    conic = qp.reduce.cone_form.ConeForm(program).program(program)
     assert solve_and_check(conic).objective == pytest.approx(value, rel=1e-6, abs=1e-6)
 
 

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compiled.jit import inner_kernel, kernel
-from .symbolic import depth_first
+from ...compiled.kernels import inner, kernel, leaf
+from ...compiled.signatures import Floats, Ints
+from ...compiled.structures import Structure, integers
+from .symbolic import IntArray, depth_first
 
 # The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
 FRONT = 280.0  # calls and loops
@@ -28,52 +30,88 @@ UPDATE = 3.0  # an entry of its update: subtracted at its place in the panel of 
 FLOP = 0.02
 
 
-@inner_kernel
-def _operations(width, height):
+@leaf
+def _operations(width: int, height: int) -> float:
     """Floating-point operations of a panel: the sum of c (c + 2) for c = height ... height + width - 1."""
     a, b = width + height - 1.0, height - 1.0
     squares = (a * (a + 1.0) * (2.0 * a + 1.0) - b * (b + 1.0) * (2.0 * b + 1.0)) / 6.0
     return squares + a * (a + 1.0) - b * (b + 1.0)
 
 
-@inner_kernel
-def _time(width, height):
+@leaf
+def _time(width: int, height: int) -> float:
     """The model of the time of a panel."""
     entries, update = width * (0.5 * width + height), 0.5 * height * (height + 1.0)
     return FRONT + ENTRY * entries + UPDATE * update + FLOP * _operations(width, height)
 
 
-@kernel
-def panel_work(first, row_start):
+def panel_work(first: IntArray, row_start: IntArray) -> tuple[float, float]:
     """(floating-point operations, the model of the time) of all panels."""
-    operations, time = 0.0, 0.0
+    work = np.zeros(2)
+    _panel_work(first, row_start, work)
+    return work.item(0), work.item(1)
+
+
+@kernel
+def _panel_work(first: Ints, row_start: Ints, work: Floats) -> None:
     for k in range(len(first) - 1):
         width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
-        operations += _operations(width, height)
-        time += _time(width, height)
-    return operations, time
+        work[0] += _operations(width, height)
+        work[1] += _time(width, height)
+
+
+class Merging(Structure):
+    """Fundamental supernodes, those that they are merged to, and the work arrays.
+
+    The fundamental supernode k has the columns begin[k] ... begin[k+1] - 1, the parent above[k] (-1 at a root) and
+    the height[k] rows from rows[row_start[k]] on.  Those that are in k are the list head[k], its following, ..., k,
+    and size[k] is the number of their columns; k itself has gone into[k].
+    """
+
+    begin, above, height, row_start, rows = integers(), integers(), integers(), integers(), integers()
+    size, head, following, into = integers("count"), integers("count"), integers("count"), integers("count")
+    child, sibling = integers("count"), integers("count")
+    value, group = integers("count"), integers("count")  # hash value of the rows; of a value: its latest sibling
+    tree, visited = integers("count"), integers("count")  # parents of those that are left, and these in postorder
+    peak, held = integers("count"), integers("count")  # stack below k, update matrices of its children
+    stack = integers("count")
+    order, first, parent, new_height = integers("n"), integers("count + 1"), integers("count"), integers("count")
+
+
+def amalgamate(
+    first: IntArray, above: IntArray, height: IntArray, row_start: IntArray, rows: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Merge fundamental supernodes where the model gains.
+
+    Takes them as `Merging` does.  Returns the new order of the columns, and first, parent and height of the supernodes
+    that are left, in postorder.
+    """
+    merging = Merging(count=len(above), n=int(first[-1]))
+    merging.begin, merging.above, merging.height = first, above, height
+    merging.row_start, merging.rows = row_start, rows
+    left = _amalgamate(merging)
+    return (
+        merging.order.copy(), merging.first[: left + 1].copy(), merging.parent[:left].copy(),
+        merging.new_height[:left].copy(),
+    )  # fmt: skip
 
 
 @kernel
-def amalgamate(first, above, height, row_start, rows):
-    """Merge fundamental supernodes where the model gains.
-
-    The fundamental supernode k has the columns first[k] ... first[k+1] - 1, the parent above[k] (-1 at a root) and
-    the height[k] rows from rows[row_start[k]] on.  Returns the new order of the columns, and first, parent and height
-    of the supernodes that are left, in postorder.
-    """
+def _amalgamate(merging: Merging) -> int:
+    """Returns the number of supernodes that are left."""
+    begin, above, height, row_start, rows = (
+        merging.begin, merging.above, merging.height, merging.row_start, merging.rows
+    )  # fmt: skip
+    size, head, following, into = merging.size, merging.head, merging.following, merging.into
+    value, group, child, sibling = merging.value, merging.group, merging.child, merging.sibling
     count = len(above)
-    size = np.empty(count, np.int64)
-    value = np.empty(count, np.int64)  # hash value of the rows
     for k in range(count):
-        size[k] = first[k + 1] - first[k]
+        size[k] = begin[k + 1] - begin[k]
         value[k] = height[k]
         for p in range(row_start[k], row_start[k + 1]):
             value[k] = (value[k] * 31 + rows[p]) % count
-    # lists of the fundamental supernodes which are in k: head[k], its following, ..., k
-    head, following, into = np.arange(count), np.full(count, -1, np.int64), np.arange(count)
-    child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    group = np.full(count, -1, np.int64)  # of a hash value: the latest sibling that has it
+        head[k] = into[k] = k
+        following[k] = child[k] = sibling[k] = group[k] = -1
     for k in range(count):  # children before parents: the children of k are complete
         c = child[k]
         while c != -1:
@@ -93,25 +131,27 @@ def amalgamate(first, above, height, row_start, rows):
         if above[k] != -1:
             sibling[k] = child[above[k]]
             child[above[k]] = k
-    return _number_supernodes(first, size, height, above, into, head, following)
+    left = _merged_tree(merging)
+    _number_supernodes(merging, left)
+    return left
 
 
-@inner_kernel
-def _gains(width, height, parent_width, parent_height):
+@leaf
+def _gains(width: int, height: int, parent_width: int, parent_height: int) -> bool:
     """Whether a panel and that of its parent are quicker together."""
     apart = _time(width, height) + _time(parent_width, parent_height)
     return _time(width + parent_width, parent_height) < apart
 
 
-@inner_kernel
-def _dilutes(width, group_width, height):
+@leaf
+def _dilutes(width: int, group_width: int, height: int) -> bool:
     """Whether a column of a group of siblings takes less time when one more sibling comes in."""
     together = group_width + width
     return _time(together, height) * group_width < _time(group_width, height) * together
 
 
-@inner_kernel
-def _merge(c, k, size, head, following, into):
+@leaf
+def _merge(c: int, k: int, size: Ints, head: Ints, following: Ints, into: Ints) -> None:
     """Put the columns of c before those of k."""
     into[c] = k
     size[k] += size[c]
@@ -119,8 +159,8 @@ def _merge(c, k, size, head, following, into):
     head[k] = head[c]
 
 
-@inner_kernel
-def _same_rows(c, g, height, row_start, rows):
+@leaf
+def _same_rows(c: int, g: int, height: Ints, row_start: Ints, rows: Ints) -> bool:
     """Whether two supernodes have the same rows."""
     if height[c] != height[g]:
         return False
@@ -130,22 +170,22 @@ def _same_rows(c, g, height, row_start, rows):
     return True
 
 
-@kernel
-def _number_supernodes(begin, size, height, above, into, head, following):
+@inner
+def _number_supernodes(merging: Merging, left: int) -> None:
     """Numbers of the merged supernodes in postorder of their tree, and the new order of the columns."""
-    visited, tree = _merged_tree(height, above, into)
-    label = np.full(len(into), -1, np.int64)
-    for node in range(len(visited)):
+    begin, height, size, head, following = (
+        merging.begin, merging.height, merging.size, merging.head, merging.following
+    )  # fmt: skip
+    tree, visited, label = merging.tree, merging.visited, merging.value
+    order, first, parent, new_height = merging.order, merging.first, merging.parent, merging.new_height
+    for node in range(left):
         label[visited[node]] = node
-    order = np.empty(begin[len(into)], np.int64)
-    first, parent = np.zeros(len(visited) + 1, np.int64), np.full(len(visited), -1, np.int64)
-    new_height = np.empty(len(visited), np.int64)
-    for node in range(len(visited)):
+    first[0] = 0
+    for node in range(left):
         k = visited[node]
         first[node + 1] = first[node] + size[k]
         new_height[node] = height[k]
-        if tree[k] != -1:
-            parent[node] = label[tree[k]]
+        parent[node] = label[tree[k]] if tree[k] != -1 else -1
         place = first[node]
         part = head[k]
         while part != -1:
@@ -153,19 +193,21 @@ def _number_supernodes(begin, size, height, above, into, head, following):
                 order[place] = j
                 place += 1
             part = following[part]
-    return order, first, parent, new_height
 
 
-@kernel
-def _merged_tree(height, above, into):
+@inner
+def _merged_tree(merging: Merging) -> int:
     """The supernodes that are left, in postorder, the child with the largest need of stack first; and their parents."""
+    above, height, into = merging.above, merging.height, merging.into
+    child, sibling, tree = merging.child, merging.sibling, merging.tree
+    peak, held = merging.peak, merging.held
     count = len(into)
     for k in range(count - 1, -1, -1):
         if into[k] != k:
             into[k] = into[into[k]]
-    child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    tree = np.full(count, -1, np.int64)
-    peak, held = np.zeros(count, np.int64), np.zeros(count, np.int64)  # stack below k, update matrices of its children
+    for k in range(count):
+        child[k] = sibling[k] = tree[k] = -1
+        peak[k] = held[k] = 0
     left = 0
     for k in range(count):
         if into[k] != k:
@@ -185,4 +227,5 @@ def _merged_tree(height, above, into):
             sibling[k] = sibling[child[p]]
             sibling[child[p]] = k
         peak[p] = max(peak[p], peak[k])
-    return depth_first(tree, child, sibling)[:left], tree
+    depth_first(tree, child, sibling, merging.stack, merging.visited)
+    return left

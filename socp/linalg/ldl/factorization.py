@@ -11,12 +11,13 @@ panels (`supernodal`), which pays when the columns of L have many entries.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled.jit import kernel
+from ...compiled.kernels import kernel
+from ...compiled.signatures import Floats, Ints
+from .factors import Factors
 from .ordering import amd
 from .panels import product_size, scaled_size
 from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
@@ -30,7 +31,7 @@ SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
 QUICK = 2e5  # nanoseconds of a scalar factorization up to which to find panels takes longer than they would save
 
 
-class LDL:
+class LDL(Factors):
     """The factorization ``K = P' (L D L') P`` for a fixed pattern and fixed signs of D.
 
     Parameters
@@ -102,8 +103,7 @@ class LDL:
         self.ordering_time = perf_counter() - start
         start = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
-        self.n, self.nnz, self.flops = n, analysis.nnz, analysis.flops
-        self.d = np.ones(n)
+        self.nnz, self.flops = analysis.nnz, analysis.flops
         self._nnz_data = int(indptr[-1])
         self._signs = np.asarray(signs, np.float64)
         self.time = scalar_time(analysis)
@@ -119,43 +119,37 @@ class LDL:
                 self._prepare_supernodal(tree)
         self.symbolic_time = perf_counter() - start
 
-    @property
-    def factors(self) -> tuple[Any, ...]:
-        """What the kernels of `method` that solve take before rhs and out."""
-        return self._solve_factors
-
-    @property
-    def solve_work(self) -> tuple[Any, ...]:
-        """The work arrays that they take behind out."""
-        return self._solve_work
-
     def _prepare_scalar(self, analysis: Analysis) -> None:
-        n, indptr, indices = self.n, analysis.indptr, analysis.indices
-        start, rows, row_start, columns = scalar_pattern(n, indptr, indices, analysis.parent, analysis.counts)
-        source = inverse_permutation(analysis.position)
-        signs, values, work, end = self._signs[analysis.perm], np.zeros(self.nnz), np.zeros(n), np.empty(n, np.int64)
+        n = len(analysis.perm)
         self.method, self.perm = "scalar", analysis.perm
-        self._factor, self._solve, self._solve_two = scalar_factor, scalar_solve, scalar_solve_two
-        self._factor_pattern: tuple[Any, ...] = (indptr, indices, source, start, rows, row_start, columns, signs)
-        self._factor_storage: tuple[Any, ...] = (values, self.d, work, end)
-        self._solve_factors: tuple[Any, ...] = (self.perm, start, rows, values, self.d)
-        self._solve_work: tuple[Any, ...] = (np.zeros(2 * n),)
+        super().__init__(n=n, entries=self.nnz)
+        self.start = np.concatenate([np.zeros(1, np.int64), np.cumsum(analysis.counts)])
+        self.indptr, self.indices = analysis.indptr, analysis.indices
+        self.rows, self.columns = np.empty((2, self.nnz), np.int64)
+        self.row_start = np.empty(n + 1, np.int64)
+        scalar_pattern(
+            self.indptr, self.indices, analysis.parent, self.start, self.rows, self.row_start, self.columns,
+            *np.empty((2, n), np.int64),
+        )  # fmt: skip
+        self.source = inverse_permutation(analysis.position)
+        self._finish(n)
 
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
-        panels, below = np.zeros(tree.panel_start[-1]), np.zeros(2 * tree.largest_update)
-        product, scaled = np.zeros(product_size(tree.largest_update)), np.zeros(scaled_size(tree.largest_front))
-        place, places = np.zeros((2, self.n), np.uint64)
-        head, following, position = np.zeros((3, len(tree.parent)), np.int64)
+        n = len(tree.perm)
         self.method, self.perm = "supernodal", tree.perm
-        self._factor, self._solve = supernodal_factor, supernodal_solve
-        self._solve_two = supernodal_solve_two
-        self._factor_pattern = (
-            tree.first, tree.owner, tree.row_start, tree.rows, tree.panel_start, tree.entry_start, tree.source,
-            tree.target, self._signs[tree.perm],
+        super().__init__(
+            n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=len(tree.parent),
+            product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
+            below=2 * tree.largest_update,
         )  # fmt: skip
-        self._factor_storage = (panels, self.d, place, places, head, following, position, product, scaled)
-        self._solve_factors = (tree.perm, tree.first, tree.row_start, tree.rows, tree.panel_start, panels, self.d)
-        self._solve_work = (np.zeros(2 * self.n), below)
+        self.first, self.owner, self.row_start, self.rows = tree.first, tree.owner, tree.row_start, tree.rows
+        self.panel_start, self.entry_start = tree.panel_start, tree.entry_start
+        self.source, self.target = tree.source, tree.target
+        self._finish(n)
+
+    def _finish(self, n: int) -> None:
+        self.n, self.signs = n, self._signs[self.perm]
+        self.d[:] = 1.0
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
         """Factorize.
@@ -174,7 +168,7 @@ class LDL:
         """
         if len(data) != self._nnz_data:
             raise ValueError(f"data must have {self._nnz_data} entries, but {len(data)} came")
-        return self._factor(*self._factor_pattern, data, eps, delta, *self._factor_storage)
+        return int((scalar_factor if self.method == "scalar" else supernodal_factor)(self, data, eps, delta))
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
         """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself.
@@ -185,8 +179,11 @@ class LDL:
             raise ValueError(
                 f"rhs and out must have the shape ({self.n},) or (2, {self.n}), but {rhs.shape} and {out.shape} came"
             )
-        solve = self._solve if rhs.ndim == 1 else self._solve_two
-        solve(*self._solve_factors, rhs, out, *self._solve_work)
+        if self.method == "scalar":
+            solve = scalar_solve if rhs.ndim == 1 else scalar_solve_two
+        else:
+            solve = supernodal_solve if rhs.ndim == 1 else supernodal_solve_two
+        solve(self, rhs.reshape(-1), out.reshape(-1))
 
 
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray[np.integer], method: str) -> None:
@@ -220,7 +217,7 @@ def _order(
 
 
 @kernel
-def has_entries(indptr):
+def has_entries(indptr: Ints) -> bool:
     """Whether each column has one."""
     for j in range(indptr.size - 1):
         if indptr[j + 1] <= indptr[j]:
@@ -229,7 +226,7 @@ def has_entries(indptr):
 
 
 @kernel
-def is_upper_triangle(n, indptr, indices):
+def is_upper_triangle(n: int, indptr: Ints, indices: Ints) -> bool:
     """Whether rows ascend in each column and the last one is the diagonal entry."""
     for j in range(n):
         if indices[indptr[j]] < 0 or indices[indptr[j + 1] - 1] != j:

@@ -27,7 +27,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled.jit import inner_kernel, kernel
+from ...compiled.kernels import inner, kernel, leaf
+from ...compiled.signatures import Bools, Ints
+from ...compiled.structures import Structure, integer, integers
 from .symbolic import postorder
 
 IntArray = NDArray[np.int64]
@@ -64,374 +66,410 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
     ([0, 1, 2, 3], True)
     """
     dense = max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
-    weak = np.zeros(n, np.bool_) if weak is None else weak
-    return _minimum_degree(n, indptr, indices, dense, weak) if n else np.empty(0, np.int64)
+    weak = np.zeros(n, np.bool_) if weak is None else np.ascontiguousarray(weak, np.bool_)
+    perm = np.empty(n, np.int64)
+    if n:
+        entries = 2 * int(indptr[n])
+        graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
+        graph.n = n
+        _minimum_degree(graph, indptr, indices, dense, weak, perm)
+    return perm
 
 
-# The quotient graph is one array with a row for each of
-START = 0  # of a variable's or element's list in `lists`: elements, then variables; or the variables of the element
-LENGTH = 1  # of the list
-ELEMENTS = 2  # of a variable: how many elements its list begins with; -1: it is an element
-SIZE = 3  # of a supervariable: variables in it, 0 when absorbed, negative while it is in the element in progress
-DEGREE = 4  # of a variable: the bound on its external degree; of an element: |L(e)|
-PARENT = 5  # what an absorbed variable or element went into; -1 at a root
-MARK = 6  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
-HEAD = 7  # of degree d: first variable of that degree
-AFTER = 8  # next variable of the same degree, or of the same hash value
-BEFORE = 9  # previous variable of the same degree; or the hash value
-BUCKET = 10  # of a hash value: first variable
-OWNER = 11  # in the end: the element in which a variable was eliminated
-FREE = 12  # at 0: the first free place of `lists`
-WAITING = -2  # in BEFORE: a weak variable that is in no list yet
+class QuotientGraph(Structure):
+    """The lists of variables and elements, and what is known of them.
+
+    A list is lists[start : start + length]: of a variable its elements, then its variables, of an element its
+    variables.
+    """
+
+    n, free = integer(), integer()  # free is the first free place of `lists`
+    lists = integers("room")
+    start, length = integers("n"), integers("n")
+    elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
+    size = integers("n")  # variables in a supervariable, 0 when absorbed, negative in the element in progress
+    degree = integers("n")  # of a variable: the bound on its external degree; of an element: |L(e)|
+    parent = integers("n")  # what an absorbed variable or element went into; -1 at a root
+    mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
+    head = integers("n")  # of degree d: first variable of that degree
+    after = integers("n")  # next variable of the same degree, or of the same hash value
+    before = integers("n")  # previous variable of the same degree; or the hash value
+    bucket = integers("n")  # of a hash value: first variable
+    owner = integers("n")  # in the end: the element in which a variable was eliminated
+
+
+WAITING = -2  # in `before`: a weak variable that is in no list yet
 
 
 @kernel
-def _minimum_degree(n, indptr, indices, dense, weak):
-    """Eliminate pivot after pivot of least approximate degree."""
-    graph = np.zeros((13, n), np.int64)
-    lists = _adjacency(graph, n, indptr, indices)
-    eliminated = _start_degree_lists(graph, lists, n, dense, weak)
-    flag, least, largest = np.int64(2), 0, 0
+def _minimum_degree(
+    graph: QuotientGraph, indptr: Ints, indices: Ints, dense: int, weak: Bools, perm: Ints
+) -> None:  # fmt: skip
+    """Eliminate pivot after pivot of least approximate degree; `graph` comes as zeros."""
+    n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
+    head, after, before = graph.head, graph.after, graph.before
+    _adjacency(graph, indptr, indices)
+    eliminated = _start_degree_lists(graph, dense, weak)
+    flag, least, largest = 2, 0, 0
     while eliminated < n:
-        while least < n and graph[HEAD, least] == -1:
+        while least < n and head[least] == -1:
             least += 1
         if least == n:  # weak variables with weak neighbours alone
             least = _link_waiting(graph)
-        pivot = graph[HEAD, least]
-        _unlink(graph, pivot)
-        eliminated += graph[SIZE, pivot]
-        _form_element(graph, lists, pivot, n - eliminated)
-        graph[MARK, pivot] = flag
-        largest = max(largest, graph[DEGREE, pivot])
-        _measure_elements(graph, lists, pivot, flag)
-        eliminated += _update_variables(graph, lists, pivot, flag, n)
-        flag = _merge_indistinguishable(graph, lists, pivot, flag + largest + 1)
-        least = min(least, _close_element(graph, lists, pivot, n - eliminated))
-    return _assembly_order(graph, n, weak)
+        pivot = head[least]
+        _unlink(degree, head, after, before, pivot)
+        eliminated += size[pivot]
+        _form_element(graph, pivot, n - eliminated)
+        mark[pivot] = flag
+        largest = max(largest, degree[pivot])
+        _measure_elements(graph, pivot, flag)
+        eliminated += _update_variables(graph, pivot, flag)
+        flag = _merge_indistinguishable(graph, pivot, flag + largest + 1)
+        least = min(least, _close_element(graph, pivot, n - eliminated))
+    _assembly_order(graph, weak, perm)
 
 
-@kernel
-def _adjacency(graph, n, indptr, indices):
+@inner
+def _adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
     """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them."""
+    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
-            graph[LENGTH, j] += 1
-            graph[LENGTH, indices[p]] += 1
+            length[j] += 1
+            length[indices[p]] += 1
     total = 0
     for j in range(n):
-        graph[START, j] = total
-        total += graph[LENGTH, j]
-        graph[LENGTH, j] = 0
-    lists = np.empty(total + total // 5 + n, np.int64)
+        start[j] = total
+        total += length[j]
+        length[j] = 0
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
-            lists[graph[START, i] + graph[LENGTH, i]] = j
-            graph[LENGTH, i] += 1
-            lists[graph[START, j] + graph[LENGTH, j]] = i
-            graph[LENGTH, j] += 1
+            lists[start[i] + length[i]] = j
+            length[i] += 1
+            lists[start[j] + length[j]] = i
+            length[j] += 1
     write = 0
     for j in range(n):
         begin = write
-        graph[MARK, j] = j + 1  # seen, and so is the diagonal
-        for p in range(graph[START, j], graph[START, j] + graph[LENGTH, j]):
+        mark[j] = j + 1  # seen, and so is the diagonal
+        for p in range(start[j], start[j] + length[j]):
             i = lists[p]
-            if graph[MARK, i] != j + 1:
-                graph[MARK, i] = j + 1
+            if mark[i] != j + 1:
+                mark[i] = j + 1
                 lists[write] = i
                 write += 1
-        graph[START, j] = begin
-        graph[LENGTH, j] = write - begin
-    graph[FREE, 0] = write
-    return lists
+        start[j] = begin
+        length[j] = write - begin
+    graph.free = write
 
 
-@inner_kernel
-def _start_degree_lists(graph, lists, n, dense, weak):
+@inner
+def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
     """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
+    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    size, degree, parent, mark, head = graph.size, graph.degree, graph.parent, graph.mark, graph.head
+    after, before, bucket = graph.after, graph.before, graph.bucket
     done = 0
     for i in range(n):
-        graph[SIZE, i] = 1
-        graph[MARK, i] = 1
-        graph[DEGREE, i] = graph[LENGTH, i]
-        for row in (PARENT, HEAD, BUCKET):
-            graph[row, i] = -1
-        if graph[LENGTH, i] > dense:
-            graph[SIZE, i] = 0
+        size[i] = 1
+        mark[i] = 1
+        degree[i] = length[i]
+        parent[i] = head[i] = bucket[i] = -1
+        if length[i] > dense:
+            size[i] = 0
             done += 1
     for i in range(n):
-        if graph[SIZE, i] == 0:
-            for p in range(graph[START, i], graph[START, i] + graph[LENGTH, i]):
-                graph[DEGREE, lists[p]] -= 1
+        if size[i] == 0:
+            for p in range(start[i], start[i] + length[i]):
+                degree[lists[p]] -= 1
     for i in range(n):
-        if graph[SIZE, i] == 0:
+        if size[i] == 0:
             continue
-        if graph[DEGREE, i] == 0:
-            graph[ELEMENTS, i] = -1
-            graph[MARK, i] = 0
+        if degree[i] == 0:
+            elements[i] = -1
+            mark[i] = 0
             done += 1
         elif weak[i]:
-            graph[BEFORE, i] = WAITING
+            before[i] = WAITING
         else:
-            _link(graph, i)
+            _link(degree, head, after, before, i)
     return done
 
 
-@inner_kernel
-def _link_waiting(graph):
+@inner
+def _link_waiting(graph: QuotientGraph) -> int:
     """List the variables that wait; returns their least degree."""
-    least = graph.shape[1]
-    for i in range(graph.shape[1]):
-        if graph[ELEMENTS, i] != -1 and graph[SIZE, i] > 0 and graph[BEFORE, i] == WAITING:
-            _link(graph, i)
-            least = min(least, graph[DEGREE, i])
+    n, elements, size, degree = graph.n, graph.elements, graph.size, graph.degree
+    head, after, before = graph.head, graph.after, graph.before
+    least = n
+    for i in range(n):
+        if elements[i] != -1 and size[i] > 0 and before[i] == WAITING:
+            _link(degree, head, after, before, i)
+            least = min(least, degree[i])
     return least
 
 
-@inner_kernel
-def _link(graph, i):
+@leaf
+def _link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Put variable i at the head of the list of its degree."""
-    first = graph[HEAD, graph[DEGREE, i]]
-    graph[BEFORE, i] = -1
-    graph[AFTER, i] = first
+    first = head[degree[i]]
+    before[i] = -1
+    after[i] = first
     if first != -1:
-        graph[BEFORE, first] = i
-    graph[HEAD, graph[DEGREE, i]] = i
+        before[first] = i
+    head[degree[i]] = i
 
 
-@inner_kernel
-def _unlink(graph, i):
+@leaf
+def _unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Take variable i out of the list of its degree."""
-    before, after = graph[BEFORE, i], graph[AFTER, i]
-    if before == WAITING:
+    left, right = before[i], after[i]
+    if left == WAITING:
         return
-    if after != -1:
-        graph[BEFORE, after] = before
-    if before != -1:
-        graph[AFTER, before] = after
+    if right != -1:
+        before[right] = left
+    if left != -1:
+        after[left] = right
     else:
-        graph[HEAD, graph[DEGREE, i]] = after
+        head[degree[i]] = right
 
 
-@inner_kernel
-def _form_element(graph, lists, pivot, left):
+@inner
+def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
     """L(p) = A(p) + union of L(e), e in E(p), without p; its variables leave the degree lists, sizes negative."""
-    count = graph[ELEMENTS, pivot]
-    graph[SIZE, pivot] = -graph[SIZE, pivot]
+    lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
+    degree, parent, mark = graph.degree, graph.parent, graph.mark
+    head, after, before = graph.head, graph.after, graph.before
+    count = elements[pivot]
+    size[pivot] = -size[pivot]
     total = 0
     if count == 0:  # L(p) = A(p) in its own place
-        write = graph[START, pivot]
+        write = start[pivot]
     else:
-        if graph[FREE, 0] + left > len(lists):
-            _compress(graph, lists)
-        write = graph[FREE, 0]
+        if graph.free + left > len(lists):
+            _compress(graph)
+        write = graph.free
     begin = write
     for k in range(count + 1):
         if k < count:
-            source = lists[graph[START, pivot] + k]
-            p, end = graph[START, source], graph[START, source] + graph[LENGTH, source]
-            graph[PARENT, source] = pivot
-            graph[MARK, source] = 0
+            source = lists[start[pivot] + k]
+            p, end = start[source], start[source] + length[source]
+            parent[source] = pivot
+            mark[source] = 0
         else:
-            p, end = graph[START, pivot] + count, graph[START, pivot] + graph[LENGTH, pivot]
+            p, end = start[pivot] + count, start[pivot] + length[pivot]
         while p < end:
             i = lists[p]
             p += 1
-            if graph[SIZE, i] > 0:
-                total += graph[SIZE, i]
-                graph[SIZE, i] = -graph[SIZE, i]
+            if size[i] > 0:
+                total += size[i]
+                size[i] = -size[i]
                 lists[write] = i
                 write += 1
-                _unlink(graph, i)
-    graph[START, pivot] = begin
-    graph[LENGTH, pivot] = write - begin
-    graph[DEGREE, pivot] = total
-    graph[ELEMENTS, pivot] = -1
+                _unlink(degree, head, after, before, i)
+    start[pivot] = begin
+    length[pivot] = write - begin
+    degree[pivot] = total
+    elements[pivot] = -1
 
 
-@inner_kernel
-def _compress(graph, lists):
+@inner
+def _compress(graph: QuotientGraph) -> None:
     """Move all lists that are alive to the front of the space."""
-    n = graph.shape[1]
+    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    size, mark = graph.size, graph.mark
     for i in range(n):
-        alive = graph[MARK, i] != 0 if graph[ELEMENTS, i] == -1 else graph[SIZE, i] != 0
-        if alive and graph[LENGTH, i] > 0:  # the list's head tells its owner, its first entry waits in start
-            first = graph[START, i]
-            graph[START, i] = lists[first]
+        alive = mark[i] != 0 if elements[i] == -1 else size[i] != 0
+        if alive and length[i] > 0:  # the list's head tells its owner, its first entry waits in start
+            first = start[i]
+            start[i] = lists[first]
             lists[first] = -i - 1
-    write, p, end = 0, 0, graph[FREE, 0]
+    write, p, end = 0, 0, graph.free
     while p < end:
         if lists[p] >= 0:
             p += 1
             continue
         i = -lists[p] - 1
-        lists[write] = graph[START, i]
-        graph[START, i] = write
-        for k in range(1, graph[LENGTH, i]):
+        lists[write] = start[i]
+        start[i] = write
+        for k in range(1, length[i]):
             lists[write + k] = lists[p + k]
-        write += graph[LENGTH, i]
-        p += graph[LENGTH, i]
-    graph[FREE, 0] = write
+        write += length[i]
+        p += length[i]
+    graph.free = write
 
 
-@inner_kernel
-def _measure_elements(graph, lists, pivot, flag):
+@inner
+def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
-    for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
+    lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
+    degree, mark = graph.degree, graph.mark
+    for k in range(start[pivot], start[pivot] + length[pivot]):
         i = lists[k]
-        size = graph[SIZE, i]  # negative
+        size_i = size[i]  # negative
         # unsigned: numba then makes no test of negative indices
-        for p in range(np.uint64(graph[START, i]), np.uint64(graph[START, i] + graph[ELEMENTS, i])):
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + elements[i])):
             e = np.uint64(lists[p])
-            mark = graph[MARK, e]
-            if mark >= flag:
-                graph[MARK, e] = mark + size
-            elif mark != 0:
-                graph[MARK, e] = graph[DEGREE, e] + flag + size
+            mark_e = mark[e]
+            if mark_e >= flag:
+                mark[e] = mark_e + size_i
+            elif mark_e != 0:
+                mark[e] = degree[e] + flag + size_i
 
 
-@inner_kernel
-def _update_variables(graph, lists, pivot, flag, n):
+@inner
+def _update_variables(graph: QuotientGraph, pivot: int, flag: int) -> int:
     """E(i), A(i), d(i) and the hash value for each i in L(p); returns how many variables went with the pivot."""
+    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    size, degree, parent, mark, after = graph.size, graph.degree, graph.parent, graph.mark, graph.after
+    before, bucket = graph.before, graph.bucket
     with_pivot = 0
-    for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
+    for k in range(start[pivot], start[pivot] + length[pivot]):
         i = lists[k]
-        begin, middle, end = graph[START, i], graph[START, i] + graph[ELEMENTS, i], graph[START, i] + graph[LENGTH, i]
+        begin, middle, end = start[i], start[i] + elements[i], start[i] + length[i]
         write, value, external = begin, 0, 0
         for p in range(np.uint64(begin), np.uint64(middle)):
             element = lists[p]
             e = np.uint64(element)
-            mark = graph[MARK, e]
-            if mark > flag:
-                external += mark - flag
+            mark_e = mark[e]
+            if mark_e > flag:
+                external += mark_e - flag
                 lists[np.uint64(write)] = element
                 write += 1
                 value += element
-            elif mark != 0:  # L(e) is inside of L(p): absorbed
-                graph[PARENT, e] = pivot
-                graph[MARK, e] = 0
+            elif mark_e != 0:  # L(e) is inside of L(p): absorbed
+                parent[e] = pivot
+                mark[e] = 0
         first_variable = write
         for p in range(np.uint64(middle), np.uint64(end)):
             j = lists[p]
-            size = graph[SIZE, np.uint64(j)]
-            if size > 0:
-                external += size
+            size_j = size[np.uint64(j)]
+            if size_j > 0:
+                external += size_j
                 lists[np.uint64(write)] = j
                 write += 1
                 value += j
         if external == 0:  # no neighbour outside of L(p)
-            graph[PARENT, i] = pivot
-            with_pivot -= graph[SIZE, i]
-            graph[SIZE, i] = 0
+            parent[i] = pivot
+            with_pivot -= size[i]
+            size[i] = 0
             continue
         lists[write] = lists[first_variable]  # make room for the pivot at the front
         lists[first_variable] = lists[begin]
         lists[begin] = pivot
-        graph[ELEMENTS, i] = first_variable - begin + 1
-        graph[LENGTH, i] = write - begin + 1
-        graph[DEGREE, i] = min(graph[DEGREE, i], external)
+        elements[i] = first_variable - begin + 1
+        length[i] = write - begin + 1
+        degree[i] = min(degree[i], external)
         value %= n
-        graph[BEFORE, i] = value
-        graph[AFTER, i] = graph[BUCKET, value]
-        graph[BUCKET, value] = i
-    graph[SIZE, pivot] -= with_pivot
-    graph[DEGREE, pivot] -= with_pivot
+        before[i] = value
+        after[i] = bucket[value]
+        bucket[value] = i
+    size[pivot] -= with_pivot
+    degree[pivot] -= with_pivot
     return with_pivot
 
 
-@inner_kernel
-def _merge_indistinguishable(graph, lists, pivot, flag):
+@inner
+def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int:
     """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
-    for k in range(graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]):
-        if graph[SIZE, lists[k]] == 0:
+    lists, start, length, size, parent = graph.lists, graph.start, graph.length, graph.size, graph.parent
+    mark, after, before, bucket = graph.mark, graph.after, graph.before, graph.bucket
+    for k in range(start[pivot], start[pivot] + length[pivot]):
+        if size[lists[k]] == 0:
             continue
-        value = graph[BEFORE, lists[k]]
-        i = graph[BUCKET, value]
-        graph[BUCKET, value] = -1
-        while i != -1 and graph[AFTER, i] != -1:
-            for p in range(graph[START, i] + 1, graph[START, i] + graph[LENGTH, i]):
-                graph[MARK, lists[p]] = flag
-            previous, j = i, graph[AFTER, i]
+        value = before[lists[k]]
+        i = bucket[value]
+        bucket[value] = -1
+        while i != -1 and after[i] != -1:
+            for p in range(start[i] + 1, start[i] + length[i]):
+                mark[lists[p]] = flag
+            previous, j = i, after[i]
             while j != -1:
-                if _same_lists(graph, lists, i, j, flag):
-                    graph[PARENT, j] = i
-                    graph[SIZE, i] += graph[SIZE, j]
-                    graph[SIZE, j] = 0
-                    graph[AFTER, previous] = graph[AFTER, j]
+                if _same_lists(graph, i, j, flag):
+                    parent[j] = i
+                    size[i] += size[j]
+                    size[j] = 0
+                    after[previous] = after[j]
                 else:
                     previous = j
-                j = graph[AFTER, j]
+                j = after[j]
             flag += 1
-            i = graph[AFTER, i]
+            i = after[i]
     return flag
 
 
-@inner_kernel
-def _same_lists(graph, lists, i, j, flag):
+@leaf
+def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
     """Whether j has the lists of i, whose entries carry the flag."""
-    if graph[LENGTH, i] != graph[LENGTH, j] or graph[ELEMENTS, i] != graph[ELEMENTS, j]:
+    lists, start, length, elements, mark = graph.lists, graph.start, graph.length, graph.elements, graph.mark
+    if length[i] != length[j] or elements[i] != elements[j]:
         return False
-    for p in range(graph[START, j] + 1, graph[START, j] + graph[LENGTH, j]):
-        if graph[MARK, lists[p]] != flag:
+    for p in range(start[j] + 1, start[j] + length[j]):
+        if mark[lists[p]] != flag:
             return False
     return True
 
 
-@inner_kernel
-def _close_element(graph, lists, pivot, left):
+@inner
+def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
-    begin, end = graph[START, pivot], graph[START, pivot] + graph[LENGTH, pivot]
-    write, least = begin, graph.shape[1]
+    n, lists, start, length, size, degree = graph.n, graph.lists, graph.start, graph.length, graph.size, graph.degree
+    mark, head, after, before = graph.mark, graph.head, graph.after, graph.before
+    begin, end = start[pivot], start[pivot] + length[pivot]
+    write, least = begin, n
     for k in range(begin, end):
         i = lists[k]
-        if graph[SIZE, i] == 0:
+        if size[i] == 0:
             continue
-        graph[SIZE, i] = -graph[SIZE, i]
-        graph[DEGREE, i] = min(graph[DEGREE, i] + graph[DEGREE, pivot], left) - graph[SIZE, i]
-        least = min(least, graph[DEGREE, i])
-        _link(graph, i)
+        size[i] = -size[i]
+        degree[i] = min(degree[i] + degree[pivot], left) - size[i]
+        least = min(least, degree[i])
+        _link(degree, head, after, before, i)
         lists[write] = i
         write += 1
-    graph[SIZE, pivot] = -graph[SIZE, pivot]
-    graph[LENGTH, pivot] = write - begin
+    size[pivot] = -size[pivot]
+    length[pivot] = write - begin
     if write == begin:
-        graph[MARK, pivot] = 0
-    if begin >= graph[FREE, 0]:
-        graph[FREE, 0] = write
+        mark[pivot] = 0
+    if begin >= graph.free:
+        graph.free = write
     return least
 
 
-@kernel
-def _assembly_order(graph, n, weak):
+@inner
+def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
     """Elements in postorder of the assembly tree, each with the variables it absorbed, the weak ones behind the others;
     dense variables last."""
-    tree = np.empty(n, np.int64)
+    n, start, elements, size, parent = graph.n, graph.start, graph.elements, graph.size, graph.parent
+    owner, before, bucket, mark = graph.owner, graph.before, graph.bucket, graph.mark
+    tree, order = graph.head, graph.after  # the degree lists have done their part
     for i in range(n):
-        tree[i] = graph[PARENT, i] if graph[ELEMENTS, i] == -1 else -1
+        tree[i] = parent[i] if elements[i] == -1 else -1
         j = i
-        while graph[ELEMENTS, j] != -1 and graph[PARENT, j] != -1:
-            j = graph[PARENT, j]
-        graph[OWNER, i] = j
+        while elements[j] != -1 and parent[j] != -1:
+            j = parent[j]
+        owner[i] = j
         k = i
         while k != j:  # path compression, among absorbed variables alone
-            above = graph[PARENT, k]
-            graph[PARENT, k] = j
+            above = parent[k]
+            parent[k] = j
             k = above
-    perm = np.empty(n, np.int64)
+    postorder(tree, before, bucket, mark, order)
     count = 0
-    for i in postorder(tree):
-        if graph[ELEMENTS, i] == -1:
-            graph[START, i] = count
-            count += graph[SIZE, i]
+    for k in range(n):
+        i = order[k]
+        if elements[i] == -1:
+            start[i] = count
+            count += size[i]
     for turn in range(2):
         for i in range(n):
-            owner = graph[OWNER, i]
+            last = owner[i]
             if weak[i] != (turn == 1):
                 continue
-            if graph[ELEMENTS, owner] == -1:
-                perm[graph[START, owner]] = i
-                graph[START, owner] += 1
+            if elements[last] == -1:
+                perm[start[last]] = i
+                start[last] += 1
             else:  # dense
                 perm[count] = i
                 count += 1
-    return perm

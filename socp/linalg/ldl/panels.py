@@ -11,10 +11,13 @@ Indices inside the loops are unsigned: for these numba makes no test of negative
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ...compiled.blas import LEFT, LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, ZERO, gemm, gemv, trsm, trsv
-from ...compiled.jit import inner_kernel
+from ...compiled.blas import LEFT, LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
+from ...compiled.kernels import inner, leaf
+from ...compiled.signatures import Floats, Unsigned
 
 BLOCK = 64  # columns that are factorized before the rest of the panel is updated,
 WIDE_BLOCK = 128  # in a long panel
@@ -26,27 +29,26 @@ LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops th
 RUN = 4  # so many neighbours are subtracted as a vector,
 LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv,
 LOOP_SOLVE = 8  # and a triangular solve of this order than by trsv
-TWO = np.int64(2)  # right-hand sides
 
 
-@inner_kernel
-def subtract_multiple(x, destination, y, source, count, factor):
+@leaf
+def subtract_multiple(x: Floats, destination: int, y: Floats, source: int, count: int, factor: float) -> None:
     """x[destination:][:count] -= factor y[source:][:count]."""
     to, origin = np.uint64(destination), np.uint64(source)
     for i in range(np.uint64(count)):
         x[to + i] -= y[origin + i] * factor
 
 
-@inner_kernel
-def set_zero(x, begin, count):
+@leaf
+def set_zero(x: Floats, begin: int, count: int) -> None:
     """x[begin:][:count] = 0."""
     to = np.uint64(begin)
     for i in range(np.uint64(count)):
         x[to + i] = 0.0
 
 
-@inner_kernel
-def scale(x, destination, y, source, count, factor):
+@leaf
+def scale(x: Floats, destination: int, y: Floats, source: int, count: int, factor: float) -> None:
     """x[destination:][:count] = factor y[source:][:count]."""
     to, origin = np.uint64(destination), np.uint64(source)
     for i in range(np.uint64(count)):
@@ -63,8 +65,11 @@ def product_size(height: int) -> int:
     return height * COLUMNS
 
 
-@inner_kernel
-def factor_panel(panels, begin, width, height, signs, column, eps, delta, d, scaled):
+@inner
+def factor_panel(
+    panels: Floats, begin: int, width: int, height: int, signs: Floats, column: int, eps: float, delta: float,
+    d: Floats, scaled: Floats,
+) -> int:  # fmt: skip
     """The factorization of a panel, whose columns are `column`, column + 1, ... of the matrix:
 
         F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,
@@ -93,8 +98,11 @@ def factor_panel(panels, begin, width, height, signs, column, eps, delta, d, sca
     return replaced
 
 
-@inner_kernel
-def _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d):
+@inner
+def _factor_strip(
+    panels: Floats, begin: int, length: int, s: int, t: int, signs: Floats, column: int, eps: float, delta: float,
+    d: Floats,
+) -> int:  # fmt: skip
     """Factorize columns s ... t - 1 of a panel, to which all columns before s have been applied."""
     replaced = 0
     for j in range(s, t):
@@ -103,7 +111,7 @@ def _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d):
             l_jk = begin + k * length + j
             subtract_multiple(panels, diagonal, panels, l_jk, length - j, panels[l_jk] * d[column + k])
         pivot = panels[diagonal]
-        if not np.isfinite(pivot):
+        if not math.isfinite(pivot):
             return -1
         if signs[column + j] * pivot <= eps:
             pivot = signs[column + j] * delta
@@ -114,16 +122,18 @@ def _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d):
     return replaced
 
 
-@inner_kernel
-def _scale_columns(panels, begin, length, s, t, top, column, d, scaled):
+@inner
+def _scale_columns(
+    panels: Floats, begin: int, length: int, s: int, t: int, top: int, column: int, d: Floats, scaled: Floats
+) -> None:  # fmt: skip
     """scaled := L(top:, s:t) D(s:t)."""
     count = length - top
     for k in range(s, t):
         scale(scaled, (k - s) * count, panels, begin + k * length + top, count, d[column + k])
 
 
-@inner_kernel
-def _update_columns(panels, begin, length, s, t, end, scaled):
+@inner
+def _update_columns(panels: Floats, begin: int, length: int, s: int, t: int, end: int, scaled: Floats) -> None:
     """F(t:, t:end) -= L(t:, s:t) D(s:t) L(t:end, s:t)', the lower triangle by blocks of columns."""
     columns = COLUMNS if length - t < LONG else WIDE_COLUMNS
     for j in range(t, end, columns):
@@ -134,10 +144,11 @@ def _update_columns(panels, begin, length, s, t, end, scaled):
         )  # fmt: skip
 
 
-@inner_kernel
+@inner
 def update_panel(
-    panels, begin, length, other, width, above, count, columns, places, d, column, product, scaled
-):  # fmt: skip
+    panels: Floats, begin: int, length: int, other: int, width: int, above: int, count: int, columns: int,
+    places: Unsigned, d: Floats, column: int, product: Floats, scaled: Floats,
+) -> None:  # fmt: skip
     """F(R, C) -= L(R, :) D L(C, :)' in the lower triangle, C being the first `columns` of the `count` rows R.
 
     F is the panel at `begin`, its columns `length` long, and R is at the rows `places` of it.  L is the panel at
@@ -156,11 +167,11 @@ def update_panel(
                     to = origin + np.int64(places[middle])
                     subtract_multiple(panels, to, panels, entry + middle - j, count - middle, factor)
                 continue
-            scale(product, ZERO, panels, entry, count - j, panels[entry] * d[column])
+            scale(product, 0, panels, entry, count - j, panels[entry] * d[column])
             for t in range(1, width):
                 entry += leading
-                subtract_multiple(product, ZERO, panels, entry, count - j, -panels[entry] * d[column + t])
-            _subtract(panels, origin, places, j, middle, count, product, ZERO)
+                subtract_multiple(product, 0, panels, entry, count - j, -panels[entry] * d[column + t])
+            _subtract(panels, origin, places, j, middle, count, product, 0)
         return
     for a in range(0, columns, COLUMNS):
         block = min(COLUMNS, columns - a)
@@ -168,16 +179,16 @@ def update_panel(
         for t in range(width):
             scale(scaled, t * block, panels, first + t * leading, block, d[column + t])
         gemm(
-            NO_TRANSPOSE, TRANSPOSE, count - a, block, width, 1.0, panels, first, leading, scaled, ZERO, block, 0.0,
-            product, ZERO, count - a,
+            NO_TRANSPOSE, TRANSPOSE, count - a, block, width, 1.0, panels, first, leading, scaled, 0, block, 0.0,
+            product, 0, count - a,
         )  # fmt: skip
         for j in range(block):
             origin = begin + np.int64(places[a + j]) * length
             _subtract(panels, origin, places, a + j, max(run, a + j), count, product, j * (count - a) + j)
 
 
-@inner_kernel
-def _begin_of_run(places, count):
+@leaf
+def _begin_of_run(places: Unsigned, count: int) -> int:
     """Where a run of neighbours at the end of the places begins, at their end when it is not worth the while."""
     run = count - 1
     while run > 0 and places[run - 1] + np.uint64(1) == places[run]:
@@ -185,24 +196,31 @@ def _begin_of_run(places, count):
     return run if count - run >= RUN else count
 
 
-@inner_kernel
-def _subtract(x, origin, places, j, middle, count, y, first):
+@leaf
+def _subtract(
+    x: Floats, origin: int, places: Unsigned, j: int, middle: int, count: int, y: Floats, first: int
+) -> None:  # fmt: skip
     """x[origin + places[i]] -= y[first + i - j] for i = j, ..., count - 1, neighbours from `middle` on."""
     _subtract_at(x, origin, places, j, middle, y, first, 1.0)
     if middle < count:
         subtract_multiple(x, origin + np.int64(places[middle]), y, first + middle - j, count - middle, 1.0)
 
 
-@inner_kernel
-def _subtract_at(x, origin, places, j, end, y, first, factor):
+@leaf
+def _subtract_at(
+    x: Floats, origin: int, places: Unsigned, j: int, end: int, y: Floats, first: int, factor: float
+) -> None:  # fmt: skip
     """x[origin + places[i]] -= factor y[first + i - j] for i = j, ..., end - 1."""
     to, source, start = np.uint64(origin), np.uint64(first), np.uint64(j)
     for i in range(np.uint64(end - j)):
         x[to + places[start + i]] -= y[source + i] * factor
 
 
-@inner_kernel
-def solve_lower(panels, begin, width, height, x, column, rows, first_row, below):
+@inner
+def solve_lower(
+    panels: Floats, begin: int, width: int, height: int, x: Floats, column: int, rows: Unsigned, first_row: int,
+    below: Floats,
+) -> None:  # fmt: skip
     """x1 := L11^-1 x1, then x2 -= L21 x1;  x1 is x[column:][:width], x2 is at the rows of the panel."""
     length = width + height
     if width <= LOOP_SOLVE:
@@ -219,13 +237,16 @@ def solve_lower(panels, begin, width, height, x, column, rows, first_row, below)
             for i in range(np.uint64(height)):
                 x[rows[place + i]] -= panels[origin + i] * x_k
     else:
-        gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, ZERO)
+        gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, 0)
         for i in range(np.uint64(height)):
             x[rows[place + i]] -= below[i]
 
 
-@inner_kernel
-def solve_upper(panels, begin, width, height, x, column, rows, first_row, below):
+@inner
+def solve_upper(
+    panels: Floats, begin: int, width: int, height: int, x: Floats, column: int, rows: Unsigned, first_row: int,
+    below: Floats,
+) -> None:  # fmt: skip
     """x1 := L11^-T (x1 - L21' x2)."""
     length = width + height
     place = np.uint64(first_row)
@@ -239,7 +260,7 @@ def solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
     else:
         for i in range(np.uint64(height)):
             below[i] = x[rows[place + i]]
-        gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, ZERO, 1.0, x, column)
+        gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, 0, 1.0, x, column)
     if width <= LOOP_SOLVE:
         for k in range(width - 1, -1, -1):
             diagonal = np.uint64(begin + k * length + k)
@@ -251,8 +272,11 @@ def solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
         trsv(LOWER, TRANSPOSE, UNIT, width, panels, begin, length, x, column)
 
 
-@inner_kernel
-def solve_lower_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+@inner
+def solve_lower_two(
+    panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
+    first_row: int, below: Floats,
+) -> None:  # fmt: skip
     """`solve_lower` for x and for x[n:]."""
     length = width + height
     if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
@@ -271,8 +295,11 @@ def solve_lower_two(panels, begin, width, height, x, n, column, rows, first_row,
             x[second + rows[place + i]] -= panels[origin + i] * y_k
 
 
-@inner_kernel
-def solve_upper_two(panels, begin, width, height, x, n, column, rows, first_row, below):
+@inner
+def solve_upper_two(
+    panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
+    first_row: int, below: Floats,
+) -> None:  # fmt: skip
     """`solve_upper` for x and for x[n:]."""
     length = width + height
     if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
@@ -292,16 +319,19 @@ def solve_upper_two(panels, begin, width, height, x, n, column, rows, first_row,
         x[column + k], x[n + column + k] = x_k, y_k
 
 
-@inner_kernel
-def solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+@inner
+def solve_lower_pair(
+    panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
+    first_row: int, below: Floats,
+) -> None:  # fmt: skip
     """`solve_lower_two` by BLAS."""
     length = width + height
-    trsm(LEFT, LOWER, NO_TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)
+    trsm(LEFT, LOWER, NO_TRANSPOSE, UNIT, width, 2, 1.0, panels, begin, length, x, column, n)
     if height == 0:
         return
     gemm(
-        NO_TRANSPOSE, NO_TRANSPOSE, height, TWO, width, 1.0, panels, begin + width, length, x, column, n, 0.0,
-        below, ZERO, height,
+        NO_TRANSPOSE, NO_TRANSPOSE, height, 2, width, 1.0, panels, begin + width, length, x, column, n, 0.0,
+        below, 0, height,
     )  # fmt: skip
     second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
     for i in range(np.uint64(height)):
@@ -309,8 +339,11 @@ def solve_lower_pair(panels, begin, width, height, x, n, column, rows, first_row
         x[second + rows[place + i]] -= below[other + i]
 
 
-@inner_kernel
-def solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below):
+@inner
+def solve_upper_pair(
+    panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
+    first_row: int, below: Floats,
+) -> None:  # fmt: skip
     """`solve_upper_two` by BLAS."""
     length = width + height
     second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
@@ -319,7 +352,7 @@ def solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row
         below[other + i] = x[second + rows[place + i]]
     if height > 0:
         gemm(
-            TRANSPOSE, NO_TRANSPOSE, width, TWO, height, -1.0, panels, begin + width, length, below, ZERO, height, 1.0,
+            TRANSPOSE, NO_TRANSPOSE, width, 2, height, -1.0, panels, begin + width, length, below, 0, height, 1.0,
             x, column, n,
         )  # fmt: skip
-    trsm(LEFT, LOWER, TRANSPOSE, UNIT, width, TWO, 1.0, panels, begin, length, x, column, n)
+    trsm(LEFT, LOWER, TRANSPOSE, UNIT, width, 2, 1.0, panels, begin, length, x, column, n)

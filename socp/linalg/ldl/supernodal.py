@@ -12,20 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compiled.jit import kernel
+from ...compiled.kernels import inner, kernel
+from ...compiled.signatures import Floats
+from .factors import Factors
 from .panels import factor_panel, set_zero, solve_lower, solve_lower_two, solve_upper, solve_upper_two, update_panel
 
 
 @kernel
-def supernodal_factor(
-    first, owner, row_start, rows, panel_start, entry_start, source, target, signs, data, eps, delta, panels, d,
-    place, places, head, following, position, product, scaled,
-):  # fmt: skip
-    """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree.
-
-    Work arrays, which may hold anything: `place` and `places` (n, unsigned), `head`, `following`, `position`
-    (supernodes), `product` (product_size(tree.largest_update)) and `scaled` (scaled_size(tree.largest_front)).
-    """
+def supernodal_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
+    """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree."""
+    first, owner, row_start, rows, panel_start = ldl.first, ldl.owner, ldl.row_start, ldl.rows, ldl.panel_start
+    entry_start, source, target, signs, panels, d = ldl.entry_start, ldl.source, ldl.target, ldl.signs, ldl.values, ldl.d
+    place, places, head, following, position = ldl.place, ldl.places, ldl.head, ldl.following, ldl.position
+    product, scaled = ldl.product, ldl.scaled
     replaced = 0
     for k in range(len(head)):
         head[k] = -1
@@ -38,9 +37,9 @@ def supernodal_factor(
         c = head[k]
         if c != -1:
             for j in range(width):
-                place[column + j] = j
+                place[column + j] = np.uint64(j)
             for q in range(height):
-                place[rows[row_start[k] + q]] = width + q
+                place[rows[row_start[k] + q]] = np.uint64(width + q)
         while c != -1:
             after, start = following[c], position[c]
             stop = start + 1
@@ -69,11 +68,12 @@ def supernodal_factor(
     return replaced
 
 
-@kernel
-def supernodal_solve(perm, first, row_start, rows, panel_start, panels, d, rhs, out, work, below):
-    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); work arrays `work` (n) and `below` (tree.largest_update)."""
-    places = rows.view(np.uint64)
-    n, count = len(d), len(first) - 1
+@inner
+def supernodal_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
+    """out = P' (L' \\ (D \\ (L \\ (P rhs))))."""
+    n, perm, first, row_start, panel_start = ldl.n, ldl.perm, ldl.first, ldl.row_start, ldl.panel_start
+    panels, d, work, below, places = ldl.values, ldl.d, ldl.work, ldl.below, ldl.rows.view(np.uint64)
+    count = first.size - 1
     for k in range(n):
         work[k] = rhs[perm[k]]
     for k in range(count):
@@ -88,13 +88,14 @@ def supernodal_solve(perm, first, row_start, rows, panel_start, panels, d, rhs, 
         out[perm[k]] = work[k]
 
 
-@kernel
-def supernodal_solve_two(perm, first, row_start, rows, panel_start, panels, d, rhs, out, work, below):
-    """`supernodal_solve` for the two rows of rhs in one pass over L; `work` (2 n), one after the other."""
-    places = rows.view(np.uint64)
-    n, count = len(d), len(first) - 1
+@inner
+def supernodal_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
+    """`supernodal_solve` for two right-hand sides, one after the other, in one pass over L."""
+    n, perm, first, row_start, panel_start = ldl.n, ldl.perm, ldl.first, ldl.row_start, ldl.panel_start
+    panels, d, work, below, places = ldl.values, ldl.d, ldl.work, ldl.below, ldl.rows.view(np.uint64)
+    count = first.size - 1
     for k in range(n):
-        work[k], work[n + k] = rhs[0, perm[k]], rhs[1, perm[k]]
+        work[k], work[n + k] = rhs[perm[k]], rhs[n + perm[k]]
     for k in range(count):
         width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
         solve_lower_two(panels, panel_start[k], width, height, work, n, first[k], places, row_start[k], below)
@@ -105,4 +106,4 @@ def supernodal_solve_two(perm, first, row_start, rows, panel_start, panels, d, r
         width, height = first[k + 1] - first[k], row_start[k + 1] - row_start[k]
         solve_upper_two(panels, panel_start[k], width, height, work, n, first[k], places, row_start[k], below)
     for k in range(n):
-        out[0, perm[k]], out[1, perm[k]] = work[k], work[n + k]
+        out[perm[k]], out[n + perm[k]] = work[k], work[n + k]

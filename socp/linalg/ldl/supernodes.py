@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...compiled.jit import kernel
+from ...compiled.kernels import kernel
+from ...compiled.signatures import Ints
+from ..csc import transposed
 from .amalgamation import amalgamate, panel_work
-from .symbolic import Analysis, IntArray, permute_upper
+from .symbolic import Analysis, IntArray, inverse_permutation, permute_upper
 
 
 @dataclass(frozen=True)
@@ -100,42 +102,57 @@ def assembly_tree(n: int, indptr: IntArray, indices: IntArray, analysis: Analysi
     w = np.diff(first)
     owner = np.repeat(np.arange(len(w)), w)
     np.cumsum(w * (w + height), out=panel_start[1:])
-    entry_start, source, target = _place_entries(up, ui, position, first, row_start, rows, panel_start)
+    entry_start, rows_of, entry = transposed(len(w), up, owner[ui])  # entry (i, j) of the upper triangle is L(j, i)
+    source, target = inverse_permutation(position)[entry], np.empty(len(entry), np.int64)
+    _find_places(
+        ui[entry], rows_of, first, row_start, rows, panel_start, entry_start, np.empty(n, np.int64), target
+    )  # fmt: skip
     return AssemblyTree(
         perm, first, parent, row_start, rows, owner, panel_start, entry_start, source, target
     )  # fmt: skip
 
 
-@kernel
-def fundamental_supernodes(parent, counts):
+def fundamental_supernodes(parent: IntArray, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
     n = len(parent)
-    owner = np.empty(n, np.int64)
+    owner, above, height = np.empty((3, n), np.int64)
+    first = np.zeros(n + 1, np.int64)
+    count = _fundamental_supernodes(parent, counts, owner, first, above, height)
+    return first[: count + 1], above[:count], height[:count]
+
+
+@kernel
+def _fundamental_supernodes(parent: Ints, counts: Ints, owner: Ints, first: Ints, above: Ints, height: Ints) -> int:
+    """Returns the number of supernodes; first[0] is 0."""
     count = 0
-    for j in range(n):
+    for j in range(len(parent)):
         if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
             count += 1
         owner[j] = count - 1
-    first, above, height = np.zeros(count + 1, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-    for j in range(n):  # the last column decides
+    for j in range(len(parent)):  # the last column decides
         first[owner[j] + 1] = j + 1
         above[owner[j]] = owner[parent[j]] if parent[j] != -1 else -1
         height[owner[j]] = counts[j]
-    return first, above, height
+    return count
+
+
+def row_structure(
+    indptr: IntArray, indices: IntArray, first: IntArray, parent: IntArray, height: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Rows of each supernode below its triangle, ascending: (row_start, rows)."""
+    count = len(parent)
+    owner, row_start = np.repeat(np.arange(count), np.diff(first)), np.zeros(count + 1, np.int64)
+    np.cumsum(height, out=row_start[1:])
+    rows = np.empty(row_start[count], np.int64)
+    _row_structure(indptr, indices, owner, parent, row_start[:count].copy(), np.full(count, -1, np.int64), rows)
+    return row_start, rows
 
 
 @kernel
-def row_structure(indptr, indices, first, parent, height):
-    """Rows of each supernode below its triangle, ascending."""
-    count = len(parent)
-    owner = np.empty(first[count], np.int64)
-    row_start = np.zeros(count + 1, np.int64)
-    for k in range(count):
-        owner[first[k] : first[k + 1]] = k
-        row_start[k + 1] = row_start[k] + height[k]
-    rows = np.empty(row_start[count], np.int64)
-    fill = row_start[:count].copy()
-    seen = np.full(count, -1, np.int64)
+def _row_structure(
+    indptr: Ints, indices: Ints, owner: Ints, parent: Ints, fill: Ints, seen: Ints, rows: Ints
+) -> None:  # fmt: skip
+    """The rows of supernode k from rows[fill[k]] on; `seen` comes as -1."""
     for i in range(len(owner)):  # row i of L lives in the supernodes between the entries of K(1:i, i) and i
         seen[owner[i]] = i
         for p in range(indptr[i], indptr[i + 1]):
@@ -145,36 +162,15 @@ def row_structure(indptr, indices, first, parent, height):
                 rows[fill[k]] = i
                 fill[k] += 1
                 k = parent[k]
-    return row_start, rows
 
 
 @kernel
-def _place_entries(indptr, indices, position, first, row_start, rows, panel_start):
-    """Where each entry of K goes: ``panels[target[q]] = data[source[q]]``, sorted by supernodes."""
-    count = len(first) - 1
-    n = first[count]
-    nnz = indptr[n]
-    owner, place = np.empty(n, np.int64), np.empty(n, np.int64)
-    for k in range(count):
-        owner[first[k] : first[k + 1]] = k
-    entry_start = np.zeros(count + 1, np.int64)
-    for q in range(nnz):
-        entry_start[owner[indices[q]] + 1] += 1
-    for k in range(count):
-        entry_start[k + 1] += entry_start[k]
-    fill = entry_start[:count].copy()
-    row_of, entry = np.empty(nnz, np.int64), np.empty(nnz, np.int64)  # entry (i, j) of the upper triangle is L(j, i)
-    for j in range(n):
-        for q in range(indptr[j], indptr[j + 1]):
-            k = owner[indices[q]]
-            row_of[fill[k]] = j
-            entry[fill[k]] = q
-            fill[k] += 1
-    data_index = np.empty(nnz, np.int64)
-    for p in range(nnz):
-        data_index[position[p]] = p
-    source, target = np.empty(nnz, np.int64), np.empty(nnz, np.int64)
-    for k in range(count):
+def _find_places(
+    columns: Ints, rows_of: Ints, first: Ints, row_start: Ints, rows: Ints, panel_start: Ints, entry_start: Ints,
+    place: Ints, target: Ints,
+) -> None:  # fmt: skip
+    """target[p] := where entry p of K, sorted by supernodes, goes: L(rows_of[p], columns[p])."""
+    for k in range(len(first) - 1):
         width = first[k + 1] - first[k]
         length = width + row_start[k + 1] - row_start[k]
         for j in range(first[k], first[k + 1]):
@@ -182,6 +178,4 @@ def _place_entries(indptr, indices, position, first, row_start, rows, panel_star
         for p in range(row_start[k], row_start[k + 1]):
             place[rows[p]] = width + p - row_start[k]
         for p in range(entry_start[k], entry_start[k + 1]):
-            source[p] = data_index[entry[p]]
-            target[p] = panel_start[k] + (indices[entry[p]] - first[k]) * length + place[row_of[p]]
-    return entry_start, source, target
+            target[p] = panel_start[k] + (columns[p] - first[k]) * length + place[rows_of[p]]

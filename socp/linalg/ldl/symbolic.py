@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled.jit import inner_kernel, kernel
+from ...compiled.kernels import inner, kernel
+from ...compiled.signatures import Ints
+from ..csc import transposed
 
 IntArray = NDArray[np.int64]
 
@@ -84,11 +86,13 @@ def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Anal
     """
     up, ui, position = permute_upper(n, indptr, indices, perm)
     parent = elimination_tree(n, up, ui)
-    order = postorder(parent)
+    order, child, sibling, stack = np.empty((4, n), np.int64)
+    postorder(parent, child, sibling, stack, order)
     if not np.array_equal(order, np.arange(n)):
         perm = perm[order]
         up, ui, position = permute_upper(n, indptr, indices, perm)
-        parent = _relabel(parent, order)
+        above = parent[order]
+        parent = np.where(above < 0, -1, inverse_permutation(order)[above])
     return Analysis(perm, parent, column_counts(n, up, ui, parent), up, ui, position)
 
 
@@ -109,29 +113,39 @@ def permute_upper(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -
 
 
 @kernel
-def _permute_upper(n, indptr, indices, inverse, out_ptr, out_ind, position):
+def _permute_upper(
+    n: int, indptr: Ints, indices: Ints, inverse: Ints, out_ptr: Ints, out_ind: Ints, position: Ints
+) -> None:  # fmt: skip
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
             out_ptr[max(inverse[indices[p]], inverse[j]) + 1] += 1
     for j in range(n):
         out_ptr[j + 1] += out_ptr[j]
-    fill = out_ptr[:n].copy()
-    for j in range(n):
+    for j in range(n):  # column k goes to out_ptr[k] and on, which ends where column k + 1 begins
         for p in range(indptr[j], indptr[j + 1]):
             i, k = inverse[indices[p]], inverse[j]
             column = max(i, k)
-            q = fill[column]
-            fill[column] = q + 1
+            q = out_ptr[column]
+            out_ptr[column] = q + 1
             out_ind[q] = min(i, k)
             position[p] = q
+    for j in range(n, 0, -1):
+        out_ptr[j] = out_ptr[j - 1]
+    out_ptr[0] = 0
+
+
+def elimination_tree(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
+    """Parents in the elimination tree of a symmetric matrix given by its upper triangle; -1 at a root."""
+    parent, ancestor = np.empty((2, n), np.int64)
+    _elimination_tree(n, indptr, indices, ancestor, parent)
+    return parent
 
 
 @kernel
-def elimination_tree(n, indptr, indices):
-    """Parents in the elimination tree of a symmetric matrix given by its upper triangle; -1 at a root."""
-    parent = np.full(n, -1, np.int64)
-    ancestor = np.full(n, -1, np.int64)  # a shortcut on the path to the root of the tree built so far
+def _elimination_tree(n: int, indptr: Ints, indices: Ints, ancestor: Ints, parent: Ints) -> None:
+    """`ancestor` is a shortcut on the path to the root of the tree built so far."""
     for k in range(n):
+        parent[k] = ancestor[k] = -1
         for p in range(indptr[k], indptr[k + 1]):
             i = indices[p]
             while i != -1 and i < k:
@@ -140,30 +154,29 @@ def elimination_tree(n, indptr, indices):
                 if above == -1:
                     parent[i] = k
                 i = above
-    return parent
 
 
 @kernel
-def postorder(parent):
-    """Nodes of a forest, each behind all of its descendants; children and roots in ascending order."""
+def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
+    """order := the nodes of a forest, each behind all of its descendants; children and roots in ascending order.
+
+    `child` (the first one of each node), `sibling` and `stack` are work arrays.
+    """
     n = len(parent)
-    child = np.full(n, -1, np.int64)  # first child
-    sibling = np.full(n, -1, np.int64)
+    for j in range(n):
+        child[j] = sibling[j] = -1
     for j in range(n - 1, -1, -1):
         if parent[j] != -1:
             sibling[j] = child[parent[j]]
             child[parent[j]] = j
-    return depth_first(parent, child, sibling)
+    depth_first(parent, child, sibling, stack, order)
 
 
-@kernel
-def depth_first(parent, child, sibling):
-    """Postorder of a forest whose children are linked lists, -1 at the end; `child` is used up."""
-    n = len(parent)
-    order = np.empty(n, np.int64)
-    stack = np.empty(n, np.int64)
+@inner
+def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
+    """order := postorder of a forest whose children are linked lists, -1 at the end; `child` is used up."""
     count = 0
-    for root in range(n):
+    for root in range(len(parent)):
         if parent[root] != -1:
             continue
         stack[0] = root
@@ -178,49 +191,44 @@ def depth_first(parent, child, sibling):
                 depth += 1
                 stack[depth] = child[j]
                 child[j] = sibling[child[j]]
-    return order
 
 
-@kernel
-def _relabel(parent, order):
-    """The same forest with node ``order[k]`` called k."""
-    n = len(parent)
-    label = np.empty(n, np.int64)
-    for k in range(n):
-        label[order[k]] = k
-    relabelled = np.full(n, -1, np.int64)
-    for k in range(n):
-        if parent[order[k]] != -1:
-            relabelled[k] = label[parent[order[k]]]
-    return relabelled
-
-
-@kernel
-def column_counts(n, indptr, indices, parent):
+def column_counts(n: int, indptr: IntArray, indices: IntArray, parent: IntArray) -> IntArray:
     """Entries of each column of L below the diagonal, for a postordered tree (Gilbert, Ng and Peyton 1994).
 
     Row i of L is a subtree of the elimination tree.  A node j has  count(j) = sum over its subtree of the
     weights: +1 where a row subtree has a leaf, -1 at the least common ancestor of two neighbouring leaves
     of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L.
     """
-    lower_ptr, lower_ind = _strict_transpose(n, indptr, indices)
-    weight = np.zeros(n, np.int64)
-    first = np.full(n, -1, np.int64)  # first descendant
+    lower_ptr, lower_ind, _ = transposed(n, indptr, indices)
+    counts, *work = np.empty((5, n), np.int64)
+    _column_counts(n, lower_ptr, lower_ind, parent, *work, counts)
+    return counts
+
+
+@kernel
+def _column_counts(
+    n: int, lower_ptr: Ints, lower_ind: Ints, parent: Ints, first: Ints, ancestor: Ints, latest_first: Ints,
+    latest_leaf: Ints, weight: Ints,
+) -> None:  # fmt: skip
+    """weight := the counts, from the lower triangle by columns; `first` is the first descendant of each node,
+    `latest_first` of a row the first descendant of its latest leaf."""
+    for j in range(n):
+        ancestor[j] = j
+        weight[j] = 0
+        first[j] = latest_first[j] = latest_leaf[j] = -1
     for j in range(n):
         if first[j] == -1:
             first[j] = j
             weight[j] = 1  # a leaf of the tree is the leaf of its own row subtree
         if parent[j] != -1 and first[parent[j]] == -1:
             first[parent[j]] = first[j]
-    ancestor = np.arange(n)
-    latest_first = np.full(n, -1, np.int64)  # of row i: first descendant of its latest leaf
-    latest_leaf = np.full(n, -1, np.int64)
     for j in range(n):
         if parent[j] != -1:
             weight[parent[j]] -= 1  # row subtree j ends in j, the diagonal of L
         for p in range(lower_ptr[j], lower_ptr[j + 1]):
             i = lower_ind[p]
-            if first[j] > latest_first[i]:
+            if i > j and first[j] > latest_first[i]:
                 weight[j] += 1
                 if latest_leaf[i] != -1:
                     weight[_root(ancestor, latest_leaf[i])] -= 1
@@ -231,11 +239,11 @@ def column_counts(n, indptr, indices, parent):
     for j in range(n):
         if parent[j] != -1:
             weight[parent[j]] += weight[j]
-    return weight - 1
+        weight[j] -= 1
 
 
-@inner_kernel
-def _root(ancestor, j):
+@inner
+def _root(ancestor: Ints, j: int) -> int:
     """The root of the set of j, with path compression."""
     root = j
     while ancestor[root] != root:
@@ -245,24 +253,3 @@ def _root(ancestor, j):
         ancestor[j] = root
         j = above
     return root
-
-
-@kernel
-def _strict_transpose(n, indptr, indices):
-    """Strictly lower triangle by columns, from the upper triangle by columns; rows ascending."""
-    start = np.zeros(n + 1, np.int64)
-    for j in range(n):
-        for p in range(indptr[j], indptr[j + 1]):
-            if indices[p] < j:
-                start[indices[p] + 1] += 1
-    for j in range(n):
-        start[j + 1] += start[j]
-    rows = np.empty(start[n], np.int64)
-    fill = start[:n].copy()
-    for j in range(n):
-        for p in range(indptr[j], indptr[j + 1]):
-            i = indices[p]
-            if i < j:
-                rows[fill[i]] = j
-                fill[i] += 1
-    return start, rows

@@ -11,9 +11,13 @@ beforehand.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ...compiled.jit import kernel
+from ...compiled.kernels import inner, kernel
+from ...compiled.signatures import Floats, Ints
+from .factors import Factors
 from .symbolic import Analysis
 
 # The time of one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
@@ -28,18 +32,19 @@ def scalar_time(analysis: Analysis) -> float:
 
 
 @kernel
-def scalar_pattern(n, indptr, indices, parent, counts):
-    """The pattern of L by columns (start, rows) and, for the order of the work, by rows (row_start, columns).
+def scalar_pattern(
+    indptr: Ints, indices: Ints, parent: Ints, start: Ints, rows: Ints, row_start: Ints, columns: Ints, fill: Ints,
+    seen: Ints,
+) -> None:  # fmt: skip
+    """The pattern of L by columns, rows, and, for the order of the work, by rows (row_start, columns).
 
-    Row k is the part of the elimination tree between the entries of K(1:k, k) and k.
+    `start` gives the beginnings of the columns.  Row k is the part of the elimination tree between the entries of
+    K(1:k, k) and k.
     """
-    start = np.zeros(n + 1, np.int64)
+    n = parent.size
     for j in range(n):
-        start[j + 1] = start[j] + counts[j]
-    rows = np.empty(start[n], np.int64)
-    fill = start[:n].copy()
-    seen = np.full(n, -1, np.int64)
-    row_start = np.zeros(n + 1, np.int64)
+        fill[j], seen[j] = start[j], -1
+    row_start[0] = 0
     for k in range(n):
         seen[k] = k
         row_start[k + 1] = row_start[k]
@@ -51,25 +56,24 @@ def scalar_pattern(n, indptr, indices, parent, counts):
                 fill[j] += 1
                 row_start[k + 1] += 1
                 j = parent[j]
-    columns = np.empty(start[n], np.int64)
-    next_in_row = row_start[:n].copy()
+    for k in range(n):
+        fill[k] = row_start[k]
     for j in range(n):
         for p in range(start[j], start[j + 1]):
-            columns[next_in_row[rows[p]]] = j
-            next_in_row[rows[p]] += 1
-    return start, rows, row_start, columns
+            columns[fill[rows[p]]] = j
+            fill[rows[p]] += 1
 
 
 @kernel
-def scalar_factor(
-    indptr, indices, source, start, rows, row_start, columns, signs, data, eps, delta, values, d, work, end
-):  # fmt: skip
+def scalar_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
     """L(:, j) in values[start[j]:start[j+1]] and D in d; see `LDL.factor`.
 
-    `work` (n) must come as zeros and leaves as zeros; `end` (n) may hold anything.
+    `work` comes as zeros and leaves as zeros.
     """
-    n = len(d)
-    row_of = rows.view(np.uint64)  # unsigned: numba then makes no test of negative indices
+    n, d, work, end, signs, source = ldl.n, ldl.d, ldl.work, ldl.end, ldl.signs, ldl.source
+    indptr, indices, start, values = ldl.indptr, ldl.indices, ldl.start, ldl.values
+    row_start, columns = ldl.row_start, ldl.columns
+    row_of = ldl.rows.view(np.uint64)  # unsigned: numba then makes no test of negative indices
     replaced = 0
     for k in range(n):
         end[k] = start[k]
@@ -87,8 +91,9 @@ def scalar_factor(
             pivot -= l_kj * y
             values[end[j]] = l_kj
             end[j] += 1
-        if not np.isfinite(pivot):
-            work[:] = 0.0
+        if not math.isfinite(pivot):
+            for j in range(n):
+                work[j] = 0.0
             return -1
         if signs[k] * pivot <= eps:
             pivot = signs[k] * delta
@@ -97,11 +102,11 @@ def scalar_factor(
     return replaced
 
 
-@kernel
-def scalar_solve(perm, start, rows, values, d, rhs, out, work):
-    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); work array `work` (n)."""
-    n = len(d)
-    row_of = rows.view(np.uint64)
+@inner
+def scalar_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
+    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); `work` leaves as zeros."""
+    n, perm, start, values, d, work = ldl.n, ldl.perm, ldl.start, ldl.values, ldl.d, ldl.work
+    row_of = ldl.rows.view(np.uint64)
     for k in range(n):
         work[k] = rhs[perm[k]]
     for j in range(n):
@@ -116,16 +121,17 @@ def scalar_solve(perm, start, rows, values, d, rhs, out, work):
         work[j] = x
     for k in range(n):
         out[perm[k]] = work[k]
+        work[k] = 0.0
 
 
-@kernel
-def scalar_solve_two(perm, start, rows, values, d, rhs, out, work):
-    """`scalar_solve` for the two rows of rhs in one pass over L; `work` (2 n), the two side by side."""
-    n = len(d)
-    row_of = rows.view(np.uint64)
+@inner
+def scalar_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
+    """`scalar_solve` for two right-hand sides, one after the other, in one pass over L."""
+    n, perm, start, values, d, work = ldl.n, ldl.perm, ldl.start, ldl.values, ldl.d, ldl.work
+    row_of = ldl.rows.view(np.uint64)
     one = np.uint64(1)
     for k in range(n):
-        work[2 * k], work[2 * k + 1] = rhs[0, perm[k]], rhs[1, perm[k]]
+        work[2 * k], work[2 * k + 1] = rhs[perm[k]], rhs[n + perm[k]]
     for j in range(n):
         x, y = work[2 * j], work[2 * j + 1]
         for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
@@ -141,4 +147,5 @@ def scalar_solve_two(perm, start, rows, values, d, rhs, out, work):
             y -= values[p] * work[i + one]
         work[2 * j], work[2 * j + 1] = x, y
     for k in range(n):
-        out[0, perm[k]], out[1, perm[k]] = work[2 * k], work[2 * k + 1]
+        out[perm[k]], out[n + perm[k]] = work[2 * k], work[2 * k + 1]
+        work[2 * k] = work[2 * k + 1] = 0.0

@@ -285,15 +285,15 @@ def test_a_wrong_answer_of_ours_makes_exit_code_one(tmp_path, monkeypatch, capsy
 def test_nothing_is_left_to_load_after_the_warm_up():
     """In a process of its own, since the tests before have loaded kernels here."""
     code = """
-from bench import compiling
+import qp
 from bench.answers import answer
 from bench.programs import catalogue
-from socp.compiled.jit import kernels
-compiling.warm_up()
-before = {id(k) for k in kernels() if k.signatures}
+from socp.compiled.kernels import kernels
+qp.warmup()
+before = {id(k) for k in kernels() if k.address_or_zero}
 for case in catalogue.cases("generated", "20") + catalogue.cases("learning", "20,200"):
     answer.solve(catalogue.load(case))
-print("late:", sorted(k.py_func.__name__ for k in kernels() if k.signatures and id(k) not in before))
+print("late:", sorted(k.name for k in kernels() if k.address_or_zero and id(k) not in before))
 """
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
     result = subprocess.run(

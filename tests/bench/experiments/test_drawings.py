@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from bench.experiments import drawings as judging
+from bench.experiments import drawings
 from models.metrics import LearningCurve, accuracy_coverage, confusion, roc
 
 
@@ -15,7 +15,7 @@ def axes():
 
 def test_roc(axes):
     curve = roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    judging.draw_roc(axes, {"ours": curve})
+    drawings.draw_roc(axes, {"ours": curve})
     line = axes.lines[0]
     assert np.array_equal(line.get_xdata(), curve.false_positive_rate)
     assert np.array_equal(line.get_ydata(), curve.true_positive_rate)
@@ -23,7 +23,7 @@ def test_roc(axes):
 
 
 def test_thresholds(axes):
-    judging.draw_thresholds(axes, roc([0, 0, 0, 1, 1], [0.05, 0.1, 0.4, 0.3, 0.8]))
+    drawings.draw_thresholds(axes, roc([0, 0, 0, 1, 1], [0.05, 0.1, 0.4, 0.3, 0.8]))
     overall, missed, alarms = (line.get_ydata() for line in axes.lines)
     at = np.searchsorted(axes.lines[0].get_xdata(), 0.35)
     assert (overall[at], missed[at], alarms[at]) == (2 / 5, 1 / 2, 1 / 3)
@@ -31,14 +31,14 @@ def test_thresholds(axes):
 
 def test_coverage(axes):
     curve = accuracy_coverage([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.99, 0.6, 0.7])
-    judging.draw_coverage(axes, {"a": curve, "b": curve}, {"a": {"color": "r"}, "b": {"color": "k"}})
+    drawings.draw_coverage(axes, {"a": curve, "b": curve}, {"a": {"color": "r"}, "b": {"color": "k"}})
     assert [line.get_color() for line in axes.lines] == ["r", "k"]
     assert axes.lines[0].get_ydata().tolist() == [1.0, 1.0, 1.0, 0.75]
 
 
 def test_learning(axes):
     curve = LearningCurve(np.array([10, 20]), np.array([[0.5, 0.8], [0.7, 0.9]]))
-    judging.draw_learning(axes, {"a": curve}, ylabel="score")
+    drawings.draw_learning(axes, {"a": curve}, ylabel="score")
     (container,) = axes.containers
     assert np.allclose(container.lines[0].get_ydata(), [0.6, 0.85]) and axes.get_ylabel() == "score"
     low, high = container.lines[1]
@@ -46,6 +46,6 @@ def test_learning(axes):
 
 
 def test_confusion(axes):
-    judging.draw_confusion(axes, confusion(["a", "a", "b"], ["a", "b", "b"]))
+    drawings.draw_confusion(axes, confusion(["a", "a", "b"], ["a", "b", "b"]))
     assert [text.get_text() for text in axes.texts] == ["1", "0", "1", "1"]
     assert axes.get_ylabel() == "predicted"

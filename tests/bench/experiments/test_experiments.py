@@ -1,6 +1,7 @@
 """The frame of the experiments, on one that throws a die."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ EXPERIMENTS = {"dice": Dice()}
 @pytest.fixture
 def dice(monkeypatch):
     monkeypatch.setattr(experiments, "MODULES", {"dice": "dice"})
-    monkeypatch.setattr(experiments, "import_module", lambda name: __import__(__name__))
+    monkeypatch.setattr(experiments, "import_module", lambda name: sys.modules[__name__])
     return Dice()
 
 

@@ -24,7 +24,7 @@ def at_zero(row, width=10.0, seed=0, definite=True):
     F = rng.normal(size=(N, 2 * N)) / np.sqrt(N)
     P = F @ F.T - (0.0 if definite else 2.0) * np.eye(N)
     size = N + (row == "between")
-    program, face = BoxedProgram.allocate(size=size), Face.allocate(size=size)
+    program, face = BoxedProgram(size=size), Face(size=size)
     program.P, program.largest, program.max_work = P, P.diagonal().max(), 1e12
     program.lb[:], program.ub[:], program.g[:N] = -width, width, rng.normal(size=N)
     if row != "none":

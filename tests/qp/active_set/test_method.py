@@ -354,7 +354,7 @@ def test_descent_keeps_the_row_and_the_box():
     rng = np.random.default_rng(0)
     P, q, a = hessian(rng), rng.normal(size=N), rng.choice([-1.0, 0.0, 1.0, 1.5], N)
     lb, ub = -rng.random(N), rng.random(N)
-    program, block, objective = BoxedProgram.allocate(size=N), Block.allocate(size=BLOCK_SIZE), 0.0
+    program, block, objective = BoxedProgram(size=N), Block(size=BLOCK_SIZE), 0.0
     program.P, program.diagonal, program.largest = P, P.diagonal(), 1.0
     program.a, program.lb, program.ub, program.g = a, lb, ub, q.copy()
     x, g = program.x, program.g

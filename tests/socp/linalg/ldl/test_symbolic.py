@@ -65,7 +65,8 @@ def test_permuted_triangle_holds_the_matrix(name):
 def test_postorder_puts_subtrees_in_ranges(jumps):
     n = len(jumps)
     parent = np.array([j + jump if 0 < jump < n - j else -1 for j, jump in enumerate(jumps)], np.int64)
-    order = postorder(parent)
+    order, child, sibling, stack = np.empty((4, n), np.int64)
+    postorder(parent, child, sibling, stack, order)
     assert sorted(order.tolist()) == list(range(n))
     position = np.empty(n, np.int64)
     position[order] = np.arange(n)

@@ -1,0 +1,97 @@
+"""The rows of M as the dense backends see them: bounds apart, equalities and the other rows as dense arrays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.structures import Structure, flag, floats, integer, number, structure
+from ..form.row_groups import RowGroups
+from ..form.standard import StandardForm
+
+
+class DenseRows(Structure):
+    """Equalities A, and G: the merged rows of the orthant, then all rows of the second-order cones; both by rows.
+
+    Attributes
+    ----------
+    groups : RowGroups
+    count : int
+        The rows of G.
+    bounded, largest : bool and float
+        Whether every variable has a bound, and the largest entry of A.
+    A, G, scaled : arrays, shapes (p n,), (count n,), (count n,)
+        `scaled` is what `scale_rows` makes of G.
+    """
+
+    groups = structure(RowGroups)
+    count, bounded, largest = integer(), flag(), number()
+    A, G, scaled = floats("p * n"), floats("count * n"), floats("count * n")
+
+    def __init__(self, form: StandardForm) -> None:
+        groups = RowGroups(form)
+        count = groups.count + form.m - form.l
+        super().__init__(n=form.n, p=form.p, count=count)
+        self.form, self.groups, self.count = form, groups, count
+        spread_rows(form, *groups.rows, self, np.empty(form.n, np.bool_))
+
+    def refresh(self) -> None:
+        """Take the values of M from the form anew."""
+        self.groups.refresh()
+        spread_rows(self.form, *self.groups.rows, self, np.empty(self.form.n, np.bool_))
+
+
+@kernel
+def spread_rows(
+    form: StandardForm, indptr: Ints, indices: Ints, source: Ints, rows: DenseRows, has_bound: Bools
+) -> None:
+    """A and G from M by rows, the largest entry of A, and whether every variable has a bound."""
+    n, p, l, groups, data = form.n, form.p, form.l, rows.groups, form.M_data
+    A, G, variable = rows.A, rows.G, groups.variable
+    for at in range(A.size):
+        A[at] = 0.0
+    for at in range(G.size):
+        G[at] = 0.0
+    rows.largest = 0.0
+    for i in range(p):
+        for k in range(indptr[i], indptr[i + 1]):
+            A[i * n + indices[k]] = data[source[k]]
+            rows.largest = max(rows.largest, abs(data[source[k]]))
+    missing = n
+    for j in range(n):
+        has_bound[j] = False
+    for i in range(l):
+        if variable[i] >= 0 and not has_bound[variable[i]]:
+            has_bound[variable[i]] = True
+            missing -= 1
+    rows.bounded = missing == 0
+    for r in range(rows.count):
+        i = p + (groups.representative[r] if r < groups.count else l + r - groups.count)
+        for k in range(indptr[i], indptr[i + 1]):
+            G[r * n + indices[k]] = data[source[k]]
+
+
+@inner
+def scale_rows(form: StandardForm, rows: DenseRows, w: Floats, eta: Floats, out: Floats) -> None:
+    """out := sqrt(theta) times the merged rows, and W^-1 times those of the second-order cones."""
+    n, l, ptr, G, theta, distinct = form.n, form.l, form.ptr, rows.G, rows.groups.theta, rows.groups.count
+    for r in range(distinct):
+        root = math.sqrt(theta[r])
+        for j in range(r * n, (r + 1) * n):
+            out[j] = root * G[j]
+    for k in range(ptr.size - 1):
+        first, size = ptr[k], ptr[k + 1] - ptr[k]
+        # W^-1 = (w_0, -w_1'; -w_1, I + w_1 w_1' / (1 + w_0)) / eta, row operations on the block
+        top = (distinct + first - l) * n
+        for j in range(top, top + n):
+            inner_product = 0.0
+            for i in range(1, size):
+                inner_product += w[first + i] * G[j + i * n]
+            head = G[j]
+            factor = inner_product / (1.0 + w[first]) - head
+            out[j] = (w[first] * head - inner_product) / eta[k]
+            for i in range(1, size):
+                out[j + i * n] = (G[j + i * n] + factor * w[first + i]) / eta[k]

@@ -1,0 +1,345 @@
+"""Search directions of the homogeneous embedding.
+
+The embedding of the program (Ouyang and others call it a simplified homogeneous embedding with a
+quadratic objective; see Goulart and Chen 2024) asks for tau, kappa >= 0, s and z in K with s'z = 0 and
+
+    rx   = P x + M'v + c tau                      = 0      v = (y, z),  M = [A; G],  g = (b, h)
+    rv   = M x + (0, s) - g tau                   = 0
+    rtau = kappa + c'x + g'v + x'Px / tau         = 0.
+
+A direction solves its linearization, with right-hand side -(1 - sigma) (rx, rv, rtau), together with
+
+    lam o (W dz + W^-1 ds) = ds_rhs,    kappa dtau + tau dkappa = dk_rhs.
+
+Eliminating ds and dkappa leaves two solves with the KKT matrix K of `kkt.base`, in u = (x, y, W z),
+
+    K u1 = -(1 - sigma) (rx, ry, W^-1 rz) - (0, 0, lam \\ ds_rhs)        K u2 = (-c, b, W^-1 h) =: q - 2 (c, 0, 0)
+
+and du = u1 + dtau u2 with q = (c, b, W^-1 h) and, for xi = x / tau,
+
+    dtau = [(1 - sigma) rtau + dk_rhs / tau + q'u1 + 2 xi'P x1]
+           / [kappa / tau + (xi - x2)'P (xi - x2) + ||W z2||^2].
+
+(Elimination gives kappa / tau + xi'P xi - 2 xi'P x2 - q'u2 as the denominator; the equations of u2 turn it into the
+sum above.  The first form holds even when K is singular and u2 only solves a regularized system, the second does not
+cancel; the larger one is taken.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.kernels import inner
+from ..compiled.signatures import Floats
+from ..compiled.structures import Structure, floats, number, structure
+from ..cones import product as cones
+from ..cones import scaling
+from ..form.standard import StandardForm, multiply_hessian
+from ..kkt.base import KKT, factor_and_solve, solve
+from ..linalg.csc import multiply_both
+
+STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
+MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
+
+
+class Point(Structure):
+    """The iterate (x, y, z) = u, s, tau, kappa of the embedding, in equilibrated units."""
+
+    u, s = floats("n + p + m"), floats("m")
+    tau, kappa = number(), number()
+
+    def __init__(self, form: StandardForm) -> None:
+        super().__init__(n=form.n, p=form.p, m=form.m)
+        self.tau = self.kappa = 1.0
+
+    @property
+    def z(self) -> np.ndarray:
+        """The end of u."""
+        return self.u[self.u.size - self.s.size :]
+
+    def copy_from(self, other: Point) -> None:
+        self.u[:] = other.u
+        self.s[:] = other.s
+        self.tau, self.kappa = other.tau, other.kappa
+
+    def without_small_entries(self, form: StandardForm, share: float) -> Point:
+        """A copy with zeros in place of all that is below a share of the largest entry of x, or of (y, z)."""
+        other = Point(form)
+        other.copy_from(self)
+        x, v = other.u[: form.n], other.u[form.n :]
+        x[np.abs(x) <= share * np.abs(x).max(initial=0.0)] = 0.0
+        size = np.abs(v)
+        # a second-order cone, of which t is the largest entry, as a whole
+        size[form.p + form.l :] = np.repeat(size[form.p + form.ptr[:-1]], np.diff(form.ptr))
+        v[size <= share * size.max(initial=0.0)] = 0.0
+        return other
+
+
+class Newton(Structure):
+    """The linearized embedding at a point: residuals, scaling, KKT factors and directions.
+
+    Attributes
+    ----------
+    r, rtau : array and float
+        The residuals (rx, rv) and rtau; infinity norms of parts of them, in the caller's units, in `primal`, `dual`,
+        `norm_Px`, `norm_Mx`, `norm_Mtv` and `norm_Mxs` = |M x + (0, s)|.
+    mu : float
+        (s'z + tau kappa) / (degree + 1).
+    xPx, cx, gv : float
+        x'Px, c'x, g'v.
+    w, eta, lam : arrays
+        The Nesterov-Todd scaling and the scaled point (see `cones.scaling`).
+    u2, u1 : arrays
+        The solutions of the constant right-hand side and of a direction's.
+    du, ds_scaled, dtau, dkappa : arrays and floats
+        The direction: (dx, dy, W dz), W^-1 ds, dtau, dkappa.
+    """
+
+    form, kkt = structure(StandardForm), structure(KKT)
+    r, Px, Mtv = floats("n + p + m"), floats("n"), floats("n")
+    rtau, mu, xPx, cx, gv = number(), number(), number(), number(), number()
+    primal, dual, norm_Px, norm_Mx, norm_Mtv, norm_Mxs = number(), number(), number(), number(), number(), number()
+    w, eta, lam = floats("m"), floats("cones"), floats("m")
+    q, r_scaled = floats("n + p + m"), floats("n + p + m")
+    rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # of u2, then of u1
+    shift, work = floats("m"), floats("m")
+    curvature, kappa_rhs = number(), number()
+    du, ds_scaled, dtau, dkappa = floats("n + p + m"), floats("m"), number(), number()
+    du_before, ds_before, shift_before = floats("n + p + m"), floats("m"), floats("m")
+
+    def __init__(self, form: StandardForm, kkt: KKT) -> None:
+        super().__init__(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1)
+        self.form, self.kkt = form, kkt
+        self.w, self.eta = kkt.w, kkt.eta  # the KKT systems are solved at the scaling
+
+    @property
+    def dz_scaled(self) -> np.ndarray:
+        """W dz, the end of du."""
+        return self.du[self.du.size - self.ds_scaled.size :]
+
+    @property
+    def u2(self) -> np.ndarray:
+        """The solution of the constant right-hand side."""
+        return self.solution[: self.du.size]
+
+    @property
+    def u1(self) -> np.ndarray:
+        """The solution of the direction's right-hand side."""
+        return self.solution[self.du.size :]
+
+
+@inner
+def measure(newton: Newton, point: Point) -> None:
+    """Residuals of the embedding, and mu, at the point."""
+    form, u, s, r, Px, Mtv = newton.form, point.u, point.s, newton.r, newton.Px, newton.Mtv
+    n, p, c, g, D, E, tau = form.n, form.p, form.c, form.g, form.D, form.E, point.tau
+    multiply_hessian(form, u, Px)
+    multiply_both(form.M_indptr, form.M_indices, form.M_data, u, u[n:], r[n:], Mtv)
+    xPx, cx, gv, sz = 0.0, 0.0, 0.0, 0.0
+    dual, norm_Px, norm_Mtv = 0.0, 0.0, 0.0
+    for j in range(n):
+        unscale = 1.0 / (form.cost_scale * D[j])
+        r[j] = Px[j] + Mtv[j] + c[j] * tau
+        xPx += Px[j] * u[j]
+        cx += c[j] * u[j]
+        dual = max(dual, abs(r[j]) * unscale)
+        norm_Px = max(norm_Px, abs(Px[j]) * unscale)
+        norm_Mtv = max(norm_Mtv, abs(Mtv[j]) * unscale)
+    primal, norm_Mx, norm_Mxs = 0.0, 0.0, 0.0
+    for i in range(g.size):
+        Mx = r[n + i]
+        Mxs = Mx
+        if i >= p:
+            Mxs += s[i - p]
+            sz += s[i - p] * u[n + i]
+        r[n + i] = Mxs - g[i] * tau
+        gv += g[i] * u[n + i]
+        primal = max(primal, abs(r[n + i]) / E[i])
+        norm_Mx = max(norm_Mx, abs(Mx) / E[i])
+        norm_Mxs = max(norm_Mxs, abs(Mxs) / E[i])
+    newton.xPx, newton.cx, newton.gv = xPx, cx, gv
+    newton.primal, newton.norm_Mx, newton.norm_Mxs = primal, norm_Mx, norm_Mxs
+    newton.dual, newton.norm_Px, newton.norm_Mtv = dual, norm_Px, norm_Mtv
+    newton.rtau = point.kappa + cx + gv + xPx / tau
+    newton.mu = (sz + tau * point.kappa) / (form.l + form.ptr.size)
+
+
+@inner
+def linearize(newton: Newton, point: Point) -> bool:
+    """Scaling, factorization, the solves for u2 and the affine u1; False when one of them fails."""
+    form, kkt, u = newton.form, newton.kkt, point.u
+    z = u[form.n + form.p :]
+    if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.w, newton.eta, newton.lam) != 0:
+        return False
+    form_rhs(newton)
+    if factor_and_solve(kkt, 2, newton.rhs, newton.solution) < 0:
+        return False
+    newton.curvature = tau_curvature(newton, point, kkt.Px[0])
+    return math.isfinite(newton.curvature)
+
+
+@inner
+def form_rhs(newton: Newton) -> None:
+    """q := (c, b, W^-1 h), r_scaled := (rx, ry, W^-1 rz) and the right-hand sides of u2 and of the affine u1."""
+    form, q, r, r_scaled, rhs, lam = newton.form, newton.q, newton.r, newton.r_scaled, newton.rhs, newton.lam
+    n, p, l, ptr, c, g, w, eta = form.n, form.p, form.l, form.ptr, form.c, form.g, newton.w, newton.eta
+    size = q.size
+    for i in range(n + p):
+        q[i] = c[i] if i < n else g[i - n]
+        r_scaled[i] = r[i]
+    scaling.apply_inverse(l, ptr, w, eta, g, p, q, n + p)
+    scaling.apply_inverse(l, ptr, w, eta, r, n + p, r_scaled, n + p)
+    for i in range(size):
+        rhs[i] = q[i] if i >= n else -c[i]
+        rhs[size + i] = -r_scaled[i]
+    for i in range(lam.size):  # ds_rhs = -lam o lam
+        rhs[size + n + p + i] += lam[i]
+
+
+@inner
+def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
+    """The denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
+    q, Px, x, u2, tau = newton.q, newton.Px, point.u, newton.solution, point.tau
+    linear, mixed, squares = 0.0, 0.0, 0.0
+    for j in range(Px.size):
+        mixed += Px[j] * u2[j]
+        squares += (x[j] / tau - u2[j]) * (Px[j] / tau - Px2[j])
+    for i in range(q.size):
+        linear += q[i] * u2[i]
+    for i in range(q.size - point.s.size, q.size):
+        squares += u2[i] * u2[i]
+    return point.kappa / tau + max(newton.xPx / tau**2 - 2.0 * mixed / tau - linear, squares)
+
+
+@inner
+def predict(newton: Newton, point: Point) -> float:
+    """The affine direction (sigma = 0); returns the longest step."""
+    lam, shift = newton.lam, newton.shift
+    for i in range(lam.size):
+        shift[i] = -lam[i]
+    return direction(newton, point, 0.0, -point.tau * point.kappa)
+
+
+@inner
+def correct(newton: Newton, point: Point, sigma: float) -> float:
+    """The centered direction with the predictor's second-order term; returns the longest step."""
+    size = newton.du.size
+    newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
+    corrector_rhs(newton, sigma, newton.rhs[size:])
+    solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
+    return direction(newton, point, sigma, newton.kappa_rhs)
+
+
+@inner
+def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
+    """The right-hand side of the corrector's u1 and shift := lam \\ ds_rhs, for
+
+    ds_rhs = sigma mu e - lam o lam - (W^-1 ds) o (W dz) of the predictor.
+    """
+    l, ptr, lam, shift, r_scaled = newton.form.l, newton.form.ptr, newton.lam, newton.shift, newton.r_scaled
+    m, first = shift.size, rhs.size - shift.size
+    cones.product(l, ptr, newton.ds_scaled, newton.du[first:], rhs)  # in its first m places
+    for i in range(m):
+        rhs[i] = -rhs[i]
+    cones.add_identity(l, ptr, sigma * newton.mu, rhs)
+    cones.divide(l, ptr, lam, rhs, shift)
+    for i in range(m):
+        shift[i] -= lam[i]
+    for i in range(rhs.size):
+        rhs[i] = -(1.0 - sigma) * r_scaled[i]
+    for i in range(m):
+        rhs[first + i] -= shift[i]
+
+
+@inner
+def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
+    """The direction corrected for the products that a longer step than alpha would leave far from their mean.
+
+    (Gondzio 1996, on the orthant.)  Kept when it allows a markedly longer step; returns the longest step of the
+    direction that is kept.
+    """
+    size, du, ds, shift = newton.du.size, newton.du, newton.ds_scaled, newton.shift
+    goal, target = alpha + STEP_GOAL * (1.0 - alpha), sigma * newton.mu
+    dtau, dkappa = newton.dtau, newton.dkappa
+    for i in range(size):
+        newton.du_before[i] = du[i]
+    for i in range(ds.size):
+        newton.ds_before[i], newton.shift_before[i] = ds[i], shift[i]
+    centrality_rhs(newton, goal, target, newton.rhs[size:])
+    newton.kappa_rhs += lift((point.tau + goal * dtau) * (point.kappa + goal * dkappa), target)
+    solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
+    longest = direction(newton, point, sigma, newton.kappa_rhs)
+    if longest >= alpha + MIN_GAIN * (goal - alpha):
+        return longest
+    for i in range(size):
+        du[i] = newton.du_before[i]
+    for i in range(ds.size):
+        ds[i], shift[i] = newton.ds_before[i], newton.shift_before[i]
+    newton.dtau, newton.dkappa = dtau, dkappa
+    return alpha
+
+
+@inner
+def centrality_rhs(newton: Newton, alpha: float, target: float, rhs: Floats) -> None:
+    """Move the products s_i z_i that a step of alpha would leave outside [target / 10, 10 target] towards it.
+
+    Adds to shift := lam \\ ds_rhs, and to the right-hand side of u1.
+    """
+    lam, shift, ds, first = newton.lam, newton.shift, newton.ds_scaled, rhs.size - newton.shift.size
+    dz = newton.du[first:]
+    for i in range(newton.form.l):
+        move = lift((lam[i] + alpha * ds[i]) * (lam[i] + alpha * dz[i]), target) / lam[i]
+        shift[i] += move
+        rhs[first + i] -= move
+
+
+@inner
+def lift(product: float, target: float) -> float:
+    """What is to be added to a product to bring it into [target / 10, 10 target], not less than -10 target."""
+    move = min(max(product, MIN_PRODUCT * target), target / MIN_PRODUCT) - product
+    return max(move, -target / MIN_PRODUCT)
+
+
+@inner
+def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> float:
+    """du := u1 + dtau u2, of which W dz is the end, W^-1 ds := shift - W dz, and dkappa; returns the longest step."""
+    form, q, Px, du, ds, shift, tau = newton.form, newton.q, newton.Px, newton.du, newton.ds_scaled, newton.shift, point.tau
+    size, first, solution = du.size, du.size - ds.size, newton.solution
+    linear, mixed = 0.0, 0.0
+    for j in range(Px.size):
+        mixed += Px[j] * solution[size + j]
+    for i in range(size):
+        linear += q[i] * solution[size + i]
+    dtau = ((1.0 - sigma) * newton.rtau + kappa_rhs / tau + linear + 2.0 * mixed / tau) / newton.curvature
+    dkappa = (kappa_rhs - point.kappa * dtau) / tau
+    newton.dtau, newton.dkappa = dtau, dkappa
+    for i in range(size):
+        du[i] = solution[size + i] + dtau * solution[i]
+    for i in range(ds.size):
+        ds[i] = shift[i] - du[first + i]
+    alpha = cones.max_step(form.l, form.ptr, newton.lam, du[first:])
+    alpha = min(alpha, cones.max_step(form.l, form.ptr, newton.lam, ds))
+    if dtau < 0.0:
+        alpha = min(alpha, -tau / dtau)
+    if dkappa < 0.0:
+        alpha = min(alpha, -point.kappa / dkappa)
+    return alpha
+
+
+@inner
+def advance(newton: Newton, point: Point, alpha: float) -> None:
+    """(x, y) += alpha (dx, dy), z += alpha W^-1 (W dz), s += alpha W (W^-1 ds), and tau and kappa."""
+    form, u, s, du, work = newton.form, point.u, point.s, newton.du, newton.work
+    first = u.size - s.size
+    for i in range(first):
+        u[i] += alpha * du[i]
+    scaling.apply_inverse(form.l, form.ptr, newton.w, newton.eta, du, first, work, 0)
+    for i in range(s.size):
+        u[first + i] += alpha * work[i]
+    scaling.apply(form.l, form.ptr, newton.w, newton.eta, newton.ds_scaled, work)
+    for i in range(s.size):
+        s[i] += alpha * work[i]
+    point.tau += alpha * newton.dtau
+    point.kappa += alpha * newton.dkappa

@@ -1,0 +1,297 @@
+"""One run of the method: the compiled loop, watched from Python, and what it ends with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..compiled.clock import clock
+from ..form.standard import unscale
+from ..problem import printing, stopping
+from ..problem.program import ConeProgram
+from ..problem.settings import Settings
+from ..problem.solution import TRACE, Solution
+from ..problem.status import Status
+from .loop import CANDIDATE, GO_ON, MAX_ITERATIONS, NOT_FACTORED, SHORT_STEP, STALLED, State, begin, follow, limit
+from .newton import Newton, Point
+
+PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
+ROWS = 60  # records that a trace has room for at first
+INTERRUPTED = "interrupted from the keyboard"
+REASONS = {
+    STALLED: "no further progress",
+    NOT_FACTORED: "the Newton system can no longer be factored",
+    SHORT_STEP: "steps became too short",
+}
+Point4 = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class Iterate:
+    """One iterate of a solve, in the caller's units; valid until the next one is computed.
+
+    Attributes
+    ----------
+    x, y, z, s : arrays
+        The point, divided by tau.
+    record : numpy.void
+        The trace's record of this iterate (see `socp.problem.solution.TRACE`); its fields are also attributes.
+    point, newton, form : Point, Newton, StandardForm
+        The engine's own state, in equilibrated units, open to a student: residuals, scaling point,
+        directions, the KKT matrix.
+
+    Examples
+    --------
+    >>> import socp
+    >>> disk = dict(G=[[0, 0], [-1, 0], [0, -1]], h=[1, 0, 0], cones=[socp.SecondOrder(3)])
+    >>> gaps = [iterate.gap for iterate in socp.iterates(socp.ConeProgram(c=[1, 1], **disk))]
+    >>> bool(gaps[-1] < 1e-4 * gaps[0])
+    True
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run, self.record = run, run.state.trace[run.state.iteration].copy()
+        self.point, self.newton, self.form = run.point, run.newton, run.form
+
+    def __getattr__(self, name: str) -> Any:
+        if name in (TRACE.names or ()):
+            return self.record[name].item()
+        raise AttributeError(f"an iterate has no {name!r}")
+
+    @property
+    def x(self) -> np.ndarray:
+        return self._run.unscale(self.point)[0]
+
+    @property
+    def y(self) -> np.ndarray:
+        return self._run.unscale(self.point)[1]
+
+    @property
+    def z(self) -> np.ndarray:
+        return self._run.unscale(self.point)[2]
+
+    @property
+    def s(self) -> np.ndarray:
+        return self._run.unscale(self.point)[3]
+
+
+class Run:
+    """One solve: it ends with a status, the point that this is said of, and the trace.
+
+    Parameters
+    ----------
+    program : ConeProgram
+    newton : Newton
+    settings : Settings
+    last : Point or None
+        An optimal point to start from.
+    test : stopping.Test or None
+        The stopping test and the tests of certificates on the caller's own data; None for those of the program.
+
+    Attributes
+    ----------
+    status, message : Status and str
+    answer : tuple of arrays
+        (x, y, z, s) in the program's units and row order; of an infeasible program a ray, not normalised.
+    found : Residuals or None
+        What `test` found there; None for a ray.
+    """
+
+    def __init__(
+        self, program: ConeProgram, newton: Newton, settings: Settings, last: Point | None, test: stopping.Test | None
+    ) -> None:
+        self.program, self.newton, self.form, self.settings = program, newton, newton.form, settings
+        self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
+        self.point, self.best = Point(self.form), Point(self.form)
+        self.status: Status | None = None
+        self.message, self.solve_time = "", 0.0
+        self.timings: dict[str, float] = {}
+        self.answer: Point4 | None = None
+        self.found: stopping.Residuals | None = None
+        self.started = time.perf_counter()
+        self.state = self._first_state(last)
+
+    def _first_state(self, last: Point | None) -> State:
+        settings = self.settings
+        state = State(rows=min(settings.max_iter + 1, ROWS) + 1)
+        state.newton, state.point, state.best = self.newton, self.point, self.best
+        state.tol, state.step_fraction = settings.tol, settings.step_fraction
+        state.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+        state.tol_infeasible = settings.tol_infeasible or settings.tol
+        state.max_iter, state.iteration, state.offset = settings.max_iter, -1, self.program.offset
+        state.best_worst = state.best_ray = np.inf
+        state.sigma = state.alpha_affine = state.alpha = np.nan
+        if last is not None:
+            state.warm = True
+            np.divide(last.u, last.tau, out=self.point.u)
+            np.divide(last.s, last.tau, out=self.point.s)
+        return state
+
+    def solve(self) -> None:
+        """Run to the end; Ctrl-C is one."""
+        callback, watched = self.settings.callback, self.settings.verbose or self.settings.callback is not None
+        try:
+            for iterate in self._iterates(0.0 if watched else PATIENT):
+                if callback is None:
+                    continue
+                try:
+                    stop = callback(iterate)
+                except StopIteration:
+                    stop = True
+                if isinstance(stop, (bool, np.bool_)) and stop:  # numpy's comparisons give numpy's bool
+                    self.finish(Status.INTERRUPTED, "stopped by the callback")
+                    break
+        except KeyboardInterrupt:
+            self.finish(Status.INTERRUPTED, INTERRUPTED)
+        self.solve_time = time.perf_counter() - self.started
+
+    def iterates(self) -> Iterator[Iterate]:
+        """The run, one iterate at a time."""
+        return self._iterates(0.0)
+
+    def _iterates(self, patience: float) -> Iterator[Iterate]:
+        """The iterates at which the loop comes back, after `patience` seconds or one iteration."""
+        settings, state, kkt = self.settings, self.state, self.newton.kkt
+        kkt.restart()
+        if settings.verbose:
+            printing.header(self.form, kkt.description, settings.tol)
+        state.started = clock()
+        reason = begin(state)
+        while reason != NOT_FACTORED or state.iteration >= 0:
+            if reason in (GO_ON, CANDIDATE, MAX_ITERATIONS, STALLED) and settings.verbose:
+                printing.line(state.trace[state.iteration])
+            if self._ends(reason):
+                return
+            if patience == 0.0:
+                yield Iterate(self)
+            self._make_room()
+            until = clock() + patience
+            if settings.time_limit is not None:
+                until = min(until, state.started + settings.time_limit)
+            reason = follow(state, until)
+        self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
+
+    def _make_room(self) -> None:
+        """Twice the records where the trace is nearly full."""
+        trace = self.state.trace
+        if self.state.iteration + 2 >= trace.size:
+            larger = np.zeros(2 * trace.size, TRACE)
+            larger[: trace.size] = trace
+            self.state.trace = larger
+
+    def _ends(self, reason: int) -> bool:
+        """Whether the run ends at the present iterate: solved, certified, or at a limit."""
+        settings, state = self.settings, self.state
+        if reason == CANDIDATE:
+            if self._claims():
+                return True
+            reason = limit(state)
+        if reason == MAX_ITERATIONS:
+            return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
+        if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
+            return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
+        return reason in REASONS and self._give_up(REASONS[reason])
+
+    def _claims(self) -> bool:
+        """Whether what the iterate seems to be holds on the caller's own data."""
+        settings, state = self.settings, self.state
+        if state.worst <= state.tol and state.absolute <= state.tol_abs:
+            answer = self.unscale(self.point)
+            found = self.test.residuals(*answer)
+            if found.meets(settings.tol, settings.tol_abs):
+                self.answer, self.found = answer, found
+                return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
+        if state.primal_ray <= state.tol_infeasible and self._certified(self._primal_infeasibility):
+            return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
+        if state.dual_ray <= state.tol_infeasible and self._certified(self._dual_infeasibility):
+            return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
+        return False
+
+    def _certified(self, error_of: Callable[[Point4], float]) -> bool:
+        """Whether the point, as it is or without its small entries, is a certificate; the better one is kept.
+
+        A multiplier that tends to zero never vanishes beside terms that are none: x >= 0 and 0 x <= -1 have the
+        multipliers (tau, 1).
+        """
+        tol = self.state.tol_infeasible
+        rays = [self.unscale(point) for point in (self.point, self.point.without_small_entries(self.form, tol))]
+        errors = [error_of(ray) for ray in rays]
+        if not min(errors) <= tol:
+            return False
+        self.answer = rays[errors.index(min(errors))]
+        return True
+
+    def _primal_infeasibility(self, ray: Point4) -> float:
+        return self.test.primal_infeasibility(ray[1], ray[2])
+
+    def _dual_infeasibility(self, ray: Point4) -> float:
+        return self.test.dual_infeasibility(ray[0])
+
+    def _give_up(self, reason: str) -> bool:
+        """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
+        tol = max(self.settings.tol, stopping.INACCURATE_TOL)
+        found = self._take_best()
+        if found.meets(tol):
+            return self.finish(Status.INACCURATE, f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}")
+        return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}")
+
+    def _take_best(self) -> stopping.Residuals:
+        """The best iterate as the answer."""
+        self.answer = self.unscale(self.best)
+        self.found = self.test.residuals(*self.answer)
+        return self.found
+
+    def finish(self, status: Status, message: str) -> bool:
+        """Note how the run ends (the first reason counts), with the best iterate where nothing else was found."""
+        if self.status is None:
+            self.status, self.message = status, message
+            if self.answer is None:
+                self._take_best()
+        return True
+
+    @property
+    def iterations(self) -> int:
+        """The number of steps."""
+        return max(self.state.iteration, 0)
+
+    @property
+    def trace(self) -> np.ndarray:
+        """One record of `TRACE` an iterate."""
+        return self.state.trace[: self.state.iteration + 1]
+
+    def solution(self) -> Solution:
+        """The answer to the cone program."""
+        program, status = self.program, self.status
+        assert status is not None and self.answer is not None
+        x, y, z, s = self.answer
+        objective = dual_objective = primal = dual = gap = np.nan
+        if status is Status.PRIMAL_INFEASIBLE:
+            finite = np.isfinite(program.h)
+            slope = -(program.b @ y + program.h[finite] @ z[finite])
+            x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
+            primal = stopping.primal_infeasibility(program, y, z)
+        elif status is Status.DUAL_INFEASIBLE:
+            x = x / -(program.c @ x)
+            y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
+            dual = stopping.dual_infeasibility(program, x)
+        else:
+            found = self.found
+            if found is None or not isinstance(self.test, stopping.ProgramTest):
+                found = stopping.residuals(program, *self.answer)
+            primal, dual, gap = found.relative
+            objective = found.primal_objective + program.offset
+            dual_objective = found.dual_objective + program.offset
+        return Solution(
+            status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
+            primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
+            setup_time=0.0, solve_time=self.solve_time, message=self.message, trace=self.trace, timings=self.timings,
+        )  # fmt: skip
+
+    def unscale(self, point: Point) -> Point4:
+        """(x, y, z, s) of a point in the program's units and row order, divided by tau."""
+        form, program = self.form, self.program
+        x, y, z, s = np.empty(form.n), np.empty(form.p), np.zeros(program.m), np.full(program.m, np.inf)
+        unscale(form, point.tau, point.u, point.s, x, y, z, s)
+        return x, y, z, s

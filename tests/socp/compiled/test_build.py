@@ -1,0 +1,134 @@
+"""Compilation in several processes: announced, with what helpers cannot do done here, nothing left to do after a warmup."""
+
+import os
+
+import pytest
+
+from socp.compiled import build, kernels
+from tests.socp.compiled.test_kernels import files, run
+
+pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
+
+MANY = """
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Floats
+
+@inner
+def part_0(x: Floats) -> float:
+    return x[0]
+"""
+PART = """
+@inner
+def part_{next}(x: Floats) -> float:
+    return part_{k}(x) + {next}.0
+"""
+LAST = """
+@kernel
+def last(x: Floats) -> float:
+    return part_{k}(x)
+"""
+COUNT = 12
+
+
+def write_many(folder):
+    parts = "".join(PART.format(k=k, next=k + 1) for k in range(COUNT))
+    (folder / "many.py").write_text(MANY + parts + LAST.format(k=COUNT))
+
+
+CODE = """
+import numpy as np
+from socp.compiled import build
+build.WORTH_A_HELPER = 0.01  # so that there are helpers for these few
+build._processors = lambda: 3
+{more}
+from many import last
+print("answer", last(np.ones(1)))
+"""
+
+
+def test_helpers_compile_what_this_process_loads(tmp_path):
+    write_many(tmp_path)
+    out = run(CODE.format(more=""), tmp_path)
+    assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in out
+    assert out.count(f"compiling {COUNT + 2} kernels, once for this version") == 1 and str(tmp_path / "cache") in out
+    assert len(files(tmp_path)) == COUNT + 2
+    assert "compiling" not in run(CODE.format(more=""), tmp_path)
+
+
+@pytest.mark.parametrize("more", [
+    "build.Helper.start = lambda self: False",
+    "import sys; sys.executable = '/bin/false'",
+    "import sys; sys.executable = ''",
+])  # fmt: skip
+def test_without_helpers_all_is_compiled_here(tmp_path, more):
+    write_many(tmp_path)
+    assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in run(CODE.format(more=more), tmp_path)
+
+
+def test_callees_come_first():
+    from socp.method.loop import follow
+
+    order = build.callees_first([follow])
+    assert order[-1] is follow and len(order) == len(set(map(id, order))) > 20
+    for at, kernel in enumerate(order):
+        assert {id(callee) for callee in kernel.callees} <= {id(other) for other in order[:at]}
+
+
+def test_after_a_warmup_nothing_is_compiled_or_loaded(tmp_path):
+    code = """
+    import numpy as np
+    import qp, socp
+    from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum, planted_quadratic
+    from bench.programs import generate, learning
+    from socp.compiled import kernels
+
+    qp.warmup()
+    before = {id(kernel) for kernel in kernels.kernels() if kernel.address_or_zero}
+    for program in [entry[0] for entry in OPTIMAL.values()] + [*PRIMAL_INFEASIBLE.values(), *DUAL_INFEASIBLE.values()]:
+        for kkt in ("ldl", "auto"):
+            socp.solve(program, kkt=kkt)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        socp.solve(planted_optimum(rng, density=0.5)[0], kkt="dense")
+        solver = qp.Solver(planted_quadratic(rng)[0])
+        solver.solve()
+        solver.update(A_data=2.0 * solver.program.A.data)
+        solver.solve(warm_start=True)
+    for generated in generate.CLASSES.values():
+        for size in (4, 60):
+            program = generated(size, 0)
+            (qp.Solver if isinstance(program, qp.QuadraticProgram) else socp.Solver)(program).solve()
+    qp.Solver(learning.ea_svm_cubic(150, 0)).solve()
+    late = [kernel.name for kernel in kernels.kernels() if kernel.address_or_zero and id(kernel) not in before]
+    print("late:", late)
+    """
+    environment = {"NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"]} if "NUMBA_CACHE_DIR" in os.environ else {}
+    assert "late: []" in run(code, tmp_path, {**environment, "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", "")})
+
+
+def test_the_same_answers_without_compilation(tmp_path):
+    code = """
+        import numpy as np, qp, socp
+        from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE
+        from tests.support.programs import planted_optimum, planted_quadratic
+        programs = [OPTIMAL[name][0] for name in ("disk", "sum of norms", "redundant equalities", "low rank")]
+        programs += [PRIMAL_INFEASIBLE["two disks"], DUAL_INFEASIBLE["inside a cone"]]
+        programs += [planted_optimum(np.random.default_rng(seed), n=6)[0] for seed in range(3)]
+        for program in programs:
+            for kkt in ("auto", "ldl"):
+                solution = socp.solve(program, kkt=kkt)
+                print(solution.status, f"{solution.objective:.6e}")
+        solution = qp.solve(planted_quadratic(np.random.default_rng(0), n=6)[0])
+        print(solution.status, f"{solution.objective:.6e}")
+    """
+    plain = run(code, tmp_path, {"NUMBA_DISABLE_JIT": "1"})
+    cached = {"NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"]} if "NUMBA_CACHE_DIR" in os.environ else {}
+    compiled = run(code, tmp_path, cached)
+    assert answers(plain) == answers(compiled)
+    assert len(answers(plain)) == 19
+
+
+def answers(text):
+    """Status and value of each line, warnings left out; small values are zero."""
+    rows = [line.split() for line in text.splitlines() if line.startswith(("optimal", "primal_inf", "dual_inf"))]
+    return [(status, round(float(value), 5) if value != "nan" else None) for status, value in rows]

@@ -1,0 +1,218 @@
+"""Kernels: one declared signature, calls through symbols, what a stamp covers, the way without symbols or compilation."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from socp.compiled import kernels
+from socp.compiled.kernels import Kernel
+
+ROOT = Path(__file__).resolve().parents[3]
+
+pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
+
+
+def run(code, folder, environment=(), status=0):
+    """The output of a fresh Python, its modules in `folder` and its kernels in a cache there."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "CENTRALPATH_"))}
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600, cwd=folder,
+        env={**clean, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder / "cache"), **dict(environment)},
+    )  # fmt: skip
+    assert result.returncode == status, result.stderr
+    return result.stdout + result.stderr
+
+
+INNER = """
+from __future__ import annotations
+from socp.compiled.kernels import inner, kernel, leaf
+from socp.compiled.signatures import Floats
+
+SHIFT = {shift}
+
+@leaf
+def twice(x: float) -> float:
+    return {factor} * x
+
+@inner
+def total(x: Floats) -> tuple[float, int]:
+    result = SHIFT
+    for i in range(x.size):
+        result += {entry}
+    return result, x.size
+"""
+OUTER = """
+from __future__ import annotations
+import inner_file
+from inner_file import twice
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats
+
+@kernel
+def outer(x: Floats) -> float:
+    result, size = inner_file.total(x)
+    return twice(result) + size
+
+@kernel
+def other(x: Floats) -> float:
+    return x[0]
+"""
+CODE = """
+import numpy as np
+from outer_file import outer, other
+print("answers", outer(np.arange(3.0)), other(np.ones(1)))
+"""
+
+
+def write(folder, shift="1.0", factor="2.0", entry="x[i]"):
+    (folder / "inner_file.py").write_text(INNER.format(shift=shift, factor=factor, entry=entry))
+    (folder / "outer_file.py").write_text(OUTER)
+
+
+def files(folder):
+    """The kernels in the cache by name, with the time of each file."""
+    found = (folder / "cache").glob("centralpath/*/*.kernel")
+    return {path.name.split("-")[0]: (path.name, path.stat().st_mtime_ns) for path in found if "probe" not in path.name}
+
+
+def changed(before, after):
+    return {name for name in after if after[name] != before.get(name)}
+
+
+def test_to_edit_the_body_of_a_kernel_is_to_compile_that_kernel(tmp_path):
+    write(tmp_path)
+    assert "answers 11.0 1.0" in run(CODE, tmp_path)
+    before = files(tmp_path)
+    assert set(before) == {"inner_file.total", "outer_file.outer", "outer_file.other"}
+    assert "compiling" not in run(CODE, tmp_path)
+    assert files(tmp_path) == before
+    write(tmp_path, entry="3.0 * x[i]")
+    assert "answers 23.0 1.0" in run(CODE, tmp_path)
+    assert sorted(path.name.split("-")[0] for path in (tmp_path / "cache").glob("centralpath/*/*.kernel") if path.name
+                  not in {name for name, _ in before.values()} and "probe" not in path.name) == ["inner_file.total"]  # fmt: skip
+
+
+@pytest.mark.parametrize("change, answer, compiled", [
+    ({"shift": "5.0"}, "19.0", {"inner_file.total"}),  # a number that is compiled in
+    ({"factor": "4.0"}, "19.0", {"outer_file.outer"}),  # a leaf, in its callers
+])  # fmt: skip
+def test_what_a_kernel_is_made_of_is_in_its_stamp(tmp_path, change, answer, compiled):
+    write(tmp_path)
+    run(CODE, tmp_path)
+    before = {name for name, _ in files_of_all(tmp_path)}
+    write(tmp_path, **change)
+    assert f"answers {answer} 1.0" in run(CODE, tmp_path)
+    assert {name.split("-")[0] for name, _ in files_of_all(tmp_path)} and {
+        name.split("-")[0] for name, _ in files_of_all(tmp_path) if name not in before
+    } == compiled
+
+
+def files_of_all(folder):
+    return [(path.name, path) for path in (folder / "cache").glob("centralpath/*/*.kernel") if "probe" not in path.name]
+
+
+def test_comments_and_docstrings_compile_nothing(tmp_path):
+    write(tmp_path)
+    run(CODE, tmp_path)
+    before = files(tmp_path)
+    source = (tmp_path / "inner_file.py").read_text()
+    (tmp_path / "inner_file.py").write_text("# a comment\n\n" + source.replace("    result = SHIFT", "    # why\n    result = SHIFT"))
+    run(CODE, tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_without_symbols_kernels_are_linked(tmp_path):
+    write(tmp_path)
+    assert "answers 11.0 1.0" in run(CODE, tmp_path, {"CENTRALPATH_LINKED": "1"})
+    assert files(tmp_path) == {}
+
+
+def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path):
+    write(tmp_path)
+    broken = """
+        from socp.compiled import machine
+        def broken(made): raise AttributeError("another numba")
+        machine.emit = broken
+    """
+    out = run(textwrap.dedent(broken) + CODE, tmp_path)
+    assert "answers 11.0 1.0" in out and out.count("does not let kernels call each other through symbols") == 1
+
+
+def test_the_same_without_compilation(tmp_path):
+    write(tmp_path)
+    assert "answers 11.0 1.0" in run(CODE, tmp_path, {"NUMBA_DISABLE_JIT": "1"})
+
+
+def test_division_by_zero_is_numpys(tmp_path):
+    source = "from socp.compiled.kernels import kernel\n\n@kernel\ndef ratio(x: float, y: float) -> float:\n    return x / y\n"
+    (tmp_path / "ratio_file.py").write_text(source)
+    assert "inf nan" in run("from ratio_file import ratio; print(ratio(1.0, 0.0), ratio(0.0, 0.0))", tmp_path)
+
+
+def test_numbers_are_cast_to_the_declared_types(tmp_path):
+    source = "from socp.compiled.kernels import kernel\n\n@kernel\ndef half(x: float, k: int) -> float:\n    return x / 2 + k\n"
+    (tmp_path / "half_file.py").write_text(source)
+    code = "import numpy as np\nfrom half_file import half\nprint(half(1, True), half(np.float32(1), np.int8(2)))"
+    assert "1.5 2.5" in run(code, tmp_path)
+
+
+def test_checks_refuse_arrays_of_another_kind(tmp_path):
+    write(tmp_path)
+    code = "import numpy as np\nfrom outer_file import other\nother(np.ones(3)[::2])"
+    assert "other takes" in run(code, tmp_path, {"CENTRALPATH_CHECKS": "1"}, status=1)
+    code = "import numpy as np\nfrom outer_file import other\nother(np.ones(3, np.int64))"
+    assert "other takes" in run(code, tmp_path, {"CENTRALPATH_CHECKS": "1"}, status=1)
+
+
+def test_a_missing_annotation_and_a_result_that_python_may_not_have_are_refused():
+    with pytest.raises(TypeError, match="lacks annotations of x"):
+        Kernel(lambda x: x, "inner").signature  # noqa: B018
+
+    def pair(x: float) -> tuple[float, float]:
+        return x, x
+
+    with pytest.raises(TypeError, match="must return nothing or a number"):
+        Kernel(pair, "kernel").signature  # noqa: B018
+
+
+def test_every_kernel_has_one_signature():
+    import bench.__main__
+    import models
+    import qp
+    import socp  # noqa: F401
+
+    found = kernels.kernels()
+    names = [kernel.name for kernel in found if not kernel.name.endswith("way_in")]
+    assert len(names) == len(set(names)) > 150
+    symbols = {kernel.symbol for kernel in found if kernel.kind != "way in"}
+    assert len(symbols) == len(names)
+    for kernel in found:
+        assert kernel.signature is not None
+        if kernel.kind == "kernel":
+            assert str(kernel.signature.return_type) in ("none", "int64", "float64", "bool", "boolean")
+
+
+def test_arrays_of_a_kernel_that_allocates(tmp_path):
+    source = """
+import numpy as np
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats
+
+@kernel
+def reverse(x: Floats) -> None:
+    y = np.empty(x.size)
+    for i in range(x.size):
+        y[i] = x[x.size - 1 - i]
+    for i in range(x.size):
+        x[i] = y[i]
+"""
+    (tmp_path / "reverse_file.py").write_text(source)
+    code = "import numpy as np\nfrom reverse_file import reverse\nx = np.arange(3.0)\nfor _ in range(1001): reverse(x)\nprint(x)"
+    for _ in range(2):  # compiled, then loaded
+        assert "[2. 1. 0.]" in run(code, tmp_path)
+    assert np.__version__
