@@ -1,4 +1,4 @@
-"""KKT systems whose factors are given: M^-1 a dense matrix, right for one delta and wrong by a known share for another."""
+"""KKT systems whose factors are given: M^-1 is a dense matrix, wrong by a known share for each delta."""
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from socp.compiled.signatures import Floats
 from socp.compiled.structures import floats, integer, matrix, number
 from socp.form.standard import StandardForm
 from socp.kkt.base import KKT
+from socp.kkt.sparse import apply_by_panels, apply_by_rows, factor_by_panels, factor_by_rows
+from socp.linalg.ldl.factorization import LDL
 
 ROOM = 1000
 
@@ -90,3 +92,14 @@ def symmetric(rng, n, shift):
     """A random symmetric matrix with a shifted diagonal."""
     F = rng.normal(size=(n, n))
     return 0.5 * (F + F.T) + shift * np.eye(n)
+
+
+def factored_by(method, kkt):
+    """The sparse KKT system with the kernels of that method, whatever their model of the time says."""
+    matrix = kkt.matrix
+    kkt.ldl = LDL(matrix.size, matrix.indptr, matrix.indices, matrix.signs, weak=matrix.weak, method=method)
+    if method == "scalar":
+        kkt._use(factor_by_rows, apply_by_rows)
+    else:
+        kkt._use(factor_by_panels, apply_by_panels)
+    return kkt
