@@ -121,8 +121,8 @@ class LDL(Factors):
 
     def _prepare_scalar(self, analysis: Analysis) -> None:
         n = len(analysis.perm)
-        self.method, self.perm = "scalar", analysis.perm
         super().__init__(n=n, entries=self.nnz)
+        self.method, self.perm = "scalar", analysis.perm
         self.start = np.concatenate([np.zeros(1, np.int64), np.cumsum(analysis.counts)])
         self.indptr, self.indices = analysis.indptr, analysis.indices
         self.rows, self.columns = np.empty((2, self.nnz), np.int64)
@@ -136,12 +136,12 @@ class LDL(Factors):
 
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
         n = len(tree.perm)
-        self.method, self.perm = "supernodal", tree.perm
         super().__init__(
             n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=len(tree.parent),
             product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
             below=2 * tree.largest_update,
         )  # fmt: skip
+        self.method, self.perm = "supernodal", tree.perm
         self.first, self.owner, self.row_start, self.rows = tree.first, tree.owner, tree.row_start, tree.rows
         self.panel_start, self.entry_start = tree.panel_start, tree.entry_start
         self.source, self.target = tree.source, tree.target
