@@ -181,9 +181,6 @@ def test_a_missing_annotation_and_a_result_that_python_may_not_have_are_refused(
 
 
 def test_every_kernel_has_one_signature():
-    import bench.__main__
-    import models
-    import qp
     import socp  # noqa: F401
 
     found = [kernel for kernel in kernels.kernels() if not kernel.py_func.__module__.startswith("tests.")]
