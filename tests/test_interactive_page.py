@@ -103,10 +103,15 @@ def tolerance(name, it):
     return 1e-6 + (1e-13 / it.tau if name in COLUMNS[:5] else 0.0)
 
 
-def compare(answer, solution):
+def compare(answer, solution, stable=lambda it: True):
+    """The same run, iterate by iterate; of those that are not `stable` the objective alone is the same."""
     assert answer["status"] == solution.status.value
     assert len(answer["trace"]) == len(solution.trace)
     for here, there in zip(answer["trace"], solution.trace):
+        if not stable(there):
+            assert there.error <= 1e-8  # both are solutions
+            assert number(here["objective"]) == pytest.approx(there.objective, rel=1e-7, abs=1e-7)
+            continue
         for name in ("x", "y", "z", "s", *COLUMNS):
             mine, theirs = number(here[NAMES.get(name, name)]), getattr(there, name)
             np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=tolerance(name, there), err_msg=name)
@@ -157,6 +162,11 @@ def test_a_switch_means_what_it_means_in_the_textbook(part):
         solution = textbook.solve(cone_program(answer["program"]), switches=replace(textbook.Switches(), **{part: off}))
         if solution.status.value in ("inaccurate", "numerical_error", "max_iterations"):
             assert answer["status"] not in ("optimal", "primal_infeasible", "dual_infeasible")
+        elif part == "scaling":
+            # the KKT matrix tends to a singular one as mu does to zero, and rounding errors grow by what mu falls: the
+            # last iterates are solutions, and of these alone it depends on rounding which
+            assert len([it for it in solution.trace if it.error > 1e-8]) >= 6
+            compare(answer, solution, stable=lambda it: it.error > 1e-8)
         else:
             compare(answer, solution)
 

@@ -95,11 +95,18 @@ def table(names: Iterable[str] = tuple(PROGRAMS), parts: Iterable[str] = PARTS) 
 
     Examples
     --------
-    >>> print(table(["redundant"], ["predictor", "regularization"]).text())
+    >>> print(table(["portfolio", "redundant"], ["predictor", "corrector"]).text())
     Iterations of the textbook method, and without one of its parts
-    program    whole  predictor     regularization
-    redundant      7         11  3 numerical_error
+    program    whole  predictor  corrector
+    portfolio      8         12         10
+    redundant      7         11         10
     An entry with a status is no answer.
+
+    Rounding decides how far a method comes that breaks down:
+
+    >>> [_, without] = row("redundant", ["regularization"])
+    >>> without.split()[1:]
+    ['numerical_error']
     """
     parts = tuple(parts)
     rows = [[name, *row(name, parts)] for name in names]
