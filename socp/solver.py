@@ -15,7 +15,7 @@ from .compiled.threads import blas_threads
 from .form.hessian import check_semidefinite
 from .form.standard import StandardForm
 from .kkt.base import KKT
-from .kkt.choice import choose, is_small
+from .kkt.choice import SMALL_DENSE, choose, is_small
 from .method.newton import Newton, Point
 from .method.run import Iterate, Run
 from .problem import printing
@@ -34,7 +34,7 @@ from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
 from .problem.status import Status
 from .problem.stopping import Test
-from .warmup import ready
+from .warmup import ready_for_large
 
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
@@ -103,7 +103,8 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
-        ready(self.program.n + self.program.p)
+        if self.program.n + self.program.p > SMALL_DENSE:
+            ready_for_large()
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
         timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}

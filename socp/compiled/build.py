@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numba
@@ -30,17 +30,31 @@ START = 1.2  # seconds that a helper takes to start
 SECONDS = (0.05, 2.6e-4)  # of a kernel, and of a byte of its code
 
 
-def prepare(wanted: Iterable[Kernel]) -> None:
+def prepare(wanted: Sequence[Kernel]) -> None:
     """Load the kernels and all that they call, compiled now where that has not been done before."""
     with kernels.lock:
         if not (kernels.linked or _symbols_work()):
             kernels.link_from_now_on()
-        order = [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
+        order = _not_loaded(wanted)
+        if _company and not kernels.linked and not all(map(cache.holds, order)):
+            order = _not_loaded([*wanted, *_company.pop()()])
         if kernels.linked:
             for kernel in order:
                 kernel.link()
         else:
             _compile_and_load(order)
+
+
+_company: list[Callable[[], list[Kernel]]] = []
+
+
+def together(company: Callable[[], list[Kernel]]) -> None:
+    """Have these kernels compiled with the first one that must be: a program needs them all, one after the other."""
+    _company.append(company)
+
+
+def _not_loaded(wanted: Iterable[Kernel]) -> list[Kernel]:
+    return [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
 
 
 def _compile_and_load(order: list[Kernel]) -> None:
