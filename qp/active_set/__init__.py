@@ -1,1 +1,1 @@
-"""The working-set method of dense boxed programs, from face to face of the box."""
+"""The active-set method of dense boxed programs, from face to face of the box."""
