@@ -164,6 +164,7 @@ class Solver(SetUpOnce):
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
         """The answer of the interior-point method, which goes on until the program's own test holds."""
         run = self.cone_solver.run(warm_start, test)
+        assert run.answer is not None and run.status is not None
         x, y, z, _ = run.answer
         point: Point
         if run.status is Status.PRIMAL_INFEASIBLE:

@@ -88,15 +88,11 @@ def descend(block: Block, least: float, tol: float, most: int) -> int:
 
 @inner
 def insert(block: Block, side: int, k: int, gain: float) -> None:
-    """Keep k among the largest gains of its side, which descend."""
+    """Keep k among the largest gains of its side, which descend; a side that is full loses its last one."""
     chosen, gains, counts, first = block.chosen, block.gains, block.counts, side * BLOCK
-    at = first + counts[side]
-    if counts[side] == BLOCK:
-        at -= 1
-        if gain <= gains[at]:
-            return
-    else:
+    if counts[side] < BLOCK:
         counts[side] += 1
+    at = first + counts[side] - 1
     while at > first and gains[at - 1] < gain:
         gains[at], chosen[at] = gains[at - 1], chosen[at - 1]
         at -= 1
@@ -107,9 +103,9 @@ def insert(block: Block, side: int, k: int, gain: float) -> None:
 def choose_block(program: BoxedProgram, block: Block, start: int, least: float, tol: float) -> None:
     """Take into the block the variables that gain most, more than tol, on each side of the row and outside it."""
     a, lb, ub, x, g, diagonal = program.a, program.lb, program.ub, program.x, program.g, program.diagonal
-    y, n = program.multiplier, x.size
+    y, n, gains, counts = program.multiplier, x.size, block.gains, block.counts
     for side in range(SIDES):
-        block.counts[side] = 0
+        counts[side] = 0
     for position in range(n):
         k = start + position
         if k >= n:
@@ -117,8 +113,9 @@ def choose_block(program: BoxedProgram, block: Block, start: int, least: float, 
         v = g[k] + a[k] * y
         if (v < 0.0 and x[k] < ub[k]) or (v > 0.0 and x[k] > lb[k]):
             gain = v * v / max(diagonal[k], least)
-            if gain > tol:
-                insert(block, 0 if v * a[k] < 0.0 else 1 if v * a[k] > 0.0 else 2, k, gain)
+            side = 0 if v * a[k] < 0.0 else 1 if v * a[k] > 0.0 else 2
+            if gain > tol and (counts[side] < BLOCK or gain > gains[side * BLOCK + BLOCK - 1]):
+                insert(block, side, k, gain)
     block.count, program.gain = 0, 0.0
     for side in range(SIDES):
         for r in range(side * BLOCK, side * BLOCK + block.counts[side]):

@@ -70,9 +70,9 @@ class ActiveSet:
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
         self.program, self.settings = program, settings
-        self.P: Any = program.P
+        P: Any = program.P
         n, rows = program.n, sided_rows(program)
-        self.diagonal = self.P.diagonal().copy()
+        self.P, self.diagonal = P, P.diagonal().copy()
         self.largest = float(self.diagonal.max())
         self.row = int(rows[0]) if rows.size else None
         self.a, self.lb, self.ub, self.side = np.zeros(n), program.lb, program.ub, 0.0

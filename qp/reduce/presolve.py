@@ -46,7 +46,8 @@ class Presolve:
     """
 
     def __init__(self, program: QuadraticProgram, wanted: bool = True) -> None:
-        self.program, self.kept = program, None
+        self.program = program
+        self.kept: np.ndarray | None = None
         self.removed: Removed | None = None
         A, found = program.A, 0
         if wanted:
@@ -78,7 +79,7 @@ class Presolve:
 
     def dual(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The multipliers (y, z_bounds) of the given program from those of what is left of it."""
-        if self.removed is None:
+        if self.removed is None or self.kept is None:
             return y, z
         rows, bounds = np.zeros(self.kept.size), z.copy()
         rows[self.kept] = y

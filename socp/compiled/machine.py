@@ -7,6 +7,7 @@ LLVM's linker alone, a fraction of a millisecond; numba's own way would read bac
 from __future__ import annotations
 
 import ctypes
+import functools
 import pickle
 import sys
 from collections.abc import Callable
@@ -33,20 +34,67 @@ class MachineCode(NamedTuple):
     module: str
 
 
-def lower(py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool) -> Any:
-    """numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
-    flags = compiler.Flags()
+class _Flags(compiler.Flags):
+    """Flags that are compared and hashed quickly, which numba does for every operator: they never change."""
+
+    __slots__ = ("_hash",)
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash  # type: ignore[has-type]
+        except AttributeError:
+            self._hash = super().__hash__()
+            return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
+
+
+@functools.cache
+def _flags(allocates: bool, called_from_python: bool) -> compiler.Flags:
+    flags = _Flags()
     flags.release_gil = True
     flags.error_model = "numpy"  # x / 0 is inf or NaN as in NumPy
     flags.nrt = allocates  # else arrays are borrowed, and no references counted
     flags.no_cfunc_wrapper = True
     flags.no_cpython_wrapper = not called_from_python
     flags.no_compile = True
+    return flags
+
+
+# passes of numba's pipeline for what kernels do not use: closures, literal types, object mode, array expressions
+UNUSED = {
+    "WithLifting", "InlineClosureLikes", "RewriteSemanticConstants", "DeadBranchPrune", "RewriteDynamicRaises",
+    "MakeFunctionToJitFunction", "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll",
+    "LiteralPropagationSubPipelinePass", "InlineOverloads", "NopythonRewrites",
+    "NoPythonSupportedFeatureValidation", "DumpParforDiagnostics",
+}  # fmt: skip
+
+
+class _Compiler(compiler.CompilerBase):
+    """numba's pipeline without the passes that find nothing in kernels."""
+
+    def define_pipelines(self) -> list[Any]:
+        builder = compiler.DefaultPassBuilder
+        manager = compiler.PassManager("kernels")
+        for part in (
+            builder.define_untyped_pipeline(self.state), builder.define_typed_pipeline(self.state),
+            builder.define_nopython_lowering_pipeline(self.state),
+        ):  # fmt: skip
+            manager.passes.extend(item for item in part.passes if item[0].__name__ not in UNUSED)
+        manager.finalize()
+        return [manager]
+
+
+def lower(py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool) -> Any:
+    """numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
+    flags = _flags(allocates, called_from_python)
     target = registry.cpu_target
     target.target_context.refresh()
     target.typing_context.refresh()
     made = compiler.compile_extra(
-        target.typing_context, target.target_context, py_func, signature.args, signature.return_type, flags, {}
+        target.typing_context, target.target_context, py_func, signature.args, signature.return_type, flags, {},
+        pipeline_class=_Compiler,
     )
     _optimize(made.library)
     return made

@@ -22,6 +22,7 @@ from ..linalg.ldl.factorization import LDL
 from ..problem.checks import ProgramError
 from ..problem.lowrank import LowRank
 
+GLANCE = 150  # an order up to which a Cholesky factor is quicker than the analysis of a sparse one
 SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its largest entry makes it definite
@@ -62,9 +63,6 @@ class SparseHessian:
         """The largest absolute entry."""
         return float(np.abs(self.data).max(initial=0.0))
 
-    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """P in CSC."""
-        return self.indptr, self.indices, self.data
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC, its arrays not to be written to; the diagonal only where P has it."""
@@ -103,13 +101,6 @@ class DenseHessian:
         scale_symmetric_dense(self.array, D, factor, array)
         return DenseHessian(array)
 
-    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """P in CSC when it is small, else None: the dense product is then the quicker one."""
-        n = self.array.shape[0]
-        if n > SMALL:
-            return None
-        indices = np.arange(n * n, dtype=np.int64) % max(n, 1)
-        return n * np.arange(n + 1, dtype=np.int64), indices, np.ascontiguousarray(self.array).ravel()
 
     def is_semidefinite(self, tol: float) -> bool:
         """Whether P + tol max(P_ii) I is positive definite.
@@ -276,10 +267,6 @@ class LowRankHessian:
         """factor D P D."""
         return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
 
-    def entries_by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """P in CSC when it is small, else None."""
-        n = self.d.size
-        return DenseHessian(self.dense()).entries_by_column() if n <= SMALL else None
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle of the product, in CSC."""
@@ -318,12 +305,36 @@ def check_semidefinite(P: Hessian, tol: float = SEMIDEFINITE_TOL) -> None:
 
 
 def _is_clearly_semidefinite(P: SparseHessian | DenseHessian, tol: float) -> bool:
-    """Whether a small P has a Cholesky factor; False leaves it open, and is all that is said of a large one."""
-    n = P.array.shape[0] if isinstance(P, DenseHessian) else P.indptr.size - 1
-    if n > SMALL:
+    """Whether it is seen at a glance: by the diagonal of a sparse P, by a Cholesky factor of a small one.
+
+    False leaves it open.
+    """
+    if isinstance(P, SparseHessian):
+        n = P.indptr.size - 1
+        if is_dominant(P.indptr, P.indices, P.data):
+            return True
+    else:
+        n = P.array.shape[0]
+    if n > GLANCE:
         return False
     array = np.ascontiguousarray(P.dense()).reshape(-1)
     return bool(is_semidefinite(n, array, tol, np.empty(n * n)))
+
+
+@kernel
+def is_dominant(indptr: Ints, indices: Ints, data: Floats) -> bool:
+    """Whether each diagonal entry is at least the sum of the others' sizes in its column: P is semidefinite then."""
+    n = indptr.size - 1
+    for j in range(n):
+        diagonal, others = 0.0, 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                diagonal += data[k]
+            else:
+                others += abs(data[k])
+        if not diagonal >= others:
+            return False
+    return True
 
 
 @kernel

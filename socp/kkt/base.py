@@ -89,13 +89,13 @@ class KKT(Structure):
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    # of GMRES: memory that the system hands out when it is touched first
-    basis, images = floats(f"{KRYLOV_STEPS + 1} * (n + p + m)"), floats(f"{KRYLOV_STEPS} * (n + p + m)")
+    krylov = floats()  # the basis of GMRES, then the images of its vectors
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int, **sizes: int) -> None:
         super().__init__(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1, **sizes)
         self.form = form
+        self.krylov = np.empty((2 * KRYLOV_STEPS + 1) * self.product.size)  # the system hands it out when it is touched
         self.deltas = np.array(self.DELTAS if regularization is None else (regularization,))
         self.refinement_steps = refinement_steps
         self.restart()
@@ -312,7 +312,8 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
 @inner
 def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     """Right-preconditioned GMRES where refinement of a right-hand side has stalled, undone where it does not help."""
-    size, basis, images, small = kkt.product.size, kkt.basis, kkt.images, kkt.hessenberg
+    size, small = kkt.product.size, kkt.hessenberg
+    basis, images = kkt.krylov[: (KRYLOV_STEPS + 1) * size], kkt.krylov[(KRYLOV_STEPS + 1) * size :]
     solution, product = out[row * size : (row + 1) * size], kkt.product
     previous, tol = kkt.residual_norm[row], KRYLOV_TOL * kkt.rhs_norm[row]
     for i in range(size):

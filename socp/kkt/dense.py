@@ -61,7 +61,7 @@ class DenseKKT(KKT):
         The variables order[:weak] are the weakly coupled ones, with D^1/2 in `roots`.
     """
 
-    DELTAS = (1e-13, 1e-8, 1e-6)
+    DELTAS = (1e-15, 1e-8, 1e-11, 1e-6)
 
     rows = structure(DenseRows)
     P, H = floats(), floats()

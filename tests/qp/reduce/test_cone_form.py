@@ -112,3 +112,17 @@ def test_stationarity_and_the_dual_objective_are_the_same(seed):
     gradient = program.A.T @ own_y + own_z
     np.testing.assert_allclose(gradient[~free], 0.0, atol=1e-12)
     np.testing.assert_allclose(gradient[free], conic.A.T @ y + conic.G.T @ z, atol=1e-12)
+
+
+def test_terms_of_fixed_variables_that_cancel_a_side_leave_nothing():
+    # 0.1 + 0.2 is not 0.3: the row must not say 0 x = 5e-17
+    program = QuadraticProgram(None, [1.0, 1, 1], [[1.0, 1.0, 0], [1, 1, 1]], [0.3, 0.3], [0.3, 2], [0.1, 0.2, 0],
+                               [0.1, 0.2, 1])  # fmt: skip
+    assert 0.1 + 0.2 - 0.3 != 0.0
+    conic = ConeForm(program).program(program)
+    np.testing.assert_array_equal(conic.b, [0.0])
+    np.testing.assert_allclose(conic.h, [1.7, 0.0, 1.0, 0.0])
+    assert conic.h[1] == 0.0
+    # what is more than rounding stays
+    apart = QuadraticProgram(None, [1.0], [[1.0]], [1.0 + 1e-12], [1.0 + 1e-12], [1.0], [1.0])
+    assert 0.9e-12 < ConeForm(apart).program(apart).b[0] < 1.1e-12
