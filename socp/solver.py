@@ -214,7 +214,6 @@ class Solver(SetUpOnce):
         """
         run = self.run(warm_start)
         solution = run.solution()
-        solution.setup_time = self.setup_time
         if self.settings.verbose:
             printing.footer(solution)
         return solution
@@ -234,7 +233,7 @@ class Solver(SetUpOnce):
                 again.solve()
                 if run.status is Status.NUMERICAL_ERROR or again.status is not Status.NUMERICAL_ERROR:
                     run = again
-        run.timings = self._timings(self.setup_time + run.solve_time, run.newton.kkt)
+        run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.newton.kkt))
         if run.status is Status.OPTIMAL:
             self._last = run.point
         return run

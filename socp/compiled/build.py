@@ -7,6 +7,7 @@ take kernels from one list, the longest first.
 from __future__ import annotations
 
 import functools
+import gc
 import logging
 import os
 import subprocess
@@ -26,7 +27,7 @@ logger = logging.getLogger("socp")
 
 WORTH_A_HELPER = 2.0  # seconds of compilation for each process beside this one
 START = 1.2  # seconds that a helper takes to start
-SECONDS = (0.06, 2.2e-4)  # of a kernel, and of a byte of its code
+SECONDS = (0.05, 2.6e-4)  # of a kernel, and of a byte of its code
 
 
 def prepare(wanted: Iterable[Kernel]) -> None:
@@ -114,6 +115,8 @@ class Compilation:
         self._announce(processes)
         self.started = time.perf_counter()
         self.helpers = [helper for helper in (Helper(self) for _ in range(processes - 1)) if helper.start()]
+        collects = gc.isenabled()
+        gc.disable()  # the compiler makes much that lives long
         try:
             while (kernel := self.take(True)) is not None:
                 begin = time.perf_counter()
@@ -122,6 +125,8 @@ class Compilation:
             for helper in self.helpers:
                 helper.join()
         finally:
+            if collects:
+                gc.enable()
             for helper in self.helpers:
                 helper.stop()
             self._tell(last=True)

@@ -43,6 +43,7 @@ from .dense_rows import DenseRows, scale_rows
 MIN_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
 ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
 WEAK, VERY_WEAK = 0.02, 1e-3  # sums of P_jj / D_jj over the weakly coupled variables
+SCHUR = 100.0  # Regularize the Schur complement this much more: it is singular where equalities are redundant.
 BISECTIONS, PRECISION = 60, 1e-3
 
 
@@ -118,7 +119,7 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
 def factor_whole(kkt: DenseKKT, delta: float) -> int:
     """H := L, Y := L^-1 A', S := the factor of Y'Y; 0, or not when it fails.
 
-    The diagonals of H and S are raised by a share of their largest entry, but H by no more than the same share of one:
+    The diagonals of H and S are raised by a share of their largest entry, but by no more than the same share of one:
     W may make all of it small, or some of it large.  So with rho.
     """
     form, rows = kkt.form, kkt.rows
@@ -221,7 +222,7 @@ def smallest_shares(shares: Floats, sum_limit: float, count_limit: int) -> tuple
 def factor_schur(n: int, p: int, Y: Floats, delta: float, S: Floats) -> int:
     """S := the factor of Y'Y."""
     syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, 0, n, 0.0, S, 0, p)
-    raise_diagonal(p, S, delta * largest_on_diagonal(p, S))
+    raise_diagonal(p, S, SCHUR * delta * min(largest_on_diagonal(p, S), 1.0))
     return cholesky(p, S)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -106,7 +107,7 @@ class Run:
         self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
         self.point, self.best = Point(self.form), Point(self.form)
         self.status: Status | None = None
-        self.message, self.solve_time = "", 0.0
+        self.message, self.setup_time, self.solve_time = "", 0.0, 0.0
         self.timings: dict[str, float] = {}
         self.answer: Point4 | None = None
         self.found: stopping.Residuals | None = None
@@ -251,15 +252,20 @@ class Run:
                 self._take_best()
         return True
 
-    @property
-    def iterations(self) -> int:
-        """The number of steps."""
-        return max(self.state.iteration, 0)
+    def close(self, setup_time: float, timings: dict[str, float]) -> None:
+        """Note the times, and let go of the engine, which goes on to other runs; the answer stays."""
+        self.setup_time, self.timings, self.trace = setup_time, timings, self.trace.copy()
+        del self.newton, self.state, self.form
 
-    @property
+    @functools.cached_property
     def trace(self) -> np.ndarray:
         """One record of `TRACE` an iterate."""
         return self.state.trace[: self.state.iteration + 1]
+
+    @property
+    def iterations(self) -> int:
+        """The number of steps."""
+        return max(self.trace.size - 1, 0)
 
     def solution(self) -> Solution:
         """The answer to the cone program."""
@@ -286,7 +292,7 @@ class Run:
         return Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
             primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
-            setup_time=0.0, solve_time=self.solve_time, message=self.message, trace=self.trace, timings=self.timings,
+            setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace, timings=self.timings,
         )  # fmt: skip
 
     def unscale(self, point: Point) -> Point4:
