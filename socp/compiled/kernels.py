@@ -320,8 +320,8 @@ def _allocates(code: CodeType) -> bool:
 def _way_in(kernel: Kernel) -> Kernel:
     """A kernel that Python may call, which calls `kernel`."""
     names = list(inspect.signature(kernel.py_func).parameters)
-    space: dict[str, Any] = {"target": kernel, "__name__": kernel.py_func.__module__}
-    exec(f"def way_in({', '.join(names)}):\n    return target({', '.join(names)})", space)
+    space: dict[str, Any] = {"_kernel": kernel, "__name__": kernel.py_func.__module__}  # no argument is called so
+    exec(f"def way_in({', '.join(names)}):\n    return _kernel({', '.join(names)})", space)
     way_in = space["way_in"]
     way_in.__qualname__ = f"{kernel.py_func.__qualname__}.way_in"
     made = Kernel(way_in, "way in")

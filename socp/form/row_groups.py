@@ -55,10 +55,17 @@ class RowGroups(Structure):
         return np.empty(l, np.bool_), np.empty(2 << max(l, 2).bit_length(), np.int64), np.empty(l, np.int64)
 
     def still_hold(self) -> bool:
-        """Whether the values of the form keep every merged row parallel to its representative, by the same factor."""
-        lead, ratio = self.lead.copy(), self.ratio.copy()
-        find_groups(self.form, *self.rows, self.form.raw_M, self, *self._work())
-        return np.array_equal(lead, self.lead) and np.array_equal(ratio, self.ratio)
+        """Whether the values of the form keep the merged rows parallel to their representatives; takes the new factors."""
+        indptr, indices, source = self.rows
+        p, l = self.form.p, self.lead.size
+        lead, ratio = np.empty(l, np.int64), np.empty(l)
+        wanted, table, keys = self._work()
+        wanted[:] = np.diff(indptr[p : p + l + 1]) > 1
+        parallel_rows(p, l, indptr, indices, source, self.form.raw_M, wanted, lead, ratio, table, keys)
+        if not np.array_equal(lead, self.lead):
+            return False
+        self.ratio[:] = ratio
+        return True
 
     def refresh(self) -> None:
         """Take the values of M from the form anew."""

@@ -136,11 +136,11 @@ class KKT(Structure):
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
         """Factor at the scaling (w, eta) and solve K out = rhs, as `factor_and_solve`, from Python."""
         self.w[:], self.eta[:] = w, eta
-        return int(factor_and_solve(self, rhs.size // self.product.size, rhs.reshape(-1), out.reshape(-1)))
+        return int(factor_and_solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
         """K out = rhs with the present factors, for one vector or for the two rows of an array, from Python."""
-        return float(solve(self, rhs.size // self.product.size, rhs.reshape(-1), out.reshape(-1)))
+        return float(solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
 
 
 @kernel_type

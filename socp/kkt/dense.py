@@ -90,6 +90,10 @@ class DenseKKT(KKT):
         self.rows.refresh()
         self._read()
 
+    def still_fits(self) -> bool:
+        """Whether the merged rows are still parallel."""
+        return self.rows.groups.still_hold()
+
     def _read(self) -> None:
         form = self.form
         self.P, self.rho = form.P.dense().reshape(-1), 0.0

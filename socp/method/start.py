@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats, Ints
 from ..cones import product as cones
@@ -98,7 +96,7 @@ def start_warm(newton: Newton, point: Point) -> bool:
     so that a cold start is as good.
     """
     form, u, s, r, c, g, z = newton.form, point.u, point.s, newton.r, newton.form.c, newton.form.g, newton.work
-    first, size, largest = u.size - s.size, 1.0, 0.0
+    first, size, largest, trap = u.size - s.size, 1.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
     point.tau, point.kappa = 1.0, 0.0
     measure(newton, point)
     for j in range(c.size):
@@ -107,8 +105,9 @@ def start_warm(newton: Newton, point: Point) -> bool:
         size = max(size, 1.0 + abs(g[i]))
     for i in range(r.size):
         largest = max(largest, abs(r[i]))
+        trap += 0.0 * r[i]
     margin = max(largest / size, WARM_MARGIN)
-    if not margin < WARM_LIMIT:
+    if not margin < WARM_LIMIT or trap != 0.0:
         return False
     for i in range(s.size):
         z[i] = u[first + i]
@@ -117,7 +116,7 @@ def start_warm(newton: Newton, point: Point) -> bool:
     for i in range(s.size):
         u[first + i] = z[i]
     point.kappa = margin
-    return math.isfinite(largest)
+    return True
 
 
 @inner

@@ -79,27 +79,84 @@ def test_an_updated_solver_is_a_new_solver(seed, warm_start):
 def test_an_update_that_breaks_parallel_rows():
     # -1 <= x1 + x2 <= 1 as two rows that share one of the KKT matrix; then x1 + 3 x2 >= -1
     program = ConeProgram([2.0, 1.0], [[1, 1], [-1, -1], [-1, 0]], [1, 1, 0], [NonNeg(3)])
-    solver = Solver(program, kkt="ldl")
-    assert solver.solve().objective == pytest.approx(-1.0)
-    order = solver.kkt.matrix.size
     data = program.G.data.copy()
     data[np.flatnonzero((program.G.indices == 1) & (np.repeat([0, 1], np.diff(program.G.indptr)) == 1))] = -3.0
-    solver.update(G_data=data)
-    assert solver.kkt.matrix.size == order + 1
-    check(changed(program, {"G_data": data}), solver.solve())
-    assert solver.solve().objective == pytest.approx(-1 / 3)
-    # and back, and values that are zero
-    solver.update(G_data=program.G.data)
-    assert solver.solve().objective == pytest.approx(-1.0)
-    solver.update(G_data=np.zeros(program.G.nnz))
-    assert solver.solve().status is Status.DUAL_INFEASIBLE
-    solver.update(G_data=program.G.data)
-    assert solver.solve().objective == pytest.approx(-1.0)
+    for kkt in ("ldl", "dense"):
+        solver = Solver(program, kkt=kkt)
+        assert solver.solve().objective == pytest.approx(-1.0)
+        order = merged_rows(solver)
+        solver.update(G_data=data)
+        assert merged_rows(solver) == order + 1
+        solution = solver.solve()
+        check(changed(program, {"G_data": data}), solution)
+        assert solution.objective == pytest.approx(-1 / 3)
+        # and back, and values that are zero
+        solver.update(G_data=program.G.data)
+        assert solver.solve().objective == pytest.approx(-1.0)
+        solver.update(G_data=np.zeros(program.G.nnz))
+        assert solver.solve().status is Status.DUAL_INFEASIBLE
+        solver.update(G_data=program.G.data)
+        assert solver.solve().objective == pytest.approx(-1.0)
+
+
+def merged_rows(solver):
+    kkt = solver.kkt
+    return (kkt.rows.groups if hasattr(kkt, "rows") else kkt.matrix.groups).count
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense", "lowrank"])
+def test_merged_rows_after_an_update_are_those_of_a_new_solver(kkt):
+    rng = np.random.default_rng(0)
+    n, a = 8, rng.normal(size=8)
+    G = np.vstack([a, -2.0 * a, np.eye(n), -np.eye(n)])
+    P = LowRank(np.ones((n, 1)), np.ones(n))
+    program = ConeProgram(rng.normal(size=n), G, np.r_[1.0, 2.0, np.ones(2 * n)], [NonNeg(2 * n + 2)], P=P)
+    solver = Solver(program, kkt=kkt)
+    newton, first = solver.newton, solver.solve()
+    broken, other = G.copy(), G.copy()
+    broken[1], other[1] = 3.0 * rng.normal(size=n), -3.0 * a
+    for rows, is_set_up_anew in ((other, kkt == "lowrank"), (broken, True), (G, True)):
+        change = changed(program, {"G": rows})
+        solver.update(G_data=change.G.data)
+        assert (solver.newton is not newton) == is_set_up_anew
+        newton, solution, fresh = solver.newton, solver.solve(), socp.solve(change, kkt=kkt)
+        check(change, solution)
+        assert solution.objective == pytest.approx(fresh.objective, rel=1e-7)
+        # the factors fit the system: nothing is left to refinement
+        assert solution.trace["refinements"].sum() <= fresh.trace["refinements"].sum() + 5
+    assert solution.objective == pytest.approx(first.objective, rel=1e-7)
+
+
+def test_the_least_change_of_a_dense_hessian():
+    # kept dense though it came as a sparse matrix: P_data is the array, in any container
+    rng = np.random.default_rng(1)
+    n = 30
+    X = rng.normal(size=(n, 3))
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    rest = {"c": -np.ones(n), "G": np.vstack([np.eye(n), -np.eye(n)]), "h": np.r_[np.ones(n), np.zeros(n)],
+            "cones": [NonNeg(2 * n)]}  # fmt: skip
+    solver, other = Solver(ConeProgram(P=sp.csc_array(K), **rest)), Solver(ConeProgram(P=K, **rest))
+    assert isinstance(solver.program.P, np.ndarray)
+    new = 2.0 * K + np.eye(n)
+    for data in (new, new.tolist(), K):
+        solver.update(P_data=data)
+        other.update(P_data=np.array(data))
+        one, two = solver.solve(), other.solve()
+        np.testing.assert_array_equal(one.x, two.x)
+        assert one.objective == pytest.approx(socp.solve(ConeProgram(P=np.array(data), **rest)).objective, rel=1e-7)
+    before = solver.solve()
+    with pytest.raises(ProgramError, match="P_data must be a matrix, but an array of shape"):
+        solver.update(P_data=sp.csc_array(K).data)
+    with pytest.raises(ProgramError, match="P_data must be symmetric"):
+        solver.update(P_data=np.triu(K))
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        solver.update(P_data=-K, c=np.zeros(n))
+    np.testing.assert_array_equal(solver.solve().x, before.x)
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"c": [1.0]}, "c must have 2 entries, but 1 came"),
-    ({"c": [1.0, np.nan]}, "c must be finite"),
+    ({"c": [1.0]}, "c must have 3 entries, but 1 came"),
+    ({"c": [1.0, np.nan, 1.0]}, "c must be finite"),
     ({"b": [1.0, 2.0]}, "b must have 1 entries"),
     ({"b": [np.inf]}, "b must be finite"),
     ({"h": [1.0]}, "h must have 5 entries"),
@@ -111,12 +168,13 @@ def test_an_update_that_breaks_parallel_rows():
     ({"A_data": "x"}, "A_data must be an array of numbers"),
     ({"P_data": [1.0, 1.0, 2.0, 1.0]}, "P must be symmetric"),
     ({"P_data": [1.0, 2.0, 2.0, 1.0]}, "P must be positive semidefinite"),
-    ({"P_data": [-1.0, 0.0, 0.0, 1.0], "c": [9.0, 9.0]}, "P must be positive semidefinite"),
+    ({"P_data": [-1.0, 0.0, 0.0, 1.0], "c": [9.0, 9.0, -9.0]}, "P must be positive semidefinite"),
 ])  # fmt: skip
 def test_a_refused_update_changes_nothing(change, message):
-    P = sp.csc_array((np.array([2.0, 1.0, 1.0, 2.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
-    G = [[1, 0], [-1, 0], [0, 1], [0, -1], [0, 1]]
-    solver = Solver(ConeProgram([1.0, -1.0], G, [1, 1, 1, 1, 2], [NonNeg(5)], [[1, 1]], [0.5], P))
+    P = sp.csc_array((np.array([2.0, 1.0, 1.0, 2.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4, 4])), shape=(3, 3))
+    G = [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]]
+    solver = Solver(ConeProgram([1.0, -1.0, -1.0], G, [1, 1, 1, 1, 2], [NonNeg(5)], [[1, 1, 0]], [0.5], P))
+    assert sp.issparse(solver.program.P)
     before = solver.solve()
     with pytest.raises(ProgramError, match=message):
         solver.update(**change)

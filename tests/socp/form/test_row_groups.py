@@ -4,45 +4,46 @@ import numpy as np
 import pytest
 
 from socp import ConeProgram, NonNeg
-from socp.form.row_groups import RowGroups
+from socp.form.row_groups import RowGroups, weigh_rows
 from socp.form.standard import StandardForm
 
 
 def groups_of(G, equilibrate=False):
     G = np.asarray(G, dtype=float)
     form = StandardForm(ConeProgram(np.ones(G.shape[1]), G, np.ones(G.shape[0]), [NonNeg(G.shape[0])]), equilibrate)
-    rows = form.rows_of_M()
-    return form, rows, RowGroups(0, form.l, rows, form.raw_M)
+    return form, RowGroups(form)
 
 
 def test_bounds_and_pairs():
-    _, _, groups = groups_of([[1, 2, 0], [0, -4, 0], [-1, -2, 0], [0, 1, 1], [3, 0, 0], [1, 2, 0]])
-    np.testing.assert_array_equal(groups.variable, [-1, 1, -1, -1, 0, -1])
-    np.testing.assert_array_equal(groups.group, [0, -1, 0, 1, -1, 0])
-    np.testing.assert_array_equal(groups.representative, [0, 3])
-    np.testing.assert_array_equal(groups.sign[[0, 2, 5, 3]], [1, -1, 1, 1])
+    _, groups = groups_of([[1, 2, 0], [0, -4, 0], [-1, -2, 0], [0, 1, 1], [3, 0, 0], [1, 2, 0], [0, -3, -3]])
+    np.testing.assert_array_equal(groups.variable, [-1, 1, -1, -1, 0, -1, -1])
+    np.testing.assert_array_equal(groups.group, [0, -1, 0, 1, -1, 0, 1])
+    np.testing.assert_array_equal(groups.representative[: groups.count], [0, 3])
+    np.testing.assert_array_equal(groups.lead[[0, 2, 3, 5, 6]], [0, 0, 3, 0, 3])
+    np.testing.assert_array_equal(groups.ratio[[0, 2, 5, 3, 6]], [1, -1, 1, 1, -3])
+    np.testing.assert_array_equal(groups.coefficient, [1, -4, -1, 1, 3, 1, -3])
 
 
 def test_nearly_parallel_rows_stay_apart():
-    _, _, groups = groups_of([[1, 2], [1, 2 + 1e-15], [2, 4], [1, -2], [-1, 2]])
-    np.testing.assert_array_equal(groups.group, [0, 1, 2, 3, 3])
+    _, groups = groups_of([[1, 2], [1, 2 + 1e-14], [2, 4], [1, -2], [-1, 2]])
+    np.testing.assert_array_equal(groups.group, [0, 1, 0, 2, 2])
 
 
 def test_empty_rows_stay_apart():
-    _, _, groups = groups_of([[0, 0], [0, 0], [1, 1]])
+    _, groups = groups_of([[0, 0], [0, 0], [1, 1]])
     assert groups.count == 3 and (groups.variable == -1).all()
 
 
 def test_many_copies_of_a_few_rows():
     rng = np.random.default_rng(0)
     distinct = rng.normal(size=(7, 5))
-    which, sign = rng.integers(7, size=200), rng.choice([-1.0, 1.0], 200)
-    form, _, groups = groups_of(sign[:, None] * distinct[which])
+    which, factor = rng.integers(7, size=200), rng.choice([-1.0, 1.0, 0.25, -8.0], 200)
+    form, groups = groups_of(factor[:, None] * distinct[which])
     assert groups.count == 7
     for i in range(200):
         lead = groups.representative[groups.group[i]]
         assert which[lead] == which[i]
-        assert groups.sign[i] == sign[i] * sign[lead]
+        assert groups.ratio[i] == factor[i] / factor[lead]
     assert form.l == 200
 
 
@@ -50,11 +51,11 @@ def test_many_copies_of_a_few_rows():
 def test_factors_under_equilibration(seed):
     rng = np.random.default_rng(seed)
     G = rng.normal(size=(6, 4)) * 10.0 ** rng.integers(-3, 4, size=(6, 1))
-    G[3], G[4], G[5] = -G[0], [0, 7, 0, 0], G[1]
-    form, _, groups = groups_of(G, equilibrate=True)
+    G[3], G[4], G[5] = -G[0], [0, 7, 0, 0], 2.0 * G[1]
+    form, groups = groups_of(G, equilibrate=True)
     # scaled row i is coefficient times the scaled row of its representative
     M = form.E[:, None] * G * form.D
-    coefficient = groups.coefficients(form.E, form.M_data)
+    coefficient = groups.coefficient
     assert groups.count == 3
     for i in range(6):
         if groups.group[i] >= 0:
@@ -64,10 +65,42 @@ def test_factors_under_equilibration(seed):
 
 
 def test_new_values_may_break_a_group():
-    form, rows, groups = groups_of([[1, 2], [-1, -2], [3, 0]])
-    data = form.raw_M.copy()
-    assert groups.still_hold(rows, data)
-    assert groups.still_hold(rows, 2.0 * data)
-    assert groups.still_hold(rows, -data)
-    data[rows[2][rows[0][1]]] = 5.0  # the first entry of row 1
-    assert not groups.still_hold(rows, data)
+    form, groups = groups_of([[1, 2], [-1, -2], [3, 0]])
+    data, rows = form.raw_M.copy(), form.rows_of_M()
+    for factor in (1.0, 2.0, -1.0):
+        form.raw_M = factor * data
+        assert groups.still_hold()
+    kept = groups.lead.copy(), groups.ratio.copy(), groups.group.copy()
+    broken = data.copy()
+    broken[rows[2][rows[0][1]]] = 5.0  # the first entry of row 1
+    form.raw_M = broken
+    assert not groups.still_hold()
+    for before, after in zip(kept, (groups.lead, groups.ratio, groups.group)):
+        np.testing.assert_array_equal(after, before)  # they are still those of the old values
+
+
+def test_new_factors_in_a_group():
+    form, groups = groups_of([[1, 2], [-1, -2]])
+    rows = form.rows_of_M()
+    form.raw_M = form.M_data = form.raw_M.copy()
+    form.raw_M[rows[2][rows[0][1] : rows[0][2]]] *= 3.0
+    assert groups.still_hold()
+    groups.refresh()
+    np.testing.assert_array_equal(groups.coefficient, [1.0, -3.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_of_a_scaling(seed):
+    rng = np.random.default_rng(seed)
+    G = rng.normal(size=(7, 3))
+    G[3], G[4], G[5], G[6] = -2.0 * G[0], [0, 7, 0], [0, -0.5, 0], 0.5 * G[0]
+    form, groups = groups_of(G, equilibrate=True)
+    w, diagonal = rng.uniform(0.1, 2.0, 7), np.ones(3)
+    weigh_rows(groups, w, diagonal)
+    # G'W^-2 G is that of the bounds and of the representatives with their weights
+    M = form.E[:, None] * G * form.D
+    lead = M[groups.representative[: groups.count]]
+    found = np.diag(diagonal - 1.0) + lead.T * groups.theta[: groups.count] @ lead
+    np.testing.assert_allclose(found, M.T * w**-2.0 @ M, rtol=1e-12, atol=1e-14)
+    parts = [0, 3, 6]
+    assert groups.heaviest[0] == parts[int(np.argmax((groups.coefficient[parts] / w[parts]) ** 2))]

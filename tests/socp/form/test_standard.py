@@ -24,7 +24,7 @@ def program(request):
 def test_scaling_undone_is_the_program(program, equilibrate):
     form = StandardForm(program, equilibrate)
     n, p = form.n, form.p
-    D, E, f = form.D, form.E, form.factor
+    D, E, f = form.D, form.E, form.cost_scale
     M = dense_M(form) / E[:, None] / D
     np.testing.assert_allclose(M[:p], program.A.toarray(), rtol=1e-14)
     np.testing.assert_allclose(M[p:], program.G.toarray()[form.rows], rtol=1e-14)
@@ -54,7 +54,7 @@ def test_equilibrated_norms_are_near_one(scale):
     program = ConeProgram(columns, M[p:], rows[p:], [NonNeg(m)], M[:p], rows[:p], np.diag(columns**2))
     form = StandardForm(program)
     scaled = np.abs(dense_M(form))
-    raw_P = np.abs(operator_matrix(form.P, n)) / form.factor
+    raw_P = np.abs(operator_matrix(form.P, n)) / form.cost_scale
     rows_norms, column_norms = scaled.max(axis=1), np.maximum(scaled.max(axis=0), raw_P.max(axis=0))
     # ten passes of Ruiz's method bring all of them within a few per cent
     assert 0.8 < rows_norms.min() and rows_norms.max() < 1.25
@@ -97,7 +97,7 @@ def test_refreshed_values_are_those_of_a_new_form_with_the_same_scales(seed):
         rng.normal(size=program.n), program.G * 2.0, rng.normal(size=program.m), program.cones, program.A * -3.0,
         rng.normal(size=program.p), None if program.P is None else scaled_hessian(program.P, 4.0),
     )  # fmt: skip
-    D, E, f = form.D.copy(), form.E.copy(), form.factor
+    D, E, f = form.D.copy(), form.E.copy(), form.cost_scale
     form.refresh(other)
     np.testing.assert_array_equal(form.D, D)
     np.testing.assert_array_equal(form.E, E)

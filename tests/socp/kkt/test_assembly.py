@@ -6,15 +6,15 @@ import scipy.sparse as sp
 
 from socp import ConeProgram, NonNeg, SecondOrder
 from socp.form.standard import StandardForm
-from socp.kkt.assembly import KKTMatrix, reflect, rotate, rotate_back
+from socp.kkt.assembly import KKTMatrix, fill_matrix, reflect, rotate, rotate_back
 from socp.kkt.expansion import SMALL_CONE
 from socp.linalg.vectors import norm_tail
 from tests.support.standard_forms import DIMENSIONS, dense_kkt, dense_M, mixture, scaling_point
 
 
-def assembled(form, w, eta, static=0.0):
+def assembled(form, w, eta, delta=0.0):
     matrix = KKTMatrix(form)
-    matrix.fill(w, eta, static)
+    fill_matrix(matrix, w, eta, delta)
     upper = sp.csc_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.size, matrix.size))
     assert upper.has_sorted_indices and (sp.tril(upper, -1).nnz == 0)
     np.testing.assert_array_equal(upper.indices[upper.indptr[1:] - 1], np.arange(matrix.size))
@@ -88,24 +88,24 @@ def test_expansion_where_it_takes_fewer_entries():
 def test_static_regularization_follows_the_signs(dims):
     form = mixture(1, dims, density=1.0)
     w, eta = scaling_point(form)
-    (matrix, K), (_, regularized) = assembled(form, w, eta), assembled(form, w, eta, static=1e-3)
+    (matrix, K), (_, regularized) = assembled(form, w, eta), assembled(form, w, eta, delta=1e-3)
     np.testing.assert_allclose(regularized - K, 1e-3 * np.diag(matrix.signs), atol=1e-12)
 
 
 @pytest.mark.parametrize("long", [0, 1, 7])
 @pytest.mark.parametrize("head", [False, True])
 def test_static_regularization_of_an_expanded_cone_comes_before_the_elimination(head, long):
-    form, static = short_rows(5, head, long), 1e-2
+    form, delta = short_rows(5, head, long), 1e-2
     w, eta = scaling_point(form)
-    _, K = assembled(form, w, eta, static)
+    _, K = assembled(form, w, eta, delta)
     n, M = form.n, dense_M(form)
-    expected = static * np.eye(n) + M[: form.l].T @ np.diag(w[: form.l] ** -2.0) @ M[: form.l]
+    expected = delta * np.eye(n) + M[: form.l].T @ np.diag(w[: form.l] ** -2.0) @ M[: form.l]
     for k, (start, stop) in enumerate(zip(form.ptr[:-1], form.ptr[1:])):
         tail = w[start + 1 : stop]
         rho = w[start] + np.linalg.norm(tail)
         v, u = (np.append(1.0, side * tail / np.linalg.norm(tail)) / np.sqrt(2.0) for side in (-1.0, 1.0))
         v, u = eta[k] * np.sqrt(1.0 - rho**-2) * v, eta[k] * np.sqrt(rho**2 - 1.0) * u
-        block = (eta[k] ** 2 + static) * np.eye(stop - start) + (np.outer(u, u) - np.outer(v, v)) / (1.0 + static)
+        block = (eta[k] ** 2 + delta) * np.eye(stop - start) + (np.outer(u, u) - np.outer(v, v)) / (1.0 + delta)
         expected += M[start:stop].T @ np.linalg.solve(block, M[start:stop])
     schur = K[:n, :n] - K[:n, n:] @ np.linalg.solve(K[n:, n:], K[n:, :n])
     np.testing.assert_allclose(schur, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
@@ -115,7 +115,7 @@ def test_static_regularization_of_an_expanded_cone_comes_before_the_elimination(
 def test_quasi_definite_with_the_stated_signs(dims):
     form = mixture(1, dims)
     w, eta = scaling_point(form)
-    matrix, K = assembled(form, w, eta, static=1e-6)
+    matrix, K = assembled(form, w, eta, delta=1e-6)
     positive = matrix.signs > 0
     assert np.linalg.eigvalsh(K[np.ix_(positive, positive)]).min() > 0
     assert np.linalg.eigvalsh(K[np.ix_(~positive, ~positive)]).max() < 0
@@ -124,9 +124,9 @@ def test_quasi_definite_with_the_stated_signs(dims):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_filled_again_is_filled_anew(seed):
     form = mixture(seed, [3, 7])
-    matrix, _ = assembled(form, *scaling_point(form, 5, 1e-6), static=1e-4)
+    matrix, _ = assembled(form, *scaling_point(form, 5, 1e-6), delta=1e-4)
     w, eta = scaling_point(form, 6)
-    matrix.fill(w, eta, 0.0)
+    fill_matrix(matrix, w, eta, 0.0)
     _, expected = assembled(form, w, eta)
     upper = sp.csc_array((matrix.data, matrix.indices, matrix.indptr)).toarray()
     np.testing.assert_array_equal(upper, np.triu(expected))

@@ -5,15 +5,25 @@ import pytest
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.form.standard import StandardForm
-from socp.kkt.base import REST
+from socp.kkt.base import REST, measure_residual
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
-from socp.kkt.sparse import SparseKKT
-from socp.linalg.ldl.factorization import LDL
+from socp.kkt.sparse import SparseKKT, apply_by_panels, apply_by_rows
+from socp.linalg.refinement import STOP, TAKE_BACK, verdict
+from tests.support.kkt_systems import factored_by, system
 from tests.support.programs import planted_optimum
-from tests.support.standard_forms import DIMENSIONS, dense_kkt, mixture, scaling_point
+from tests.support.standard_forms import DIMENSIONS, dense_kkt, mixture, operator_matrix, scaling_point
 
-BACKENDS = [SparseKKT, DenseKKT]
+
+def by_rows(*arguments):
+    return factored_by("scalar", SparseKKT(*arguments))
+
+
+def by_panels(*arguments):
+    return factored_by("supernodal", SparseKKT(*arguments))
+
+
+BACKENDS = [by_rows, by_panels, DenseKKT]
 
 
 def relative_residual(K, rhs, solution):
@@ -33,6 +43,9 @@ def test_solutions_multiplied_back(seed, dims, backend):
     assert kkt.factor(w, eta, rhs, out) >= 0
     assert relative_residual(K, rhs, out) < 1e-11
     np.testing.assert_allclose(out, np.linalg.solve(K, rhs), rtol=1e-6, atol=1e-6 * np.abs(out).max())
+    two, both = rng.normal(size=(2, K.shape[0])), np.empty((2, K.shape[0]))
+    assert kkt.solve(two, both) < 1e-10
+    np.testing.assert_allclose(both @ K, two, rtol=0, atol=1e-10 * np.abs(two).max())
     for place in range(0, K.shape[0], 3):  # unit vectors: zero parts of the right-hand side
         rhs = np.eye(K.shape[0])[place]
         left = kkt.solve(rhs, out)
@@ -103,7 +116,7 @@ def test_diagonal_plus_low_rank(rank, p):
     w, eta = scaling_point(form)
     K = dense_kkt(form, w, eta)
     rhs, out = rng.normal(size=K.shape[0]), np.empty(K.shape[0])
-    for kkt in (LowRankKKT(form, None, 10, form.P.F, form.P.d), SparseKKT(form, None, 10), DenseKKT(form, None, 10)):
+    for kkt in (LowRankKKT(form, None, 10, form.P.F, form.P.d), *(backend(form, None, 10) for backend in BACKENDS)):
         assert kkt.factor(w, eta, rhs, out) >= 0
         assert relative_residual(K, rhs, out) < 1e-11
 
@@ -146,59 +159,121 @@ def test_refreshed_is_built_anew(backend):
     np.testing.assert_array_equal(out, expected)
 
 
+def refined(kkt, apply, rhs, out):
+    """Refinement of one right-hand side step by step: (residual, further solves); out is the solution."""
+    size, previous, count = np.abs(rhs).max(), np.inf, 0
+    kkt.residual[: rhs.size], out[:] = rhs, 0.0
+    while True:
+        before = out.copy()
+        apply(kkt, 1, kkt.residual[: rhs.size].copy(), out)
+        norm = measure_residual(kkt, 0, rhs, out)
+        what = verdict(norm, previous, size, count, kkt.refinement_steps)
+        if what == TAKE_BACK:
+            out[:] = before
+            return measure_residual(kkt, 0, rhs, out), count
+        if what == STOP:
+            return norm, count
+        previous, count = norm, count + 1
+
+
 @pytest.mark.parametrize("method", ["scalar", "supernodal"])
 @pytest.mark.parametrize("distance", [1e-2, 1e-6])
-@pytest.mark.parametrize("P", ["sparse", "dense", "none"])
-def test_refinement_in_one_call_is_refinement_step_by_step(P, distance, method):
+@pytest.mark.parametrize("P", ["sparse", "dense", "none", "low rank"])
+def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
     rng = np.random.default_rng(3)
     n = 12
     F = rng.normal(size=(n, 4))
-    hessian = {"sparse": np.diag(rng.uniform(0.0, 1.0, n)), "dense": F @ F.T, "none": None}[P]
+    hessian = {"sparse": np.diag(rng.uniform(0.0, 1.0, n)), "dense": F @ F.T, "none": None,
+               "low rank": LowRank(F, np.ones(n))}[P]  # fmt: skip
     G = np.vstack([-np.eye(n), rng.normal(size=(9, n)), -np.eye(9, n)])
     cones = [NonNeg(n), SecondOrder(2), SecondOrder(7), SecondOrder(9)]
     program = ConeProgram(np.ones(n), G, np.ones(n + 18), cones, rng.normal(size=(2, n)), np.ones(2), hessian)
     form = StandardForm(program)
     w, eta = scaling_point(form, 0, distance)
-    kkt = SparseKKT(form, 1e-8, 10)
-    matrix = kkt.matrix
-    kkt.ldl = LDL(matrix.size, matrix.indptr, matrix.indices, matrix.signs, method=method)
-    kkt.refresh()
+    kkt = factored_by(method, SparseKKT(form, 1e-8, 10))
+    apply = apply_by_rows if method == "scalar" else apply_by_panels
     # the second row needs no further solve
     rhs = np.vstack([rng.normal(size=form.n + form.p + form.m), np.zeros(form.n + form.p + form.m)])
     together, apart = np.empty(rhs.shape), np.empty(rhs.shape)
     assert kkt.factor(w, eta, rhs, together) >= 0
     for rows in (slice(0, 2), slice(0, 1)):
-        one_call = kkt._solve_rows(rhs[rows], together[rows])[rows].copy()
-        Px = kkt.Pu[rows].copy()
-        steps = super(SparseKKT, kkt)._solve_rows(rhs[rows], apart[rows])
-        assert one_call[0, 2] > 0
-        np.testing.assert_allclose(one_call[:, [0, 2]], steps[:, [0, 2]])
-        assert one_call[0, 1] == pytest.approx(steps[0, 1], rel=1e-3, abs=1e-9 * steps[0, 0])
+        kkt.refinements = 0
+        kkt.solve(rhs[rows], together[rows])
+        found, solves, Px = kkt.residual_norm[0], kkt.solves.tolist(), kkt.Px[rows].copy()
+        norm, count = refined(kkt, apply, rhs[0], apart[0])
+        apart[1] = 0.0
+        assert kkt.refinements == solves[0] == count > 0
+        if rows == slice(0, 2):
+            assert solves[1] == 0 and kkt.residual_norm[1] == 0.0
+        assert found == pytest.approx(norm, rel=1e-3, abs=1e-9 * np.abs(rhs).max())
         np.testing.assert_allclose(together[rows], apart[rows], rtol=1e-9, atol=1e-12 * np.abs(apart[rows]).max())
-        np.testing.assert_allclose(Px, kkt.Pu[rows], rtol=1e-9, atol=1e-12)
+        expected = apart[rows, :n] @ operator_matrix(form.P, n)
+        np.testing.assert_allclose(Px, expected, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(expected).max()))
 
 
-def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison(monkeypatch):
+LEFT = {1e-14: 1e-4, 1e-8: 1e-7, 1e-11: np.inf, 1e-6: 1e-5}  # residuals by delta
+
+
+def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
+    kkt = system(np.eye(5), refinement_steps=0, errors=tuple(LEFT.values()))
+    assert kkt.deltas.tolist() == list(LEFT)
+    rhs, out = np.ones(5), np.zeros(5)
+    for count in range(1, REST + 2):
+        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
+        # the first and the last time all are tried, and the best is factored again
+        assert kkt.take_tried() == (
+            [*LEFT, 1e-8] if count == 1 else [1e-8, 1e-14, 1e-11, 1e-6, 1e-8][: 1 + 4 * (count > REST)]
+        )
+        assert kkt.delta == 1e-8
+        np.testing.assert_allclose(out, 1.0 - 1e-7, rtol=1e-12)
+    kkt.errors[1] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
+    kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
+    assert kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.delta == 1e-6  # whose factors are the last ones
+    np.testing.assert_allclose(out, 1.0 - 1e-5, rtol=1e-12)
+    kkt.restart()
+    kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
+    assert kkt.take_tried()[0] == 1e-14  # as the first time: no run depends on the one before
+
+
+@pytest.mark.parametrize("errors, tried, best", [
+    ((1e-5, 0.0, 0.0, 0.0), [1e-14], 1e-14),  # quick enough: nothing else is asked
+    ((0.05, 5e-3, 1e-5, 0.0), [1e-14, 1e-8, 1e-11], 1e-11),  # nor after the first that is
+    ((0.05, 2e-3, 5e-3, 0.1), [*LEFT, 1e-8], 1e-8),  # all are slow: the one with the fewest further solves
+    ((0.05, 1.0, 1.0, 1.0), [*LEFT, 1e-14], 1e-14),  # slow is better than wrong
+])  # fmt: skip
+def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried, best):
+    # each further solve leaves the error's share of the residual
+    kkt, rhs, out = system(np.eye(5), errors=errors), np.ones(5), np.zeros(5)
+    for count in range(REST):
+        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
+        assert kkt.take_tried() == (tried if count == 0 else [best])
+        np.testing.assert_allclose(out, 1.0, rtol=1e-8)
+
+
+def test_where_no_delta_gives_factors_it_is_said():
+    kkt = system(np.eye(5), errors=(np.inf,) * 4)
+    assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == -1
+    assert kkt.take_tried() == list(LEFT)
+    assert kkt.applied == 0
+
+
+def test_a_given_regularization_is_the_only_one():
+    kkt = system(np.eye(5), errors=(1e-3,), refinement_steps=0)
+    out = np.zeros(5)
+    assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), out) == 0
+    assert kkt.take_tried() == [1e-8] and kkt.deltas.tolist() == [1e-8]
+    np.testing.assert_allclose(out, 1.0 - 1e-3, rtol=1e-12)
+
+
+def test_seconds_are_counted():
     form = mixture(1, [3, 7])
     kkt = SparseKKT(form, None, 10)
-    w, eta = scaling_point(form)
-    tried, left = [], {1e-14: 1e-4, 1e-8: 1e-7, 1e-11: np.inf, 1e-6: 1e-5}
-
-    def solve(rhs, out):
-        out[:] = kkt.static
-        return left[kkt.static]
-
-    monkeypatch.setattr(kkt, "_factor", lambda static: [setattr(kkt, "static", static), tried.append(static), 0][2])
-    monkeypatch.setattr(kkt, "solve", solve)
-    out = np.zeros(form.n + form.p + form.m)
-    for count in range(1, REST + 2):
-        tried.clear()
-        assert kkt.factor(w, eta, np.ones(out.size), out) == 0
-        # the first and the last time all are tried, and the best is factored again; its solution is not computed again
-        assert tried == (
-            [*kkt.choices, 1e-8] if count == 1 else [1e-8, 1e-14, 1e-11, 1e-6, 1e-8][: 1 + 4 * (count > REST)]
-        )
-        np.testing.assert_array_equal(out, 1e-8)
-    left[1e-8] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
-    kkt.factor(w, eta, np.ones(out.size), out)
-    np.testing.assert_array_equal(out, 1e-6)
+    assert (kkt.factor_seconds, kkt.solve_seconds) == (0.0, 0.0)
+    rhs = np.ones(form.n + form.p + form.m)
+    kkt.factor(*scaling_point(form), rhs, rhs.copy())
+    first = kkt.factor_seconds, kkt.solve_seconds
+    assert min(first) > 0.0
+    kkt.solve(rhs, rhs.copy())
+    assert kkt.factor_seconds == first[0] and kkt.solve_seconds > first[1]
+    kkt.restart()
+    assert (kkt.factor_seconds, kkt.solve_seconds) == (0.0, 0.0)

@@ -6,7 +6,7 @@ import pytest
 import qp
 from socp import ConeProgram, NonNeg
 from socp.form.standard import StandardForm
-from socp.kkt.dense import LEAST_SPLIT, DenseKKT
+from socp.kkt.dense import MIN_SPLIT, DenseKKT
 from tests.support.standard_forms import dense_kkt
 
 
@@ -25,7 +25,7 @@ def boxed(n, p, seed=0):
 
 @pytest.mark.parametrize("p", [0, 1, 3])
 def test_weakly_coupled_variables_are_split_off(p):
-    n = LEAST_SPLIT
+    n = MIN_SPLIT
     form, w = boxed(n, p)
     K = dense_kkt(form, w, np.zeros(0))
     kkt = DenseKKT(form, None, 10)
@@ -34,7 +34,7 @@ def test_weakly_coupled_variables_are_split_off(p):
     out = np.empty_like(rhs)
     assert kkt.factor(w, np.zeros(0), rhs, out) == 0
     assert n // 2 < kkt.weak <= n - n // 4
-    assert kkt.take_refinements() > 0
+    assert kkt.refinements > 0
     np.testing.assert_allclose(out @ K, rhs, rtol=0, atol=1e-10)
     x = np.empty(K.shape[0])
     assert kkt.solve(rhs[1], x) < 1e-10  # one right-hand side alone, by the same factors
@@ -47,7 +47,7 @@ def test_weakly_coupled_variables_are_split_off(p):
 
 
 def test_a_split_that_does_not_solve_is_given_up():
-    form, w = boxed(LEAST_SPLIT, 1)
+    form, w = boxed(MIN_SPLIT, 1)
     kkt = DenseKKT(form, None, 0)  # without refinement, what a split drops is never made up for
     kkt.restart()
     K = dense_kkt(form, w, np.zeros(0))
@@ -60,7 +60,7 @@ def test_a_split_that_does_not_solve_is_given_up():
 
 def test_a_program_with_many_variables_at_their_bounds():
     rng = np.random.default_rng(3)
-    n = LEAST_SPLIT + 50
+    n = MIN_SPLIT + 50
     X = rng.normal(size=(n, 8))
     square = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
@@ -78,7 +78,7 @@ def test_a_program_with_many_variables_at_their_bounds():
 
 def test_a_program_with_all_variables_at_their_bounds():
     rng = np.random.default_rng(3)
-    n = LEAST_SPLIT + 50
+    n = MIN_SPLIT + 50
     factor = rng.normal(size=(n, 2 * n)) / n
     program = qp.QuadraticProgram(factor @ factor.T, -np.ones(n), lb=0.0, ub=0.01)
     solver = qp.Solver(program, sifting=False)

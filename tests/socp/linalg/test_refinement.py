@@ -3,50 +3,35 @@
 import numpy as np
 import pytest
 
-from socp.linalg.refinement import ENOUGH, KRYLOV_STEPS, KRYLOV_TOL, finish_with_gmres, gmres, solve_refined
-
-
-def system(K, M):
-    """The callables of `solve_refined` for dense K and M."""
-    residual = np.zeros(K.shape[0])
-
-    def residual_of(rhs):
-        def fill(u):
-            residual[:] = rhs - K @ u
-            return float(np.abs(residual).max(initial=0.0))
-
-        return fill
-
-    def add_solution(r, u):
-        u += np.linalg.solve(M, r)
-
-    def multiply(u, v):
-        v[:] = K @ u
-
-    return residual, residual_of, add_solution, multiply
-
-
-def solved(residual_of, residual, add_solution, multiply, rhs, out, steps):
-    """Refinement, then GMRES where it stalled, as `KKT.solve` does it."""
-    found = solve_refined(residual_of, residual, add_solution, rhs, out, steps)
-
-    def krylov(u, tol):
-        return gmres(add_solution, multiply, residual, u, KRYLOV_STEPS, tol)
-
-    return finish_with_gmres(residual_of, krylov, found, out, steps)
+from socp.kkt.base import gmres
+from socp.linalg.refinement import (
+    ENOUGH,
+    GO_ON,
+    KRYLOV_TOL,
+    SLOW,
+    STOP,
+    TAKE_BACK,
+    USEFUL,
+    verdict,
+)
+from tests.support.kkt_systems import symmetric, system
 
 
 def solve(K, M, rhs, steps=10):
-    residual, residual_of, add_solution, multiply = system(K, M)
+    """(solution, norm of the residual, further solves)."""
+    kkt = system(K, M, refinement_steps=steps)
     out = np.full(rhs.size, 7.0)
-    norm, count = solved(residual_of(rhs), residual, add_solution, multiply, rhs, out, steps)
-    assert norm == pytest.approx(np.abs(rhs - K @ out).max(initial=0.0), rel=1e-6, abs=1e-15)
-    return out, norm, count
+    left = kkt.solve(rhs, out)
+    norm = np.abs(rhs - K @ out).max(initial=0.0)
+    assert kkt.residual_norm[0] == pytest.approx(norm, rel=1e-6, abs=1e-14)
+    assert left == pytest.approx(norm / max(np.abs(rhs).max(initial=0.0), 1e-300), rel=1e-6, abs=1e-14)
+    assert kkt.refinements == kkt.solves[0]
+    return out, kkt.residual_norm[0], kkt.refinements
 
 
 def test_exact_factors_need_no_step():
     rng = np.random.default_rng(0)
-    K, rhs = rng.normal(size=(6, 6)) + 6 * np.eye(6), rng.normal(size=6)
+    K, rhs = symmetric(rng, 6, 6.0), rng.normal(size=6)
     out, _, count = solve(K, K, rhs)
     np.testing.assert_allclose(out, np.linalg.solve(K, rhs), rtol=1e-12)
     assert count == 0
@@ -54,7 +39,7 @@ def test_exact_factors_need_no_step():
 
 def test_refinement_removes_a_small_perturbation():
     rng = np.random.default_rng(1)
-    K, rhs = rng.normal(size=(8, 8)) + 8 * np.eye(8), rng.normal(size=8)
+    K, rhs = symmetric(rng, 8, 8.0), rng.normal(size=8)
     _, norm, count = solve(K, K + 1e-3 * np.eye(8), rhs)
     assert norm <= ENOUGH * np.abs(rhs).max() and 1 <= count <= 5
 
@@ -63,7 +48,7 @@ def test_refinement_removes_a_small_perturbation():
 def test_gmres_takes_out_a_few_replaced_pivots(large):
     # M is far from K in three directions only: refinement cannot contract there
     rng = np.random.default_rng(2)
-    K, rhs = rng.normal(size=(30, 30)) + 30 * np.eye(30), rng.normal(size=30)
+    K, rhs = symmetric(rng, 30, 30.0), rng.normal(size=30)
     M = K.copy()
     M[[3, 9, 20], [3, 9, 20]] += large
     out, norm, count = solve(K, M, rhs)
@@ -76,10 +61,9 @@ def test_a_step_that_makes_it_worse_is_taken_back():
     rng = np.random.default_rng(3)
     K, rhs = np.eye(5), rng.normal(size=5)
     # refinement with M = K / 3 doubles the residual with each step
-    residual, residual_of, add_solution, multiply = system(K, K / 3.0)
-    out = np.zeros(5)
-    norm, count = solved(residual_of(rhs), residual, add_solution, multiply, rhs, out, 0)
+    out, norm, count = solve(K, K / 3.0, rhs, steps=0)
     assert (norm, count) == (pytest.approx(2.0 * np.abs(rhs).max()), 0)
+    np.testing.assert_allclose(out, 3.0 * rhs)
     _, better, _ = solve(K, K / 3.0, rhs)
     assert better <= 1e-12  # GMRES does not mind the scale
 
@@ -99,28 +83,57 @@ def test_zero_right_hand_side():
     assert solve(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))[1] == 0.0
 
 
+@pytest.mark.parametrize("large", [0.0, 1e3])
+def test_two_right_hand_sides_are_refined_each_for_itself(large):
+    # the second one is zero where M is wrong: it is done before the first one is
+    rng = np.random.default_rng(5)
+    K = np.diag(rng.uniform(1.0, 2.0, 9))
+    M = K.copy()
+    M[:4, :4] += np.diag([0.1, 0.05, large, large])
+    rhs = rng.normal(size=(2, 9))
+    rhs[1, :4] = 0.0
+    for rows in (rhs, rhs[::-1].copy(), np.vstack([rhs[0], rhs[0]])):
+        kkt, out = system(K, M), np.empty((2, 9))
+        worst = kkt.solve(rows, out)
+        apart = [solve(K, M, row) for row in rows]
+        np.testing.assert_array_equal(out, [one for one, _, _ in apart])
+        assert worst == max(norm / np.abs(row).max() for (_, norm, _), row in zip(apart, rows))
+        assert kkt.refinements == sum(count for _, _, count in apart) > 0
+        assert kkt.solves.tolist() == [count for _, _, count in apart]
+        np.testing.assert_allclose(kkt.Px, out @ K, rtol=1e-14)  # which the direction takes from here
+
+
 def test_gmres_in_as_many_steps_as_there_are_eigenvalues():
     rng = np.random.default_rng(4)
     K = np.diag(np.repeat([1.0, 2.0, 5.0], 4))
     rhs, out = rng.normal(size=12), np.zeros(12)
-    residual, residual_of, _, multiply = system(K, np.eye(12))
-    residual_of(rhs)(out)
-
-    def identity(r, u):
-        u += r
-
-    assert gmres(identity, multiply, residual, out, 10, 1e-14) == 3
+    kkt = system(K, np.eye(12))
+    kkt.residual[:12] = rhs
+    kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
+    gmres(kkt, 0, rhs, out)
+    assert kkt.solves[0] == kkt.applied == 3
     np.testing.assert_allclose(K @ out, rhs, rtol=1e-12)
 
 
-def test_gmres_on_what_is_not_finite_adds_nothing():
-    out = np.zeros(3)
-
-    def spoil(u, v):
-        v[:] = np.nan
-
-    def identity(r, u):
-        u += r
-
-    gmres(identity, spoil, np.ones(3), out, 5, 1e-14)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e150])
+def test_gmres_on_what_is_not_finite_adds_nothing(bad):
+    rhs, out = np.ones(3), np.zeros(3)
+    kkt = system(np.eye(3), inverse=np.full((3, 3), bad))
+    kkt.residual[:3] = rhs
+    kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
+    gmres(kkt, 0, rhs, out)
     np.testing.assert_array_equal(out, 0.0)
+    assert kkt.residual_norm[0] == 1.0
+
+
+def test_what_follows_a_solve():
+    # (residual, the one before, size of the right-hand side, further solves so far, most of them)
+    assert verdict(1e-3, np.inf, 1.0, 0, 10) == GO_ON
+    assert verdict(0.5 * ENOUGH, np.inf, 1.0, 0, 10) == STOP
+    assert verdict(1e-3, np.inf, 1.0, 0, 0) == STOP
+    assert verdict(0.9 * SLOW, 1.0, 1.0, 1, 10) == GO_ON
+    assert verdict(1.1 * SLOW, 1.0, 1.0, 1, 10) == STOP
+    assert verdict(1.1 * USEFUL, 1.0, 1.0, 1, 10) == TAKE_BACK
+    assert verdict(1e-3, 1.0, 1.0, 10, 10) == STOP
+    assert verdict(np.inf, 1.0, 1.0, 3, 10) == TAKE_BACK
+    assert verdict(np.inf, np.inf, 1.0, 0, 10) == GO_ON  # the first one may be beyond all bounds

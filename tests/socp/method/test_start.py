@@ -7,9 +7,11 @@ import scipy.sparse as sp
 import qp
 from socp import ConeProgram, NonNeg, SecondOrder, Solver
 from socp.cones import product as cones
-from socp.method.start import FAR, cold, side_weights
-from socp.method.step import Point
-from tests.support.programs import planted_optimum, planted_quadratic, solve_and_check
+from socp.kkt.dense import apply_dense
+from socp.method.newton import Newton, Point, measure
+from socp.method.start import FAR, WARM_LIMIT, WARM_MARGIN, scale_far_sides, start_cold, start_warm
+from tests.support.kkt_systems import factor_never
+from tests.support.programs import OPTIMAL, planted_optimum, planted_quadratic, solve_and_check
 
 BIG = [1e5, 1e8, 1e10, 1e15, 1e19]
 
@@ -73,7 +75,8 @@ def test_cold_start_is_inside(seed):
     program, _ = planted_optimum(rng)
     solver = Solver(with_far_rows(program, [1.0, 1e10], rng))
     form, point = solver.form, Point(solver.form)
-    assert cold(form, solver.kkt, point)
+    assert start_cold(solver.newton, point)
+    assert (point.tau, point.kappa) == (1.0, 1.0)
     assert cones.margin(form.l, form.ptr, point.s) > 0.0
     assert cones.margin(form.l, form.ptr, point.z) > 0.0
 
@@ -82,7 +85,79 @@ def test_weights_of_sides():
     # s = h - Gx: 0 misses the second row by 10, the size beside which a side is far
     h = [1.0, -10.0, 20 * FAR, 1.0, 0.0, 0.0, 30 * FAR, 1.0]
     cone_program = ConeProgram([1.0], np.ones((8, 1)), h, [NonNeg(3), SecondOrder(3), SecondOrder(2)])
-    w, eta, weight = side_weights(Solver(cone_program, equilibrate=False).form)
+    newton, weight = Solver(cone_program, equilibrate=False).newton, np.empty(8)
+    scale_far_sides(newton, weight)
     np.testing.assert_allclose(weight, [1, 1, 2 * FAR, 1, 1, 1, 3 * FAR, 3 * FAR])
-    np.testing.assert_allclose(w, [1, 1, 2 * FAR, 1, 0, 0, 1, 0])
-    np.testing.assert_allclose(eta, [1, 3 * FAR])
+    np.testing.assert_allclose(newton.w, [1, 1, 2 * FAR, 1, 0, 0, 1, 0])
+    np.testing.assert_allclose(newton.eta, [1, 3 * FAR])
+    assert newton.w is newton.kkt.w  # the KKT system is solved at this scaling
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_ways_of_solving_start_at_the_same_point(seed):
+    # with P definite, or without P where rows fix x, the start is unique
+    rng = np.random.default_rng([seed, 5])
+    n, P = 6, None
+    if seed % 2:
+        F = rng.normal(size=(n, n))
+        P = F @ F.T + np.eye(n)
+    G, A = rng.normal(size=(15, n)), rng.normal(size=(2, n))
+    program = ConeProgram(
+        rng.normal(size=n), G, rng.normal(size=15), [NonNeg(8), SecondOrder(4), SecondOrder(3)], A, A @ np.ones(n), P
+    )
+    points = []
+    for kkt in ("dense", "ldl"):
+        newton = Solver(program, kkt=kkt).newton
+        points.append(Point(newton.form))
+        assert start_cold(newton, points[-1])
+    np.testing.assert_allclose(points[0].u, points[1].u, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(points[0].s, points[1].s, rtol=1e-7, atol=1e-7)
+
+
+def test_without_factors_there_is_no_start():
+    newton = Solver(OPTIMAL["disk"][0]).newton
+    newton.kkt._use(factor_never, apply_dense)
+    assert not start_cold(newton, Point(newton.form))
+
+
+def solved(seed):
+    """(newton, the optimal point with tau = 1) of a program."""
+    solver = Solver(planted_optimum(np.random.default_rng([seed, 6]), n=10)[0])
+    solver.solve()
+    form, last, point = solver.form, solver._last, Point(solver.form)
+    point.u[:], point.s[:] = last.u / last.tau, last.s / last.tau
+    return Newton(form, solver.kkt), point
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_warm_start_is_inside_and_near(seed):
+    newton, point = solved(seed)
+    form, u, s = newton.form, point.u.copy(), point.s.copy()
+    assert start_warm(newton, point)
+    assert point.tau == 1.0 and point.kappa == pytest.approx(WARM_MARGIN, rel=0.1)
+    for v in (point.s, point.z):
+        assert cones.margin(form.l, form.ptr, v) >= 0.999 * WARM_MARGIN
+    assert np.abs(point.u - u).max(initial=0.0) <= 2.1 * WARM_MARGIN
+    assert np.abs(point.s - s).max(initial=0.0) <= 2.1 * WARM_MARGIN
+    np.testing.assert_array_equal(point.u[: form.n + form.p], u[: form.n + form.p])
+
+
+@pytest.mark.parametrize("change", [1e-2, 10.0])
+def test_a_warm_start_is_moved_as_far_as_the_data_moved(change):
+    newton, point = solved(0)
+    form = newton.form
+    form.c[0] += change * (1.0 + np.abs(form.c).max())
+    size = 1.0 + max(np.abs(form.c).max(), np.abs(form.g).max())
+    point.tau = 1.0
+    measure(newton, point)
+    margin = np.abs(newton.r).max() / size
+    assert start_warm(newton, point) == (margin < WARM_LIMIT)
+    if margin < WARM_LIMIT:
+        assert point.kappa == pytest.approx(margin, rel=1e-3)
+        assert min(cones.margin(form.l, form.ptr, v) for v in (point.s, point.z)) >= 0.999 * margin
+
+
+def test_a_warm_start_that_is_not_finite_is_refused():
+    newton, point = solved(0)
+    point.u[0] = np.nan
+    assert not start_warm(newton, point)

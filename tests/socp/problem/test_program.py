@@ -114,7 +114,19 @@ def test_the_form_of_the_hessian():
     assert ConeProgram(np.ones(4)).P is None
     assert isinstance(ConeProgram(np.ones(4), P=full).P, sp.csc_array)
     assert isinstance(ConeProgram(np.ones(4), P=dense).P, np.ndarray)
-    assert isinstance(ConeProgram(np.ones(4), P=sp.csr_array(dense)).P, sp.csc_array)
+    # what a matrix is stored as says nothing of what it is
+    for container in (sp.csr_array, sp.csc_matrix, sp.coo_array):
+        assert isinstance(ConeProgram(np.ones(4), P=container(full)).P, sp.csc_array)
+        kept = ConeProgram(np.ones(4), P=container(dense)).P
+        assert isinstance(kept, np.ndarray)
+        np.testing.assert_array_equal(kept, dense)
+    # more than half of the entries, without stored zeros
+    corner = np.pad(np.ones((3, 3)), (0, 1))
+    corner[3, 3] = 1.0
+    assert isinstance(ConeProgram(np.ones(4), P=sp.csc_array(corner)).P, np.ndarray)
+    corner[2, :2] = corner[:2, 2] = 0.0
+    stored = sp.csc_array((corner.T.ravel().copy(), np.tile(np.arange(4), 4), 4 * np.arange(5)), shape=(4, 4))
+    assert stored.nnz == 16 and isinstance(ConeProgram(np.ones(4), P=stored).P, sp.csc_array)
     low_rank = LowRank(np.ones((4, 1)))
     assert ConeProgram(np.ones(4), P=low_rank).P is low_rank
 

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+import socp
 from socp import ProgramError, Settings
 
 
@@ -53,6 +54,50 @@ def test_not_a_count(name, value):
 @pytest.mark.parametrize("value", [0, 7, np.int32(7), np.uint8(7)])
 def test_counts(value):
     assert Settings(max_iter=value, refinement_steps=value).max_iter == value
+
+
+@pytest.mark.parametrize("name", ["verbose", "equilibrate", "sifting", "check_convexity", "presolve"])
+@pytest.mark.parametrize("value", [1, 0, "no", "True", None, 1.0, [True], np.ones(1, np.bool_)])
+def test_neither_true_nor_false(name, value):
+    with pytest.raises(ProgramError, match=f"^{name} must be True or False, but {re.escape(repr(value))} came"):
+        Settings(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["verbose", "equilibrate", "sifting", "check_convexity", "presolve"])
+@pytest.mark.parametrize("value", [True, False, np.True_, np.False_])
+def test_flags(name, value):
+    assert getattr(Settings(**{name: value}), name) is bool(value)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "2", None, True])
+def test_wrong_threads(value):
+    with pytest.raises(ProgramError, match=f"^threads must be a positive integer, but {re.escape(repr(value))} came"):
+        Settings(threads=value)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, int])
+def test_counts_come_out_as_pythons_own(kind):
+    settings = Settings(max_iter=kind(7), refinement_steps=kind(3), threads=kind(2))
+    for name, value in (("max_iter", 7), ("refinement_steps", 3), ("threads", 2)):
+        assert type(getattr(settings, name)) is int and getattr(settings, name) == value
+    assert settings == Settings(max_iter=7, refinement_steps=3, threads=2)
+    assert hash(settings) == hash(Settings(max_iter=7, refinement_steps=3, threads=2))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, int, float])
+def test_numbers_come_out_as_pythons_own(kind):
+    names = ("tol", "tol_abs", "tol_infeasible", "time_limit", "regularization")
+    settings = Settings(**{name: kind(2) for name in names}, step_fraction=np.float32(0.5))
+    for name in names:
+        assert type(getattr(settings, name)) is float and getattr(settings, name) == 2.0
+    assert type(settings.step_fraction) is float and settings.step_fraction == 0.5
+
+
+def test_numpys_numbers_in_a_solve():
+    program = {"c": [1.0], "G": [[-1.0]], "h": [-3.0], "cones": [socp.NonNeg(1)]}
+    settings = {"max_iter": np.int64(50), "tol": np.float32(1e-6), "equilibrate": np.False_, "time_limit": np.int32(9)}
+    assert socp.solve(**program, **settings).objective == pytest.approx(3.0, rel=1e-5)
+    assert socp.solve(**program, max_iter=np.uint8(1)).iterations == 1
 
 
 def test_callback_and_kkt():

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socp.compiled import jit
 from socp.linalg.ldl.factorization import LDL
 from tests.support.sparse_matrices import arrow, grid_laplacian, kkt, random_spd, upper
 
@@ -214,15 +213,3 @@ def test_method_is_chosen_from_the_counts():
 
     assert chosen(grid_laplacian(1, 3000)) == chosen(arrow(500, 2)) == chosen(CASES["diagonal"][0]) == "scalar"
     assert chosen(grid_laplacian(60, 60)) == chosen(random_spd(150, 1.0, 0)) == "supernodal"
-
-
-def test_each_kernel_is_compiled_once():
-    for method in METHODS:
-        K, signs = CASES["kkt, large"]
-        ldl = LDL(K.shape[0], *upper(K)[:2], signs, method=method)
-        ldl.factor(upper(K)[2], EPS, DELTA)
-        ldl.solve(np.ones(K.shape[0]), np.empty(K.shape[0]))
-    modules = ("amalgamation", "blas", "ldl", "ordering", "panels", "supernodal", "supernodes", "symbolic", "uplooking")
-    for kernel in jit.kernels():
-        if kernel.py_func.__module__ in [f"socp.{module}" for module in modules]:
-            assert len(kernel.signatures) <= 1, kernel.signatures

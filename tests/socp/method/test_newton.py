@@ -1,0 +1,281 @@
+"""Directions of the embedding: its linearization, written out, and the identities of the method."""
+
+import numpy as np
+import pytest
+
+from socp import ConeProgram, LowRank, NonNeg, SecondOrder
+from socp.cones.product import margin
+from socp.form.standard import StandardForm
+from socp.kkt.dense import DenseKKT
+from socp.kkt.lowrank import LowRankKKT
+from socp.kkt.sparse import SparseKKT
+from socp.method.newton import (
+    MIN_PRODUCT,
+    STEP_GOAL,
+    Newton,
+    Point,
+    advance,
+    center,
+    correct,
+    lift,
+    linearize,
+    measure,
+    predict,
+)
+from socp.method.start import start_cold
+from tests.support.cone_points import arrow, identity, inside, matrices
+from tests.support.programs import planted_optimum
+from tests.support.standard_forms import dense_M, mixture, operator_matrix
+
+
+def at_a_point(form, seed, kkt=None):
+    """(newton, point) at a random interior point, factored there."""
+    rng = np.random.default_rng(seed)
+    newton, point = Newton(form, kkt or SparseKKT(form, None, 10)), Point(form)
+    point.u[:] = rng.normal(size=point.u.size)
+    point.z[:] = inside(form.l, form.ptr, rng)
+    point.s[:] = inside(form.l, form.ptr, rng)
+    point.tau, point.kappa = rng.uniform(0.5, 2.0, 2)
+    measure(newton, point)
+    assert linearize(newton, point)
+    return newton, point
+
+
+def written_out(form, point):
+    """(rx, rv, rtau, mu) of the embedding."""
+    P, M = operator_matrix(form.P, form.n), dense_M(form)
+    x, v = point.u[: form.n], point.u[form.n :]
+    rx = P @ x + M.T @ v + form.c * point.tau
+    rv = M @ x - form.g * point.tau
+    rv[form.p :] += point.s
+    rtau = point.kappa + form.c @ x + form.g @ v + x @ P @ x / point.tau
+    degree = form.l + form.ptr.size - 1
+    return rx, rv, rtau, (point.s @ point.z + point.tau * point.kappa) / (degree + 1)
+
+
+@pytest.fixture(params=[(0, [3, 7]), (1, [2, 12, 6]), (1, []), *range(6)], ids=str)
+def form(request):
+    if isinstance(request.param, tuple):
+        return mixture(*request.param)
+    return StandardForm(planted_optimum(np.random.default_rng(request.param))[0])
+
+
+def test_residuals_are_those_of_the_embedding(form):
+    newton, point = at_a_point(form, 0)
+    rx, rv, rtau, mu = written_out(form, point)
+    np.testing.assert_allclose(newton.r[: form.n], rx, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(newton.r[form.n :], rv, rtol=1e-10, atol=1e-11)
+    assert newton.rtau == pytest.approx(rtau, rel=1e-11)
+    assert newton.mu == pytest.approx(mu, rel=1e-12)
+    P, M, x, v = operator_matrix(form.P, form.n), dense_M(form), point.u[: form.n], point.u[form.n :]
+    slack = np.concatenate([np.zeros(form.p), point.s])
+    expected = {"xPx": x @ P @ x, "cx": form.c @ x, "gv": form.g @ v}
+    # in the caller's units
+    for name, value, units in (
+        ("primal", rv, form.E), ("dual", rx, form.cost_scale * form.D), ("norm_Px", P @ x, form.cost_scale * form.D),
+        ("norm_Mx", M @ x, form.E), ("norm_Mtv", M.T @ v, form.cost_scale * form.D), ("norm_Mxs", M @ x + slack, form.E),
+    ):  # fmt: skip
+        expected[name] = np.abs(value / units).max(initial=0.0)
+    for name, value in expected.items():
+        assert getattr(newton, name) == pytest.approx(value, rel=1e-10, abs=1e-12), name
+
+
+def check_direction(newton, point, sigma, ds_rhs, kappa_rhs):
+    """The direction solves the linearized embedding with these right-hand sides of the complementarity equations."""
+    form = newton.form
+    n, l, ptr = form.n, form.l, form.ptr
+    P, M = operator_matrix(form.P, n), dense_M(form)
+    W, W_inverse, _ = matrices(l, ptr, newton.w, newton.eta)
+    dx, dv = newton.du[:n], newton.du[n:].copy()
+    dz_scaled = dv[form.p :].copy()
+    np.testing.assert_array_equal(newton.dz_scaled, dz_scaled)
+    dv[form.p :] = W_inverse @ dz_scaled
+    ds = W @ newton.ds_scaled
+    rx, rv, rtau, _ = written_out(form, point)
+    dtau, dkappa, x = newton.dtau, newton.dkappa, point.u[:n]
+    scale = 1.0 + max(np.abs(newton.du).max(initial=0.0), np.abs(dv).max(initial=0.0), np.abs(ds).max(initial=0.0))
+    close = {"rtol": 1e-8, "atol": 1e-9 * scale}
+    np.testing.assert_allclose(P @ dx + M.T @ dv + form.c * dtau, -(1 - sigma) * rx, **close)
+    dr = M @ dx - form.g * dtau
+    dr[form.p :] += ds
+    np.testing.assert_allclose(dr, -(1 - sigma) * rv, **close)
+    slope = 2 * x @ P @ dx / point.tau - x @ P @ x / point.tau**2 * dtau
+    np.testing.assert_allclose(dkappa + form.c @ dx + form.g @ dv + slope, -(1 - sigma) * rtau, **close)
+    np.testing.assert_allclose(arrow(l, ptr, newton.lam) @ (dz_scaled + newton.ds_scaled), ds_rhs, **close)
+    assert point.kappa * dtau + point.tau * dkappa == pytest.approx(kappa_rhs, rel=1e-8, abs=1e-9)
+
+
+def right_sides(newton, point, sigma):
+    """(ds_rhs, kappa_rhs) of the predictor, or with the present direction as the predictor those of the corrector."""
+    l, ptr, lam = newton.form.l, newton.form.ptr, newton.lam
+    ds_rhs, kappa_rhs = -arrow(l, ptr, lam) @ lam, -point.tau * point.kappa
+    if sigma:
+        ds_rhs += sigma * newton.mu * identity(l, ptr) - arrow(l, ptr, newton.ds_scaled) @ newton.dz_scaled
+        kappa_rhs += sigma * newton.mu - newton.dtau * newton.dkappa
+    return ds_rhs, kappa_rhs
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.3])
+def test_directions_solve_the_linearized_embedding(form, sigma):
+    newton, point = at_a_point(form, 1)
+    rhs = right_sides(newton, point, 0.0)
+    predict(newton, point)
+    if sigma:
+        rhs = right_sides(newton, point, sigma)
+        correct(newton, point, sigma)
+    check_direction(newton, point, sigma, *rhs)
+
+
+@pytest.mark.parametrize("backend", ["dense", "low rank"])
+@pytest.mark.parametrize("sigma", [0.0, 0.3])
+def test_directions_are_the_same_by_other_ways(backend, sigma):
+    rng = np.random.default_rng(7)
+    n = 8
+    F, G = rng.normal(size=(n, 2)), np.vstack([-np.eye(n), rng.normal(size=(6, n))])
+    program = ConeProgram(
+        rng.normal(size=n), G, np.ones(n + 6), [NonNeg(n + 2), SecondOrder(4)], rng.normal(size=(2, n)), np.ones(2),
+        LowRank(F, np.ones(n)),
+    )  # fmt: skip
+    form = StandardForm(program)
+    kkt = DenseKKT(form, None, 10) if backend == "dense" else LowRankKKT(form, None, 10, form.P.F, form.P.d)
+    newton, point = at_a_point(form, 1, kkt)
+    rhs = right_sides(newton, point, 0.0)
+    predict(newton, point)
+    if sigma:
+        rhs = right_sides(newton, point, sigma)
+        correct(newton, point, sigma)
+    check_direction(newton, point, sigma, *rhs)
+
+
+def off_the_path(seed, spread):
+    """(form, newton, point) of a program with many rows, at a point off the central path."""
+    rng = np.random.default_rng(seed)
+    n, m = 6, 40
+    G, cones = rng.normal(size=(m, n)), [NonNeg(m - 4), SecondOrder(4)]
+    h = np.concatenate([np.ones(m - 4), [3.0, 1.0, 1.0, 1.0]])
+    form = StandardForm(ConeProgram(rng.normal(size=n), G, h, cones, np.ones((1, n)), [0.5], np.eye(n)))
+    newton, point = at_a_point(form, seed)
+    point.s[: m - 4] *= 10.0 ** rng.uniform(-spread, spread, m - 4)
+    measure(newton, point)
+    assert linearize(newton, point)
+    return form, newton, point
+
+
+CENTRALITY = [(0, 2.0, False), (1, 0.5, False), (0, 0.5, True), (4, 0.5, True), (5, 0.5, True)]
+
+
+@pytest.mark.parametrize("seed, spread, gains", CENTRALITY)
+def test_a_centrality_corrector_solves_the_same_linear_equations_and_steps_further(seed, spread, gains):
+    form, newton, point = off_the_path(seed, spread)
+    sigma = (1.0 - min(1.0, predict(newton, point))) ** 3
+    alpha = correct(newton, point, sigma)
+    kept = newton.du.copy(), newton.ds_scaled.copy(), newton.dtau, newton.dkappa
+    further = center(newton, point, sigma, alpha)
+    assert further > alpha if gains else further == alpha
+    if not gains:  # given up: the direction is the old one
+        np.testing.assert_array_equal(newton.du, kept[0])
+        np.testing.assert_array_equal(newton.ds_scaled, kept[1])
+        assert (newton.dtau, newton.dkappa) == kept[2:]
+    before = np.concatenate(written_out(form, point)[:2])
+    advance(newton, point, 0.9 * further)
+    after = np.concatenate(written_out(form, point)[:2])
+    share = 1.0 - 0.9 * further * (1.0 - sigma)
+    np.testing.assert_allclose(after, share * before, rtol=1e-6, atol=1e-8 * np.abs(before).max())
+    assert newton_interior(form, point)
+
+
+@pytest.mark.parametrize("tau_kappa", [None, 1e-3, 1e3])
+@pytest.mark.parametrize("seed", [0, 4, 5])
+def test_a_centrality_corrector_moves_the_products_it_says(seed, tau_kappa):
+    form, newton, point = off_the_path(seed, 0.5)
+    if tau_kappa is not None:  # far from the mean, so that it is lifted or lowered as the others are
+        point.kappa = tau_kappa * newton.mu / point.tau
+        measure(newton, point)
+        assert linearize(newton, point)
+    sigma = (1.0 - min(1.0, predict(newton, point))) ** 3
+    ds_rhs, kappa_rhs = right_sides(newton, point, sigma)
+    alpha = correct(newton, point, sigma)
+    assert newton.kappa_rhs == pytest.approx(kappa_rhs, rel=1e-12)
+    goal, target = alpha + STEP_GOAL * (1.0 - alpha), sigma * newton.mu
+    l, lam = form.l, newton.lam[: form.l]
+    products = (lam + goal * newton.ds_scaled[:l]) * (lam + goal * newton.dz_scaled[:l])
+    of_tau = (point.tau + goal * newton.dtau) * (point.kappa + goal * newton.dkappa)
+    within = MIN_PRODUCT * target, target / MIN_PRODUCT
+    # towards [target / 10, 10 target], a large one by no more than 10 target; the cones are left alone
+    ds_rhs[:l] += np.maximum(np.clip(products, *within) - products, -within[1])
+    kappa_rhs += max(np.clip(of_tau, *within) - of_tau, -within[1])
+    before = newton.du.copy(), newton.dtau
+    if center(newton, point, sigma, alpha) > alpha:
+        assert newton.kappa_rhs == pytest.approx(kappa_rhs, rel=1e-9)
+        check_direction(newton, point, sigma, ds_rhs, kappa_rhs)
+    else:
+        np.testing.assert_array_equal(newton.du, before[0])
+        assert newton.dtau == before[1]
+
+
+def test_lift():
+    assert lift(1.0, 1.0) == 0.0
+    assert lift(0.05, 1.0) == pytest.approx(0.05)
+    assert lift(-3.0, 1.0) == pytest.approx(3.1)
+    assert lift(12.0, 1.0) == pytest.approx(-2.0)
+    assert lift(1e6, 1.0) == -10.0
+
+
+def test_second_centrality_correctors_go_on_from_the_first():
+    form, newton, point = off_the_path(5, 0.5)
+    sigma = (1.0 - min(1.0, predict(newton, point))) ** 3
+    steps = [correct(newton, point, sigma)]
+    for _ in range(3):
+        steps.append(center(newton, point, sigma, steps[-1]))
+    assert steps[1] > steps[0] and steps == sorted(steps)
+    before = np.concatenate(written_out(form, point)[:2])
+    advance(newton, point, 0.9 * steps[-1])
+    after = np.concatenate(written_out(form, point)[:2])
+    share = 1.0 - 0.9 * steps[-1] * (1.0 - sigma)
+    np.testing.assert_allclose(after, share * before, rtol=1e-6, atol=1e-8 * np.abs(before).max())
+    assert newton_interior(form, point)
+
+
+def test_a_step_leaves_its_share_of_the_linear_residuals_and_stays_inside(form):
+    newton, point = at_a_point(form, 2)
+    before = np.concatenate(written_out(form, point)[:2])
+    affine = min(1.0, predict(newton, point))
+    sigma = (1.0 - affine) ** 3
+    alpha = min(1.0, 0.99 * correct(newton, point, sigma))
+    assert 0.0 < alpha <= 1.0
+    advance(newton, point, alpha)
+    after = np.concatenate(written_out(form, point)[:2])
+    np.testing.assert_allclose(after, (1 - alpha * (1 - sigma)) * before, rtol=1e-6, atol=1e-8 * np.abs(before).max())
+    assert point.tau > 0.0 and point.kappa > 0.0
+    measure(newton, point)
+    assert linearize(newton, point)  # s and z are in the interior
+
+
+def test_the_longest_step_ends_on_the_boundary(form):
+    newton, point = at_a_point(form, 3)
+    alpha = predict(newton, point)
+    if alpha == np.inf:
+        alpha = 1e6
+    advance(newton, point, alpha * (1 - 1e-9))
+    assert newton_interior(form, point)
+    advance(newton, point, alpha * 1e-6)
+    assert not newton_interior(form, point)
+
+
+def newton_interior(form, point):
+    inside_cone = min(margin(form.l, form.ptr, point.s), margin(form.l, form.ptr, point.z))
+    return min(inside_cone, point.tau, point.kappa) > 0.0
+
+
+def test_cold_start_is_inside_and_minimizes_the_penalized_program(form):
+    newton, point = Newton(form, SparseKKT(form, None, 10)), Point(form)
+    assert start_cold(newton, point)
+    assert newton_interior(form, point)
+    assert (point.tau, point.kappa) == (1.0, 1.0)
+    if not form.P.is_zero:
+        P, M = operator_matrix(form.P, form.n), dense_M(form)
+        m = form.m
+        K = np.block([[P, M.T], [M, np.diag(np.r_[np.zeros(form.p), -np.ones(m)])]])
+        found = np.linalg.lstsq(K, np.r_[-form.c, form.g], rcond=None)[0]
+        residual = K @ np.r_[point.u[: form.n + form.p], found[form.n + form.p :]] - np.r_[-form.c, form.g]
+        np.testing.assert_allclose(residual, 0.0, atol=1e-7)

@@ -1,0 +1,105 @@
+"""KKT systems whose factors are given: M^-1 is a dense matrix, wrong by a known share for each delta."""
+
+import numpy as np
+
+from socp import ConeProgram
+from socp.compiled.kernels import inner
+from socp.compiled.signatures import Floats
+from socp.compiled.structures import floats, integer, matrix, number
+from socp.form.standard import StandardForm
+from socp.kkt.base import KKT
+from socp.kkt.sparse import apply_by_panels, apply_by_rows, factor_by_panels, factor_by_rows
+from socp.linalg.ldl.factorization import LDL
+
+ROOM = 1000
+
+
+class GivenKKT(KKT):
+    """M^-1 = (1 - error) times a given matrix, and a factorization that notes each delta it is asked for.
+
+    Attributes
+    ----------
+    inverse : array
+    errors : array
+        The error for each of `deltas`; with one of infinity there are no factors.
+    tried, count : array and int
+        The deltas that were asked for.
+    applied : int
+        How many right-hand sides M^-1 was applied to.
+    """
+
+    inverse, errors, error = matrix("n + p + m, n + p + m"), floats(), number()
+    tried, count, applied = floats(f"{ROOM}"), integer(), integer()
+
+    def __init__(self, form, refinement_steps=10, errors=(0.0,), inverse=None):
+        super().__init__(form, None if len(errors) > 1 else 1e-8, refinement_steps)
+        self.errors = np.array(errors)
+        self.inverse[:] = np.linalg.inv(form.P.dense()) if inverse is None else inverse
+        self._use(factor_given, apply_given)
+
+    @property
+    def description(self):
+        return "given"
+
+    def refresh(self):
+        pass
+
+    def take_tried(self):
+        """The deltas since it was last asked."""
+        found = self.tried[: self.count].tolist()
+        self.count = 0
+        return found
+
+
+@inner
+def factor_given(kkt: GivenKKT, delta: float) -> int:
+    """Note delta, and take its error."""
+    kkt.tried[kkt.count] = delta
+    kkt.count += 1
+    for k in range(kkt.deltas.size):
+        if kkt.deltas[k] == delta:
+            kkt.error = kkt.errors[k]
+    return 0 if kkt.error < np.inf else -1
+
+
+@inner
+def apply_given(kkt: GivenKKT, count: int, rhs: Floats, out: Floats) -> None:
+    """out += (1 - error) inverse rhs."""
+    inverse, size = kkt.inverse, kkt.product.size
+    for r in range(count):
+        kkt.applied += 1
+        for i in range(size):
+            value = 0.0
+            for j in range(size):
+                value += inverse[i, j] * rhs[r * size + j]
+            out[r * size + i] += (1.0 - kkt.error) * value
+
+
+@inner
+def factor_never(kkt: KKT, delta: float) -> int:
+    """There are no factors."""
+    return -1
+
+
+def system(K, M=None, **arguments):
+    """The KKT system K, symmetric, which is P here, with the factors of M."""
+    form = StandardForm(ConeProgram(np.ones(len(K)), P=K), False)
+    inverse = None if M is None else np.linalg.inv(M)
+    return GivenKKT(form, **({"inverse": inverse} | arguments))
+
+
+def symmetric(rng, n, shift):
+    """A random symmetric matrix with a shifted diagonal."""
+    F = rng.normal(size=(n, n))
+    return 0.5 * (F + F.T) + shift * np.eye(n)
+
+
+def factored_by(method, kkt):
+    """The sparse KKT system with the kernels of that method, whatever their model of the time says."""
+    matrix = kkt.matrix
+    kkt.ldl = LDL(matrix.size, matrix.indptr, matrix.indices, matrix.signs, weak=matrix.weak, method=method)
+    if method == "scalar":
+        kkt._use(factor_by_rows, apply_by_rows)
+    else:
+        kkt._use(factor_by_panels, apply_by_panels)
+    return kkt
