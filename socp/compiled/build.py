@@ -192,7 +192,9 @@ class Helper(threading.Thread):
 
     def __init__(self, compilation: Compilation) -> None:
         super().__init__(daemon=True)
-        self.compilation, self.process, self.current = compilation, None, None
+        self.compilation = compilation
+        self.process: Any = None
+        self.current: Kernel | None = None
 
     def start(self) -> bool:  # type: ignore[override]
         """False where no process can be started."""
@@ -211,7 +213,6 @@ class Helper(threading.Thread):
         return True
 
     def run(self) -> None:
-        assert self.process is not None
         try:
             while (kernel := self.compilation.take(False)) is not None:
                 self.current = kernel
