@@ -256,7 +256,7 @@ def potrf(triangle: int, n: int, a: Floats, a0: int, lda: int) -> int:
     """
     info = _integer(0)
     _dpotrf(_letter(triangle), _integer(n), _at(a, a0), _integer(lda), info)
-    return _value(info)
+    return _value(info)  # type: ignore[call-arg, no-any-return]
 
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
