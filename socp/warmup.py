@@ -1,4 +1,4 @@
-"""The compiled kernels of an installation: those that a program needs, all of them at once, and what they were made with."""
+"""The compiled kernels of an installation: those that a program needs, all of them, and what they were made with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import functools
 import os
 import platform
 import time
-from collections.abc import Callable
 
 import llvmlite
 import numba

@@ -218,7 +218,7 @@ def choose_split(kkt: DenseKKT) -> None:
 
 @inner
 def smallest_shares(shares: Floats, sum_limit: float, count_limit: int) -> tuple[float, int]:
-    """The largest limit below which the shares sum to at most `sum_limit` and are at most `count_limit`; their number."""
+    """The largest limit below which shares sum to at most `sum_limit` and are at most `count_limit`; their number."""
     low, high, best = 0.0, 1.0, 0
     for _ in range(BISECTIONS):
         middle, total, count = 0.5 * (low + high), 0.0, 0

@@ -292,7 +292,8 @@ class Run:
         return Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
             primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
-            setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace, timings=self.timings,
+            setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace,
+            timings=self.timings,
         )  # fmt: skip
 
     def unscale(self, point: Point) -> Point4:

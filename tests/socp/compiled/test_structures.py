@@ -126,9 +126,9 @@ def test_an_array_that_is_bound_is_kept_alive_and_may_be_bound_anew():
 
 def test_what_does_not_fit_is_refused():
     whole = Whole(n=2)
-    with pytest.raises(AttributeError, match="Whole.given is not set"):
+    with pytest.raises(AttributeError, match=r"Whole\.given is not set"):
         whole.given  # noqa: B018
-    with pytest.raises(TypeError, match="Whole.given has 1 axes, but 2 came"):
+    with pytest.raises(TypeError, match=r"Whole\.given has 1 axes, but 2 came"):
         whole.given = np.ones((2, 2))
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.deepcopy(whole)
