@@ -55,7 +55,7 @@ class RowGroups(Structure):
         return np.empty(l, np.bool_), np.empty(2 << max(l, 2).bit_length(), np.int64), np.empty(l, np.int64)
 
     def still_hold(self) -> bool:
-        """Whether the values of the form keep merged rows parallel to their representatives; takes the new factors."""
+        """Whether the values of the form keep the merged rows parallel; their new factors are taken."""
         indptr, indices, source = self.rows
         p, l = self.form.p, self.lead.size
         lead, ratio = np.empty(l, np.int64), np.empty(l)

@@ -145,6 +145,22 @@ def test_forms_of_the_hessian_give_the_same_answer(seed):
     np.testing.assert_allclose(values, values[0], rtol=1e-7)
 
 
+def test_a_full_matrix_in_a_sparse_container_is_a_full_matrix():
+    rng = np.random.default_rng(0)
+    for n in (40, 300):
+        X, y = rng.normal(size=(n, 4)), rng.choice([-1.0, 1.0], n)
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)) * np.outer(y, y)
+        G, h = sp.vstack([sp.eye_array(n), -sp.eye_array(n)]), np.r_[np.ones(n), np.zeros(n)]
+        rest = {"c": -np.ones(n), "G": G, "h": h, "cones": [NonNeg(2 * n)], "A": y[None, :], "b": [0.0]}
+        solvers = [Solver(ConeProgram(P=container(K), **rest)) for container in (np.array, sp.csc_array, sp.coo_matrix)]
+        expected = solvers[0].solve()
+        for solver in solvers[1:]:
+            assert solver.kkt.description == solvers[0].kkt.description and "dense Cholesky" in solver.kkt.description
+            solution = solver.solve()
+            assert solution.iterations == expected.iterations
+            np.testing.assert_array_equal(solution.x, expected.x)
+
+
 def test_lowrank_is_refused_where_it_cannot_work():
     with pytest.raises(ProgramError, match='kkt="lowrank" needs a dense or LowRank P'):
         Solver(ConeProgram([1.0, 1.0], **BOX), kkt="lowrank")
@@ -359,7 +375,7 @@ def test_the_trace_is_the_run(hard):
     assert trace["dual_objective"][-1] == pytest.approx(solution.dual_objective, rel=1e-9)
     for name, value in (("primal_residual", solution.primal_residual), ("dual_residual", solution.dual_residual)):
         assert trace[name][-1] == pytest.approx(value, rel=1e-3, abs=1e-12)
-    assert (np.diff(trace["mu"]) < 0).all() and (np.diff(trace["seconds"]) >= 0).all()
+    assert (np.diff(trace["mu"]) < 0).all() and (np.diff(trace["seconds"]) > 0).all() and trace["seconds"][0] > 0
     assert np.isnan(trace["alpha"][0]) and np.isnan(trace["sigma"][0])
     for name in ("alpha", "alpha_affine", "sigma"):
         assert ((trace[name][1:] >= 0) & (trace[name][1:] <= 1)).all()
@@ -367,33 +383,14 @@ def test_the_trace_is_the_run(hard):
     assert solution.solve_time >= trace["seconds"][-1] and solution.setup_time > 0
 
 
-def test_iterates_are_the_same_run(hard):
-    solution = socp.solve(hard, kkt="ldl")
-    records = [iterate.record.copy() for iterate in socp.iterates(hard, kkt="ldl")]
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+def test_iterates_are_the_same_run(hard, kkt):
+    solution = socp.solve(hard, kkt=kkt)
+    records = [iterate.record.copy() for iterate in socp.iterates(hard, kkt=kkt)]
     assert len(records) == solution.iterations  # the last one is the answer
     for record, expected in zip(records, solution.trace):
         for name in set(solution.trace.dtype.names) - {"seconds"}:
             np.testing.assert_array_equal(record[name], expected[name])
-
-
-def test_a_small_program_is_solved_in_one_call_by_the_same_steps(hard):
-    solution = socp.solve(hard)
-    assert not solution.trace["seconds"][:-1].any() and solution.trace["seconds"][-1] > 0.0
-    records = [iterate.record.copy() for iterate in socp.iterates(hard)]
-    assert len(records) == solution.iterations
-    for record, expected in zip(records, solution.trace):
-        for name in (
-            "primal_objective",
-            "dual_objective",
-            "gap",
-            "mu",
-            "sigma",
-            "alpha_affine",
-            "alpha",
-            "tau",
-            "kappa",
-        ):
-            np.testing.assert_allclose(record[name], expected[name], rtol=1e-4)
 
 
 def test_an_iterate_is_open(hard):

@@ -73,8 +73,8 @@ def test_residuals_are_those_of_the_embedding(form):
     # in the caller's units
     for name, value, units in (
         ("primal", rv, form.E), ("dual", rx, form.cost_scale * form.D), ("norm_Px", P @ x, form.cost_scale * form.D),
-        ("norm_Mx", M @ x, form.E), ("norm_Mtv", M.T @ v, form.cost_scale * form.D),
-        ("norm_Mxs", M @ x + slack, form.E),
+        ("norm_Mx", M @ x, form.E), ("norm_Mxs", M @ x + slack, form.E),
+        ("norm_Mtv", M.T @ v, form.cost_scale * form.D),
     ):  # fmt: skip
         expected[name] = np.abs(value / units).max(initial=0.0)
     for name, value in expected.items():

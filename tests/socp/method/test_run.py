@@ -1,8 +1,300 @@
-"""Runs, watched from Python."""
+"""Runs: one iteration at a time and all at once, the trace, claims that are tested, interrupts."""
+
+import signal
+from itertools import pairwise
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 
 import socp
+from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
+from socp.compiled.clock import clock
+from socp.kkt.dense import DenseKKT
+from socp.kkt.lowrank import LowRankKKT
+from socp.kkt.sparse import SparseKKT
+from socp.method import run as run_module
+from socp.method.run import PATIENT, ROWS
+from socp.problem.stopping import ProgramTest
+from tests.support.programs import (
+    DUAL_INFEASIBLE,
+    OPTIMAL,
+    PRIMAL_INFEASIBLE,
+    planted_dual_certificate,
+    planted_optimum,
+    planted_primal_certificate,
+)
+from tests.support.sparse_matrices import grid_laplacian
+
+
+def grid(n, seed=0):
+    """A sparse program with fill: the Laplacian of a grid, with a cone for each variable of its first line."""
+    rng = np.random.default_rng(seed)
+    N = n * n
+    pick = [sp.csr_array((-rng.uniform(0.5, 1.0, 2), ([1, 2], [k, k + n])), shape=(3, N)) for k in range(n)]
+    G, h = sp.vstack([-sp.eye_array(N), *pick]), np.r_[np.ones(N), np.tile([1.0, 0.0, 0.0], n)]
+    return ConeProgram(rng.normal(size=N), G, h, [NonNeg(N)] + [SecondOrder(3)] * n, P=grid_laplacian(n, n))
+
+
+def chain(n, seed=0):
+    """A sparse program without fill."""
+    rng = np.random.default_rng(seed)
+    P = sp.diags_array([np.full(n, 2.0), -np.ones(n - 1), -np.ones(n - 1)], offsets=[0, 1, -1])
+    G = sp.vstack([-sp.eye_array(n), sp.eye_array(n)])
+    return ConeProgram(rng.normal(size=n), G, np.ones(2 * n), [NonNeg(2 * n)], P=P)
+
+
+def factors(n, k, seed=0):
+    """Diagonal plus low rank over a box."""
+    rng = np.random.default_rng(seed)
+    G = np.vstack([-np.eye(n), np.eye(n)])
+    P = LowRank(rng.normal(size=(n, k)), rng.uniform(0.1, 1.0, n))
+    return ConeProgram(rng.normal(size=n), G, np.ones(2 * n), [NonNeg(2 * n)], np.ones((1, n)), [0.5], P)
+
+
+BACKENDS = {
+    "dense": (lambda: planted_optimum(np.random.default_rng(11), n=14)[0], "auto", DenseKKT, "dense"),
+    "dense, by choice": (lambda: planted_optimum(np.random.default_rng(12), n=60)[0], "dense", DenseKKT, "dense"),
+    "sparse, by rows": (lambda: chain(400), "auto", SparseKKT, "(scalar)"),
+    "sparse, by panels": (lambda: grid(60), "auto", SparseKKT, "(supernodal)"),
+    "low rank": (lambda: factors(300, 5), "auto", LowRankKKT, "low rank"),
+}
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_watched_and_unwatched_runs_are_the_same_to_the_bit(name):
+    program, kkt, kind, words = BACKENDS[name]
+    solver = Solver(program(), kkt=kkt)
+    assert isinstance(solver.kkt, kind) and words in solver.kkt.description
+    whole, seen = solver.solve(), []
+    watched = socp.solve(solver.program, kkt=kkt, callback=lambda iterate: seen.append(iterate.iteration))
+    assert whole.status is watched.status is Status.OPTIMAL
+    assert seen == list(range(whole.iterations)) and watched.iterations == whole.iterations > 3
+    for part in "xyzs":
+        np.testing.assert_array_equal(getattr(watched, part), getattr(whole, part))
+    for column in set(whole.trace.dtype.names) - {"seconds"}:
+        np.testing.assert_array_equal(watched.trace[column], whole.trace[column])
+    again = solver.solve()  # and what a run leaves behind does not change the next one
+    np.testing.assert_array_equal(again.x, whole.x)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_loop_that_comes_back_now_and_then_is_the_same(name, monkeypatch):
+    program, kkt, _, _ = BACKENDS[name]
+    solver = Solver(program(), kkt=kkt)
+    whole = solver.solve()
+    monkeypatch.setattr(run_module, "PATIENT", 1e-9)  # after each iteration
+    other = solver.solve()
+    np.testing.assert_array_equal(other.x, whole.x)
+    assert other.iterations == whole.iterations and other.trace.size == whole.trace.size
+
+
+# ---- the trace
+
+
+def worst(trace):
+    return np.max([trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_seconds_ascend(name):
+    program, kkt, _, _ = BACKENDS[name]
+    for settings in ({}, {"callback": lambda iterate: None}):
+        solution = socp.solve(program(), kkt=kkt, **settings)
+        seconds = solution.trace["seconds"]
+        assert seconds[0] > 0.0 and (np.diff(seconds) > 0.0).all() and seconds[-1] <= solution.solve_time
+
+
+@pytest.mark.parametrize("settings", [{}, {"callback": lambda iterate: None}], ids=["unwatched", "watched"])
+def test_a_long_trace_is_complete(settings):
+    # short steps: the record's room is doubled twice
+    program = planted_optimum(np.random.default_rng(3), n=12)[0]
+    solution = socp.solve(program, step_fraction=0.08, max_iter=1000, **settings)
+    trace = solution.trace
+    assert solution.status is Status.OPTIMAL and solution.iterations > 3 * ROWS
+    np.testing.assert_array_equal(trace["iteration"], np.arange(solution.iterations + 1))
+    assert (np.diff(trace["mu"]) < 0.0).all() and (np.diff(trace["seconds"]) > 0.0).all()
+    assert (trace["alpha"][1:] > 0.0).all() and (trace["alpha"][1:] < 0.1).all()
+    assert (trace["tau"] > 0.0).all() and (trace["regularization"] > 0.0).all()
+    assert worst(trace)[-1] <= 1e-8 < worst(trace)[-2]
+
+
+@pytest.mark.parametrize("limit", [ROWS - 2, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS])
+def test_limits_where_the_room_ends(limit):
+    program = planted_optimum(np.random.default_rng(3), n=12)[0]
+    solution = socp.solve(program, step_fraction=0.05, max_iter=limit)
+    assert solution.status is Status.MAX_ITERATIONS and solution.iterations == limit
+    np.testing.assert_array_equal(solution.trace["iteration"], np.arange(limit + 1))
+    assert (solution.trace["mu"] > 0.0).all()
+
+
+# ---- claims
+
+
+class Strict(ProgramTest):
+    """Believes nothing the first few times."""
+
+    def __init__(self, program, times):
+        super().__init__(program)
+        self.times, self.asked = times, 0
+
+    def residuals(self, *point):
+        found = super().residuals(*point)
+        self.asked += 1
+        return found if self.asked > self.times else found._replace(gap=1.0, primal=1.0)
+
+    def _later(self, error):
+        self.asked += 1
+        return error if self.asked > self.times else 1.0
+
+    def primal_infeasibility(self, y, z):
+        return self._later(super().primal_infeasibility(y, z))
+
+    def dual_infeasibility(self, x):
+        return self._later(super().dual_infeasibility(x))
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_the_loop_goes_on_after_a_claim_that_failed(name):
+    program, kkt, _, _ = BACKENDS[name]
+    solver = Solver(program(), kkt=kkt, tol=1e-5)
+    first = solver.run()
+    test = Strict(solver.program, 2)
+    run = solver.run(test=test)
+    assert run.status is Status.OPTIMAL and test.asked == 3
+    assert run.iterations == first.iterations + 2  # the claim was made anew one iterate later, twice
+    np.testing.assert_array_equal(run.trace["iteration"], np.arange(run.iterations + 1))
+    np.testing.assert_array_equal(run.trace["mu"][: first.trace.size], first.trace["mu"])
+    assert run.found.worst < worst(first.trace)[-1]
+
+
+@pytest.mark.parametrize("make, status", [
+    (planted_primal_certificate, Status.PRIMAL_INFEASIBLE), (planted_dual_certificate, Status.DUAL_INFEASIBLE)
+])  # fmt: skip
+def test_a_certificate_that_fails_is_sought_further(make, status):
+    solver = Solver(make(np.random.default_rng(2)))
+    first = solver.run()
+    test = Strict(solver.program, 4)
+    run = solver.run(test=test)
+    assert first.status is run.status is status and run.iterations > first.iterations
+
+
+def test_a_claim_that_is_never_believed_ends_without_an_answer():
+    solver = Solver(OPTIMAL["disk"][0])
+    run = solver.run(test=Strict(solver.program, 10**6))
+    assert run.status is Status.NUMERICAL_ERROR and run.found.worst > 1e-2
+    assert solver.solve().status is Status.OPTIMAL
+
+
+def test_multipliers_outside_of_the_cone_are_no_certificate():
+    class Turned(ProgramTest):
+        """Sees the multipliers of a row or a cone with the other sign."""
+
+        def __init__(self, program, row):
+            super().__init__(program)
+            self.row, self.errors = row, []
+
+        def primal_infeasibility(self, y, z):
+            assert super().primal_infeasibility(y, z) < 1.0
+            turned = z.copy()
+            turned[self.row] = -abs(turned[self.row])
+            self.errors.append(super().primal_infeasibility(y, turned))
+            return self.errors[-1]
+
+    for name, row in (("interval", 0), ("interval", 1), ("two disks", 0), ("two disks", 3)):
+        program = PRIMAL_INFEASIBLE[name]
+        assert socp.solve(program).status is Status.PRIMAL_INFEASIBLE
+        solver = Solver(program)
+        test = Turned(program, row)
+        run = solver.run(test=test)
+        assert test.errors and min(test.errors) > 1e-2
+        assert run.status is not Status.PRIMAL_INFEASIBLE
+
+
+def test_rays_outside_of_the_cone_are_no_certificate():
+    class Turned(ProgramTest):
+        """Sees the ray against the rows, and so that the objective still falls."""
+
+        def dual_infeasibility(self, x):
+            assert super().dual_infeasibility(x) < 1.0
+            self.error = super().dual_infeasibility(x - 2.0 * self.rows * x)
+            return self.error
+
+    program = DUAL_INFEASIBLE["inside a cone"]  # c = (-1, 1/2, 0), x in the cone
+    solver = Solver(program)
+    assert solver.solve().status is Status.DUAL_INFEASIBLE
+    test = Turned(program)
+    test.rows = np.array([1.0, 0.0, 0.0])
+    run = solver.run(test=test)
+    assert run.status is not Status.DUAL_INFEASIBLE and test.error > 1e-2
+
+
+# ---- the end of a run
+
+
+def test_a_run_lets_go_of_the_engine():
+    solver = Solver(OPTIMAL["disk"][0])
+    run = solver.run()
+    answer, trace = [part.copy() for part in run.answer], run.trace.copy()
+    solver.update(c=[-1.0, 2.0])
+    solver.solve()
+    assert not hasattr(run, "newton")
+    assert run.trace.tobytes() == trace.tobytes()
+    for part, kept in zip(run.answer, answer):
+        np.testing.assert_array_equal(part, kept)
+    assert run.solution().objective == pytest.approx(OPTIMAL["disk"][2], rel=1e-7)
+    assert run.solution().setup_time == run.setup_time > 0.0
+
+
+@pytest.fixture
+def listens_to_ctrl_c():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listens_to_ctrl_c")
+def test_ctrl_c_while_the_loop_runs(hard, monkeypatch):
+    follow, calls = run_module.follow, []
+
+    def interrupted(state, until):
+        calls.append(follow(state, until))
+        if len(calls) == 3:  # what came while compiled code ran is seen when it comes back
+            signal.raise_signal(signal.SIGINT)
+        return calls[-1]
+
+    solver = Solver(hard)
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "PATIENT", 1e-9)
+        patch.setattr(run_module, "follow", interrupted)
+        solution = solver.solve()
+    assert solution.status is Status.INTERRUPTED and "keyboard" in solution.message
+    assert solution.iterations == 3 and np.isfinite(solution.x).all()
+    own = max(solution.primal_residual, solution.dual_residual, solution.gap)
+    assert own == pytest.approx(worst(solution.trace).min(), rel=1e-6)
+    assert solver.solve().status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("limit", [1e-9, 1e-2, 5.0])
+def test_the_loop_comes_back_at_the_time_limit_or_when_its_patience_is_over(hard, limit, monkeypatch):
+    follow, seen = run_module.follow, []
+
+    def timed(state, until):
+        seen.append((until - state.started, until - clock()))
+        return follow(state, until)
+
+    monkeypatch.setattr(run_module, "follow", timed)
+    solution = socp.solve(hard, time_limit=limit)
+    assert solution.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+    for since_start, from_now in seen:
+        assert since_start <= limit + 1e-9 and from_now <= PATIENT
+    assert (limit == 1e-9) == (solution.status is Status.TIME_LIMIT and not seen)
+
+
+def test_iterates_are_valid_one_by_one(hard):
+    for one, other in pairwise(socp.iterates(hard)):
+        assert other.iteration == one.iteration + 1 and one.gap != other.gap
+        assert other.point is one.point and other.newton.mu == pytest.approx(other.mu)
 
 
 def test_an_iterate_can_still_be_looked_at_when_the_run_is_over(hard):

@@ -1,0 +1,60 @@
+"""Quick answers to whether P is semidefinite, and the sound refusal of what is not."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import socp
+from socp import ConeProgram
+from socp.form.hessian import GLANCE, SEMIDEFINITE_TOL, is_dominant, is_semidefinite
+
+
+@pytest.mark.parametrize(
+    ("P", "convex"),
+    [
+        (np.diag([1.0, 0.0]), True), (np.ones((2, 2)), True), ([[1.0, 2.0], [2.0, 1.0]], False),
+        ([[1.0, 0.0], [0.0, -1e-5]], False), ([[1.0, 0.01], [0.01, 0.0]], False), ([[0.0, 1.0], [1.0, 0.0]], False),
+    ],
+)  # fmt: skip
+def test_at_a_glance(P, convex):
+    array = np.array(P)
+    assert is_semidefinite(2, array.ravel(), SEMIDEFINITE_TOL, np.empty(4)) == convex
+    large = sp.block_diag([array, sp.eye_array(2 * GLANCE)])  # too large for that
+    for form in (array, sp.csc_array(array), np.kron(array, np.ones((2, 2))), large, large.toarray()):
+        n = form.shape[0]
+        if convex:
+            socp.Solver(ConeProgram(np.zeros(n), P=form))
+        else:
+            with pytest.raises(socp.ProgramError, match="P must be positive semidefinite"):
+                socp.Solver(ConeProgram(np.zeros(n), P=form))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_matrices(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    F = rng.normal(size=(n, int(rng.integers(1, n + 1)))) * 10.0 ** rng.uniform(-3, 3, (n, 1))
+    P, room = F @ F.T, np.empty(n * n)
+    assert is_semidefinite(n, P.ravel(), SEMIDEFINITE_TOL, room)
+    eigenvalues, Q = np.linalg.eigh(P)
+    eigenvalues[0] = -1e-5 * P.diagonal().max()
+    assert not is_semidefinite(n, ((Q * eigenvalues) @ Q.T).ravel(), SEMIDEFINITE_TOL, room)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_dominant_diagonal_is_semidefinite(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    F = np.where(rng.random((n, n)) < 0.4, rng.normal(size=(n, n)), 0.0)
+    P = F + F.T
+    np.fill_diagonal(P, 0.0)
+    sums = np.abs(P).sum(axis=0)
+    for share, expected in ((1.0, True), (1.5, True), (0.999, not sums.any())):
+        np.fill_diagonal(P, share * (1.0 + 1e-15) * sums)
+        csc = sp.csc_array(P)
+        found = is_dominant(csc.indptr.astype(np.int64), csc.indices.astype(np.int64), csc.data)
+        assert found == expected
+        assert not found or np.linalg.eigvalsh(P).min() >= -1e-12
+    np.fill_diagonal(P, -1.0 - sums)
+    csc = sp.csc_array(P)
+    assert not is_dominant(csc.indptr.astype(np.int64), csc.indices.astype(np.int64), csc.data)

@@ -1,0 +1,60 @@
+"""Rows of M as dense arrays: bounds apart, the two sides of a row as one, those of the cones scaled."""
+
+import numpy as np
+import pytest
+
+from socp import ConeProgram, NonNeg, SecondOrder
+from socp.form.row_groups import weigh_rows
+from socp.form.standard import StandardForm
+from socp.kkt.dense_rows import DenseRows, scale_rows
+from tests.support.cone_points import matrices
+from tests.support.standard_forms import DIMENSIONS, dense_M, mixture, scaling_point
+
+
+def test_sides_of_rows_are_one_row():
+    A = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]])
+    G = np.vstack([A, -A, np.eye(3), [[0.0, 5.0, 0.0]], 2.0 * A[:1]])
+    rows = DenseRows(StandardForm(ConeProgram(np.zeros(3), G, np.ones(9), [NonNeg(9)]), False))
+    np.testing.assert_array_equal(rows.groups.group, [0, 1, 0, 1, -1, -1, -1, -1, 0])
+    np.testing.assert_array_equal(rows.groups.variable, [-1, -1, -1, -1, 0, 1, 2, 1, -1])
+    np.testing.assert_array_equal(rows.groups.coefficient, [1, 1, -1, -1, 1, 1, 1, 5, 2])
+    np.testing.assert_array_equal(rows.G.reshape(2, 3), A)
+    assert rows.count == 2 and rows.bounded and rows.A.size == 0
+
+
+def test_equalities_and_missing_bounds():
+    A = np.array([[1.0, -7.0, 0.0], [0.0, 0.0, 2.0]])
+    G = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
+    rows = DenseRows(StandardForm(ConeProgram(np.zeros(3), G, np.ones(2), [NonNeg(2)], A, np.ones(2)), False))
+    np.testing.assert_array_equal(rows.A.reshape(2, 3), A)
+    assert rows.largest == 7.0 and not rows.bounded and rows.count == 0
+
+
+@pytest.mark.parametrize("dims", DIMENSIONS, ids=str)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_scaled_rows(seed, dims):
+    form = mixture(seed, dims)
+    w, eta = scaling_point(form, seed)
+    rows, diagonal = DenseRows(form), np.zeros(form.n)
+    weigh_rows(rows.groups, w, diagonal)
+    scale_rows(form, rows, w, eta, rows.scaled)
+    scaled = rows.scaled.reshape(rows.count, form.n)
+    # G'W^-2 G, whatever was merged or is on the diagonal
+    M = matrices(form.l, form.ptr, w, eta)[1] @ dense_M(form)[form.p :]
+    np.testing.assert_allclose(
+        np.diag(diagonal) + scaled.T @ scaled, M.T @ M, rtol=1e-9, atol=1e-10 * np.abs(M.T @ M).max()
+    )
+    np.testing.assert_allclose(scaled[rows.groups.count :], M[form.l :], rtol=1e-9, atol=1e-11 * np.abs(M).max())
+    np.testing.assert_array_equal(rows.A.reshape(form.p, form.n), dense_M(form)[: form.p])
+
+
+def test_new_values():
+    cones = [NonNeg(4), SecondOrder(3)]
+    G = np.vstack([[[1.0, 2.0], [-1.0, -2.0], [0.0, 3.0], [1.0, 1.0]], np.random.default_rng(0).normal(size=(3, 2))])
+    form = StandardForm(ConeProgram(np.zeros(2), G, np.ones(7), cones, [[1.0, 1.0]], [1.0]))
+    rows = DenseRows(form)
+    form.M_data *= 1.5
+    rows.refresh()
+    np.testing.assert_array_equal(rows.A, dense_M(form)[0])
+    np.testing.assert_array_equal(rows.G.reshape(5, 2), dense_M(form)[[1, 4, 5, 6, 7]])
+    assert rows.largest == dense_M(form)[0].max()

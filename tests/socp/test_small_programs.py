@@ -1,0 +1,169 @@
+"""Small programs: the answers of any other way of solving the systems, and the way on where dense Cholesky fails."""
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
+from socp.kkt.dense import DenseKKT, apply_dense
+from socp.kkt.sparse import SparseKKT
+from tests.support.kkt_systems import factor_never
+from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, check, planted_optimum
+
+
+def programs():
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 21])
+        program = planted_optimum(rng, n=int(rng.integers(1, 40)), density=rng.uniform(0.2, 1.0))[0]
+        if seed % 3 == 1:
+            program.P = LowRank(rng.normal(size=(program.n, 2)), rng.uniform(size=program.n))
+        yield program
+
+
+def test_the_same_as_with_a_sparse_factorization():
+    for program in programs():
+        solver, other = Solver(program), Solver(program, kkt="ldl")
+        assert isinstance(solver.kkt, DenseKKT) and isinstance(other.kkt, SparseKKT)
+        ours, general = solver.solve(), other.solve()
+        assert ours.status is general.status is Status.OPTIMAL
+        check(program, ours)
+        assert ours.objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
+        assert abs(ours.iterations - general.iterations) <= 2
+
+
+@pytest.mark.parametrize("name", [*PRIMAL_INFEASIBLE, *DUAL_INFEASIBLE])
+def test_certificates(name):
+    program = {**PRIMAL_INFEASIBLE, **DUAL_INFEASIBLE}[name]
+    ours, other = socp.solve(program), socp.solve(program, kkt="ldl")
+    assert ours.status is other.status and ours.status.is_infeasible
+
+
+@pytest.fixture
+def program():
+    return planted_optimum(np.random.default_rng(6), n=10)[0]
+
+
+def test_the_trace_is_that_of_a_sparse_factorization(program):
+    ours, other = socp.solve(program).trace, socp.solve(program, kkt="ldl").trace
+    assert ours.dtype == other.dtype
+    for name in ("primal_objective", "dual_objective", "mu", "sigma", "alpha_affine", "alpha", "tau", "kappa"):
+        np.testing.assert_allclose(ours[name][:4], other[name][:4], rtol=1e-5, atol=1e-7)
+    assert np.isnan(ours["sigma"][0]) and ours["regularization"].min() > 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_bad_units(scale):
+    rng = np.random.default_rng(5)
+    program, _ = planted_optimum(rng, n=12)
+    units = scale ** rng.uniform(0.0, 1.0, program.n)
+    P = None if program.P is None else units[:, None] * program.P * units
+    scaled = ConeProgram(
+        program.c * units, program.G * units, program.h, program.cones, program.A * units, program.b, P, program.offset
+    )
+    solution = socp.solve(scaled)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(socp.solve(program).objective, rel=1e-4)
+
+
+def test_update_and_warm_start(program):
+    solver = Solver(program)
+    first = solver.solve()
+    again = solver.solve(warm_start=True)
+    assert again.status is Status.OPTIMAL and again.iterations < first.iterations
+    solver.update(h=program.h + 0.1, c=1.1 * program.c)
+    changed = ConeProgram(
+        1.1 * program.c, program.G, program.h + 0.1, program.cones, program.A, program.b, program.P, program.offset
+    )
+    expected = socp.solve(changed, kkt="ldl").objective
+    assert solver.solve().objective == pytest.approx(expected, rel=1e-6)
+    assert solver.solve(warm_start=True).objective == pytest.approx(expected, rel=1e-6)
+    solver.update(G_data=2.0 * solver.program.G.data, h=2.0 * (program.h + 0.1))
+    assert solver.solve().objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_warm_start_that_does_not_fit_starts_cold(program):
+    solver = Solver(program)
+    solver.solve()
+    for scale in (-1.0, 30.0):
+        solver.update(c=scale * program.c)
+        cold, warm = solver.solve(), solver.solve(warm_start=True)
+        assert warm.status is cold.status
+        if cold.status is Status.OPTIMAL:
+            assert warm.objective == pytest.approx(cold.objective, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_degenerate_rows(seed):
+    """Equalities of deficient rank, rows twice, both sides of rows, fixed variables, far bounds, no objective."""
+    rng = np.random.default_rng([seed, 3])
+    n = int(rng.integers(2, 12))
+    x = rng.normal(size=n)
+    A = rng.normal(size=(4, n))
+    A = np.vstack([A, A[:2] + A[2:], -A[0], A[1], rng.normal(size=(2, n))])
+    width = np.repeat([0.0, 1.0], [6, 4])
+    lb, ub = x - rng.choice([0.0, 1.0, 1e6], n), x + rng.choice([0.0, 1.0, 1e6], n)
+    P = None if seed % 2 else np.outer(x, x)
+    program = qp.QuadraticProgram(P, rng.normal(size=n), A, A @ x - width, A @ x + width, lb, ub)
+    for presolve in (True, False):
+        check(program, qp.solve(program, presolve=presolve))
+        general = qp.solve(program, presolve=presolve, kkt="ldl")
+        assert qp.solve(program).objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
+
+
+# ---- where dense Cholesky fails
+
+
+def with_failing_cholesky(program, **settings):
+    solver = Solver(program, **settings)
+    solver.kkt._use(factor_never, apply_dense)
+    return solver
+
+
+@pytest.mark.parametrize("name", ["disk", "linear over a box", "redundant equalities", "dense P", "low rank"])
+def test_a_run_that_fails_begins_anew_with_a_sparse_factorization(name):
+    program, _, objective = OPTIMAL[name]
+    solver = with_failing_cholesky(program)
+    for _ in range(2):
+        solution, expected = solver.solve(), socp.solve(program, kkt="ldl")
+        check(program, solution)
+        assert solution.objective == pytest.approx(objective, rel=1e-7, abs=1e-7)
+        for part in "xyzs":
+            np.testing.assert_array_equal(getattr(solution, part), getattr(expected, part))
+        assert solution.timings["factorization"] > 0.0
+        assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time, rel=1e-9)
+    warm = solver.solve(warm_start=True)
+    assert warm.status is Status.OPTIMAL
+    # an update of the data goes there, too
+    solver.update(c=2.0 * program.c)
+    assert solver.solve().objective == pytest.approx(socp.solve(solver.program).objective, rel=1e-7, abs=1e-7)
+    solver.update(G_data=0.5 * program.G.data)
+    solver.kkt._use(factor_never, apply_dense)
+    assert solver.solve().objective == pytest.approx(socp.solve(solver.program).objective, rel=1e-7, abs=1e-7)
+
+
+def test_a_run_by_the_callers_choice_of_dense_cholesky_does_not():
+    solution = with_failing_cholesky(OPTIMAL["disk"][0], kkt="dense").solve()
+    assert solution.status is Status.NUMERICAL_ERROR
+    assert solution.message == "the KKT matrix at the starting point cannot be factored"
+    assert solution.iterations == 0 and solution.x.shape == (2,)
+
+
+def test_where_both_fail_it_is_said():
+    solver = with_failing_cholesky(OPTIMAL["disk"][0])
+    solver._robust_newton().kkt._use(factor_never, apply_dense)
+    solution = solver.solve()
+    assert solution.status is Status.NUMERICAL_ERROR and solution.iterations == 0
+
+
+def test_a_large_cone_beside_few_variables():
+    rng = np.random.default_rng(0)
+    G = np.vstack([np.zeros((1, 4)), -rng.normal(size=(60, 4))])
+    program = ConeProgram(np.ones(4), G, np.r_[1.0, np.zeros(60)], [SecondOrder(61)])
+    solver = Solver(program)
+    assert isinstance(solver.kkt, DenseKKT)
+    solution = solver.solve()
+    check(program, solution)
+    Q = G[1:].T @ G[1:]
+    assert solution.objective == pytest.approx(-np.sqrt(np.ones(4) @ np.linalg.solve(Q, np.ones(4))), rel=1e-7)
+    assert socp.solve(ConeProgram([-1.0], [[1.0]], [2.0], [NonNeg(1)])).objective == pytest.approx(-2.0)
