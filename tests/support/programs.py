@@ -207,6 +207,31 @@ def planted_optimum(rng, n=None, density=1.0):
     return ConeProgram(c, G, G @ x + s, cones, A, A @ x, P, offset), float(value)
 
 
+def has_interior(program, least=1e-5):
+    """Whether some feasible point, and some dual one, is in the interior of the cones by a margin.
+
+    Without, a program has solutions that the least change of its data takes away, and rounding is one.
+    """
+    n, p, m = program.n, program.p, program.m
+    parts = [np.ones(k.dim) if isinstance(k, NonNeg) else np.eye(1, k.dim)[0] for k in program.cones if k.dim]
+    e = np.concatenate([np.zeros(0), *parts])[:, None]
+    A, G, P = program.A.toarray(), program.G.toarray(), np.column_stack([times(program.P, e) for e in np.eye(n)])
+
+    def largest_margin(A, b, G, h):
+        """The largest t <= 1 with Ax = b, h - Gx - t e in K."""
+        variables = A.shape[1]
+        G = np.block([[G, e], [np.zeros((1, variables)), np.ones((1, 1))]])
+        c = np.append(np.zeros(variables), -1.0)
+        found = ConeProgram(c, G, np.append(h, 1.0), [*program.cones, NonNeg(1)], np.pad(A, ((0, 0), (0, 1))), b)
+        return -socp.solve(found, tol=1e-7).objective
+
+    primal = largest_margin(A, program.b, G, program.h)
+    dual = largest_margin(
+        np.hstack([P, A.T, G.T]), -program.c, np.hstack([np.zeros((m, n + p)), -np.eye(m)]), np.zeros(m)
+    )
+    return min(primal, dual) > least
+
+
 def planted_primal_certificate(rng):
     """An infeasible program: A'y + G'z = 0 with z inside K and b'y + h'z = -1 by construction."""
     n, cones = int(rng.integers(1, 10)), [*random_cones(rng), NonNeg(1)]

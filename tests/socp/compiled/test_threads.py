@@ -10,6 +10,7 @@ import qp
 import socp
 from socp.compiled import threads
 from socp.compiled.threads import blas_threads
+from socp.solver import FEW
 from tests.support.programs import planted_optimum
 
 
@@ -61,10 +62,13 @@ def test_of_solvers_that_overlap_the_last_one_puts_back(library):
 
 
 def test_a_solve_uses_its_number(library):
-    program, _ = planted_optimum(np.random.default_rng(0))
+    program, _ = planted_optimum(np.random.default_rng(0), n=FEW + 10)
     seen = []
     socp.solve(program, threads=3, callback=lambda iterate: seen.append(library["number"]))
     assert set(seen) == {3} and library["number"] == 7
+    library["history"].clear()
+    socp.solve(planted_optimum(np.random.default_rng(0), n=5)[0], threads=3)
+    assert library["history"] == []  # matrices too small for threads
 
     def fail(iterate):
         raise RuntimeError
