@@ -13,7 +13,7 @@ from socp.problem import printing
 from socp.problem.checks import ProgramError
 from socp.problem.settings import Settings
 from socp.problem.status import Status
-from socp.solver import SetUpOnce, with_data
+from socp.solver import SetUpOnce, one_at_a_time, with_data
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
@@ -91,6 +91,7 @@ class Solver(SetUpOnce):
             self.setup_time += time.perf_counter() - started
         return self._cone_solver
 
+    @one_at_a_time
     def update(
         self,
         q: Any = None,
@@ -143,6 +144,7 @@ class Solver(SetUpOnce):
             self.active_set = ActiveSet(presolved.program, self.settings)
         return True
 
+    @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
         started, setup_time = time.perf_counter(), self.setup_time

@@ -32,5 +32,5 @@ def warmup() -> float:
     begin = time.perf_counter()
     socp.warmup()
     names = {module.__name__ for module in MODULES}
-    prepare(kernel for kernel in kernels() if kernel.py_func.__module__ in names)
+    prepare([kernel for kernel in kernels() if kernel.py_func.__module__ in names])
     return time.perf_counter() - begin

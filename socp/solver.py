@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +17,7 @@ from .compiled.threads import blas_threads
 from .form.hessian import check_semidefinite
 from .form.standard import StandardForm
 from .kkt.base import KKT
-from .kkt.choice import choose, is_small
+from .kkt.choice import SMALL_DENSE, choose, is_small
 from .method.newton import Newton, Point
 from .method.run import Iterate, Run
 from .problem import printing
@@ -34,11 +36,23 @@ from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
 from .problem.status import Status
 from .problem.stopping import Test
-from .warmup import ready
+from .warmup import ready_for_large
 
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def one_at_a_time(method: Method) -> Method:
+    """Of the threads that call such methods of one solver, which has one memory for its work, all but one wait."""
+
+    @functools.wraps(method)
+    def waiting(self: SetUpOnce, *arguments: Any, **named: Any) -> Any:
+        with self.at_work:
+            return method(self, *arguments, **named)
+
+    return waiting  # type: ignore[return-value]
 
 
 class SetUpOnce(abc.ABC):
@@ -46,6 +60,7 @@ class SetUpOnce(abc.ABC):
 
     settings: Settings
     setup_time: float
+    at_work: threading.RLock  # held by the thread that works with the solver
 
     @classmethod
     def of_checked(cls: type[Kind], program: Any, settings: Settings) -> Kind:
@@ -56,7 +71,7 @@ class SetUpOnce(abc.ABC):
 
     def _start(self, program: Any, settings: Settings) -> None:
         started = time.perf_counter()
-        self.program, self.settings = program, settings
+        self.program, self.settings, self.at_work = program, settings, threading.RLock()
         self._set_up()
         self.setup_time = time.perf_counter() - started
 
@@ -103,7 +118,8 @@ class Solver(SetUpOnce):
         self._start(program, Settings.checked(settings))
 
     def _set_up(self) -> None:
-        ready(self.program.n + self.program.p)
+        if self.program.n + self.program.p > SMALL_DENSE:
+            ready_for_large()
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
         timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
@@ -127,6 +143,7 @@ class Solver(SetUpOnce):
         kkt: KKT = self.newton.kkt
         return kkt
 
+    @one_at_a_time
     def update(
         self,
         c: Any = None,
@@ -162,6 +179,7 @@ class Solver(SetUpOnce):
         else:
             self.replace(program)
 
+    @one_at_a_time
     def replace_vectors(self, c: np.ndarray, b: np.ndarray, h: np.ndarray, offset: float) -> None:
         """Take other vectors, which were checked before and are infinite in the same places."""
         started = time.perf_counter()
@@ -172,6 +190,7 @@ class Solver(SetUpOnce):
         self.setup_time = time.perf_counter() - started
         self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": self.setup_time}
 
+    @one_at_a_time
     def replace(self, program: ConeProgram) -> None:
         """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
 
@@ -218,6 +237,7 @@ class Solver(SetUpOnce):
             printing.footer(solution)
         return solution
 
+    @one_at_a_time
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 

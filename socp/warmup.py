@@ -1,4 +1,4 @@
-"""The compiled kernels of an installation: those that a program needs, all of them at once, and what they were made with."""
+"""The compiled kernels of an installation: those that a program needs, all of them, and what they were made with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import functools
 import os
 import platform
 import time
-from collections.abc import Callable
-from typing import Any
 
 import llvmlite
 import numba
@@ -15,39 +13,37 @@ import numpy as np
 import scipy
 
 from .compiled import blas, cache
-from .compiled.build import prepare
-from .compiled.kernels import INTERPRETED, kernels
+from .compiled.build import prepare, together
+from .compiled.kernels import INTERPRETED, Kernel, kernels
 from .compiled.threads import bundled_libraries
-from .kkt import dense, lowrank, sparse
-from .kkt.choice import SMALL_DENSE
+from .kkt import dense, sparse
 
-SMALL = ("socp.problem", "socp.form", "socp.method", "socp.linalg.csc", "socp.linalg.parallel_rows", "socp.kkt.dense_rows")
+EVERY = (
+    "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
+    "socp.linalg.parallel_rows", "qp.problem", "qp.reduce",
+)  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
 
 
-@functools.cache
-def ready_small() -> None:
-    """Compile or load what a small program needs."""
-    _prepare(SMALL, dense.factor_dense, dense.apply_dense)
+def _of(modules: tuple[str, ...]) -> list[Kernel]:
+    """The kernels of these modules that Python calls."""
+    return [kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.name.startswith(modules)]
+
+
+def of_small_programs() -> list[Kernel]:
+    """The kernels that a small program needs."""
+    return [*_of((*EVERY, "socp.kkt.dense_rows")), dense.factor_dense, dense.apply_dense]
 
 
 @functools.cache
-def ready_large() -> None:
-    """Compile or load what a larger program needs beside that, but for supernodes and low rank."""
-    _prepare(SMALL + LARGE, sparse.factor_by_rows, sparse.apply_by_rows)
-
-
-def ready(size: int) -> None:
-    """Compile or load, at once, what a program with so many variables and equalities is likely to need."""
-    if size <= SMALL_DENSE:
-        ready_small()
-    else:
-        ready_large()
-
-
-def _prepare(modules: tuple[str, ...], *others: Any) -> None:
+def ready_for_large() -> None:
+    """Compile or load, at once, what a larger program is likely to need: all but supernodes, splits and low rank."""
     if not INTERPRETED:
-        prepare([*(kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.name.startswith(modules)), *others])
+        prepare([*_of(EVERY + LARGE), sparse.factor_by_rows, sparse.apply_by_rows])
+
+
+if not INTERPRETED:
+    together(of_small_programs)
 
 
 def warmup() -> float:

@@ -95,6 +95,38 @@ def test_the_reference_documents_modules_that_are_there():
     assert {page.stem for page in (DOCS / "reference").glob("*.md")} == {"socp", "qp", "models", "bench"}
 
 
+def test_the_architecture_names_files_and_functions_that_are_there():
+    root, text = DOCS.parent, (DOCS / "architecture.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:socp|qp|models|bench)/[\w/]+\.py)`", text)
+    assert len(set(paths)) > 25
+    for path in paths:
+        assert (root / path).is_file(), path
+    table = text[text.index("## Where each idea stands") : text.index("## How kernels are compiled")]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 15
+    for idea, files, functions in rows:
+        there = set().union(*(objects(root / path) for path in re.findall(r"`([^`]+)`", files)))
+        named = re.findall(r"`([^`]+)`", functions)
+        assert named and set(named) <= there, (idea, set(named) - there)
+
+
+def test_the_rooms_of_the_engine_use_those_alone_to_which_an_arrow_leads():
+    root = DOCS.parent / "socp"
+    behind = {"compiled": "", "linalg": "compiled", "cones": "compiled linalg", "problem": "compiled linalg"}
+    behind["form"] = behind["problem"] + " problem"
+    behind["kkt"] = behind["form"] + " form cones"
+    behind["method"] = behind["kkt"] + " kkt"
+    for room, allowed in behind.items():
+        for path in (root / room).rglob("*.py"):
+            depth = len(path.relative_to(root).parts)  # so many dots lead to socp
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.level == depth:
+                    assert node.module is not None and node.module.split(".")[0] in allowed.split(), (path, node.module)
+                assert not (
+                    isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("qp", "models", "bench"))
+                )
+
+
 # ---- docstrings as reStructuredText
 
 

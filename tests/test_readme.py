@@ -1,4 +1,4 @@
-"""The README: its example prints what it says, its table names every file, its commands are the ones that are run."""
+"""The README: its example prints what it says, its table names the folders, its links and commands are there."""
 
 import os
 import re
@@ -32,23 +32,30 @@ def test_the_example_prints_what_the_readme_says():
     assert result.stdout == expected
 
 
-def files():
-    """The files of the packages: those that git tracks, or where there is no git those of the source tree."""
+def folders():
+    """The folders of the packages that hold files: by what git tracks, or where there is no git in the source tree."""
     try:
         listed = subprocess.run(["git", "ls-files", "--", *PACKAGES], cwd=ROOT, capture_output=True, text=True)
         if listed.returncode == 0 and listed.stdout:
-            return set(listed.stdout.split())
+            return {f"{Path(path).parent}/" for path in listed.stdout.split()}
     except FileNotFoundError:
         pass
     paths = (path for package in PACKAGES for path in (ROOT / package).rglob("*"))
-    return {str(path.relative_to(ROOT)) for path in paths if path.suffix == ".py" or path.name == "py.typed"}
+    return {f"{path.relative_to(ROOT).parent}/" for path in paths if path.suffix == ".py"}
 
 
-def test_the_table_names_every_file_once_and_none_that_is_not_there():
+def test_the_table_names_every_folder_once_and_none_that_is_not_there():
     named = re.findall(r"^\| `([^`]+)` \| (\S.*) \|$", README, re.MULTILINE)
     paths = [path for path, _ in named]
     assert len(paths) == len(set(paths))
-    assert set(paths) == files()
+    assert set(paths) == folders() | {"tests/", "docs/"}
+
+
+def test_links_lead_to_files_and_one_to_the_architecture():
+    links = re.findall(r"\]\(([^)#]+)", README)
+    assert "docs/architecture.md" in links
+    for link in links:
+        assert (ROOT / link).is_file(), link
 
 
 def test_the_commands_stand_alone_and_name_no_package_host():

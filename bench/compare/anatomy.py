@@ -57,11 +57,11 @@ def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.S
 def row(name: str, rate: float) -> list[str]:
     """One program's line: total, iterations, each part's share, the floor and the distance from it."""
     solution, solver = measured(name)
-    cone_solver = solver.cone_solver if isinstance(solver, qp.Solver) else solver
     total = solution.setup_time + solution.solve_time
     shares = [f"{100.0 * solution.timings[part] / total:.0f}" for part in TIMINGS]
     if isinstance(solution, qp.Solution) and solution.cone_solution is None:  # it factors faces of all sizes
         return [name, "active set", f"{1e3 * total:.3g}", str(solution.iterations), *shares, "-", "-"]
+    cone_solver = solver.cone_solver if isinstance(solver, qp.Solver) else solver
     floor = cone_solver.kkt.flops / rate * (solution.iterations + 1)
     distance = f"{total / floor:.1f}" if floor > 0.0 else "-"
     method = cone_solver.kkt.description.split(",")[0]

@@ -151,6 +151,8 @@ def _first_answer(solver: str, threads: int) -> float:
 
 def _warm_up(solver: str, threads: int) -> None:
     """What is loaded at the first use is loaded before the clock starts."""
+    import qp
+
     from .. import peers
     from ..programs import generate
 

@@ -1,1 +1,1 @@
-"""What compiled kernels stand on: the decorator, BLAS for them, and how many threads BLAS takes."""
+"""What compiled kernels stand on: the decorators, the cache, structures, BLAS and its threads."""

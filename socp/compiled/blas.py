@@ -92,7 +92,7 @@ _letter, _integer, _real = _reference_to(types.uint8), _reference_to(_INTEGER), 
 
 
 @intrinsic
-def _at(typing_context, array, index):  # type: ignore[no-untyped-def]
+def _address(typing_context, array, index):  # type: ignore[no-untyped-def]
     """The address of array[index]."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -101,6 +101,9 @@ def _at(typing_context, array, index):  # type: ignore[no-untyped-def]
         return builder.gep(data, [offset])
 
     return _reals(array, index), generate
+
+
+_at: Any = _address
 
 
 @intrinsic
@@ -123,7 +126,24 @@ _dpotrf = _external(cython_lapack, "dpotrf", "cidii")
 
 
 @inner
-def gemm(trans_a: int, trans_b: int, m: int, n: int, k: int, alpha: float, a: Floats, a0: int, lda: int, b: Floats, b0: int, ldb: int, beta: float, c: Floats, c0: int, ldc: int) -> None:
+def gemm(
+    trans_a: int,
+    trans_b: int,
+    m: int,
+    n: int,
+    k: int,
+    alpha: float,
+    a: Floats,
+    a0: int,
+    lda: int,
+    b: Floats,
+    b0: int,
+    ldb: int,
+    beta: float,
+    c: Floats,
+    c0: int,
+    ldc: int,
+) -> None:
     """C := alpha op(A) op(B) + beta C;  op(A) is m by k, op(B) k by n."""
     _dgemm(
         _letter(trans_a), _letter(trans_b), _integer(m), _integer(n), _integer(k), _real(alpha), _at(a, a0),
@@ -132,7 +152,20 @@ def gemm(trans_a: int, trans_b: int, m: int, n: int, k: int, alpha: float, a: Fl
 
 
 @inner
-def syrk(triangle: int, trans: int, n: int, k: int, alpha: float, a: Floats, a0: int, lda: int, beta: float, c: Floats, c0: int, ldc: int) -> None:
+def syrk(
+    triangle: int,
+    trans: int,
+    n: int,
+    k: int,
+    alpha: float,
+    a: Floats,
+    a0: int,
+    lda: int,
+    beta: float,
+    c: Floats,
+    c0: int,
+    ldc: int,
+) -> None:
     """C := alpha op(A) op(A)' + beta C, the given triangle of the n by n matrix C;  op(A) is n by k."""
     _dsyrk(
         _letter(triangle), _letter(trans), _integer(n), _integer(k), _real(alpha), _at(a, a0), _integer(lda),
@@ -141,7 +174,21 @@ def syrk(triangle: int, trans: int, n: int, k: int, alpha: float, a: Floats, a0:
 
 
 @inner
-def trsm(side: int, triangle: int, trans: int, diagonal: int, m: int, n: int, alpha: float, a: Floats, a0: int, lda: int, b: Floats, b0: int, ldb: int) -> None:
+def trsm(
+    side: int,
+    triangle: int,
+    trans: int,
+    diagonal: int,
+    m: int,
+    n: int,
+    alpha: float,
+    a: Floats,
+    a0: int,
+    lda: int,
+    b: Floats,
+    b0: int,
+    ldb: int,
+) -> None:
     """B := alpha op(A)^-1 B (side LEFT) or alpha B op(A)^-1 (RIGHT);  B is m by n, A triangular."""
     _dtrsm(
         _letter(side), _letter(triangle), _letter(trans), _letter(diagonal), _integer(m), _integer(n), _real(alpha),
@@ -150,7 +197,20 @@ def trsm(side: int, triangle: int, trans: int, diagonal: int, m: int, n: int, al
 
 
 @inner
-def gemv(trans: int, m: int, n: int, alpha: float, a: Floats, a0: int, lda: int, x: Floats, x0: int, beta: float, y: Floats, y0: int) -> None:
+def gemv(
+    trans: int,
+    m: int,
+    n: int,
+    alpha: float,
+    a: Floats,
+    a0: int,
+    lda: int,
+    x: Floats,
+    x0: int,
+    beta: float,
+    y: Floats,
+    y0: int,
+) -> None:
     """y := alpha op(A) x + beta y;  A is m by n, x and y contiguous."""
     _dgemv(
         _letter(trans), _integer(m), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1),
@@ -159,7 +219,19 @@ def gemv(trans: int, m: int, n: int, alpha: float, a: Floats, a0: int, lda: int,
 
 
 @inner
-def symv(triangle: int, n: int, alpha: float, a: Floats, a0: int, lda: int, x: Floats, x0: int, beta: float, y: Floats, y0: int) -> None:
+def symv(
+    triangle: int,
+    n: int,
+    alpha: float,
+    a: Floats,
+    a0: int,
+    lda: int,
+    x: Floats,
+    x0: int,
+    beta: float,
+    y: Floats,
+    y0: int,
+) -> None:
     """y := alpha A x + beta y;  A is symmetric, given by one triangle, x and y contiguous."""
     _dsymv(
         _letter(triangle), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1), _real(beta),
@@ -184,7 +256,7 @@ def potrf(triangle: int, n: int, a: Floats, a0: int, lda: int) -> int:
     """
     info = _integer(0)
     _dpotrf(_letter(triangle), _integer(n), _at(a, a0), _integer(lda), info)
-    return _value(info)
+    return _value(info)  # type: ignore[call-arg, no-any-return]
 
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numba
@@ -30,17 +30,42 @@ START = 1.2  # seconds that a helper takes to start
 SECONDS = (0.05, 2.6e-4)  # of a kernel, and of a byte of its code
 
 
-def prepare(wanted: Iterable[Kernel]) -> None:
+def prepare(wanted: Sequence[Kernel]) -> None:
     """Load the kernels and all that they call, compiled now where that has not been done before."""
     with kernels.lock:
         if not (kernels.linked or _symbols_work()):
             kernels.link_from_now_on()
-        order = [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
+        order = _not_loaded(wanted)
+        if not kernels.linked:
+            order = _not_loaded([*wanted, *_company_of(order)])
         if kernels.linked:
             for kernel in order:
                 kernel.link()
         else:
             _compile_and_load(order)
+
+
+_company: list[Callable[[], list[Kernel]]] = []
+
+
+def together(company: Callable[[], list[Kernel]]) -> None:
+    """Have these kernels compiled with the first one that must be: a program needs them all, one after the other."""
+    _company.append(company)
+
+
+def _company_of(order: list[Kernel]) -> list[Kernel]:
+    """What is compiled together with these kernels, if one of them must be."""
+    missing = {id(kernel) for kernel in order if not cache.holds(kernel)}
+    for place, kernels_of in enumerate(_company if missing else []):
+        company = kernels_of()
+        if any(id(kernel) in missing for kernel in company):
+            del _company[place]
+            return company
+    return []
+
+
+def _not_loaded(wanted: Iterable[Kernel]) -> list[Kernel]:
+    return [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
 
 
 def _compile_and_load(order: list[Kernel]) -> None:
@@ -178,7 +203,9 @@ class Helper(threading.Thread):
 
     def __init__(self, compilation: Compilation) -> None:
         super().__init__(daemon=True)
-        self.compilation, self.process, self.current = compilation, None, None
+        self.compilation = compilation
+        self.process: Any = None
+        self.current: Kernel | None = None
 
     def start(self) -> bool:  # type: ignore[override]
         """False where no process can be started."""
@@ -197,7 +224,6 @@ class Helper(threading.Thread):
         return True
 
     def run(self) -> None:
-        assert self.process is not None
         try:
             while (kernel := self.compilation.take(False)) is not None:
                 self.current = kernel

@@ -1,8 +1,8 @@
 """Compiled kernels on disk: one file a kernel, in the user's cache folder.
 
 The folder is named after all that machine code depends on beside the kernel itself: Python, numba, LLVM, the processor,
-the width of BLAS's integers, and the text of this package; a file after the kernel and its stamp (see `kernels`).  A file
-holds the digest of its content, so that a truncated or altered one is found out, thrown away and made anew.
+the width of BLAS's integers, and the text of this package; a file after the kernel and its stamp (see `kernels`).  A
+file holds the digest of its content, so that a truncated or altered one is found out, thrown away and made anew.
 
 ``NUMBA_CACHE_DIR`` names another place.  Where no folder can be written, or with ``CENTRALPATH_NO_CACHE=1``, kernels
 are kept for the process alone.

@@ -54,9 +54,7 @@ def _read(typing_context):  # type: ignore[no-untyped-def]
         function = cgutils.get_or_insert_function(builder.module, kind, SYMBOL)
         builder.call(function, [ir.IntType(32)(_clock), place])
         seconds, rest = (builder.load(builder.gep(place, [word(k)])) for k in range(2))
-        return builder.fadd(
-            builder.sitofp(seconds, double), builder.fmul(builder.sitofp(rest, double), double(1e-9))
-        )
+        return builder.fadd(builder.sitofp(seconds, double), builder.fmul(builder.sitofp(rest, double), double(1e-9)))
 
     return types.float64(), generate
 
@@ -64,7 +62,7 @@ def _read(typing_context):  # type: ignore[no-untyped-def]
 @kernel
 def clock() -> float:
     """Seconds since some moment."""
-    return _read()
+    return _read()  # type: ignore[call-arg, no-any-return]
 
 
 if INTERPRETED:

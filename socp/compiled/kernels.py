@@ -4,8 +4,8 @@ numba links a copy of every callee into its caller and optimizes it there again,
 to compile (the cost grows with the square of the depth).  Here a kernel is compiled for the types that its arguments
 are annotated with, its machine code is known to LLVM under a symbol, and its callers call that symbol:
 
-    @kernel      may be called from Python, too; it returns nothing or a number, as numba crashes when an interrupt comes
-                 while it makes a Python object of a tuple or structure
+    @kernel      may be called from Python, too; it returns nothing or a number, as numba crashes when an interrupt
+                 comes while it makes a Python object of a tuple or structure
     @inner       called from kernels; when Python calls it (tests do) it is compiled once more with a way in
     @leaf        a few lines that are linked into their callers, where LLVM puts them in line
 
@@ -159,7 +159,7 @@ class Kernel:
 
     def _finished(self) -> Any:
         """numba's result, compiled in its own way with all callees linked in."""
-        dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, error_model="numpy")(self.py_func)
+        dispatcher = numba.njit(nogil=True, error_model="numpy")(self.py_func)
         dispatcher.compile(self.signature)
         (made,) = dispatcher.overloads.values()
         return made
@@ -193,7 +193,7 @@ class Kernel:
 class KernelType(types.Callable):
     """The numba type of one kernel."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
         super().__init__(f"kernel({kernel.name})")
 
@@ -268,7 +268,9 @@ def globals_of(py_func: Callable[..., Any]) -> Iterator[Any]:
             continue
         value = py_func.__globals__[name]
         if isinstance(value, ModuleType):
-            yield from (vars(value)[other] for other in names if isinstance(vars(value).get(other), (Kernel, int, float)))
+            yield from (
+                vars(value)[other] for other in names if isinstance(vars(value).get(other), (Kernel, int, float))
+            )
         else:
             yield value
 
@@ -313,7 +315,7 @@ ALLOCATING = {"empty", "zeros", "ones", "full", "arange", "copy", "sort", "argso
 
 
 def _allocates(code: CodeType) -> bool:
-    """Whether a kernel makes arrays, which numba then counts references of, at two atomic operations an array and call."""
+    """Whether a kernel makes arrays, of which numba then counts references: two atomic operations an array and call."""
     return bool(ALLOCATING & set(_names_of(code)))
 
 

@@ -52,7 +52,7 @@ class _Flags(compiler.Flags):
 
 @functools.cache
 def _flags(allocates: bool, called_from_python: bool) -> compiler.Flags:
-    flags = _Flags()
+    flags: Any = _Flags()
     flags.release_gil = True
     flags.error_model = "numpy"  # x / 0 is inf or NaN as in NumPy
     flags.nrt = allocates  # else arrays are borrowed, and no references counted
@@ -93,7 +93,13 @@ def lower(py_func: Callable[..., Any], signature: Signature, allocates: bool, ca
     target.target_context.refresh()
     target.typing_context.refresh()
     made = compiler.compile_extra(
-        target.typing_context, target.target_context, py_func, signature.args, signature.return_type, flags, {},
+        target.typing_context,
+        target.target_context,
+        py_func,
+        signature.args,
+        signature.return_type,
+        flags,
+        {},
         pipeline_class=_Compiler,
     )
     _optimize(made.library)
@@ -130,7 +136,9 @@ class Engine:
 
     def __init__(self) -> None:
         codegen = registry.cpu_target.target_context.codegen()
-        rtsys.initialize(registry.cpu_target.target_context)  # kernels that allocate call it, also when none is compiled
+        rtsys.initialize(
+            registry.cpu_target.target_context
+        )  # kernels that allocate call it, also when none is compiled
         empty = llvm.parse_assembly(str(codegen._create_empty_module("centralpath")))
         self._engine = llvm.create_mcjit_compiler(empty, codegen._tm)
         self._kept: list[Any] = []
@@ -149,5 +157,7 @@ class Engine:
         (ctypes.c_void_p * 1).from_address(place)[0] = ctypes.c_void_p(id(environment))
         self._kept.append(environment)
         wrapper = self._engine.get_function_address(code.wrapper)
-        entry = _dynfunc.make_function(sys.modules[__name__], code.name, f"kernel {code.name}", wrapper, environment, (self,))
+        entry = _dynfunc.make_function(
+            sys.modules[__name__], code.name, f"kernel {code.name}", wrapper, environment, (self,)
+        )
         return address, entry

@@ -68,7 +68,7 @@ def _unbox(kind: StructureType, value: Any, c: Any) -> NativeValue:
 class _Attributes(AttributeTemplate):
     key = StructureType
 
-    def generic_resolve(self, kind: StructureType, name: str) -> types.Type | None:
+    def generic_resolve(self, kind: Any, name: str) -> types.Type | None:  # type: ignore[override]
         return kind.by_name[name][0] if name in kind.by_name else None
 
 

@@ -32,6 +32,7 @@ from .structure_type import StructureType
 
 WORD = 8
 
+
 class Field:
     """One field: its numba type, the word it begins at, and for an array the expression of its shape."""
 
@@ -76,7 +77,7 @@ class FlagField(IntField):
 class ArrayField(Field):
     """An array, kept alive by the structure."""
 
-    def __init__(self, numba_type: types.Type, shape: str | None = None, dtype: np.dtype | None = None) -> None:
+    def __init__(self, numba_type: Any, shape: str | None = None, dtype: np.dtype | None = None) -> None:
         super().__init__(numba_type, shape)
         self.words, self.axes = 1 + numba_type.ndim, numba_type.ndim
         self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
@@ -218,7 +219,8 @@ class Structure:
         """All in one block of memory, as zeros: the fields, then the arrays that have a shape."""
         total, values = self._layout(**dimensions)
         block = self._block = np.zeros(self._size + total)
-        self._numbers, self._words, self._kept = block, block.view(np.int64), {}
+        self._numbers, self._words = block, block.view(np.int64)
+        self._kept: dict[str, Any] = {}
         self.address = begin = floats_at(block)
         if self._runs:
             described = values(begin + WORD * self._size)
@@ -236,9 +238,12 @@ def _shapes_of(fields: list[Field]) -> tuple[Any, list[tuple[Any, int, int, int]
     that describe the arrays), and the runs of neighbouring words among these: (packer, byte, first, last).
     """
     names: dict[str, None] = {}
-    lines, total, words, runs = [], "0", [], []
+    lines: list[str] = []
+    words: list[str] = []
+    runs: list[list[int]] = []
+    total = "0"
     for field in fields:
-        if field.shape is None:
+        if field.shape is None or not isinstance(field, ArrayField):
             continue
         axes = [f"({axis.strip()})" for axis in field.shape.split(",")]
         names.update(dict.fromkeys(compile(",".join(axes) + ",", "<shape>", "eval").co_names))
@@ -252,10 +257,14 @@ def _shapes_of(fields: list[Field]) -> tuple[Any, list[tuple[Any, int, int, int]
         words += [f"begin + {WORD} * e{at}", *axes]
     arguments = "".join(f"{name}=0, " for name in names)
     body = "".join(f"    {line}\n" for line in lines)
-    source = f"def layout({arguments}**other):\n{body}    return {total}, lambda begin: ({''.join(f'{w}, ' for w in words)})"
+    source = (
+        f"def layout({arguments}**other):\n{body}    return {total}, lambda begin: ({''.join(f'{w}, ' for w in words)})"
+    )
     space: dict[str, Any] = {}
     exec(source, space)
-    packed = [(struct.Struct(f"{count}q").pack_into, WORD * place, first, first + count) for first, place, count in runs]
+    packed = [
+        (struct.Struct(f"{count}q").pack_into, WORD * place, first, first + count) for first, place, count in runs
+    ]
     return space["layout"], packed
 
 

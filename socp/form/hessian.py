@@ -63,7 +63,6 @@ class SparseHessian:
         """The largest absolute entry."""
         return float(np.abs(self.data).max(initial=0.0))
 
-
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC, its arrays not to be written to; the diagonal only where P has it."""
         if self._upper is None:
@@ -100,7 +99,6 @@ class DenseHessian:
         array = np.empty_like(self.array)
         scale_symmetric_dense(self.array, D, factor, array)
         return DenseHessian(array)
-
 
     def is_semidefinite(self, tol: float) -> bool:
         """Whether P + tol max(P_ii) I is positive definite.
@@ -266,7 +264,6 @@ class LowRankHessian:
     def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
         """factor D P D."""
         return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
-
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle of the product, in CSC."""

@@ -148,7 +148,7 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
 
 @kernel
 def sort_rows(start: Ints, second_order: Bools, h: Floats, rows: Ints, ptr: Ints) -> int:
-    """rows := the order of the rows (finite ones of the orthant first), ptr := the boundaries of the second-order cones.
+    """rows := the order of the rows (finite ones of the orthant first), ptr := the boundaries of the cones behind it.
 
     Returns the number of these; one of dimension one is a half-line.
     """
@@ -241,9 +241,7 @@ def equilibrate_data(
 
 
 @inner
-def ruiz(
-    form: StandardForm, M_data: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats, norms: Floats
-) -> None:
+def ruiz(form: StandardForm, M_data: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats, norms: Floats) -> None:
     """Bring the infinity norms of the rows and columns of [D P D, D M'E; E M D, 0] near one.
 
     A second-order cone has one norm, the mean over its rows.  `norms` has a place for each column, then row.

@@ -237,9 +237,7 @@ def fill_cone_pattern(
 
 
 @inner
-def fill_row(
-    begin: int, end: int, M_indices: Ints, M_source: Ints, at: int, indices: Ints, place_M: Ints
-) -> None:
+def fill_row(begin: int, end: int, M_indices: Ints, M_source: Ints, at: int, indices: Ints, place_M: Ints) -> None:
     """One row of M, entries begin to end, as the column of the upper triangle that begins at `at`."""
     for k in range(begin, end):
         indices[at] = M_indices[k]

@@ -146,6 +146,7 @@ class KKT(Structure):
 @kernel_type
 def factor_backend(address: int, kkt: KKT, delta: float) -> int:
     """Factor at the scaling of kkt; returns the number of replaced pivots, -1 on failure."""
+    raise NotImplementedError
 
 
 @kernel_type

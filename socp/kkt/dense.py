@@ -30,7 +30,7 @@ import numpy as np
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
-from ..compiled.structures import flag, floats, integer, integers, number, structure
+from ..compiled.structures import floats, integer, integers, number, structure
 from ..cones.scaling import apply_inverse
 from ..form.hessian import DenseHessian
 from ..form.row_groups import weigh_rows
@@ -68,7 +68,6 @@ class DenseKKT(KKT):
     P, H = floats(), floats()
     Y, S, diagonal = floats("n * p"), floats("p * p"), floats("n")
     rho, rho_used = number(), number()
-    splits = flag()
     order, weak, roots, shares = integers("n"), integer(), floats("n"), floats("n")
     t, dy, work = floats("2 * n"), floats("2 * p"), floats("n + p + m")
 
@@ -78,7 +77,6 @@ class DenseKKT(KKT):
         self.rows = DenseRows(form)
         self.H = form.P.take_room() if isinstance(form.P, DenseHessian) else np.empty(n * n)
         self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.count, 0.5 * n**2)
-        self._use(factor_dense, apply_dense)
         self._read()
 
     @property
@@ -101,22 +99,37 @@ class DenseKKT(KKT):
         self.P, self.rho = form.P.dense().reshape(-1), 0.0
         if form.p and not self.rows.bounded:
             self.rho = max(1.0, form.P.largest()) / max(1.0, self.rows.largest) ** 2
-        self.splits = form.n >= MIN_SPLIT and not self.rows.count and self.rho == 0.0
+        splits = form.n >= MIN_SPLIT and not self.rows.count and self.rho == 0.0
+        self._use(factor_or_split if splits else factor_dense, apply_dense)
 
 
 @inner
 def factor_dense(kkt: DenseKKT, delta: float) -> int:
     """Factor at the scaling of kkt; 0, or -1 when that fails."""
-    diagonal = kkt.diagonal
-    for j in range(diagonal.size):
-        diagonal[j] = 0.0
-    weigh_rows(kkt.rows.groups, kkt.w, diagonal)
+    weigh_bounds(kkt)
     kkt.weak = 0
-    if kkt.splits and not kkt.exact:
+    return 0 if factor_whole(kkt, delta) == 0 else -1
+
+
+@inner
+def factor_or_split(kkt: DenseKKT, delta: float) -> int:
+    """`factor_dense`, where G has no rows but bounds: without the weakly coupled variables if these are many."""
+    weigh_bounds(kkt)
+    kkt.weak = 0
+    if not kkt.exact:
         choose_split(kkt)
     kkt.approximate = kkt.weak > 0
     info = factor_split(kkt, delta) if kkt.weak > 0 else factor_whole(kkt, delta)
     return 0 if info == 0 else -1
+
+
+@inner
+def weigh_bounds(kkt: DenseKKT) -> None:
+    """The weights of the bounds as a diagonal, those of the merged rows in their groups."""
+    diagonal = kkt.diagonal
+    for j in range(diagonal.size):
+        diagonal[j] = 0.0
+    weigh_rows(kkt.rows.groups, kkt.w, diagonal)
 
 
 @inner
@@ -205,7 +218,7 @@ def choose_split(kkt: DenseKKT) -> None:
 
 @inner
 def smallest_shares(shares: Floats, sum_limit: float, count_limit: int) -> tuple[float, int]:
-    """The largest limit below which the shares sum to at most `sum_limit` and are at most `count_limit`; their number."""
+    """The largest limit below which shares sum to at most `sum_limit` and are at most `count_limit`; their number."""
     low, high, best = 0.0, 1.0, 0
     for _ in range(BISECTIONS):
         middle, total, count = 0.5 * (low + high), 0.0, 0

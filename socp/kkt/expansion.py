@@ -117,7 +117,14 @@ def choose_expansions(
 @kernel
 def gather_variables(form: StandardForm, cones: ConeColumns, seen: Ints, place: Ints) -> None:
     """The variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
-    l, ptr, variable, slot, slots_ptr, slots = form.l, form.ptr, cones.variable, cones.slot, cones.slots_ptr, cones.slots
+    l, ptr, variable, slot, slots_ptr, slots = (
+        form.l,
+        form.ptr,
+        cones.variable,
+        cones.slot,
+        cones.slots_ptr,
+        cones.slots,
+    )
     for j in range(seen.size):
         seen[j] = -1
     total = 0

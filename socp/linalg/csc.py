@@ -94,9 +94,9 @@ def multiply_both(indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Float
         total = 0.0
         xj = x[j]
         for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = np.uint64(indices[k])
-            total += data[k] * v[i]
-            Mx[i] += data[k] * xj
+            row = np.uint64(indices[k])
+            total += data[k] * v[row]
+            Mx[row] += data[k] * xj
         Mtv[j] = total
 
 

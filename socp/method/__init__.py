@@ -1,1 +1,1 @@
-"""The interior-point method: starting points, search directions, the loop, and small programs in one piece."""
+"""The interior-point method: starting points, search directions, the loop, and a run of it."""

@@ -305,7 +305,15 @@ def lift(product: float, target: float) -> float:
 @inner
 def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> float:
     """du := u1 + dtau u2, of which W dz is the end, W^-1 ds := shift - W dz, and dkappa; returns the longest step."""
-    form, q, Px, du, ds, shift, tau = newton.form, newton.q, newton.Px, newton.du, newton.ds_scaled, newton.shift, point.tau
+    form, q, Px, du, ds, shift, tau = (
+        newton.form,
+        newton.q,
+        newton.Px,
+        newton.du,
+        newton.ds_scaled,
+        newton.shift,
+        point.tau,
+    )
     size, first, solution = du.size, du.size - ds.size, newton.solution
     linear, mixed = 0.0, 0.0
     for j in range(Px.size):

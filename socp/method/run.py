@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..form.standard import unscale
+from ..form.standard import StandardForm, unscale
 from ..problem import printing, stopping
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
@@ -61,21 +61,24 @@ class Iterate:
             return self.record[name].item()
         raise AttributeError(f"an iterate has no {name!r}")
 
+    def _answer(self) -> Point4:
+        return in_callers_units(self._run.program, self.form, self.point)  # the run may have let go of its form
+
     @property
     def x(self) -> np.ndarray:
-        return self._run.unscale(self.point)[0]
+        return self._answer()[0]
 
     @property
     def y(self) -> np.ndarray:
-        return self._run.unscale(self.point)[1]
+        return self._answer()[1]
 
     @property
     def z(self) -> np.ndarray:
-        return self._run.unscale(self.point)[2]
+        return self._answer()[2]
 
     @property
     def s(self) -> np.ndarray:
-        return self._run.unscale(self.point)[3]
+        return self._answer()[3]
 
 
 class Run:
@@ -292,12 +295,17 @@ class Run:
         return Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
             primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
-            setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace, timings=self.timings,
+            setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace,
+            timings=self.timings,
         )  # fmt: skip
 
     def unscale(self, point: Point) -> Point4:
-        """(x, y, z, s) of a point in the program's units and row order, divided by tau."""
-        form, program = self.form, self.program
-        x, y, z, s = np.empty(form.n), np.empty(form.p), np.zeros(program.m), np.full(program.m, np.inf)
-        unscale(form, point.tau, point.u, point.s, x, y, z, s)
-        return x, y, z, s
+        """(x, y, z, s) of a point, as the caller wants them."""
+        return in_callers_units(self.program, self.form, point)
+
+
+def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:
+    """(x, y, z, s) of a point in the program's units and row order, divided by tau."""
+    x, y, z, s = np.empty(form.n), np.empty(form.p), np.zeros(program.m), np.full(program.m, np.inf)
+    unscale(form, point.tau, point.u, point.s, x, y, z, s)
+    return x, y, z, s

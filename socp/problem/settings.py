@@ -59,9 +59,9 @@ class Settings:
     threads: int = 1
     """Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number."""
     sifting: bool = True
-    """Follow a working set where P is dense, most variables have bounds and at most one row has sides (`qp` only)."""
+    """Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only)."""
     check_convexity: bool = True
-    """Refuse a P that is not semidefinite.  When False, P is taken to be where a working set solves the program, which
+    """Refuse a P that is not semidefinite.  When False, P is taken to be where an active set solves the program, which
     then takes less than the check would; of another P the answer may be a local minimum (`qp` only)."""
     presolve: bool = True
     """Leave out what a quadratic program has too much (`qp` only)."""

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core import event
 
-import qp
 import socp
 from bench import __main__ as command
 from bench import peers, tour

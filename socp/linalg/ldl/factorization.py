@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled.kernels import kernel
-from ...compiled.signatures import Floats, Ints
+from ...compiled.signatures import Ints
 from .factors import Factors
 from .ordering import amd
 from .panels import product_size, scaled_size

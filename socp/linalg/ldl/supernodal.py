@@ -22,7 +22,14 @@ from .panels import factor_panel, set_zero, solve_lower, solve_lower_two, solve_
 def supernodal_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
     """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree."""
     first, owner, row_start, rows, panel_start = ldl.first, ldl.owner, ldl.row_start, ldl.rows, ldl.panel_start
-    entry_start, source, target, signs, panels, d = ldl.entry_start, ldl.source, ldl.target, ldl.signs, ldl.values, ldl.d
+    entry_start, source, target, signs, panels, d = (
+        ldl.entry_start,
+        ldl.source,
+        ldl.target,
+        ldl.signs,
+        ldl.values,
+        ldl.d,
+    )
     place, places, head, following, position = ldl.place, ldl.places, ldl.head, ldl.following, ldl.position
     product, scaled = ldl.product, ldl.scaled
     replaced = 0

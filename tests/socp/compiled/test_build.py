@@ -1,4 +1,4 @@
-"""Compilation in several processes: announced, with what helpers cannot do done here, nothing left to do after a warmup."""
+"""Compilation in several processes: announced, done here where helpers cannot, and nothing left after a warmup."""
 
 import os
 

@@ -295,3 +295,11 @@ def test_iterates_are_valid_one_by_one(hard):
     for one, other in pairwise(socp.iterates(hard)):
         assert other.iteration == one.iteration + 1 and one.gap != other.gap
         assert other.point is one.point and other.newton.mu == pytest.approx(other.mu)
+
+
+def test_an_iterate_can_still_be_looked_at_when_the_run_is_over(hard):
+    iterates = []
+    solution = socp.solve(hard, callback=iterates.append)
+    for name in ("x", "y", "z", "s"):  # its point is the run's, which went on
+        np.testing.assert_array_equal(getattr(iterates[-1], name), getattr(solution, name))
+    assert [iterate.iteration for iterate in iterates] == list(range(len(iterates)))
