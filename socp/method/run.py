@@ -20,6 +20,7 @@ from .loop import CANDIDATE, GO_ON, MAX_ITERATIONS, NOT_FACTORED, SHORT_STEP, ST
 from .newton import Newton, Point
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
+MANY = 2**62  # iterations that a kernel can count
 ROWS = 60  # records that a trace has room for at first
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
@@ -124,7 +125,7 @@ class Run:
         state.tol, state.step_fraction = settings.tol, settings.step_fraction
         state.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         state.tol_infeasible = settings.tol_infeasible or settings.tol
-        state.max_iter, state.iteration, state.offset = settings.max_iter, -1, self.program.offset
+        state.max_iter, state.iteration, state.offset = min(settings.max_iter, MANY), -1, self.program.offset
         state.best_worst = state.best_ray = np.inf
         state.sigma = state.alpha_affine = state.alpha = np.nan
         if last is not None:
