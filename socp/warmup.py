@@ -12,7 +12,8 @@ import numba
 import numpy as np
 import scipy
 
-from .compiled import blas, cache
+from .compiled import cache
+from .compiled.blas_integers import integer_bits
 from .compiled.build import prepare, together
 from .compiled.kernels import INTERPRETED, Kernel, kernels
 from .compiled.threads import bundled_libraries
@@ -99,7 +100,7 @@ def _config() -> dict[str, str]:
         "centralpath": ours,
         "Python": f"{platform.python_version()} on {platform.platform()}",
         "numpy": np.__version__,
-        "scipy": f"{scipy.__version__}, BLAS with {blas.integer_bits()}-bit integers",
+        "scipy": f"{scipy.__version__}, BLAS with {integer_bits()}-bit integers",
         "BLAS threads": threads,
         "numba": f"{numba.__version__}, llvmlite {llvmlite.__version__}",
         "JIT": "off (NUMBA_DISABLE_JIT)" if INTERPRETED else "on",

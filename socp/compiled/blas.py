@@ -15,16 +15,15 @@ BLAS have (OPENBLAS_NUM_THREADS); the bits of a result may depend on that number
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import llvmlite.binding
 import numpy as np
-import scipy
 from numba.core import cgutils, config, types
 from numba.extending import get_cython_function_address, intrinsic
 from scipy.linalg import cython_blas, cython_lapack
 
+from .blas_integers import integer_bits
 from .kernels import inner
 from .signatures import Floats
 
@@ -36,39 +35,13 @@ UNIT, NOT_UNIT = np.int64(ord("U")), np.int64(ord("N"))
 ZERO = np.int64(0)
 
 
-def integer_bits() -> int:
-    """Width of the integers that SciPy's BLAS takes: 32, or 64 when SciPy was built so (ILP64).
-
-    Raises
-    ------
-    ImportError
-        SciPy's configuration and the signature of its dgemm contradict each other; a call would corrupt memory.
-    """
-    wide = bool(scipy.__config__.CONFIG["Build Dependencies"]["blas"].get("cython blas ilp64", False))
-    signature = _signature(cython_blas, "dgemm")
-    if (", int *," in signature) == wide:
-        raise ImportError(
-            f"SciPy {scipy.__version__} says that its Cython BLAS takes {'64' if wide else '32'}-bit integers, "
-            f"but dgemm is {signature!r}: reinstall SciPy"
-        )
-    return 64 if wide else 32
-
-
-def _signature(module: Any, name: str) -> str:
-    get_name = ctypes.pythonapi.PyCapsule_GetName
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    return get_name(module.__pyx_capi__[name]).decode()
-
-
-STAMP = f"int{integer_bits()}"  # part of the cache key of all kernels that import those of this file
-
 _INTEGER = types.int64 if integer_bits() == 64 else types.int32
 _letters, _integers, _reals = types.CPointer(types.uint8), types.CPointer(_INTEGER), types.CPointer(types.float64)
 
 
 def _external(module: Any, routine: str, arguments: str) -> Any:
     """The routine as numba calls it; `arguments` has a letter for each: c(har), i(nteger), d(ouble)."""
-    symbol = f"centralpath_{STAMP}_{routine}"
+    symbol = f"centralpath.blas.{routine}"
     llvmlite.binding.add_symbol(symbol, get_cython_function_address(module.__name__, routine))
     pointer = {"c": _letters, "i": _integers, "d": _reals}
     return types.ExternalFunction(symbol, types.void(*(pointer[a] for a in arguments)))

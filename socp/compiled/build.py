@@ -98,6 +98,9 @@ def _symbols_work() -> bool:
     return False
 
 
+kernels.load[:] = [prepare]
+
+
 def callees_first(wanted: Iterable[Kernel]) -> list[Kernel]:
     """The kernels and all that they call, each behind what it calls."""
     order: dict[int, Kernel] = {}

@@ -28,6 +28,7 @@ import llvmlite
 import numba
 from numba.core import registry
 
+from .blas_integers import integer_bits
 from .machine import MachineCode
 
 logger = logging.getLogger("socp")
@@ -82,8 +83,6 @@ def _temporary() -> Path:
 @functools.cache
 def version() -> str:
     """The name of the folder: what machine code depends on beside its kernel."""
-    from .blas import integer_bits
-
     text = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text.update(path.read_bytes())

@@ -43,6 +43,7 @@ from .structure_type import StructureType
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of the arrays that Python passes to kernels
 
+load: list[Callable[[list[Kernel]], None]] = []  # what compiles and loads kernels: `build.prepare`, once it is there
 linked = False  # whether kernels are linked into each other, where numba knows no calls through symbols
 lock = threading.RLock()  # numba's compiler works for one thread at a time
 _kernels: list[Kernel] = []
@@ -84,8 +85,6 @@ class Kernel:
         return self._entry(*arguments)
 
     def _first_call(self, *arguments: Any) -> Any:
-        from .build import prepare
-
         if self.kind == "kernel":
             prepare([self])
         else:
@@ -98,8 +97,6 @@ class Kernel:
     def address(self) -> int:
         """Where the machine code is, for `call_address`."""
         if not self.address_or_zero:
-            from .build import prepare
-
             prepare([self])
         return self.address_or_zero
 
@@ -242,6 +239,11 @@ def inner(py_func: Callable[..., Any]) -> Any:
 def leaf(py_func: Callable[..., Any]) -> Any:
     """A kernel that is linked into the kernels that call it."""
     return py_func if INTERPRETED else Kernel(py_func, "leaf")
+
+
+def prepare(wanted: list[Kernel]) -> None:
+    """Compile what is missing of these kernels, and load them."""
+    load[0](wanted)
 
 
 def link_from_now_on() -> None:
