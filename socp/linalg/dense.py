@@ -27,7 +27,7 @@ def multiply_low_rank(n: int, k: int, F: Floats, d: Floats, x: Floats, Fx: Float
     """out[:n] := F (F'x) + d x for F of k columns, one after the other; Fx has room for F'x."""
     for j in range(n):
         out[j] = d[j] * x[j]
-    if k > 0:
+    if k > 0 and n > 0:
         gemv(TRANSPOSE, n, k, 1.0, F, 0, n, x, 0, 0.0, Fx, 0)
         gemv(NO_TRANSPOSE, n, k, 1.0, F, 0, n, Fx, 0, 1.0, out, 0)
 
