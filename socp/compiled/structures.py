@@ -19,6 +19,7 @@ by assignment, which keeps them alive.  Kernels write numbers and entries of arr
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -197,75 +198,62 @@ class Structure:
 
     numba_type: ClassVar[StructureType]
     address: int
-    _fields: ClassVar[list[Field]]
-    _size: ClassVar[int]
-    _layout: ClassVar[Any]
-    _runs: ClassVar[list[tuple[Any, int, int, int]]]
+    _fields: ClassVar[list[Field]] = []
+    _memory: ClassVar[Callable[..., tuple[np.ndarray, np.ndarray, int]]]
 
     def __init_subclass__(cls) -> None:
-        inherited = [field for base in cls.__mro__[1:] for field in base.__dict__.get("_fields", [])]
+        inherited = next((base._fields for base in cls.__mro__[1:] if issubclass(base, Structure)), [])
         own = [field for field in vars(cls).values() if isinstance(field, Field)]
-        cls._fields = inherited + own
+        own.sort(key=lambda field: field.shape is None)  # arrays of the block first: their words are written at once
         place = sum(field.words for field in inherited)
         for field in own:
             field.place, place = place, place + field.words
-        cls._size = place
+        cls._fields = inherited + own
         fields = tuple((field.name, field.type, field.place) for field in cls._fields)
         cls.numba_type = StructureType(f"{cls.__module__}.{cls.__qualname__}", fields)
-        layout, cls._runs = _shapes_of(cls._fields)
-        cls._layout = staticmethod(layout)
+        cls._memory = staticmethod(_memory_of(cls._fields, place))
 
     def __init__(self, **dimensions: int) -> None:
         """All in one block of memory, as zeros: the fields, then the arrays that have a shape."""
-        total, values = self._layout(**dimensions)
-        block = self._block = np.zeros(self._size + total)
-        self._numbers, self._words = block, block.view(np.int64)
+        self._block, self._words, self.address = self._memory(**dimensions)
+        self._numbers = self._block
         self._kept: dict[str, Any] = {}
-        self.address = begin = floats_at(block)
-        if self._runs:
-            described = values(begin + WORD * self._size)
-            for pack_into, offset, first, last in self._runs:
-                pack_into(self._words, offset, *described[first:last])
 
     def __getstate__(self) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
 
 
-def _shapes_of(fields: list[Field]) -> tuple[Any, list[tuple[Any, int, int, int]]]:
-    """How to place the arrays that have a shape.
+def _memory_of(fields: list[Field], size: int) -> Callable[..., tuple[np.ndarray, np.ndarray, int]]:
+    """A function from the dimensions to (a block with `size` words and the arrays that have a shape, its words as
+    integers, its address), in which the arrays are described.
 
-    Returns a function from the dimensions to (words in all, a function from the address of the block to the words
-    that describe the arrays), and the runs of neighbouring words among these: (packer, byte, first, last).
+    It is written out, as it runs several times for each program, of which many are tiny.
     """
+    space: dict[str, Any] = {"zeros": np.zeros, "INT": INT, "floats_at": floats_at}
     names: dict[str, None] = {}
-    lines: list[str] = []
-    words: list[str] = []
-    runs: list[list[int]] = []
-    total = "0"
+    sizes: list[str] = []
+    runs: list[tuple[int, list[str]]] = []
+    end = str(size)
     for field in fields:
         if field.shape is None or not isinstance(field, ArrayField):
             continue
-        axes = [f"({axis.strip()})" for axis in field.shape.split(",")]
+        axes = [axis.strip() for axis in field.shape.split(",")]
         names.update(dict.fromkeys(compile(",".join(axes) + ",", "<shape>", "eval").co_names))
-        at = len(lines)
-        lines.append(f"e{at} = {total}")
-        total = f"e{at} + {'*'.join(axes)}" + (f"*{field.item}" if field.item != 1 else "")
-        if runs and runs[-1][1] + runs[-1][2] == field.place:
-            runs[-1][2] += field.words
-        else:
-            runs.append([len(words), field.place, field.words])
-        words += [f"begin + {WORD} * e{at}", *axes]
+        at = len(sizes)
+        lengths = [f"a{at}_{axis}" for axis in range(len(axes))]
+        sizes.append(f"e{at} = {end}; " + "; ".join(f"{name} = {axis}" for name, axis in zip(lengths, axes)))
+        end = f"e{at} + {' * '.join([*lengths, str(field.item)])}"
+        if not runs or runs[-1][0] + len(runs[-1][1]) != field.place:
+            runs.append((field.place, []))
+        runs[-1][1].extend([f"begin + {WORD} * e{at}", *lengths])
+    lines = [*sizes, f"block = zeros({end})", "words, begin = block.view(INT), floats_at(block)"]
+    for k, (place, words) in enumerate(runs):
+        space[f"pack{k}"] = struct.Struct(f"{len(words)}q").pack_into
+        lines.append(f"pack{k}(words, {WORD * place}, {', '.join(words)})")
     arguments = "".join(f"{name}=0, " for name in names)
-    body = "".join(f"    {line}\n" for line in lines)
-    source = (
-        f"def layout({arguments}**other):\n{body}    return {total}, lambda begin: ({''.join(f'{w}, ' for w in words)})"
-    )
-    space: dict[str, Any] = {}
-    exec(source, space)
-    packed = [
-        (struct.Struct(f"{count}q").pack_into, WORD * place, first, first + count) for first, place, count in runs
-    ]
-    return space["layout"], packed
+    body = "\n    ".join([*lines, "return block, words, begin"])
+    exec(f"def memory({arguments}**other):\n    {body}", space)
+    return space["memory"]  # type: ignore[no-any-return]
 
 
 @typeof_impl.register(Structure)

@@ -258,7 +258,7 @@ class Run:
 
     def close(self, setup_time: float, timings: dict[str, float]) -> None:
         """Note the times, and let go of the engine, which goes on to other runs; the answer stays."""
-        self.setup_time, self.timings, self.trace = setup_time, timings, self.trace.copy()
+        self.setup_time, self.timings, self.trace = setup_time, timings, self.trace
         del self.newton, self.state, self.form
 
     @functools.cached_property
