@@ -6,6 +6,7 @@ take kernels from one list, the longest first.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import logging
@@ -246,7 +247,8 @@ class Helper(threading.Thread):
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-            self.process.stdin.close()
+            with contextlib.suppress(OSError):  # what a dead process has not read cannot be flushed
+                self.process.stdin.close()
             self.process.stdout.close()
 
 

@@ -1,10 +1,12 @@
 """Compilation in several processes: announced, done here where helpers cannot, and nothing left after a warmup."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
-from socp.compiled import build, kernels
+from socp.compiled import build, kernels, probe
 from tests.socp.compiled.test_kernels import files, run
 
 pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
@@ -63,6 +65,18 @@ def test_helpers_compile_what_this_process_loads(tmp_path):
 def test_without_helpers_all_is_compiled_here(tmp_path, more):
     write_many(tmp_path)
     assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in run(CODE.format(more=more), tmp_path)
+
+
+def test_a_helper_that_died_gives_its_kernel_back_and_is_stopped_quietly():
+    compilation = build.Compilation([probe.KERNELS[0]])
+    helper = build.Helper(compilation)
+    pipe = subprocess.PIPE
+    helper.process = subprocess.Popen([sys.executable, "-c", ""], stdin=pipe, stdout=pipe, text=True)
+    helper.process.wait()
+    helper.run()
+    assert compilation.waiting == [probe.KERNELS[0]] and compilation.done == 0
+    helper.stop()
+    assert helper.process.stdin.closed and helper.process.stdout.closed
 
 
 def test_callees_come_first():
