@@ -32,7 +32,6 @@ NO_TRANSPOSE, TRANSPOSE = np.int64(ord("N")), np.int64(ord("T"))
 LEFT, RIGHT = np.int64(ord("L")), np.int64(ord("R"))
 LOWER, UPPER = np.int64(ord("L")), np.int64(ord("U"))
 UNIT, NOT_UNIT = np.int64(ord("U")), np.int64(ord("N"))
-ZERO = np.int64(0)
 
 
 _INTEGER = types.int64 if integer_bits() == 64 else types.int32

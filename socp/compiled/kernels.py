@@ -95,7 +95,7 @@ class Kernel:
 
     @property
     def address(self) -> int:
-        """Where the machine code is, for `call_address`."""
+        """Where the machine code is, for a call by address."""
         if not self.address_or_zero:
             prepare([self])
         return self.address_or_zero

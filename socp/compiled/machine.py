@@ -31,7 +31,6 @@ class MachineCode(NamedTuple):
     environment_name: str
     environment: bytes
     name: str
-    module: str
 
 
 class _Flags(compiler.Flags):
@@ -127,7 +126,7 @@ def emit(made: Any) -> MachineCode:
     return MachineCode(
         made.library.codegen._tm.emit_object(made.library._final_module), fndesc.llvm_func_name,
         wrapper if wrapper in names else "", target.get_env_name(fndesc), dumps(made.environment),
-        fndesc.qualname.split(".")[-1], fndesc.modname,
+        fndesc.qualname.split(".")[-1],
     )  # fmt: skip
 
 
@@ -136,9 +135,8 @@ class Engine:
 
     def __init__(self) -> None:
         codegen = registry.cpu_target.target_context.codegen()
-        rtsys.initialize(
-            registry.cpu_target.target_context
-        )  # kernels that allocate call it, also when none is compiled
+        # The allocator of kernels that make arrays, also when none of them is compiled here.
+        rtsys.initialize(registry.cpu_target.target_context)
         empty = llvm.parse_assembly(str(codegen._create_empty_module("centralpath")))
         self._engine = llvm.create_mcjit_compiler(empty, codegen._tm)
         self._kept: list[Any] = []

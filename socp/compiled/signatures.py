@@ -23,10 +23,8 @@ Floats = Annotated[NDArray[np.float64], "Floats"]
 Ints = Annotated[NDArray[np.int64], "Ints"]
 Bools = Annotated[NDArray[np.bool_], "Bools"]
 Unsigned = Annotated[NDArray[np.uint64], "Unsigned"]
-Singles = Annotated[NDArray[np.float32], "Singles"]
 Matrix = Annotated[NDArray[np.float64], "Matrix"]
 IntMatrix = Annotated[NDArray[np.int64], "IntMatrix"]
-UnsignedMatrix = Annotated[NDArray[np.uint64], "UnsignedMatrix"]
 
 SCALARS: dict[Any, types.Type] = {int: types.int64, float: types.float64, bool: types.boolean, type(None): types.none}
 ARRAYS: dict[str, types.Array] = {
@@ -34,10 +32,8 @@ ARRAYS: dict[str, types.Array] = {
     "Ints": types.int64[::1],
     "Bools": types.boolean[::1],
     "Unsigned": types.uint64[::1],
-    "Singles": types.float32[::1],
     "Matrix": types.float64[:, ::1],
     "IntMatrix": types.int64[:, ::1],
-    "UnsignedMatrix": types.uint64[:, ::1],
 }
 
 

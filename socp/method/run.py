@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -102,6 +101,8 @@ class Run:
         (x, y, z, s) in the program's units and row order; of an infeasible program a ray, not normalised.
     found : Residuals or None
         What `test` found there; None for a ray.
+    trace : array of `TRACE`
+        One record an iterate, once `solve` is done.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class Run:
         self.found: stopping.Residuals | None = None
         self.started = time.perf_counter()
         self.state = self._first_state(last)
+        self.trace = self.state.trace[:0]
 
     def _first_state(self, last: Point | None) -> State:
         settings = self.settings
@@ -150,6 +152,7 @@ class Run:
                     break
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
+        self.trace = self.state.trace[: self.state.iteration + 1]
         self.solve_time = time.perf_counter() - self.started
 
     def iterates(self) -> Iterator[Iterate]:
@@ -206,16 +209,20 @@ class Run:
             answer = self.unscale(self.point)
             found = self.test.residuals(*answer)
             if found.meets(settings.tol, settings.tol_abs):
-                self.answer, self.found = answer, found
-                return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}")
-        if state.primal_ray <= state.tol_infeasible and self._certified(self._primal_infeasibility):
-            return self.finish(Status.PRIMAL_INFEASIBLE, "(y, z) certifies that no feasible point exists")
-        if state.dual_ray <= state.tol_infeasible and self._certified(self._dual_infeasibility):
-            return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below")
+                return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}", answer, found)
+        if state.primal_ray <= state.tol_infeasible:
+            ray = self._certificate(self._primal_infeasibility)
+            if ray is not None:
+                message = "(y, z) certifies that no feasible point exists"
+                return self.finish(Status.PRIMAL_INFEASIBLE, message, ray)
+        if state.dual_ray <= state.tol_infeasible:
+            ray = self._certificate(self._dual_infeasibility)
+            if ray is not None:
+                return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
         return False
 
-    def _certified(self, error_of: Callable[[Point4], float]) -> bool:
-        """Whether the point, as it is or without its small entries, is a certificate; the better one is kept.
+    def _certificate(self, error_of: Callable[[Point4], float]) -> Point4 | None:
+        """The point, as it is or without its small entries, whichever is the better certificate; None if neither is.
 
         A multiplier that tends to zero never vanishes beside terms that are none: x >= 0 and 0 x <= -1 have the
         multipliers (tau, 1).
@@ -223,10 +230,7 @@ class Run:
         tol = self.state.tol_infeasible
         rays = [self.unscale(point) for point in (self.point, self.point.without_small_entries(self.form, tol))]
         errors = [error_of(ray) for ray in rays]
-        if not min(errors) <= tol:
-            return False
-        self.answer = rays[errors.index(min(errors))]
-        return True
+        return rays[errors.index(min(errors))] if min(errors) <= tol else None
 
     def _primal_infeasibility(self, ray: Point4) -> float:
         return self.test.primal_infeasibility(ray[1], ray[2])
@@ -237,34 +241,34 @@ class Run:
     def _give_up(self, reason: str) -> bool:
         """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
         tol = max(self.settings.tol, stopping.INACCURATE_TOL)
-        found = self._take_best()
+        answer, found = self._best()
         if found.meets(tol):
-            return self.finish(Status.INACCURATE, f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}")
-        return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}")
+            message = f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}"
+            return self.finish(Status.INACCURATE, message, answer, found)
+        return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}", answer, found)
 
-    def _take_best(self) -> stopping.Residuals:
-        """The best iterate as the answer."""
-        self.answer = self.unscale(self.best)
-        self.found = self.test.residuals(*self.answer)
-        return self.found
+    def _best(self) -> tuple[Point4, stopping.Residuals]:
+        """The best iterate as an answer, and what the test finds there."""
+        answer = self.unscale(self.best)
+        return answer, self.test.residuals(*answer)
 
-    def finish(self, status: Status, message: str) -> bool:
-        """Note how the run ends (the first reason counts), with the best iterate where nothing else was found."""
+    def finish(
+        self, status: Status, message: str, answer: Point4 | None = None, found: stopping.Residuals | None = None
+    ) -> bool:
+        """Note how the run ends (the first reason counts), with the best iterate where there is no other answer.
+
+        All is noted at once: an interrupt that comes before leaves a run that has not ended.
+        """
         if self.status is None:
-            self.status, self.message = status, message
-            if self.answer is None:
-                self._take_best()
+            if answer is None:
+                answer, found = self._best()
+            self.answer, self.found, self.message, self.status = answer, found, message, status
         return True
 
     def close(self, setup_time: float, timings: dict[str, float]) -> None:
         """Note the times, and let go of the engine, which goes on to other runs; the answer stays."""
-        self.setup_time, self.timings, self.trace = setup_time, timings, self.trace
+        self.setup_time, self.timings = setup_time, timings
         del self.newton, self.state, self.form
-
-    @functools.cached_property
-    def trace(self) -> np.ndarray:
-        """One record of `TRACE` an iterate."""
-        return self.state.trace[: self.state.iteration + 1]
 
     @property
     def iterations(self) -> int:

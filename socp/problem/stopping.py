@@ -270,18 +270,6 @@ def relative(value: float, size: float) -> float:
     return value / size if value > 0.0 else 0.0
 
 
-@kernel
-def infinity_norm(v: Floats) -> float:
-    """`norm` of a contiguous vector."""
-    largest = 0.0
-    for i in range(v.size):
-        if not abs(v[i]) <= largest:
-            largest = abs(v[i])
-            if largest != largest:
-                break
-    return largest
-
-
 def norm(v: np.ndarray) -> float:
     """The infinity norm (0 for an empty vector, NaN when there is one)."""
     return float(np.abs(v).max(initial=0.0))

@@ -303,3 +303,18 @@ def test_an_iterate_can_still_be_looked_at_when_the_run_is_over(hard):
     for name in ("x", "y", "z", "s"):  # its point is the run's, which went on
         np.testing.assert_array_equal(getattr(iterates[-1], name), getattr(solution, name))
     assert [iterate.iteration for iterate in iterates] == list(range(len(iterates)))
+
+
+def test_an_interrupt_while_the_end_is_noted_leaves_a_whole_answer(monkeypatch):
+    unscale, calls = run_module.Run.unscale, []
+
+    def interrupted(run, point):
+        calls.append(point)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return unscale(run, point)
+
+    monkeypatch.setattr(run_module.Run, "unscale", interrupted)
+    solution = socp.solve(chain(400), max_iter=2)
+    assert solution.status is Status.INTERRUPTED and np.isfinite(solution.x).all() and len(calls) >= 2
+    assert np.isfinite(solution.gap) and len(solution.trace) == solution.iterations + 1
