@@ -18,6 +18,7 @@ from .form.hessian import check_semidefinite
 from .form.standard import StandardForm
 from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose, is_small
+from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import Iterate, Run
 from .problem import printing
@@ -128,8 +129,10 @@ class Solver(SetUpOnce):
             kkt = choose(form, self.settings)
         timings["ordering"], timings["symbolic"] = kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
-        self.form, self.newton, self.timings = form, Newton(form, kkt), timings
-        self._robust: Newton | None = None
+        self.form, self.timings = form, timings
+        self._state = State(form, kkt)
+        self._robust_state: State | None = None
+        self._optimal: Point | None = None  # of the last run, in the memory of that
         self._last: Point | None = None
 
     def _threads(self) -> contextlib.AbstractContextManager[None]:
@@ -138,10 +141,15 @@ class Solver(SetUpOnce):
         return contextlib.nullcontext() if few else blas_threads(self.settings.threads)
 
     @property
+    def newton(self) -> Newton:
+        """The linearized embedding."""
+        newton: Newton = self._state.newton
+        return newton
+
+    @property
     def kkt(self) -> KKT:
         """The way in which the KKT systems are solved."""
-        kkt: KKT = self.newton.kkt
-        return kkt
+        return self._state.kkt
 
     @one_at_a_time
     def update(
@@ -216,13 +224,22 @@ class Solver(SetUpOnce):
         if program.P is not old.P:
             check_semidefinite(self.form.P)
         if not self.kkt.still_fits():
-            last = self._last
+            last = self._last_optimal()
             self._set_up()
             self._last = last
             return None
         self.kkt.refresh()
-        self._robust = None
+        self._robust_state = None
         return None
+
+    def _last_optimal(self) -> Point | None:
+        """The last optimal point, in memory of its own."""
+        if self._optimal is not None:
+            if self._last is None:
+                self._last = Point(self.form)
+            self._last.copy_from(self._optimal)
+            self._optimal = None
+        return self._last
 
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -243,28 +260,28 @@ class Solver(SetUpOnce):
 
         Where dense Cholesky of a small program breaks down, the run begins anew with sparse LDL'.
         """
-        last = self._last if warm_start else None
-        run = Run(self.program, self.newton, self.settings, last, test)
+        last = self._last_optimal()
+        run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
         with self._threads():
             run.solve()
             if run.status in (Status.INACCURATE, Status.NUMERICAL_ERROR) and self._has_robust_way():
-                again = Run(self.program, self._robust_newton(), self.settings, None, test)
+                again = Run(self.program, self._robust(), self.settings, None, test)
                 again.started = run.started
                 again.solve()
                 if run.status is Status.NUMERICAL_ERROR or again.status is not Status.NUMERICAL_ERROR:
                     run = again
-        run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.newton.kkt))
         if run.status is Status.OPTIMAL:
-            self._last = run.point
+            self._optimal = run.state.point
+        run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.state.kkt))
         return run
 
     def _has_robust_way(self) -> bool:
         return self.settings.kkt == "auto" and is_small(self.form)
 
-    def _robust_newton(self) -> Newton:
-        if self._robust is None:
-            self._robust = Newton(self.form, choose(self.form, self.settings, robust=True))
-        return self._robust
+    def _robust(self) -> State:
+        if self._robust_state is None:
+            self._robust_state = State(self.form, choose(self.form, self.settings, robust=True))
+        return self._robust_state
 
     def _timings(self, total: float, kkt: KKT) -> dict[str, float]:
         """The seconds of set-up and of a run by part."""
@@ -274,7 +291,7 @@ class Solver(SetUpOnce):
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
-        return Run(self.program, self.newton, self.settings, None, None).iterates()
+        return Run(self.program, State(self.form, self.kkt), self.settings, None, None).iterates()
 
 
 def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:

@@ -100,8 +100,7 @@ class ConeForm:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(x, y, z_bounds) of the quadratic program; a fixed variable's multiplier is what stationarity leaves."""
         own_x, own_y, own_z = np.empty(program.n), np.empty(program.m), np.empty(program.n)
-        spread_point(x, program.lb, self.kinds, own_x)
-        spread_multipliers(y, z, self.kinds, own_y, own_z)
+        spread(x, y, z, program.lb, self.kinds, own_x, own_y, own_z)
         if self._has_fixed:
             self._fix_multipliers(program, program.q + product(program.P, own_x), own_y, own_z)
         return own_x, own_y, own_z
@@ -295,6 +294,15 @@ def stack_sides(
             indices[at], data[at] = below, -1.0
             at, below = at + 1, below + 1
     indptr[free] = at
+
+
+@kernel
+def spread(
+    x: Floats, y: Floats, z: Floats, fixed: Floats, kinds: Ints, own_x: Floats, own_y: Floats, own_z: Floats
+) -> None:
+    """`spread_point` and `spread_multipliers`."""
+    spread_point(x, fixed, kinds, own_x)
+    spread_multipliers(y, z, kinds, own_y, own_z)
 
 
 @kernel

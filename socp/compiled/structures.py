@@ -14,6 +14,12 @@ eight bytes: a number, the address of another structure, or the address of an ar
 
 `Point(n=..., p=..., m=...)` has all arrays with a shape in one block with the fields, as zeros.  Other arrays are bound
 by assignment, which keeps them alive.  Kernels write numbers and entries of arrays, never the place of an array.
+
+    class State(Structure):
+        point = part(Point)
+
+has a Point in its own block, made from the same dimensions.  A structure that the constructor is given by name is bound
+to the fields of that name, in the structure and in its parts.
 """
 
 from __future__ import annotations
@@ -115,12 +121,40 @@ class ArrayField(Field):
 class StructureField(Field):
     """Another structure."""
 
+    def __init__(self, kind: type[Structure]) -> None:
+        super().__init__(kind.numba_type)
+
     def __get__(self, owner: Any, kind: type) -> Any:
         return self if owner is None else owner._kept[self.name]
 
     def __set__(self, owner: Any, value: Structure) -> None:
         owner._kept[self.name] = value
         owner._words[self.place] = value.address
+
+
+class PartField(Field):
+    """A structure in the same block."""
+
+    def __init__(self, kind: type[Structure]) -> None:
+        super().__init__(kind.numba_type)
+        self.kind = kind
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        if owner is None:
+            return self
+        found = owner._kept.get(self.name)
+        if found is None:
+            found = owner._kept[self.name] = self._view(owner)
+        return found
+
+    def _view(self, owner: Any) -> Any:
+        """The part as an object of its own."""
+        address = owner._words.item(self.place)
+        first = (address - owner.address) // WORD
+        found = object.__new__(self.kind)
+        found._block, found._words, found.address = owner._block[first:], owner._words[first:], address
+        found._numbers, found._links, found._kept = found._block, owner._links, dict(owner._links)
+        return found
 
 
 def address_of_array(array: np.ndarray) -> int:
@@ -190,7 +224,12 @@ def records(dtype: np.dtype, shape: str | None = None) -> Any:
 
 def structure(kind: type[Structure]) -> Any:
     """Another structure, held by its address."""
-    return StructureField(kind.numba_type)
+    return StructureField(kind)
+
+
+def part(kind: type[Structure]) -> Any:
+    """Another structure, in the same block of memory."""
+    return PartField(kind)
 
 
 class Structure:
@@ -199,61 +238,107 @@ class Structure:
     numba_type: ClassVar[StructureType]
     address: int
     _fields: ClassVar[list[Field]] = []
-    _memory: ClassVar[Callable[..., tuple[np.ndarray, np.ndarray, int]]]
+    _size: ClassVar[int] = 0  # words of the fields
+    _memory: ClassVar[Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any]]]]
 
     def __init_subclass__(cls) -> None:
         inherited = next((base._fields for base in cls.__mro__[1:] if issubclass(base, Structure)), [])
         own = [field for field in vars(cls).values() if isinstance(field, Field)]
-        own.sort(key=lambda field: field.shape is None)  # arrays of the block first: their words are written at once
+        # what is described when memory is taken first: these words are written at once
+        own.sort(key=lambda field: field.shape is None and not isinstance(field, (PartField, StructureField)))
         place = sum(field.words for field in inherited)
         for field in own:
             field.place, place = place, place + field.words
-        cls._fields = inherited + own
+        cls._fields, cls._size = inherited + own, place
         fields = tuple((field.name, field.type, field.place) for field in cls._fields)
         cls.numba_type = StructureType(f"{cls.__module__}.{cls.__qualname__}", fields)
-        cls._memory = staticmethod(_memory_of(cls._fields, place))
+        cls._memory = staticmethod(_Layout(cls).memory())
 
-    def __init__(self, **dimensions: int) -> None:
-        """All in one block of memory, as zeros: the fields, then the arrays that have a shape."""
-        self._block, self._words, self.address = self._memory(**dimensions)
+    def __init__(self, **given: Any) -> None:
+        """All in one block of memory, as zeros: the fields, then the arrays that have a shape; structures are bound."""
+        self._block, self._words, self.address, self._links = self._memory(**given)
         self._numbers = self._block
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[str, Any] = dict(self._links)
 
     def __getstate__(self) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
 
 
-def _memory_of(fields: list[Field], size: int) -> Callable[..., tuple[np.ndarray, np.ndarray, int]]:
-    """A function from the dimensions to (a block with `size` words and the arrays that have a shape, its words as
-    integers, its address), in which the arrays are described.
+class _Layout:
+    """Writes out a function from dimensions and structures to (a block with all fields of a class and the arrays that
+    have a shape, its words as integers, its address, the structures), in which arrays, parts and structures are noted.
 
     It is written out, as it runs several times for each program, of which many are tiny.
     """
-    space: dict[str, Any] = {"zeros": np.zeros, "INT": INT, "floats_at": floats_at}
-    names: dict[str, None] = {}
-    sizes: list[str] = []
-    runs: list[tuple[int, list[str]]] = []
-    end = str(size)
-    for field in fields:
+
+    def __init__(self, kind: type[Structure]) -> None:
+        self.space: dict[str, Any] = {"zeros": np.zeros, "INT": INT, "floats_at": floats_at}
+        self.dimensions: dict[str, None] = {}
+        self.links: dict[str, None] = {}
+        self.sizes: list[str] = []
+        self.words: list[tuple[str, list[str]]] = []  # where a run of words begins, and what they are
+        self.count = 0
+        self.end = str(kind._size)
+        self._note_dimensions(kind)
+        self._add(kind, "0")
+
+    def _note_dimensions(self, kind: type[Structure]) -> None:
+        for field in kind._fields:
+            if isinstance(field, PartField):
+                self._note_dimensions(field.kind)
+            elif field.shape is not None:
+                self.dimensions.update(dict.fromkeys(compile(f"({field.shape},)", "<shape>", "eval").co_names))
+
+    def _add(self, kind: type[Structure], first: str) -> None:
+        """Take the room of one structure whose fields begin at a word, and of its parts."""
+        run: list[str] = []
+        follows = -1
+        for field in kind._fields:
+            words = self._words_of(field, first)
+            if not words:
+                continue
+            if field.place != follows:
+                run = []
+                self.words.append((f"{first} + {field.place}", run))
+            run.extend(words)
+            follows = field.place + len(words)
+
+    def _words_of(self, field: Field, first: str) -> list[str]:
+        if isinstance(field, PartField):
+            begin = self._room(str(field.kind._size))
+            self._add(field.kind, begin)
+            return [f"begin + {WORD} * {begin}"]
+        if isinstance(field, StructureField) and field.name not in self.dimensions:
+            self.links[field.name] = None
+            return [f"{field.name}.address if {field.name} is not None else 0"]
         if field.shape is None or not isinstance(field, ArrayField):
-            continue
-        axes = [axis.strip() for axis in field.shape.split(",")]
-        names.update(dict.fromkeys(compile(",".join(axes) + ",", "<shape>", "eval").co_names))
-        at = len(sizes)
-        lengths = [f"a{at}_{axis}" for axis in range(len(axes))]
-        sizes.append(f"e{at} = {end}; " + "; ".join(f"{name} = {axis}" for name, axis in zip(lengths, axes)))
-        end = f"e{at} + {' * '.join([*lengths, str(field.item)])}"
-        if not runs or runs[-1][0] + len(runs[-1][1]) != field.place:
-            runs.append((field.place, []))
-        runs[-1][1].extend([f"begin + {WORD} * e{at}", *lengths])
-    lines = [*sizes, f"block = zeros({end})", "words, begin = block.view(INT), floats_at(block)"]
-    for k, (place, words) in enumerate(runs):
-        space[f"pack{k}"] = struct.Struct(f"{len(words)}q").pack_into
-        lines.append(f"pack{k}(words, {WORD * place}, {', '.join(words)})")
-    arguments = "".join(f"{name}=0, " for name in names)
-    body = "\n    ".join([*lines, "return block, words, begin"])
-    exec(f"def memory({arguments}**other):\n    {body}", space)
-    return space["memory"]  # type: ignore[no-any-return]
+            return []
+        lengths: list[str] = []
+        for axis in field.shape.split(","):
+            lengths.append(f"a{self.count}_{len(lengths)}")
+            self.sizes.append(f"{lengths[-1]} = {axis.strip()}")
+        begin = self._room(" * ".join([*lengths, str(field.item)]))
+        return [f"begin + {WORD} * {begin}", *lengths]
+
+    def _room(self, size: str) -> str:
+        """The name of the word that so many words begin at."""
+        name = f"e{self.count}"
+        self.count += 1
+        self.sizes.append(f"{name} = {self.end}")
+        self.end = f"{name} + {size}"
+        return name
+
+    def memory(self) -> Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any]]]:
+        """The function."""
+        lines = [*self.sizes, f"block = zeros({self.end})", "words, begin = block.view(INT), floats_at(block)"]
+        for k, (place, words) in enumerate(self.words):
+            self.space[f"pack{k}"] = struct.Struct(f"{len(words)}q").pack_into
+            lines.append(f"pack{k}(words, {WORD} * ({place}), {', '.join(words)})")
+        links = ", ".join(f"{name!r}: {name}" for name in self.links)
+        arguments = "".join([f"{name}=0, " for name in self.dimensions] + [f"{name}=None, " for name in self.links])
+        body = "\n    ".join([*lines, f"return block, words, begin, {{{links}}}"])
+        exec(f"def memory({arguments}**other):\n    {body}", self.space)
+        return self.space["memory"]  # type: ignore[no-any-return]
 
 
 @typeof_impl.register(Structure)

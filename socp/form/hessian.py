@@ -42,10 +42,6 @@ class SparseHessian:
         """out := P x."""
         multiply_symmetric(self.indptr, self.indices, self.data, x, out)
 
-    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A part of P in CSC that has P's largest entries in each column under any diagonal scaling D P D."""
-        return self.indptr, self.indices, self.data
-
     def scaled(self, D: np.ndarray, factor: float) -> SparseHessian:
         """factor D P D."""
         data = np.empty_like(self.data)
@@ -87,10 +83,6 @@ class DenseHessian:
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
         np.dot(self.array, x, out=out)
-
-    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The diagonal in CSC: |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not."""
-        return diagonal_csc(self.array.diagonal())
 
     def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
         """factor D P D."""
@@ -225,12 +217,6 @@ def pack_upper(array: Matrix, indices: Ints, data: Floats) -> None:
             at += 1
 
 
-def diagonal_csc(diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A diagonal matrix in CSC."""
-    count = np.arange(diagonal.size + 1, dtype=np.int64)
-    return count, count[:-1], diagonal.copy()  # for the diagonal of an array is read-only
-
-
 class LowRankHessian:
     """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
 
@@ -244,10 +230,6 @@ class LowRankHessian:
         """out := F (F'x) + d x."""
         np.dot(self.F, x @ self.F, out=out)
         out += self.d * x
-
-    def largest_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The diagonal in CSC."""
-        return diagonal_csc(self.diagonal())
 
     def dense(self) -> np.ndarray:
         """P as a full array."""

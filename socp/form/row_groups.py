@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.kernels import inner
+from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers
 from ..linalg.parallel_rows import parallel_rows
-from .standard import StandardForm
 
 
 class RowGroups(Structure):
@@ -43,46 +42,27 @@ class RowGroups(Structure):
     coefficient, ratio = floats("l"), floats("l")
     representative, heaviest, theta = integers("l"), integers("l"), floats("l")
 
-    def __init__(self, form: StandardForm) -> None:
-        super().__init__(l=form.l)
-        self.form, self.rows = form, form.rows_of_M()
-        find_groups(form, *self.rows, form.raw_M, self, *self._work())
-        self.refresh()
 
-    def _work(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What `parallel_rows` needs beside the rows: which are looked at, its table and its keys."""
-        l = self.lead.size
-        return np.empty(l, np.bool_), np.empty(2 << max(l, 2).bit_length(), np.int64), np.empty(l, np.int64)
-
-    def still_hold(self) -> bool:
-        """Whether the values of the form keep the merged rows parallel; their new factors are taken."""
-        indptr, indices, source = self.rows
-        p, l = self.form.p, self.lead.size
-        lead, ratio = np.empty(l, np.int64), np.empty(l)
-        wanted, table, keys = self._work()
-        wanted[:] = np.diff(indptr[p : p + l + 1]) > 1
-        parallel_rows(p, l, indptr, indices, source, self.form.raw_M, wanted, lead, ratio, table, keys)
-        if not np.array_equal(lead, self.lead):
-            return False
-        self.ratio[:] = ratio
-        return True
-
-    def refresh(self) -> None:
-        """Take the values of M from the form anew."""
-        scale_groups(self.form, self.rows[0], self.rows[2], self)
-
-
-@kernel
-def find_groups(
-    form: StandardForm, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups, wanted: Bools,
-    table: Ints, keys: Ints,
+@inner
+def parallel_in_orthant(
+    p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, lead: Ints, ratio: Floats
 ) -> None:  # fmt: skip
-    """The bounds and the merged rows; lead, ratio := the first row that a row is a multiple of, and the factor."""
-    p, lead, group, representative = form.p, groups.lead, groups.group, groups.representative
-    count = 0
-    for i in range(lead.size):
+    """`parallel_rows` of the orthant's rows, those behind the first p, with two entries or more."""
+    l, size = lead.size, 4
+    while size < 2 * l:
+        size *= 2
+    wanted, table, keys = np.empty(l, np.bool_), np.empty(size, np.int64), np.empty(l, np.int64)
+    for i in range(l):
         wanted[i] = indptr[p + i + 1] - indptr[p + i] > 1
-    parallel_rows(p, lead.size, indptr, indices, source, data, wanted, lead, groups.ratio, table, keys)
+    parallel_rows(p, l, indptr, indices, source, data, wanted, lead, ratio, table, keys)
+
+
+@inner
+def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> None:
+    """The bounds and the merged rows; lead, ratio := the first row that a row is a multiple of, and the factor."""
+    lead, group, representative = groups.lead, groups.group, groups.representative
+    count = 0
+    parallel_in_orthant(p, indptr, indices, source, data, lead, groups.ratio)
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
         if indptr[p + i + 1] - indptr[p + i] == 1:
@@ -95,13 +75,26 @@ def find_groups(
     groups.count = count
 
 
-@kernel
-def scale_groups(form: StandardForm, indptr: Ints, source: Ints, groups: RowGroups) -> None:
-    """The coefficients under the form's row scaling E."""
-    p, E, M_data, lead, ratio, coefficient = form.p, form.E, form.M_data, groups.lead, groups.ratio, groups.coefficient
+@inner
+def renew_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> bool:
+    """Whether the same rows are parallel; ratio := their factors if so."""
+    lead, ratio = np.empty_like(groups.lead), np.empty_like(groups.ratio)
+    parallel_in_orthant(p, indptr, indices, source, data, lead, ratio)
+    for i in range(lead.size):
+        if lead[i] != groups.lead[i]:
+            return False
+    for i in range(ratio.size):
+        groups.ratio[i] = ratio[i]
+    return True
+
+
+@inner
+def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, groups: RowGroups) -> None:
+    """The coefficients under the row scaling E, `data` being those of the equilibrated matrix."""
+    lead, ratio, coefficient = groups.lead, groups.ratio, groups.coefficient
     for i in range(lead.size):
         if groups.variable[i] >= 0:
-            coefficient[i] = M_data[source[indptr[p + i]]]
+            coefficient[i] = data[source[indptr[p + i]]]
         else:
             coefficient[i] = ratio[i] * E[p + i] / E[p + lead[i]]
 

@@ -17,15 +17,15 @@ import numpy as np
 
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Bools, Floats, Ints
-from ..compiled.structures import Structure, floats, integer, integers, number
-from ..linalg.csc import multiply_symmetric, scale, scaled_norms, transposed
+from ..compiled.structures import Structure, floats, integer, integers, number, part
+from ..linalg.csc import multiply_symmetric, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense
 from ..problem.program import ConeProgram
 from .hessian import DenseHessian, Hessian, LowRankHessian, as_operator
+from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
-NONE, NO_DATA = np.zeros(0, np.int64), np.zeros(0)
 
 
 class StandardForm(Structure):
@@ -38,44 +38,53 @@ class StandardForm(Structure):
 
     Attributes
     ----------
-    n, p, m, l : int
-        Variables, equalities, cone rows (finite ones), those of them in the orthant.
+    n, p, m, l, cones : int
+        Variables, equalities, cone rows (finite ones), those of them in the orthant, second-order cones.
     ptr : array of int64
         Second-order cone k has cone rows ptr[k] to ptr[k + 1].
     rows : array of int64, shape (m,)
         The caller's row of G of each cone row.
     M_indptr, M_indices, M_data : the stacked matrix in CSC
+    Mt_indptr, Mt_indices, Mt_source : M' in CSC (the rows of M), and for each entry its place in M_data
+    raw_M, raw_c, raw_g : the caller's values, stacked and in the order of the rows
     P : the quadratic term, a `Hessian`
     c, g : the vectors
     D, E, cost_scale : the equilibration, f being cost_scale
     norm_c, norm_g : float
         The infinity norms of the caller's c and (b, h).
+    entries : int
+        Of M.
+    groups : RowGroups
+        How the rows of the orthant enter a KKT matrix.
     """
 
-    n, p, m, l = integer(), integer(), integer(), integer()
-    ptr, rows = integers(), integers()
-    M_indptr, M_indices, M_data = integers(), integers(), floats()
+    n, p, m, l, cones = integer(), integer(), integer(), integer(), integer()
+    ptr, rows = integers("cones + 1"), integers("m")
+    M_indptr, M_indices, M_data = integers("n + 1"), integers("entries"), floats("entries")
+    Mt_indptr, Mt_indices, Mt_source = integers("p + m + 1"), integers("entries"), integers("entries")
+    M_source, raw_M = integers("entries"), floats("entries")  # of an entry, its place in (A.data, G.data)
+    raw_c, raw_g = floats("n"), floats("p + m")
     hessian_kind, rank = integer(), integer()
     P_indptr, P_indices, P_data = integers(), integers(), floats()
     P_dense = floats()  # by rows
     F, d, Fx = floats(), floats(), floats()  # P = F F' + diag(d), F by columns, and a place for F'x
     c, g = floats("n"), floats("p + m")
     D, E = floats("n"), floats("p + m")
+    norms, diagonal = floats("n + p + m"), floats("n")  # of columns, then rows, in equilibration; of P
     cost_scale, norm_c, norm_g = number(), number(), number()
+    entries, groups = integer(), part(RowGroups)
 
     def __init__(self, program: ConeProgram, equilibrate: bool = True) -> None:
-        n, p = program.n, program.p
+        A, G, sizes = program.A, program.G, np.empty(4, np.int64)
         start, second_order = program.cone_layout
-        rows, ptr = np.empty(program.m, np.int64), np.empty(second_order.size + 1, np.int64)
-        cones = sort_rows(start, second_order, program.h, rows, ptr)
-        l, m = ptr.item(0), ptr.item(cones)
-        super().__init__(n=n, p=p, m=m)
-        self.n, self.p, self.m, self.l, self.cost_scale = n, p, m, l, 1.0
-        self.rows, self.ptr = rows[:m], ptr[: cones + 1]
-        self._stack(program)
+        count_rows(start, second_order, program.h, G.indices, sizes)
+        m, l, cones, entries = sizes.tolist()
+        entries += A.data.size
+        super().__init__(n=program.n, p=program.p, m=m, l=l, cones=cones, entries=entries)
+        self.n, self.p, self.m, self.l, self.cones, self.entries = program.n, program.p, m, l, cones, entries
+        stack(self, start, second_order, program.h, A.indptr, A.indices, G.indptr, G.indices)
         self._read(program)
-        indptr, indices, data = self.raw_P.largest_entries() if equilibrate else (NONE, NONE, NO_DATA)
-        equilibrate_data(self, equilibrate, self.raw_M, self.raw_c, indptr, indices, data, np.empty(n + p + m))
+        analyse(self, equilibrate)
         self._scale()
 
     def refresh(self, program: ConeProgram) -> None:
@@ -85,36 +94,23 @@ class StandardForm(Structure):
 
     def refresh_vectors(self, program: ConeProgram) -> None:
         """New vectors c, b, h only."""
-        self._read_vectors(program)
-        scale_vectors(self, self.raw_c, self.raw_g)
+        renew_vectors(self, program.c, program.b, program.h)
 
-    def _stack(self, program: ConeProgram) -> None:
-        """The pattern of M = [A; G] with sorted indices, and for each entry its place in (A.data, G.data)."""
-        A, G, n = program.A, program.G, program.n
-        size, rows = A.data.size + G.data.size, program.p + self.m + 1
-        indptr, indices, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-        work = np.empty(2 * size + 2 * rows + n + program.m, np.int64)
-        count = stack(self, program.m, A.indptr, A.indices, G.indptr, G.indices, indptr, indices, source, work)
-        self.M_indptr, self.M_indices, self.M_source = indptr, indices[:count], source[:count]
+    def groups_hold(self) -> bool:
+        """Whether the values keep the merged rows parallel; their new factors are taken."""
+        return bool(groups_hold(self))
 
     def _read(self, program: ConeProgram) -> None:
-        self.raw_P = as_operator(program.P, program.n)
-        self.raw_M = np.empty(self.M_source.size)
-        gather(program.A.data, program.G.data, self.M_source, self.raw_M)
-        self._read_vectors(program)
-
-    def _read_vectors(self, program: ConeProgram) -> None:
-        self.raw_c, self.raw_g = program.c, np.empty(program.p + self.m)
-        gather_rhs(program.b, program.h, self.rows, self.raw_g)
+        self.bind_hessian(as_operator(program.P, program.n))
+        read(self, program.A.data, program.G.data, program.c, program.b, program.h)
 
     def _scale(self) -> None:
-        self.bind_hessian(self.raw_P.scaled(self.D, self.cost_scale))
-        self.M_data = np.empty(self.raw_M.size)
-        scale(self.M_indptr, self.M_indices, self.raw_M, self.E, self.D, 1.0, self.M_data)
-        scale_vectors(self, self.raw_c, self.raw_g)
+        if not self.P.is_zero:
+            self.bind_hessian(self.P.scaled(self.D, self.cost_scale))
+        scale_data(self)
 
     def bind_hessian(self, P: Hessian) -> None:
-        """Take P, already equilibrated, as the quadratic term."""
+        """Take P as the quadratic term: the caller's until it is equilibrated."""
         self.P = P
         if P.is_zero:
             self.hessian_kind = NO_HESSIAN
@@ -127,9 +123,10 @@ class StandardForm(Structure):
             self.hessian_kind = SPARSE
             self.P_indptr, self.P_indices, self.P_data = P.indptr, P.indices, P.data
 
+    @property
     def rows_of_M(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """M by rows: indptr, column indices, and the place of each entry in M_data."""
-        return transposed(self.p + self.m, self.M_indptr, self.M_indices)
+        return self.Mt_indptr, self.Mt_indices, self.Mt_source
 
 
 @inner
@@ -146,113 +143,198 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
             out[j] = 0.0
 
 
-@kernel
-def sort_rows(start: Ints, second_order: Bools, h: Floats, rows: Ints, ptr: Ints) -> int:
-    """rows := the order of the rows (finite ones of the orthant first), ptr := the boundaries of the cones behind it.
+@inner
+def hessian_norms(form: StandardForm, norms: Floats) -> None:
+    """norms[:n] := the infinity norms of the columns of D P D, of which a diagonal entry is the largest.
 
-    Returns the number of these; one of dimension one is a half-line.
+    |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not; a sparse P is not known to be one yet.
     """
-    count, cones = 0, 0
-    for second in range(2):
-        for k in range(second_order.size):
-            is_cone = second_order[k] and start[k + 1] - start[k] >= 2
-            if is_cone != (second == 1):
-                continue
-            for i in range(start[k], start[k + 1]):
-                if is_cone or math.isfinite(h[i]):
-                    rows[count] = i
-                    count += 1
+    n, D = form.n, form.D
+    for j in range(n):
+        norms[j] = 0.0
+    if form.hessian_kind == SPARSE:
+        scaled_norms(form.P_indptr, form.P_indices, form.P_data, D, D, norms, norms)
+    elif form.hessian_kind != NO_HESSIAN:
+        for j in range(n):
+            norms[j] = abs(form.diagonal[j]) * D[j] ** 2
+
+
+@inner
+def hessian_diagonal(form: StandardForm, diagonal: Floats) -> None:
+    """diagonal := that of a dense or low-rank P."""
+    n = form.n
+    if form.hessian_kind == DENSE:
+        P = form.P_dense
+        for j in range(n):
+            diagonal[j] = P[j * n + j]
+        return
+    F, d = form.F, form.d
+    for j in range(n):
+        diagonal[j] = d[j]
+    for k in range(form.rank):
+        for j in range(n):
+            diagonal[j] += F[k * n + j] ** 2
+
+
+@kernel
+def count_rows(start: Ints, second_order: Bools, h: Floats, G_indices: Ints, sizes: Ints) -> None:
+    """sizes := finite rows of G, those of them in the orthant, second-order cones, and the entries in these rows.
+
+    A cone of dimension one is a half-line.
+    """
+    m, l, cones, entries = 0, 0, 0, G_indices.size
+    for k in range(second_order.size):
+        if second_order[k] and start[k + 1] - start[k] >= 2:
+            m += start[k + 1] - start[k]
+            cones += 1
+            continue
+        for i in range(start[k], start[k + 1]):
+            l += int(math.isfinite(h[i]))
+    if m + l < h.size:
+        entries = 0
+        for k in range(G_indices.size):
+            entries += int(math.isfinite(h[G_indices[k]]))
+    sizes[0], sizes[1], sizes[2], sizes[3] = m + l, l, cones, entries
+
+
+@inner
+def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -> None:
+    """rows := the order of the rows (finite ones of the orthant first), ptr := the boundaries of the cones."""
+    rows, ptr, row, at, cone = form.rows, form.ptr, 0, form.l, 0
+    ptr[0] = at
+    for k in range(second_order.size):
+        is_cone = second_order[k] and start[k + 1] - start[k] >= 2
+        for i in range(start[k], start[k + 1]):
             if is_cone:
-                cones += 1
-                ptr[cones] = count
-        if second == 0:
-            ptr[0] = count
-    return cones
+                rows[at] = i
+                at += 1
+            elif math.isfinite(h[i]):
+                rows[row] = i
+                row += 1
+        if is_cone:
+            cone += 1
+            ptr[cone] = at
 
 
 @kernel
 def stack(
-    form: StandardForm, m: int, A_indptr: Ints, A_indices: Ints, G_indptr: Ints, G_indices: Ints, indptr: Ints,
-    indices: Ints, source: Ints, work: Ints,
-) -> int:  # fmt: skip
-    """The pattern of M by columns, rows ascending, and for each entry its place in (A.data, G.data); returns its size.
-
-    The m rows of G that are not in the form are left out.  `work` has room for two numbers an entry and a row of M, one
-    a variable and one a row of G.
-    """
-    n, p, rows, size = form.n, form.p, form.rows, indices.size
-    column, entry, rest = work[:size], work[size : 2 * size], work[2 * size :]
-    row_start, row_fill = rest[: p + rows.size + 1], rest[p + rows.size + 1 : 2 * (p + rows.size + 1)]
-    column_fill, place = rest[2 * (p + rows.size + 1) :], rest[2 * (p + rows.size + 1) + n :]
-    for i in range(row_start.size):
-        row_start[i] = 0
-    for i in range(m):
+    form: StandardForm, start: Ints, second_order: Bools, h: Floats, A_indptr: Ints, A_indices: Ints, G_indptr: Ints,
+    G_indices: Ints,
+) -> None:  # fmt: skip
+    """The order of the rows; the pattern of M by columns and by rows, both sorted, and where its entries come from."""
+    sort_rows(form, start, second_order, h)
+    n, p, rows, indptr, row_ptr, columns = form.n, form.p, form.rows, form.M_indptr, form.Mt_indptr, form.Mt_indices
+    place, entry = np.empty(h.size, np.int64), np.empty(columns.size, np.int64)
+    for i in range(h.size):
         place[i] = -1
     for i in range(rows.size):
         place[rows[i]] = p + i
-    indptr[0] = 0
+    for i in range(row_ptr.size):
+        row_ptr[i] = 0
     for j in range(n):
-        count = A_indptr[j + 1] - A_indptr[j]
+        indptr[j + 1] = indptr[j] + A_indptr[j + 1] - A_indptr[j]
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            row_start[A_indices[k] + 1] += 1
+            row_ptr[A_indices[k] + 1] += 1
         for k in range(G_indptr[j], G_indptr[j + 1]):
             if place[G_indices[k]] >= 0:
-                row_start[place[G_indices[k]] + 1] += 1
-                count += 1
-        column_fill[j], indptr[j + 1] = indptr[j], indptr[j] + count
+                row_ptr[place[G_indices[k]] + 1] += 1
+                indptr[j + 1] += 1
+    row_fill, column_fill = np.empty(p + rows.size, np.int64), np.empty(n, np.int64)
     for i in range(p + rows.size):
-        row_fill[i] = row_start[i]
-        row_start[i + 1] += row_start[i]
+        row_fill[i] = row_ptr[i]
+        row_ptr[i + 1] += row_ptr[i]
+    for j in range(n):
+        column_fill[j] = indptr[j]
     # two bucket sorts: by rows, then, stable, by columns
     for j in range(n):
         for k in range(A_indptr[j], A_indptr[j + 1]):
             at = row_fill[A_indices[k]]
-            column[at], entry[at] = j, k
+            columns[at], entry[at] = j, k
             row_fill[A_indices[k]] += 1
         for k in range(G_indptr[j], G_indptr[j + 1]):
             i = place[G_indices[k]]
             if i >= 0:
-                column[row_fill[i]], entry[row_fill[i]] = j, A_indptr[n] + k
+                columns[row_fill[i]], entry[row_fill[i]] = j, A_indptr[n] + k
                 row_fill[i] += 1
+    indices, source = form.M_indices, form.M_source
     for i in range(p + rows.size):
-        for q in range(row_start[i], row_start[i + 1]):
-            at = column_fill[column[q]]
-            indices[at], source[at] = i, entry[q]
-            column_fill[column[q]] += 1
-    return indptr[n]
+        for q in range(row_ptr[i], row_ptr[i + 1]):
+            at = column_fill[columns[q]]
+            indices[at], source[at], form.Mt_source[q] = i, entry[q], at
+            column_fill[columns[q]] += 1
 
 
 @kernel
-def equilibrate_data(
-    form: StandardForm, wanted: bool, M_data: Floats, c: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats,
-    norms: Floats,
-) -> None:  # fmt: skip
-    """D, E and the scale of the objective; ones where it is not `wanted`."""
+def read(form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Floats, h: Floats) -> None:
+    """raw_M := the entries of A and G in their places, and the vectors."""
+    source, raw_M = form.M_source, form.raw_M
+    for k in range(source.size):
+        i = source[k]
+        raw_M[k] = A_data[i] if i < A_data.size else G_data[i - A_data.size]
+    read_vectors(form, c, b, h)
+
+
+@inner
+def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
+    """raw_c := c, raw_g := (b, h in the order of the rows)."""
+    rows, raw_c, raw_g = form.rows, form.raw_c, form.raw_g
+    for j in range(c.size):
+        raw_c[j] = c[j]
+    for i in range(b.size):
+        raw_g[i] = b[i]
+    for i in range(rows.size):
+        raw_g[b.size + i] = h[rows[i]]
+
+
+@kernel
+def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
+    """New vectors, under the stored equilibration."""
+    read_vectors(form, c, b, h)
+    scale_vectors(form)
+
+
+@kernel
+def analyse(form: StandardForm, wanted: bool) -> None:
+    """The groups of rows; D, E and the scale of the objective, ones where equilibration is not `wanted`."""
     D, E = form.D, form.E
+    find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
     for j in range(D.size):
         D[j] = 1.0
     for i in range(E.size):
         E[i] = 1.0
+    form.cost_scale = 1.0
+    if form.hessian_kind == DENSE or form.hessian_kind == LOW_RANK:
+        hessian_diagonal(form, form.diagonal)
     if wanted:
-        ruiz(form, M_data, P_indptr, P_indices, P_data, norms)
-        cost = objective_size(D, c, P_indptr, P_indices, P_data, norms)
+        ruiz(form)
+        cost = objective_size(form)
         if cost > 0.0:
             form.cost_scale = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT)
 
 
+@kernel
+def groups_hold(form: StandardForm) -> bool:
+    """`StandardForm.groups_hold`."""
+    p, groups = form.p, form.groups
+    if not renew_groups(p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, groups):
+        return False
+    scale_groups(p, form.Mt_indptr, form.Mt_source, form.E, form.M_data, groups)
+    return True
+
+
 @inner
-def ruiz(form: StandardForm, M_data: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats, norms: Floats) -> None:
+def ruiz(form: StandardForm) -> None:
     """Bring the infinity norms of the rows and columns of [D P D, D M'E; E M D, 0] near one.
 
-    A second-order cone has one norm, the mean over its rows.  `norms` has a place for each column, then row.
+    A second-order cone has one norm, the mean over its rows.
     """
-    n, p, ptr, D, E = form.n, form.p, form.ptr, form.D, form.E
+    n, p, ptr, D, E, norms = form.n, form.p, form.ptr, form.D, form.E, form.norms
     columns, rows = norms[:n], norms[n:]
     for _ in range(PASSES):
-        for k in range(norms.size):
-            norms[k] = 0.0
-        scaled_norms(P_indptr, P_indices, P_data, D, D, columns, columns)
-        scaled_norms(form.M_indptr, form.M_indices, M_data, E, D, rows, columns)
+        hessian_norms(form, columns)
+        for i in range(rows.size):
+            rows[i] = 0.0
+        scaled_norms(form.M_indptr, form.M_indices, form.raw_M, E, D, rows, columns)
         for k in range(ptr.size - 1):
             total = 0.0
             for i in range(p + ptr[k], p + ptr[k + 1]):
@@ -273,12 +355,10 @@ def ruiz(form: StandardForm, M_data: Floats, P_indptr: Ints, P_indices: Ints, P_
 
 
 @inner
-def objective_size(D: Floats, c: Floats, P_indptr: Ints, P_indices: Ints, P_data: Floats, norms: Floats) -> float:
+def objective_size(form: StandardForm) -> float:
     """The larger of max |D c| and the mean of the infinity norms of the columns of D P D."""
-    size, total = 0.0, 0.0
-    for j in range(D.size):
-        norms[j] = 0.0
-    scaled_norms(P_indptr, P_indices, P_data, D, D, norms, norms)
+    D, c, norms, size, total = form.D, form.raw_c, form.norms, 0.0, 0.0
+    hessian_norms(form, norms)
     for j in range(D.size):
         size = max(size, abs(D[j] * c[j]))
         total += norms[j]
@@ -286,26 +366,17 @@ def objective_size(D: Floats, c: Floats, P_indptr: Ints, P_indices: Ints, P_data
 
 
 @kernel
-def gather(first: Floats, second: Floats, source: Ints, out: Floats) -> None:
-    """out := the entries of (first, second) in the places of source."""
-    for k in range(source.size):
-        i = source[k]
-        out[k] = first[i] if i < first.size else second[i - first.size]
+def scale_data(form: StandardForm) -> None:
+    """M := E M D, the factors of its groups, and the vectors."""
+    scale(form.M_indptr, form.M_indices, form.raw_M, form.E, form.D, 1.0, form.M_data)
+    scale_groups(form.p, form.Mt_indptr, form.Mt_source, form.E, form.M_data, form.groups)
+    scale_vectors(form)
 
 
-@kernel
-def gather_rhs(b: Floats, h: Floats, rows: Ints, out: Floats) -> None:
-    """out := (b, h in the order of rows)."""
-    for i in range(b.size):
-        out[i] = b[i]
-    for i in range(rows.size):
-        out[b.size + i] = h[rows[i]]
-
-
-@kernel
-def scale_vectors(form: StandardForm, raw_c: Floats, raw_g: Floats) -> None:
+@inner
+def scale_vectors(form: StandardForm) -> None:
     """c := f D c and g := E g, and the norms of the caller's."""
-    D, E, c, g = form.D, form.E, form.c, form.g
+    D, E, c, g, raw_c, raw_g = form.D, form.E, form.c, form.g, form.raw_c, form.raw_g
     norm_c, norm_g = 0.0, 0.0
     for j in range(c.size):
         c[j] = form.cost_scale * D[j] * raw_c[j]
@@ -314,18 +385,3 @@ def scale_vectors(form: StandardForm, raw_c: Floats, raw_g: Floats) -> None:
         g[i] = E[i] * raw_g[i]
         norm_g = max(norm_g, abs(raw_g[i]))
     form.norm_c, form.norm_g = norm_c, norm_g
-
-
-@kernel
-def unscale(
-    form: StandardForm, tau: float, u: Floats, s: Floats, x: Floats, y: Floats, z: Floats, slack: Floats
-) -> None:
-    """(x, y, z, slack) := the equilibrated point (u, s) in the caller's units and row order, divided by tau."""
-    n, p, D, E, rows = form.n, form.p, form.D, form.E, form.rows
-    for j in range(n):
-        x[j] = D[j] * u[j] / tau
-    for i in range(p):
-        y[i] = E[i] * u[n + i] / (form.cost_scale * tau)
-    for i in range(rows.size):
-        z[rows[i]] = E[p + i] * u[n + p + i] / (form.cost_scale * tau)
-        slack[rows[i]] = s[i] / (E[p + i] * tau)

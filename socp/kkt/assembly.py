@@ -61,10 +61,10 @@ class KKTMatrix(Structure):
     union_ptr, dense_ptr, dense, work = integers("cones + 1"), integers(), floats(), floats()
 
     def __init__(self, form: StandardForm) -> None:
-        n, p, ptr = form.n, form.p, form.ptr
-        super().__init__(n=n, cones=ptr.size - 1)
-        self.form, self.groups = form, RowGroups(form)
-        self.rows = rows = self.groups.rows
+        n, p = form.n, form.p
+        super().__init__(n=n, cones=form.cones)
+        self.form, self.groups = form, form.groups
+        self.rows = rows = form.rows_of_M
         P_indptr, P_indices, _ = form.P.upper()
         self.cones = cones = ConeColumns(form, rows, n + p + self.groups.count)
         self.size = size = cones.end
@@ -89,7 +89,7 @@ class KKTMatrix(Structure):
     def _gather_unions(self) -> np.ndarray:
         """The columns that the rows of each rotated cone touch; `union_ptr` and what comes with it."""
         form, rows = self.form, self.rows
-        count = form.ptr.size - 1
+        count = form.cones
         self.entry = np.empty(rows[1].size if count else 0, dtype=np.int64)
         union = np.empty(rows[1].size if count else 0, dtype=np.int64)
         if count:
@@ -116,8 +116,7 @@ class KKTMatrix(Structure):
         self.data[self.place_P] = form.P.upper()[2]
         self.P_diagonal[:] = self.data[self.diagonal[: form.n]]
         self.data[self.place_M[self.in_M]] = form.M_data[self.in_M]
-        self.groups.refresh()
-        if form.ptr.size > 1:
+        if form.cones > 0:
             self.cones.refresh(form.M_data)
             gather_cones(self, self.rows[0], self.rows[2], self.entry)
 
@@ -276,7 +275,7 @@ def fill_matrix(matrix: KKTMatrix, w: Floats, eta: Floats, delta: float) -> None
         data[diagonal[n + i]] = -delta
     for r in range(groups.count):
         data[diagonal[n + p + r]] = -1.0 / theta[r] - delta
-    if form.ptr.size > 1:
+    if form.cones > 0:
         fill_rotated(matrix, w, eta, delta)
         fill_expanded(form, matrix.cones, w[form.l :], eta, delta, matrix.indptr, diagonal, data)
 

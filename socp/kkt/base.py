@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, inner, kernel_type
+from ..compiled.kernels import address_of, inner, kernel, kernel_type
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse
@@ -74,12 +74,12 @@ class KKT(Structure):
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
 
-    DELTAS: tuple[float, ...] = (1e-14, 1e-8, 1e-11, 1e-6)
+    DELTAS: tuple[float, float, float, float] = (1e-14, 1e-8, 1e-11, 1e-6)
 
     form = structure(StandardForm)
     factor_address, apply_address = integer(), integer()
     w, eta = floats("m"), floats("cones")
-    deltas = floats()
+    deltas = floats("4")
     delta, good_residual = number(), number()
     rest, refinement_steps, refinements, replaced_pivots, correctors = (
         integer(), integer(), integer(), integer(), integer(),
@@ -89,16 +89,12 @@ class KKT(Structure):
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    krylov = floats()  # the basis of GMRES, then the images of its vectors
+    krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)")  # the basis of GMRES, then the images of its vectors
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
-    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int, **sizes: int) -> None:
-        super().__init__(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1, **sizes)
-        self.form = form
-        self.krylov = np.empty((2 * KRYLOV_STEPS + 1) * self.product.size)  # the system hands it out when it is touched
-        self.deltas = np.array(self.DELTAS if regularization is None else (regularization,))
-        self.refinement_steps = refinement_steps
-        self.restart()
+    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int, **rest: Any) -> None:
+        super().__init__(n=form.n, p=form.p, m=form.m, cones=form.cones, form=form, **rest)
+        set_deltas(self, refinement_steps, *(self.DELTAS if regularization is None else 4 * (regularization,)))
 
     def _use(self, factor: Any, apply: Any) -> None:
         """Take the backend's two kernels."""
@@ -129,9 +125,7 @@ class KKT(Structure):
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
-        self.factor_seconds = self.solve_seconds = 0.0
-        self.delta, self.rest, self.good_residual, self.caution = self.deltas.item(0), 0, GOOD_RESIDUAL, 1.0
-        self.refinements = self.replaced_pivots = 0
+        restart(self)
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
         """Factor at the scaling (w, eta) and solve K out = rhs, as `factor_and_solve`, from Python."""
@@ -152,6 +146,23 @@ def factor_backend(address: int, kkt: KKT, delta: float) -> int:
 @kernel_type
 def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += M^-1 rhs for `count` right-hand sides one after the other."""
+
+
+@kernel
+def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, third: float, fourth: float) -> None:
+    """The choices of delta, of which some may be equal, and the limit of refinement."""
+    deltas = kkt.deltas
+    deltas[0], deltas[1], deltas[2], deltas[3] = first, second, third, fourth
+    kkt.refinement_steps = refinement_steps
+    restart(kkt)
+
+
+@kernel
+def restart(kkt: KKT) -> None:
+    """`KKT.restart`."""
+    kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
+    kkt.delta, kkt.rest, kkt.good_residual, kkt.caution = kkt.deltas[0], 0, GOOD_RESIDUAL, 1.0
+    kkt.refinements, kkt.replaced_pivots = 0, 0
 
 
 @inner
@@ -199,7 +210,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     best_is_good, best_solves = False, np.inf
     for trial in range(-1, kkt.deltas.size):
         delta = first if trial < 0 else kkt.deltas[trial]
-        if trial >= 0 and delta == first:
+        if trial >= 0 and (delta == first or (trial > 0 and delta == kkt.deltas[trial - 1])):
             continue
         before = kkt.refinements
         residual = factor_once(kkt, delta, count, rhs, out)

@@ -53,7 +53,7 @@ def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
 
 def is_small(form: StandardForm) -> bool:
     """Whether dense Cholesky costs next to nothing."""
-    size, entries = form.n + form.p, form.M_indices.size
+    size, entries = form.n + form.p, form.entries
     work = PRODUCT * size**3 / 6 + entries * form.n / 2
     return size <= (SMALL_DENSE if isinstance(form.P, DenseHessian) else SMALL) and work <= SMALL_WORK
 

@@ -28,9 +28,9 @@ import math
 import numpy as np
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
-from ..compiled.kernels import inner
+from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
-from ..compiled.structures import floats, integer, integers, number, structure
+from ..compiled.structures import floats, integer, integers, number, part
 from ..cones.scaling import apply_inverse
 from ..form.hessian import DenseHessian
 from ..form.row_groups import weigh_rows
@@ -38,7 +38,7 @@ from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
 from ..linalg.csc import multiply_both
 from .base import KKT
-from .dense_rows import DenseRows, scale_rows
+from .dense_rows import DenseRows, dense_count, scale_rows, spread_rows
 
 MIN_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
 ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
@@ -64,7 +64,7 @@ class DenseKKT(KKT):
 
     DELTAS = (1e-15, 1e-8, 1e-11, 1e-6)
 
-    rows = structure(DenseRows)
+    rows = part(DenseRows)
     P, H = floats(), floats()
     Y, S, diagonal = floats("n * p"), floats("p * p"), floats("n")
     rho, rho_used = number(), number()
@@ -72,35 +72,43 @@ class DenseKKT(KKT):
     t, dy, work = floats("2 * n"), floats("2 * p"), floats("n + p + m")
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        super().__init__(form, regularization, refinement_steps)
-        n = form.n
-        self.rows = DenseRows(form)
+        n, count = form.n, dense_count(form)
+        super().__init__(form, regularization, refinement_steps, count=count, groups=form.groups)
+        self.count = count
         self.H = form.P.take_room() if isinstance(form.P, DenseHessian) else np.empty(n * n)
-        self._allow_correctors(n**3 / 3.0 + n**2 * self.rows.count, 0.5 * n**2)
+        self._allow_correctors(n**3 / 3.0 + n**2 * count, 0.5 * n**2)
         self._read()
 
     @property
     def description(self) -> str:
         """The method and its order, in words."""
         p = f", Schur complement of {self.form.p} equalities" if self.form.p else ""
-        return f"dense Cholesky, order {self.form.n}, {self.rows.count} dense rows{p}"
+        return f"dense Cholesky, order {self.form.n}, {self.count} dense rows{p}"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
-        self.rows.refresh()
         self._read()
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""
-        return self.rows.groups.still_hold()
+        return self.form.groups_hold()
 
     def _read(self) -> None:
         form = self.form
-        self.P, self.rho = form.P.dense().reshape(-1), 0.0
-        if form.p and not self.rows.bounded:
-            self.rho = max(1.0, form.P.largest()) / max(1.0, self.rows.largest) ** 2
-        splits = form.n >= MIN_SPLIT and not self.rows.count and self.rho == 0.0
+        self.P = form.P.dense().reshape(-1)
+        read_rows(self, form.P.largest() if form.p else 0.0)
+        splits = form.n >= MIN_SPLIT and not self.count and self.rho == 0.0
         self._use(factor_or_split if splits else factor_dense, apply_dense)
+
+
+@kernel
+def read_rows(kkt: DenseKKT, largest: float) -> None:
+    """Take the rows from the form; rho, where not every variable has a bound, by the largest entry of P."""
+    rows = kkt.rows
+    spread_rows(kkt.form, rows)
+    kkt.rho = 0.0
+    if kkt.form.p > 0 and not rows.bounded:
+        kkt.rho = max(1.0, largest) / max(1.0, rows.largest) ** 2
 
 
 @inner

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, number, structure
 from ..form.row_groups import RowGroups
 from ..form.standard import StandardForm
@@ -32,25 +32,22 @@ class DenseRows(Structure):
     A, G, scaled = floats("p * n"), floats("count * n"), floats("count * n")
 
     def __init__(self, form: StandardForm) -> None:
-        groups = RowGroups(form)
-        count = groups.count + form.m - form.l
-        super().__init__(n=form.n, p=form.p, count=count)
-        self.form, self.groups, self.count = form, groups, count
-        spread_rows(form, *groups.rows, self, np.empty(form.n, np.bool_))
+        super().__init__(n=form.n, p=form.p, count=dense_count(form), groups=form.groups)
+        spread_rows(form, self)
 
-    def refresh(self) -> None:
-        """Take the values of M from the form anew."""
-        self.groups.refresh()
-        spread_rows(self.form, *self.groups.rows, self, np.empty(self.form.n, np.bool_))
+
+def dense_count(form: StandardForm) -> int:
+    """The rows of G that are neither bounds nor merged into others."""
+    return int(form.groups.count + form.m - form.l)
 
 
 @kernel
-def spread_rows(
-    form: StandardForm, indptr: Ints, indices: Ints, source: Ints, rows: DenseRows, has_bound: Bools
-) -> None:
+def spread_rows(form: StandardForm, rows: DenseRows) -> None:
     """A and G from M by rows, the largest entry of A, and whether every variable has a bound."""
     n, p, l, groups, data = form.n, form.p, form.l, rows.groups, form.M_data
-    A, G, variable = rows.A, rows.G, groups.variable
+    rows.count = groups.count + form.m - l
+    A, G, variable, has_bound = rows.A, rows.G, groups.variable, np.zeros(n, np.bool_)
+    indptr, indices, source = form.Mt_indptr, form.Mt_indices, form.Mt_source
     for at in range(A.size):
         A[at] = 0.0
     for at in range(G.size):
@@ -61,8 +58,6 @@ def spread_rows(
             A[i * n + indices[k]] = data[source[k]]
             rows.largest = max(rows.largest, abs(data[source[k]]))
     missing = n
-    for j in range(n):
-        has_bound[j] = False
     for i in range(l):
         if variable[i] >= 0 and not has_bound[variable[i]]:
             has_bound[variable[i]] = True

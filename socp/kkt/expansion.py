@@ -56,7 +56,7 @@ class ConeColumns(Structure):
     slots = integers()
 
     def __init__(self, form: StandardForm, rows: tuple[np.ndarray, np.ndarray, np.ndarray], base: int) -> None:
-        count, size = form.ptr.size - 1, form.m - form.l
+        count, size = form.cones, form.m - form.l
         super().__init__(cones=count, size=size)
         self.scales[:] = 1.0
         self.end = base

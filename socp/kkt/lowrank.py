@@ -24,7 +24,7 @@ from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from .base import KKT
-from .dense_rows import DenseRows, scale_rows
+from .dense_rows import DenseRows, scale_rows, spread_rows
 
 
 class LowRankKKT(KKT):
@@ -40,7 +40,7 @@ class LowRankKKT(KKT):
     D, S : arrays, shapes (n,), (order order,)
     """
 
-    DELTAS = (1e-14, 1e-10, 1e-7)
+    DELTAS = (1e-14, 1e-10, 1e-7, 1e-7)
 
     rows = structure(DenseRows)
     k = integer()
@@ -69,7 +69,7 @@ class LowRankKKT(KKT):
 
     def refresh(self) -> None:
         """Take the values of M from the form anew (a new P needs new factors, see `still_fits`)."""
-        self.rows.refresh()
+        spread_rows(self.form, self.rows)
         self._read()
 
     def _read(self) -> None:

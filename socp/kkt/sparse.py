@@ -60,7 +60,7 @@ class SparseKKT(KKT):
 
     def still_fits(self) -> bool:
         """Whether the merged rows are still parallel."""
-        return self.matrix.groups.still_hold()
+        return self.form.groups_hold()
 
 
 @inner

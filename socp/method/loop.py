@@ -19,16 +19,19 @@ import numpy as np
 
 from ..compiled.clock import clock
 from ..compiled.kernels import inner, kernel
-from ..compiled.structures import Structure, flag, integer, number, records, structure
+from ..compiled.structures import Structure, flag, integer, number, part, records, structure
+from ..form.standard import StandardForm
+from ..kkt.base import KKT, restart
 from ..problem.solution import TRACE
 from ..problem.stopping import INACCURATE_TOL
-from .newton import Newton, Point, advance, center, correct, linearize, measure, predict
+from .newton import Newton, Point, advance, center, copy, correct, linearize, measure, predict
 from .start import start_cold, start_warm
 
 PATIENCE = 25  # iterations without a better iterate before a solve gives up
 PATIENCE_NEAR = 10  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
 LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
 SMALL_STEP = 1e-8  # a step below this is none
+ROWS = 60  # records that a trace has room for at first
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 
 # why the loop comes back
@@ -36,7 +39,12 @@ GO_ON, CANDIDATE, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP = range(6)
 
 
 class State(Structure):
-    """One run of the method: where it is, how far it got, and the settings that decide.
+    """A run of the method: where it is, how far it got, and the settings that decide.  One run comes after another.
+
+    Parameters
+    ----------
+    form : StandardForm
+    kkt : KKT
 
     Attributes
     ----------
@@ -62,7 +70,8 @@ class State(Structure):
     trace : array of `TRACE`
     """
 
-    newton, point, best = structure(Newton), structure(Point), structure(Point)
+    form, kkt = structure(StandardForm), structure(KKT)
+    newton, point, best = part(Newton), part(Point), part(Point)
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
     worst, absolute, primal_ray, dual_ray = number(), number(), number(), number()
@@ -71,11 +80,45 @@ class State(Structure):
     sigma, alpha_affine, alpha, started = number(), number(), number(), number()
     trace = records(TRACE, "rows")
 
+    def __init__(self, form: StandardForm, kkt: KKT) -> None:
+        super().__init__(n=form.n, p=form.p, m=form.m, rows=ROWS, form=form, kkt=kkt)
+
+
+@kernel
+def prepare_run(
+    state: State, tol: float, tol_abs: float, tol_infeasible: float, step_fraction: float, max_iter: int, offset: float
+) -> None:
+    """Take the settings, and forget the run before."""
+    state.tol, state.tol_abs, state.tol_infeasible, state.step_fraction = tol, tol_abs, tol_infeasible, step_fraction
+    state.max_iter, state.offset, state.iteration, state.warm = max_iter, offset, -1, False
+    state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
+    state.worst, state.absolute, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf, np.inf
+    state.sigma, state.alpha_affine, state.alpha = np.nan, np.nan, np.nan
+    best = state.best
+    for i in range(best.u.size):
+        best.u[i] = 0.0
+    for i in range(best.s.size):
+        best.s[i] = 0.0
+    best.tau, best.kappa = 1.0, 1.0
+
+
+@kernel
+def prepare_warm(state: State, last: Point) -> None:
+    """Let the run begin at an optimal point."""
+    point = state.point
+    for i in range(point.u.size):
+        point.u[i] = last.u[i] / last.tau
+    for i in range(point.s.size):
+        point.s[i] = last.s[i] / last.tau
+    state.warm = True
+
 
 @kernel
 def begin(state: State) -> int:
     """The starting point, warm or cold, as the first iterate; why it comes back."""
     newton, point = state.newton, state.point
+    state.started = clock()
+    restart(newton.kkt)
     if state.warm:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):
@@ -132,7 +175,7 @@ def judge(state: State) -> int:
     k = state.iteration
     if state.worst < state.best_worst:
         state.best_worst, state.last_better, state.last_progress = state.worst, k, k
-        keep_best(point, state.best)
+        copy(point, state.best)
     ray = min(state.primal_ray, state.dual_ray)
     if ray < state.best_ray:  # progress, but towards a certificate: no better solution
         state.best_ray, state.last_progress = ray, k
@@ -187,14 +230,3 @@ def estimate(state: State) -> None:
     record["regularization"] = kkt.delta
     record["seconds"] = clock() - state.started
     kkt.refinements = 0
-
-
-@inner
-def keep_best(point: Point, best: Point) -> None:
-    """best := point."""
-    u, s, best_u, best_s = point.u, point.s, best.u, best.s
-    for i in range(u.size):
-        best_u[i] = u[i]
-    for i in range(s.size):
-        best_s[i] = s[i]
-    best.tau, best.kappa = point.tau, point.kappa

@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner
+from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, floats, number, structure
 from ..cones import product as cones
@@ -60,9 +60,7 @@ class Point(Structure):
         return self.u[self.u.size - self.s.size :]
 
     def copy_from(self, other: Point) -> None:
-        self.u[:] = other.u
-        self.s[:] = other.s
-        self.tau, self.kappa = other.tau, other.kappa
+        copy(other, self)
 
     def without_small_entries(self, form: StandardForm, share: float) -> Point:
         """A copy with zeros in place of all that is below a share of the largest entry of x, or of (y, z)."""
@@ -75,6 +73,36 @@ class Point(Structure):
         size[form.p + form.l :] = np.repeat(size[form.p + form.ptr[:-1]], np.diff(form.ptr))
         v[size <= share * size.max(initial=0.0)] = 0.0
         return other
+
+
+@kernel
+def copy(point: Point, to: Point) -> None:
+    """to := point."""
+    u, s, to_u, to_s = point.u, point.s, to.u, to.s
+    for i in range(u.size):
+        to_u[i] = u[i]
+    for i in range(s.size):
+        to_s[i] = s[i]
+    to.tau, to.kappa = point.tau, point.kappa
+
+
+@kernel
+def unscale(form: StandardForm, point: Point, x: Floats, y: Floats, z: Floats, slack: Floats) -> None:
+    """(x, y, z, slack) := the point in the caller's units and row order, divided by tau.
+
+    Rows that are always true have z = 0 and an infinite slack.
+    """
+    n, p, D, E, rows, u, s, tau = form.n, form.p, form.D, form.E, form.rows, point.u, point.s, point.tau
+    if rows.size < z.size:
+        for i in range(z.size):
+            z[i], slack[i] = 0.0, np.inf
+    for j in range(n):
+        x[j] = D[j] * u[j] / tau
+    for i in range(p):
+        y[i] = E[i] * u[n + i] / (form.cost_scale * tau)
+    for i in range(rows.size):
+        z[rows[i]] = E[p + i] * u[n + p + i] / (form.cost_scale * tau)
+        slack[rows[i]] = s[i] / (E[p + i] * tau)
 
 
 class Newton(Structure):
@@ -101,7 +129,7 @@ class Newton(Structure):
     r, Px, Mtv = floats("n + p + m"), floats("n"), floats("n")
     rtau, mu, xPx, cx, gv = number(), number(), number(), number(), number()
     primal, dual, norm_Px, norm_Mx, norm_Mtv, norm_Mxs = number(), number(), number(), number(), number(), number()
-    w, eta, lam = floats("m"), floats("cones"), floats("m")
+    lam = floats("m")
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
     rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # of u2, then of u1
     shift, work = floats("m"), floats("m")
@@ -110,9 +138,17 @@ class Newton(Structure):
     du_before, ds_before, shift_before = floats("n + p + m"), floats("m"), floats("m")
 
     def __init__(self, form: StandardForm, kkt: KKT) -> None:
-        super().__init__(n=form.n, p=form.p, m=form.m, cones=form.ptr.size - 1)
-        self.form, self.kkt = form, kkt
-        self.w, self.eta = kkt.w, kkt.eta  # the KKT systems are solved at the scaling
+        super().__init__(n=form.n, p=form.p, m=form.m, form=form, kkt=kkt)
+
+    @property
+    def w(self) -> np.ndarray:
+        """The scaling, at which the KKT systems are solved."""
+        return self.kkt.w
+
+    @property
+    def eta(self) -> np.ndarray:
+        """The scaling of the second-order cones."""
+        return self.kkt.eta
 
     @property
     def dz_scaled(self) -> np.ndarray:
@@ -171,7 +207,7 @@ def linearize(newton: Newton, point: Point) -> bool:
     """Scaling, factorization, the solves for u2 and the affine u1; False when one of them fails."""
     form, kkt, u = newton.form, newton.kkt, point.u
     z = u[form.n + form.p :]
-    if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.w, newton.eta, newton.lam) != 0:
+    if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.kkt.w, newton.kkt.eta, newton.lam) != 0:
         return False
     form_rhs(newton)
     if factor_and_solve(kkt, 2, newton.rhs, newton.solution) < 0:
@@ -184,7 +220,7 @@ def linearize(newton: Newton, point: Point) -> bool:
 def form_rhs(newton: Newton) -> None:
     """q := (c, b, W^-1 h), r_scaled := (rx, ry, W^-1 rz) and the right-hand sides of u2 and of the affine u1."""
     form, q, r, r_scaled, rhs, lam = newton.form, newton.q, newton.r, newton.r_scaled, newton.rhs, newton.lam
-    n, p, l, ptr, c, g, w, eta = form.n, form.p, form.l, form.ptr, form.c, form.g, newton.w, newton.eta
+    n, p, l, ptr, c, g, w, eta = form.n, form.p, form.l, form.ptr, form.c, form.g, newton.kkt.w, newton.kkt.eta
     size = q.size
     for i in range(n + p):
         q[i] = c[i] if i < n else g[i - n]
@@ -343,10 +379,10 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
     first = u.size - s.size
     for i in range(first):
         u[i] += alpha * du[i]
-    scaling.apply_inverse(form.l, form.ptr, newton.w, newton.eta, du, first, work, 0)
+    scaling.apply_inverse(form.l, form.ptr, newton.kkt.w, newton.kkt.eta, du, first, work, 0)
     for i in range(s.size):
         u[first + i] += alpha * work[i]
-    scaling.apply(form.l, form.ptr, newton.w, newton.eta, newton.ds_scaled, work)
+    scaling.apply(form.l, form.ptr, newton.kkt.w, newton.kkt.eta, newton.ds_scaled, work)
     for i in range(s.size):
         s[i] += alpha * work[i]
     point.tau += alpha * newton.dtau

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,18 +10,31 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..form.standard import StandardForm, unscale
+from ..form.standard import StandardForm
 from ..problem import printing, stopping
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution
 from ..problem.status import Status
-from .loop import CANDIDATE, GO_ON, MAX_ITERATIONS, NOT_FACTORED, SHORT_STEP, STALLED, State, begin, follow, limit
-from .newton import Newton, Point
+from .loop import (
+    CANDIDATE,
+    GO_ON,
+    MAX_ITERATIONS,
+    NOT_FACTORED,
+    SHORT_STEP,
+    STALLED,
+    State,
+    begin,
+    follow,
+    limit,
+    prepare_run,
+    prepare_warm,
+)
+from .newton import Point, unscale
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 MANY = 2**62  # iterations that a kernel can count
-ROWS = 60  # records that a trace has room for at first
+INF, NO_RECORDS = math.inf, np.zeros(0, TRACE)
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
     STALLED: "no further progress",
@@ -53,8 +67,9 @@ class Iterate:
     """
 
     def __init__(self, run: Run) -> None:
-        self._run, self.record = run, run.state.trace[run.state.iteration].copy()
-        self.point, self.newton, self.form = run.point, run.newton, run.form
+        state = run.state
+        self._run, self.record = run, state.trace[state.iteration].copy()
+        self.point, self.newton, self.form = state.point, state.newton, run.form
 
     def __getattr__(self, name: str) -> Any:
         if name in (TRACE.names or ()):
@@ -87,7 +102,8 @@ class Run:
     Parameters
     ----------
     program : ConeProgram
-    newton : Newton
+    state : State
+        The memory that it works in; no other run may until it ends.
     settings : Settings
     last : Point or None
         An optimal point to start from.
@@ -106,35 +122,24 @@ class Run:
     """
 
     def __init__(
-        self, program: ConeProgram, newton: Newton, settings: Settings, last: Point | None, test: stopping.Test | None
+        self, program: ConeProgram, state: State, settings: Settings, last: Point | None, test: stopping.Test | None
     ) -> None:
-        self.program, self.newton, self.form, self.settings = program, newton, newton.form, settings
+        self.program, self.state, self.form, self.settings = program, state, state.form, settings
         self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
-        self.point, self.best = Point(self.form), Point(self.form)
         self.status: Status | None = None
         self.message, self.setup_time, self.solve_time = "", 0.0, 0.0
         self.timings: dict[str, float] = {}
         self.answer: Point4 | None = None
         self.found: stopping.Residuals | None = None
+        self.trace = NO_RECORDS
         self.started = time.perf_counter()
-        self.state = self._first_state(last)
-        self.trace = self.state.trace[:0]
-
-    def _first_state(self, last: Point | None) -> State:
-        settings = self.settings
-        state = State(rows=min(settings.max_iter + 1, ROWS) + 1)
-        state.newton, state.point, state.best = self.newton, self.point, self.best
-        state.tol, state.step_fraction = settings.tol, settings.step_fraction
-        state.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
-        state.tol_infeasible = settings.tol_infeasible or settings.tol
-        state.max_iter, state.iteration, state.offset = min(settings.max_iter, MANY), -1, self.program.offset
-        state.best_worst = state.best_ray = np.inf
-        state.sigma = state.alpha_affine = state.alpha = np.nan
+        prepare_run(
+            state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
+            settings.tol_infeasible or settings.tol, settings.step_fraction, min(settings.max_iter, MANY),
+            program.offset,
+        )  # fmt: skip
         if last is not None:
-            state.warm = True
-            np.divide(last.u, last.tau, out=self.point.u)
-            np.divide(last.s, last.tau, out=self.point.s)
-        return state
+            prepare_warm(state, last)
 
     def solve(self) -> None:
         """Run to the end; Ctrl-C is one."""
@@ -152,7 +157,7 @@ class Run:
                     break
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
-        self.trace = self.state.trace[: self.state.iteration + 1]
+        self.trace = self.state.trace[: self.state.iteration + 1].copy()
         self.solve_time = time.perf_counter() - self.started
 
     def iterates(self) -> Iterator[Iterate]:
@@ -161,11 +166,9 @@ class Run:
 
     def _iterates(self, patience: float) -> Iterator[Iterate]:
         """The iterates at which the loop comes back, after `patience` seconds or one iteration."""
-        settings, state, kkt = self.settings, self.state, self.newton.kkt
-        kkt.restart()
+        settings, state = self.settings, self.state
         if settings.verbose:
-            printing.header(self.form, kkt.description, settings.tol)
-        state.started = clock()
+            printing.header(self.form, state.kkt.description, settings.tol)
         reason = begin(state)
         while reason != NOT_FACTORED or state.iteration >= 0:
             if reason in (GO_ON, CANDIDATE, MAX_ITERATIONS, STALLED) and settings.verbose:
@@ -206,7 +209,7 @@ class Run:
         """Whether what the iterate seems to be holds on the caller's own data."""
         settings, state = self.settings, self.state
         if state.worst <= state.tol and state.absolute <= state.tol_abs:
-            answer = self.unscale(self.point)
+            answer = self.unscale(state.point)
             found = self.test.residuals(*answer)
             if found.meets(settings.tol, settings.tol_abs):
                 return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}", answer, found)
@@ -228,7 +231,9 @@ class Run:
         multipliers (tau, 1).
         """
         tol = self.state.tol_infeasible
-        rays = [self.unscale(point) for point in (self.point, self.point.without_small_entries(self.form, tol))]
+        rays = [
+            self.unscale(point) for point in (self.state.point, self.state.point.without_small_entries(self.form, tol))
+        ]
         errors = [error_of(ray) for ray in rays]
         return rays[errors.index(min(errors))] if min(errors) <= tol else None
 
@@ -249,7 +254,7 @@ class Run:
 
     def _best(self) -> tuple[Point4, stopping.Residuals]:
         """The best iterate as an answer, and what the test finds there."""
-        answer = self.unscale(self.best)
+        answer = self.unscale(self.state.best)
         return answer, self.test.residuals(*answer)
 
     def finish(
@@ -268,7 +273,7 @@ class Run:
     def close(self, setup_time: float, timings: dict[str, float]) -> None:
         """Note the times, and let go of the engine, which goes on to other runs; the answer stays."""
         self.setup_time, self.timings = setup_time, timings
-        del self.newton, self.state, self.form
+        del self.state, self.form
 
     @property
     def iterations(self) -> int:
@@ -311,6 +316,6 @@ class Run:
 
 def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:
     """(x, y, z, s) of a point in the program's units and row order, divided by tau."""
-    x, y, z, s = np.empty(form.n), np.empty(form.p), np.zeros(program.m), np.full(program.m, np.inf)
-    unscale(form, point.tau, point.u, point.s, x, y, z, s)
+    x, y, z, s = np.empty(program.n), np.empty(program.p), np.empty(program.m), np.empty(program.m)
+    unscale(form, point, x, y, z, s)
     return x, y, z, s

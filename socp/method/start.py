@@ -69,7 +69,7 @@ def scale_far_sides(newton: Newton, weight: Floats) -> None:
 
     The size is that of what keeps x = 0 from being feasible, hence of x, s and z that are not far away.
     """
-    form, w, eta = newton.form, newton.w, newton.eta
+    form, w, eta = newton.form, newton.kkt.w, newton.kkt.eta
     p, l, ptr, g = form.p, form.l, form.ptr, form.g
     for i in range(weight.size):
         weight[i] = g[p + i]

@@ -57,7 +57,9 @@ class Residuals(NamedTuple):
 
     def meets(self, tol: float, tol_abs: float | None = None) -> bool:
         """Whether the stopping test holds."""
-        return self.worst <= tol and (tol_abs is None or max(self.primal, self.dual, self.gap) <= tol_abs)
+        primal, dual, gap, primal_scale, dual_scale, gap_scale, _, _ = self
+        relative = primal <= tol * primal_scale and dual <= tol * dual_scale and gap <= tol * gap_scale
+        return relative and (tol_abs is None or (primal <= tol_abs and dual <= tol_abs and gap <= tol_abs))
 
 
 RESIDUALS = len(Residuals._fields)
@@ -245,6 +247,8 @@ def hessian_product(program: ConeProgram, x: np.ndarray) -> np.ndarray:
 
 def product(P, x: np.ndarray) -> np.ndarray:
     """P x for P as a program holds it: zero when it is None."""
+    if type(P) is np.ndarray:
+        return P.dot(x)
     if P is None:
         return np.zeros(x.size)
     if isinstance(P, sp.csc_array):

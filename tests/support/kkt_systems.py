@@ -33,7 +33,7 @@ class GivenKKT(KKT):
 
     def __init__(self, form, refinement_steps=10, errors=(0.0,), inverse=None):
         super().__init__(form, None if len(errors) > 1 else 1e-8, refinement_steps)
-        self.errors = np.array(errors)
+        self.errors = np.resize(errors, self.deltas.size)
         self.inverse[:] = np.linalg.inv(form.P.dense()) if inverse is None else inverse
         self._use(factor_given, apply_given)
 

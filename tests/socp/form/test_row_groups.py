@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from socp import ConeProgram, NonNeg
-from socp.form.row_groups import RowGroups, weigh_rows
+from socp.form.row_groups import weigh_rows
 from socp.form.standard import StandardForm
 
 
 def groups_of(G, equilibrate=False):
     G = np.asarray(G, dtype=float)
     form = StandardForm(ConeProgram(np.ones(G.shape[1]), G, np.ones(G.shape[0]), [NonNeg(G.shape[0])]), equilibrate)
-    return form, RowGroups(form)
+    return form, form.groups
 
 
 def test_bounds_and_pairs():
@@ -66,26 +66,25 @@ def test_factors_under_equilibration(seed):
 
 def test_new_values_may_break_a_group():
     form, groups = groups_of([[1, 2], [-1, -2], [3, 0]])
-    data, rows = form.raw_M.copy(), form.rows_of_M()
+    data, rows = form.raw_M.copy(), form.rows_of_M
     for factor in (1.0, 2.0, -1.0):
         form.raw_M = factor * data
-        assert groups.still_hold()
+        assert form.groups_hold()
     kept = groups.lead.copy(), groups.ratio.copy(), groups.group.copy()
     broken = data.copy()
     broken[rows[2][rows[0][1]]] = 5.0  # the first entry of row 1
     form.raw_M = broken
-    assert not groups.still_hold()
+    assert not form.groups_hold()
     for before, after in zip(kept, (groups.lead, groups.ratio, groups.group)):
         np.testing.assert_array_equal(after, before)  # they are still those of the old values
 
 
 def test_new_factors_in_a_group():
     form, groups = groups_of([[1, 2], [-1, -2]])
-    rows = form.rows_of_M()
+    rows = form.rows_of_M
     form.raw_M = form.M_data = form.raw_M.copy()
     form.raw_M[rows[2][rows[0][1] : rows[0][2]]] *= 3.0
-    assert groups.still_hold()
-    groups.refresh()
+    assert form.groups_hold()
     np.testing.assert_array_equal(groups.coefficient, [1.0, -3.0])
 
 

@@ -6,7 +6,7 @@ import pytest
 from socp import ConeProgram, NonNeg, SecondOrder
 from socp.form.row_groups import weigh_rows
 from socp.form.standard import StandardForm
-from socp.kkt.dense_rows import DenseRows, scale_rows
+from socp.kkt.dense_rows import DenseRows, scale_rows, spread_rows
 from tests.support.cone_points import matrices
 from tests.support.standard_forms import DIMENSIONS, dense_M, mixture, scaling_point
 
@@ -54,7 +54,7 @@ def test_new_values():
     form = StandardForm(ConeProgram(np.zeros(2), G, np.ones(7), cones, [[1.0, 1.0]], [1.0]))
     rows = DenseRows(form)
     form.M_data *= 1.5
-    rows.refresh()
+    spread_rows(form, rows)
     np.testing.assert_array_equal(rows.A, dense_M(form)[0])
     np.testing.assert_array_equal(rows.G.reshape(5, 2), dense_M(form)[[1, 4, 5, 6, 7]])
     assert rows.largest == dense_M(form)[0].max()

@@ -14,7 +14,8 @@ from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method import run as run_module
-from socp.method.run import PATIENT, ROWS
+from socp.method.loop import ROWS
+from socp.method.run import PATIENT
 from socp.problem.stopping import ProgramTest
 from tests.support.programs import (
     DUAL_INFEASIBLE,

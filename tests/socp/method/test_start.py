@@ -124,7 +124,7 @@ def solved(seed):
     """(newton, the optimal point with tau = 1) of a program."""
     solver = Solver(planted_optimum(np.random.default_rng([seed, 6]), n=10)[0])
     solver.solve()
-    form, last, point = solver.form, solver._last, Point(solver.form)
+    form, last, point = solver.form, solver._last_optimal(), Point(solver.form)
     point.u[:], point.s[:] = last.u / last.tau, last.s / last.tau
     return Newton(form, solver.kkt), point
 
