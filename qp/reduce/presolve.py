@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Bools, Floats, Ints
+from socp.compiled.signatures import Bools, Floats, Ints, Matrix
 from socp.linalg.csc import csc
 from socp.problem.lowrank import LowRank
 
@@ -89,7 +89,16 @@ class Presolve:
 
 def _all_curved(P: Any) -> bool:
     """Whether no variable is without an entry in the diagonal of a dense P."""
-    return isinstance(P, np.ndarray) and bool(P.diagonal().all())
+    return isinstance(P, np.ndarray) and bool(has_full_diagonal(P))
+
+
+@kernel
+def has_full_diagonal(P: Matrix) -> bool:
+    """Whether no entry of the diagonal is zero."""
+    for j in range(P.shape[0]):
+        if P[j, j] == 0.0:
+            return False
+    return True
 
 
 def _rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:

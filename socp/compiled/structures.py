@@ -58,10 +58,10 @@ class FloatField(Field):
     """A float."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
-        return self if owner is None else owner._numbers.item(self.place)
+        return self if owner is None else owner._block.item(self.place)
 
     def __set__(self, owner: Any, value: float) -> None:
-        owner._numbers[self.place] = value
+        owner._block[self.place] = value
 
 
 class IntField(Field):
@@ -153,7 +153,7 @@ class PartField(Field):
         first = (address - owner.address) // WORD
         found = object.__new__(self.kind)
         found._block, found._words, found.address = owner._block[first:], owner._words[first:], address
-        found._numbers, found._links, found._kept = found._block, owner._links, dict(owner._links)
+        found._links, found._kept = owner._links, dict(owner._links)
         return found
 
 
@@ -257,7 +257,6 @@ class Structure:
     def __init__(self, **given: Any) -> None:
         """All in one block of memory, as zeros: the fields, then the arrays that have a shape; structures are bound."""
         self._block, self._words, self.address, self._links = self._memory(**given)
-        self._numbers = self._block
         self._kept: dict[str, Any] = dict(self._links)
 
     def __getstate__(self) -> Any:

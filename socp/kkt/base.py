@@ -104,7 +104,8 @@ class KKT(Structure):
         """Note a factorization's work, and set `correctors` by what it costs beside a solve with so many entries."""
         self.flops = flops
         ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
-        self.correctors = sum(ratio > limit for limit in CORRECTORS_PAY)
+        one, two, three = CORRECTORS_PAY
+        self.correctors = (ratio > one) + (ratio > two) + (ratio > three)
 
     @property
     def description(self) -> str:

@@ -157,7 +157,7 @@ class Run:
                     break
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
-        self.trace = self.state.trace[: self.state.iteration + 1].copy()
+        self.trace = copy_of_records(self.state.trace[: self.state.iteration + 1])
         self.solve_time = time.perf_counter() - self.started
 
     def iterates(self) -> Iterator[Iterate]:
@@ -312,6 +312,11 @@ class Run:
     def unscale(self, point: Point) -> Point4:
         """(x, y, z, s) of a point, as the caller wants them."""
         return in_callers_units(self.program, self.form, point)
+
+
+def copy_of_records(trace: np.ndarray) -> np.ndarray:
+    """The records, copied as plain numbers: NumPy copies records field by field."""
+    return trace.view(np.float64).copy().view(TRACE)
 
 
 def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:

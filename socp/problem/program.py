@@ -170,7 +170,10 @@ class ConeProgram:
     @cached_property
     def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
         """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
-        start = np.array([0, *accumulate([cone.dim for cone in self.cones])], dtype=np.int64)
+        if len(self.cones) == 1:
+            start = np.array([0, self.cones[0].dim], dtype=np.int64)
+        else:
+            start = np.array([0, *accumulate([cone.dim for cone in self.cones])], dtype=np.int64)
         return start, np.array([isinstance(cone, SecondOrder) for cone in self.cones], dtype=np.bool_)
 
     def __repr__(self) -> str:

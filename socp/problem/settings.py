@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .checks import ProgramError
-
-NUMBERS = ("tol", "step_fraction", "tol_abs", "tol_infeasible", "time_limit", "regularization")
-COUNTS = ("max_iter", "refinement_steps", "threads")
-FLAGS = ("verbose", "equilibrate", "sifting", "check_convexity", "presolve")
 
 
 @dataclass(frozen=True)
@@ -67,58 +63,89 @@ class Settings:
     """Leave out what a quadratic program has too much (`qp` only)."""
 
     def __post_init__(self) -> None:
-        for name in NUMBERS:
-            if getattr(self, name) is not None or name in ("tol", "step_fraction"):
-                _check_number(name, getattr(self, name))
-        if self.step_fraction >= 1.0:
-            raise ProgramError(f"step_fraction must be below 1, but {self.step_fraction!r} came")
-        for name in ("max_iter", "refinement_steps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-                raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
-        if isinstance(self.threads, bool) or not hasattr(self.threads, "__index__") or self.threads < 1:
-            raise ProgramError(f"threads must be a positive integer, but {self.threads!r} came")
-        for name in FLAGS:
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ProgramError(f"{name} must be True or False, but {getattr(self, name)!r} came")
-        if self.callback is not None and not callable(self.callback):
-            raise ProgramError(f"callback must be callable, but {self.callback!r} came")
-        if not isinstance(self.kkt, str) or self.kkt not in ("auto", "ldl", "dense", "lowrank"):
-            raise ProgramError(f'kkt must be "auto", "ldl", "dense" or "lowrank", but {self.kkt!r} came')
-        self._normalise()
-
-    def _normalise(self) -> None:
-        """Python's own numbers in place of NumPy's."""
-        for names, kind in ((NUMBERS, float), (COUNTS, operator.index), (FLAGS, bool)):
-            for name in names:
-                value = getattr(self, name)
-                if value is not None and type(value) is not kind:
-                    object.__setattr__(self, name, kind(value))
+        for name, check in CHECKS.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
 
     @classmethod
     def checked(cls, settings: dict[str, Any]) -> Settings:
         """Settings from keyword arguments; an unknown name is refused."""
         if not settings:
             return DEFAULTS
-        for name in settings:
-            if name not in cls.__dataclass_fields__:
-                known = ", ".join(field.name for field in fields(cls))
-                raise ProgramError(f"unknown setting {name!r}; the settings are {known}")
-        return cls(**settings)
+        values = dict(DEFAULTS.__dict__)
+        for name, value in settings.items():
+            if name not in CHECKS:
+                raise ProgramError(f"unknown setting {name!r}; the settings are {', '.join(CHECKS)}")
+            values[name] = CHECKS[name](name, value)
+        checked = object.__new__(cls)
+        checked.__dict__.update(values)
+        return checked
 
 
-def _check_number(name: str, value: Any) -> None:
+def _positive(name: str, value: Any) -> float:
     try:
-        good = not isinstance(value, bool) and math.isfinite(value) and value > 0
-    except TypeError:
-        good = False
-    if name == "time_limit" and not good:
-        try:
-            good = value == 0 or value == math.inf
-        except TypeError:
-            good = False
-    if not good:
-        raise ProgramError(f"{name} must be a positive number, but {value!r} came")
+        if not isinstance(value, bool) and math.isfinite(value) and value > 0:
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ProgramError(f"{name} must be a positive number, but {value!r} came")
 
+
+def _positive_or_none(name: str, value: Any) -> float | None:
+    return None if value is None else _positive(name, value)
+
+
+def _seconds(name: str, value: Any) -> float | None:
+    """Zero and infinity are limits, too."""
+    try:
+        if value is not None and not isinstance(value, bool) and (value == 0 or value == math.inf):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    return _positive_or_none(name, value)
+
+
+def _share(name: str, value: Any) -> float:
+    if _positive(name, value) >= 1.0:
+        raise ProgramError(f"{name} must be below 1, but {value!r} came")
+    return float(value)
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+        raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
+    return operator.index(value)
+
+
+def _positive_count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+        raise ProgramError(f"{name} must be a positive integer, but {value!r} came")
+    return operator.index(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ProgramError(f"{name} must be True or False, but {value!r} came")
+    return bool(value)
+
+
+def _callback(name: str, value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise ProgramError(f"{name} must be callable, but {value!r} came")
+    return value
+
+
+def _way(name: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in ("auto", "ldl", "dense", "lowrank"):
+        raise ProgramError(f'{name} must be "auto", "ldl", "dense" or "lowrank", but {value!r} came')
+    return value
+
+
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "tol": _positive, "tol_abs": _positive_or_none, "tol_infeasible": _positive_or_none, "max_iter": _count,
+    "time_limit": _seconds, "verbose": _flag, "callback": _callback, "kkt": _way, "equilibrate": _flag,
+    "step_fraction": _share, "regularization": _positive_or_none, "refinement_steps": _count,
+    "threads": _positive_count, "sifting": _flag, "check_convexity": _flag, "presolve": _flag,
+}  # fmt: skip
+"""What makes each setting a value of Python's own type, or refuses it."""
 
 DEFAULTS = Settings()
