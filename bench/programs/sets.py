@@ -43,6 +43,11 @@ SETS = {
             "the second-order cone programs of the Conic Benchmark Library (cblib.zib.de, files .cbf.gz)",
         ),
         ProblemSet(
+            "netlib",
+            ".mat",
+            "the linear programs of netlib (netlib.org/lp/data) as .mat files with A, b, c, lo and hi",
+        ),
+        ProblemSet(
             "netlib_infeasible",
             ".mat",
             "the infeasible linear programs of netlib (netlib.org/lp/infeas) as the .mat files of the "

@@ -38,8 +38,8 @@ def read_mat(path: str | Path) -> QuadraticProgram:
 
     * ``P, q, A, l, u`` and perhaps the constant ``r``, as in the Maros-Meszaros test set:
       :math:`l \le A x \le u`.  When the last n rows of A are the identity, they are taken as the bounds.
-    * a struct ``Problem`` with ``A``, ``b`` and, in it or in its struct ``aux``, ``c, lo, hi`` and perhaps the
-      constant ``z0``, as in the netlib linear programs of the SuiteSparse collection:
+    * ``A, b, c, lo, hi`` and perhaps the constant ``z0``, in the file or in its struct ``Problem`` and the struct
+      ``aux`` of that, as in the netlib linear programs of the SuiteSparse collection:
       :math:`A x = b,\; lo \le x \le hi`.
 
     A side of 1e20 or more is no side.
@@ -54,7 +54,9 @@ def read_mat(path: str | Path) -> QuadraticProgram:
     except (ValueError, TypeError, NotImplementedError, scipy.io.matlab.MatReadError) as error:
         raise ProgramError(f"{path} cannot be read as a MATLAB file up to version 7.2: {error}") from None
     try:
-        return _from_struct(fields) if "Problem" in fields else _from_rows(fields)
+        if "Problem" in fields:
+            return _from_equalities(_problem(fields["Problem"]))
+        return _from_equalities(fields) if {"A", "b", "c"} <= fields.keys() else _from_rows(fields)
     except ProgramError as error:
         raise ProgramError(f"{path}: {error}") from None
 
@@ -74,15 +76,19 @@ def _from_rows(fields: dict[str, Any]) -> QuadraticProgram:
     return QuadraticProgram(P, q, A=A, l=l, u=u, **bounds, offset=_constant(fields, "r"))
 
 
-def _from_struct(fields: dict[str, Any]) -> QuadraticProgram:
-    problem = _struct("Problem", fields["Problem"])
+def _problem(value: Any) -> dict[str, Any]:
+    problem = _struct("Problem", value)
     problem.update(_struct("Problem.aux", problem["aux"]) if "aux" in problem else {})
-    A, b, c, lo, hi = (_field(problem, name) for name in ("A", "b", "c", "lo", "hi"))
+    return problem
+
+
+def _from_equalities(fields: dict[str, Any]) -> QuadraticProgram:
+    A, b, c, lo, hi = (_field(fields, name) for name in ("A", "b", "c", "lo", "hi"))
     c = as_vector("c", c)
     A = as_csc("A", A, (None, c.size), f" ({c.size} variables in c)")
     b = as_vector("b", b, A.shape[0], " (the rows of A)")
     lo, hi = no_side_beyond(as_vector("lo", lo, c.size)), no_side_beyond(as_vector("hi", hi, c.size))
-    return QuadraticProgram(None, c, A=A, l=b, u=b, lb=lo, ub=hi, offset=_constant(problem, "z0"))
+    return QuadraticProgram(None, c, A=A, l=b, u=b, lb=lo, ub=hi, offset=_constant(fields, "z0"))
 
 
 def _struct(name: str, value: Any) -> dict[str, Any]:

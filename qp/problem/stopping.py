@@ -1,10 +1,12 @@
-"""The stopping test and the certificates of a quadratic program, in its own units.
+"""The stopping test and the certificates of a quadratic program, in its own units, each block by its own size.
 
-    primal   violation of l <= Ax <= u, lb <= x <= ub              <= tol (1 + max(|Ax|, |x|, |sides|)), where sided
+    rows     violation of l <= Ax <= u                             <= tol (1 + max(|Ax|, the sides that are violated))
+    bounds   violation of lb <= x <= ub                            <= tol (1 + max(|x|, the bounds that are violated))
     dual     |Px + q + A'y + z|, and multipliers of infinite sides <= tol (1 + max(|Px|, |q|))
     gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
 
-with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.
+with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows and variables without a finite side have no part
+in the sizes.  No entry need be smaller than what its evaluation can lose to rounding.
 """
 
 from __future__ import annotations
@@ -17,7 +19,18 @@ import numpy as np
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.linalg.csc import multiply_both
-from socp.problem.stopping import RESIDUALS, Residuals, largest, norm, product, relative
+from socp.problem.stopping import (
+    LOST,
+    NOTHING,
+    RESIDUALS,
+    Residuals,
+    beyond,
+    largest,
+    norm,
+    product,
+    product_sizes,
+    relative,
+)
 
 from .program import QuadraticProgram
 
@@ -47,14 +60,16 @@ class ProgramTest:
         self.program, self.presolved, self.form = program, presolved, form
         self.last: tuple[Point, Residuals] | None = None
 
-    def residuals(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray | None = None) -> Residuals:
-        """The residuals of a point of the cone program."""
-        return self.measure(*self.form.lift(self.presolved.program, x, y, z))
+    def residuals(
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray | None = None, rounding: bool = False
+    ) -> Residuals:
+        """The residuals of a point of the cone program; with `rounding` without what evaluating them may lose."""
+        return self.measure(*self.form.lift(self.presolved.program, x, y, z), rounding=rounding)
 
-    def measure(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Residuals:
+    def measure(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False) -> Residuals:
         """The residuals of a point (x, y, z_bounds) of what presolve leaves."""
         point = (x, *self.presolved.dual(y, z))
-        found = residuals(self.program, *point)
+        found = residuals(self.program, *point, rounding=rounding)
         self.last = point, found
         return found
 
@@ -95,57 +110,74 @@ def violation(l: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
     return float(np.maximum(l - v, v - u).max(initial=0.0))
 
 
-def residuals(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Residuals:
-    """The residuals of (x, y, z_bounds) on the program's own data."""
+def residuals(
+    program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False
+) -> Residuals:
+    """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what evaluating may lose."""
     A, found, work = program.A, np.empty(RESIDUALS), np.empty(program.m + program.n)
+    lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, 0.0)
     measure(
         A.indptr, A.indices, A.data, product(program.P, x), program.q, program.l, program.u, program.lb, program.ub, x,
-        y, z, work, found,
+        y, z, lost, work, found,
     )  # fmt: skip
-    return Residuals(*found.tolist())
+    measured = Residuals(*found.tolist())
+    return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured
+
+
+def _lost(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, float]:
+    """What rounding may take of each entry of (Ax, Px + q + A'y + z), and of the gap; bounds are compared exactly."""
+    A, size_x, Px = abs(program.A), np.abs(x), product_sizes(program.P, x)
+    dual = Px + np.abs(program.q) + A.T @ np.abs(y) + np.abs(z)
+    held = support_sizes(program.l, program.u, y) + support_sizes(program.lb, program.ub, z)
+    return LOST * np.concatenate([A @ size_x, dual]), LOST * (float(size_x @ (Px + np.abs(program.q))) + held)
+
+
+def support_sizes(l: np.ndarray, u: np.ndarray, y: np.ndarray) -> float:
+    """The sum of the sizes of the terms of u'y+ - l'y-."""
+    side = np.where(y > 0.0, u, l)
+    return float(np.abs(np.where(np.isfinite(side), side, 0.0) * y).sum())
 
 
 @kernel
 def measure(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, Px: Floats, q: Floats, l: Floats, u: Floats, lb: Floats,
-    ub: Floats, x: Floats, y: Floats, z: Floats, work: Floats, found: Floats,
+    ub: Floats, x: Floats, y: Floats, z: Floats, lost: Floats, work: Floats, found: Floats,
 ) -> None:  # fmt: skip
     """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf.
 
-    `work` has room for Ax and A'y.
+    `lost` is what may be lost of each entry of Ax and of the gradient, or empty; `work` has room for Ax and A'y.
     """
     m, n = l.size, q.size
     Ax, Aty = work[:m], work[m : m + n]
     multiply_both(A_indptr, A_indices, A_data, x, y, Ax, Aty)
-    row_violation, row_support, row_stray, row_size = measure_sides(l, u, Ax, y)
-    violation, support, stray, size = measure_sides(lb, ub, x, z)
+    rows, row_support, row_stray, row_size = measure_sides(l, u, Ax, y, lost)
+    bounds, support, stray, size = measure_sides(lb, ub, x, z, lost[:0])
     xPx, qx, trap = 0.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
     for i in range(m):
         trap += 0.0 * y[i]
     dual, dual_size = max(row_stray, stray), 0.0
     for j in range(n):
         residual = Px[j] + q[j] + Aty[j] + z[j]
-        dual, dual_size = max(dual, abs(residual)), max(dual_size, abs(Px[j]), abs(q[j]))
+        dual, dual_size = max(dual, beyond(residual, lost, m + j)), max(dual_size, abs(Px[j]), abs(q[j]))
         trap += 0.0 * residual + 0.0 * x[j]
         xPx += x[j] * Px[j]
         qx += q[j] * x[j]
     primal_objective, dual_objective = 0.5 * xPx + qx, -0.5 * xPx - row_support - support
-    found[0], found[1] = max(row_violation, violation) + trap, dual + trap
-    found[2] = abs(primal_objective - dual_objective)
-    found[3], found[4] = 1.0 + max(row_size, size), 1.0 + dual_size
-    found[5] = 1.0 + max(abs(primal_objective), abs(dual_objective))
-    found[6], found[7] = primal_objective, dual_objective
+    found[0], found[1], found[2] = rows + trap, bounds + trap, dual + trap
+    found[3] = abs(primal_objective - dual_objective)
+    found[4], found[5], found[6] = 1.0 + row_size, 1.0 + size, 1.0 + dual_size
+    found[7] = 1.0 + max(abs(primal_objective), abs(dual_objective))
+    found[8], found[9] = primal_objective, dual_objective
 
 
 @inner
-def measure_sides(l: Floats, u: Floats, v: Floats, y: Floats) -> tuple[float, float, float, float]:
+def measure_sides(l: Floats, u: Floats, v: Floats, y: Floats, lost: Floats) -> tuple[float, float, float, float]:
     """(violation, u'y+ - l'y-, stray multipliers, scale) of l <= v <= u with the multipliers y.
 
-    Stray are the multipliers of infinite sides; the scale is the largest finite side, or v where there is a side.
+    Stray are the multipliers of infinite sides; the scale is the largest v where there is a side, or violated side.
     """
     violation, support, stray, size = 0.0, 0.0, 0.0, 0.0
     for i in range(v.size):
-        violation = max(violation, l[i] - v[i], v[i] - u[i])
         side = u[i] if y[i] > 0.0 else l[i]
         if y[i] != y[i]:
             stray = np.inf
@@ -153,10 +185,12 @@ def measure_sides(l: Floats, u: Floats, v: Floats, y: Floats) -> tuple[float, fl
             support += side * y[i]
         else:
             stray = max(stray, abs(y[i]))
-        if math.isfinite(l[i]):
-            size = max(size, abs(l[i]), abs(v[i]))
-        if math.isfinite(u[i]):
-            size = max(size, abs(u[i]), abs(v[i]))
+        if math.isfinite(l[i]) or math.isfinite(u[i]):
+            size = max(size, abs(v[i]))
+        outside = max(l[i] - v[i], v[i] - u[i])
+        if outside > 0.0:
+            violation = max(violation, beyond(outside, lost, i))
+            size = max(size, abs(l[i]) if v[i] < l[i] else abs(u[i]))
     return violation, support, stray, size
 
 
@@ -179,15 +213,11 @@ def dual_infeasibility(program: QuadraticProgram, x: np.ndarray) -> float:
     if not slope > 0.0:
         return np.inf
     x = x / slope
-    Ax = program.A @ x
     # a direction may not move towards a finite side
-    outside = max(
-        violation(_recession(program.l), -_recession(-program.u), Ax),
-        violation(_recession(program.lb), -_recession(-program.ub), x),
-    )
-    r = max(norm(product(program.P, x)), outside)
-    data = max(largest(program.P), largest(program.A), 1.0)
-    return max(r, relative(r, data * norm(x)))
+    along = violation(_recession(program.l), -_recession(-program.u), program.A @ x)
+    outside = violation(_recession(program.lb), -_recession(-program.ub), x)
+    zeros = ((largest(program.P), norm(product(program.P, x))), (largest(program.A), along), (1.0, outside))
+    return max(max(r, relative(r, data * norm(x))) for data, r in zeros)
 
 
 def _recession(lower: np.ndarray) -> np.ndarray:

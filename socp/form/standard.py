@@ -50,8 +50,8 @@ class StandardForm(Structure):
     P : the quadratic term, a `Hessian`
     c, g : the vectors
     D, E, cost_scale : the equilibration, f being cost_scale
-    norm_c, norm_g : float
-        The infinity norms of the caller's c and (b, h).
+    norm_c, norm_b, norm_h : float
+        The infinity norms of the caller's c, b and finite h.
     entries : int
         Of M.
     groups : RowGroups
@@ -71,7 +71,7 @@ class StandardForm(Structure):
     c, g = floats("n"), floats("p + m")
     D, E = floats("n"), floats("p + m")
     norms, diagonal = floats("n + p + m"), floats("n")  # of columns, then rows, in equilibration; of P
-    cost_scale, norm_c, norm_g = number(), number(), number()
+    cost_scale, norm_c, norm_b, norm_h = number(), number(), number(), number()
     entries, groups = integer(), part(RowGroups)
 
     def __init__(self, program: ConeProgram, equilibrate: bool = True) -> None:
@@ -377,11 +377,14 @@ def scale_data(form: StandardForm) -> None:
 def scale_vectors(form: StandardForm) -> None:
     """c := f D c and g := E g, and the norms of the caller's."""
     D, E, c, g, raw_c, raw_g = form.D, form.E, form.c, form.g, form.raw_c, form.raw_g
-    norm_c, norm_g = 0.0, 0.0
+    norm_c, norm_b, norm_h = 0.0, 0.0, 0.0
     for j in range(c.size):
         c[j] = form.cost_scale * D[j] * raw_c[j]
         norm_c = max(norm_c, abs(raw_c[j]))
     for i in range(g.size):
         g[i] = E[i] * raw_g[i]
-        norm_g = max(norm_g, abs(raw_g[i]))
-    form.norm_c, form.norm_g = norm_c, norm_g
+        if i < form.p:
+            norm_b = max(norm_b, abs(raw_g[i]))
+        else:
+            norm_h = max(norm_h, abs(raw_g[i]))
+    form.norm_c, form.norm_b, form.norm_h = norm_c, norm_b, norm_h

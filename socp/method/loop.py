@@ -24,12 +24,24 @@ from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
 from ..problem.solution import TRACE
 from ..problem.stopping import INACCURATE_TOL
-from .newton import Newton, Point, advance, center, copy, correct, linearize, measure, predict
+from .newton import (
+    Newton,
+    Point,
+    advance,
+    center,
+    copy,
+    correct,
+    linearize,
+    measure,
+    measure_beyond_rounding,
+    predict,
+)
 from .start import start_cold, start_warm
 
 PATIENCE = 25  # iterations without a better iterate before a solve gives up
 PATIENCE_NEAR = 10  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
 LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
+NEARLY = 1e3  # times tol is a residual of which rounding may be the reason
 SMALL_STEP = 1e-8  # a step below this is none
 ROWS = 60  # records that a trace has room for at first
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
@@ -196,6 +208,16 @@ def limit(state: State) -> int:
 
 
 @inner
+def relative_residuals(newton: Newton, tau: float) -> tuple[float, float]:
+    """The primal and the dual residual, each block relative to its own size."""
+    form = newton.form
+    rows = newton.rows / tau / (1.0 + max(form.norm_b, newton.norm_Ax / tau))
+    cone = newton.cone / tau / (1.0 + max(form.norm_h, newton.norm_Gx / tau))
+    dual = newton.dual / tau / (1.0 + max(form.norm_c, newton.norm_Px / tau))
+    return max(rows, cone), dual
+
+
+@inner
 def estimate(state: State) -> None:
     """Residuals, gap and rays as the stopping test sees them but for rounding, and the record of the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
@@ -203,10 +225,12 @@ def estimate(state: State) -> None:
     xPx, cx, gv = newton.xPx / tau**2 / f, newton.cx / tau / f, newton.gv / tau / f
     primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
     difference = abs(primal_objective - dual_objective)
-    primal = newton.primal / tau / (1.0 + max(form.norm_g, newton.norm_Mx / tau))
-    dual = newton.dual / tau / (1.0 + max(form.norm_c, newton.norm_Px / tau))
     gap = difference / (1.0 + max(abs(primal_objective), abs(dual_objective)))
-    state.absolute = max(newton.primal / tau, newton.dual / tau, difference)
+    primal, dual = relative_residuals(newton, tau)
+    if gap <= state.tol < max(primal, dual) <= NEARLY * state.tol:
+        measure_beyond_rounding(newton, point)
+        primal, dual = relative_residuals(newton, tau)
+    state.absolute = max(newton.rows / tau, newton.cone / tau, newton.dual / tau, difference)
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     # slopes of the two rays
     state.primal_ray = newton.norm_Mtv / (-newton.gv / f) if newton.gv < 0.0 else np.inf

@@ -39,6 +39,7 @@ from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
+from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
@@ -111,8 +112,8 @@ class Newton(Structure):
     Attributes
     ----------
     r, rtau : array and float
-        The residuals (rx, rv) and rtau; infinity norms of parts of them, in the caller's units, in `primal`, `dual`,
-        `norm_Px`, `norm_Mx`, `norm_Mtv` and `norm_Mxs` = |M x + (0, s)|.
+        The residuals (rx, rv) and rtau; infinity norms of parts of them, in the caller's units, in `rows` (of A),
+        `cone`, `dual`, `norm_Px`, `norm_Ax`, `norm_Gx`, `norm_Mtv` and `norm_Mxs` = |M x + (0, s)|.
     mu : float
         (s'z + tau kappa) / (degree + 1).
     xPx, cx, gv : float
@@ -128,7 +129,9 @@ class Newton(Structure):
     form, kkt = structure(StandardForm), structure(KKT)
     r, Px, Mtv = floats("n + p + m"), floats("n"), floats("n")
     rtau, mu, xPx, cx, gv = number(), number(), number(), number(), number()
-    primal, dual, norm_Px, norm_Mx, norm_Mtv, norm_Mxs = number(), number(), number(), number(), number(), number()
+    rows, cone, dual, norm_Px = number(), number(), number(), number()
+    norm_Ax, norm_Gx, norm_Mtv, norm_Mxs = number(), number(), number(), number()
+    lost = floats("n + p + m")
     lam = floats("m")
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
     rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # of u2, then of u1
@@ -183,23 +186,55 @@ def measure(newton: Newton, point: Point) -> None:
         dual = max(dual, abs(r[j]) * unscale)
         norm_Px = max(norm_Px, abs(Px[j]) * unscale)
         norm_Mtv = max(norm_Mtv, abs(Mtv[j]) * unscale)
-    primal, norm_Mx, norm_Mxs = 0.0, 0.0, 0.0
-    for i in range(g.size):
-        Mx = r[n + i]
-        Mxs = Mx
-        if i >= p:
-            Mxs += s[i - p]
-            sz += s[i - p] * u[n + i]
-        r[n + i] = Mxs - g[i] * tau
+    rows, norm_Ax = 0.0, 0.0
+    for i in range(p):
+        norm_Ax = max(norm_Ax, abs(r[n + i]) / E[i])
+        r[n + i] -= g[i] * tau
         gv += g[i] * u[n + i]
-        primal = max(primal, abs(r[n + i]) / E[i])
-        norm_Mx = max(norm_Mx, abs(Mx) / E[i])
-        norm_Mxs = max(norm_Mxs, abs(Mxs) / E[i])
+        rows = max(rows, abs(r[n + i]) / E[i])
+    cone, norm_Gx, norm_Mxs = 0.0, 0.0, norm_Ax
+    for i in range(p, g.size):
+        Gxs = r[n + i] + s[i - p]
+        norm_Gx = max(norm_Gx, abs(r[n + i]) / E[i])
+        norm_Mxs = max(norm_Mxs, abs(Gxs) / E[i])
+        r[n + i] = Gxs - g[i] * tau
+        sz += s[i - p] * u[n + i]
+        gv += g[i] * u[n + i]
+        cone = max(cone, abs(r[n + i]) / E[i])
     newton.xPx, newton.cx, newton.gv = xPx, cx, gv
-    newton.primal, newton.norm_Mx, newton.norm_Mxs = primal, norm_Mx, norm_Mxs
+    newton.rows, newton.cone, newton.norm_Ax, newton.norm_Gx, newton.norm_Mxs = rows, cone, norm_Ax, norm_Gx, norm_Mxs
     newton.dual, newton.norm_Px, newton.norm_Mtv = dual, norm_Px, norm_Mtv
     newton.rtau = point.kappa + cx + gv + xPx / tau
     newton.mu = (sz + tau * point.kappa) / (form.l + form.ptr.size)
+
+
+@inner
+def measure_beyond_rounding(newton: Newton, point: Point) -> None:
+    """The norms of the residuals without the entries that are no more than what evaluating them may lose.
+
+    The terms of Px are not counted.
+    """
+    form, u, s, r, lost, tau = newton.form, point.u, point.s, newton.r, newton.lost, point.tau
+    n, p, D, E, c, g, indptr = form.n, form.p, form.D, form.E, form.c, form.g, form.M_indptr
+    for i in range(g.size):
+        lost[n + i] = abs(g[i]) * tau + (abs(s[i - p]) if i >= p else 0.0)
+    dual, rows, cone = 0.0, 0.0, 0.0
+    for j in range(n):
+        total = abs(c[j]) * tau
+        for k in range(indptr[j], indptr[j + 1]):
+            i = form.M_indices[k]
+            size = abs(form.M_data[k])
+            total += size * abs(u[n + i])
+            lost[n + i] += size * abs(u[j])
+        if abs(r[j]) > LOST * total:
+            dual = max(dual, abs(r[j]) / (form.cost_scale * D[j]))
+    for i in range(g.size):
+        if abs(r[n + i]) > LOST * lost[n + i]:
+            if i < p:
+                rows = max(rows, abs(r[n + i]) / E[i])
+            else:
+                cone = max(cone, abs(r[n + i]) / E[i])
+    newton.dual, newton.rows, newton.cone = dual, rows, cone
 
 
 @inner

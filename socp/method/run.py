@@ -210,8 +210,8 @@ class Run:
         settings, state = self.settings, self.state
         if state.worst <= state.tol and state.absolute <= state.tol_abs:
             answer = self.unscale(state.point)
-            found = self.test.residuals(*answer)
-            if found.meets(settings.tol, settings.tol_abs):
+            found, holds = self._judge(answer)
+            if holds:
                 return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}", answer, found)
         if state.primal_ray <= state.tol_infeasible:
             ray = self._certificate(self._primal_infeasibility)
@@ -223,6 +223,16 @@ class Run:
             if ray is not None:
                 return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
         return False
+
+    def _judge(self, answer: Point4) -> tuple[stopping.Residuals, bool]:
+        """The residuals of an answer, and whether the stopping test holds, rounding errors left out where it must."""
+        settings, found = self.settings, self.test.residuals(*answer)
+        if found.meets(settings.tol, settings.tol_abs):
+            return found, True
+        if not found.worst < np.inf:
+            return found, False
+        beyond = self.test.residuals(*answer, rounding=True)
+        return (beyond, True) if beyond.meets(settings.tol, settings.tol_abs) else (found, False)
 
     def _certificate(self, error_of: Callable[[Point4], float]) -> Point4 | None:
         """The point, as it is or without its small entries, whichever is the better certificate; None if neither is.
@@ -244,9 +254,13 @@ class Run:
         return self.test.dual_infeasibility(ray[0])
 
     def _give_up(self, reason: str) -> bool:
-        """End without the asked accuracy: "inaccurate" when the best iterate meets the weaker test."""
+        """End with the best iterate: "optimal" after all where it meets the test, "inaccurate" where a weaker one."""
         tol = max(self.settings.tol, stopping.INACCURATE_TOL)
-        answer, found = self._best()
+        answer = self.unscale(self.state.best)
+        found, holds = self._judge(answer)
+        if holds:
+            message = f"{reason}; the stopping test holds at {self.settings.tol:g}"
+            return self.finish(Status.OPTIMAL, message, answer, found)
         if found.meets(tol):
             message = f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}"
             return self.finish(Status.INACCURATE, message, answer, found)

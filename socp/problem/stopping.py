@@ -1,15 +1,19 @@
 """When a point is a solution, and when it is a certificate: tests on the caller's own data.
 
-Everything is relative, in infinity norms and the caller's units:
+Everything is relative, in infinity norms and the caller's units, each block by its own size:
 
-    primal   |Ax - b|, |Gx + s - h|, distance of s from K      <= tol (1 + max(|b|, |h|, |Ax|, |Gx|))
+    rows     |Ax - b|                                          <= tol (1 + max(|b|, |Ax|))
+    cone     |Gx + s - h|, distance of s and of h - Gx from K  <= tol (1 + max(|h|, |Gx|))
     dual     |Px + c + A'y + G'z|, distance of z from K        <= tol (1 + max(|Px|, |c|))
     gap      |primal objective - dual objective|               <= tol (1 + max(|primal|, |dual|))
+
+No entry need be smaller than what its evaluation can lose to rounding, `LOST` times the sum of the sizes of its terms.
 
 A certificate is judged twice.  Scaled to b'y + h'z = -1, the ray (y, z) has the slope r = A'y + G'z: any
 feasible x has r'x <= -1, hence ||x||_1 >= 1 / |r|; |r| <= tol says that no x of reasonable size is
 feasible.  And |r| <= tol |A|'|y| + |G|'|z| says that it is a zero of the data's own size: the ray is exact
-for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1.
+for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1, where Px, Ax and Gx are
+each a zero of the size of their own data.
 """
 
 from __future__ import annotations
@@ -20,25 +24,30 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.csc import multiply_both, multiply_symmetric
 from ..linalg.vectors import norm_tail
+from .lowrank import LowRank
 from .program import ConeProgram
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
+LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
 
 
 class Residuals(NamedTuple):
     """Absolute residuals of a point, the scales that the stopping test divides them by, and the objectives.
 
-    The objectives are without the program's offset.
+    `rows` are those of A, `cone` those of G; of a quadratic program its bounds.  The objectives are without the
+    program's offset.
     """
 
-    primal: float
+    rows: float
+    cone: float
     dual: float
     gap: float
-    primal_scale: float
+    rows_scale: float
+    cone_scale: float
     dual_scale: float
     gap_scale: float
     primal_objective: float = np.nan
@@ -47,7 +56,9 @@ class Residuals(NamedTuple):
     @property
     def relative(self) -> tuple[float, float, float]:
         """The primal residual, the dual residual and the gap, each relative to its scale."""
-        return self.primal / self.primal_scale, self.dual / self.dual_scale, self.gap / self.gap_scale
+        rows, cone = self.rows / self.rows_scale, self.cone / self.cone_scale
+        primal = max(rows, cone) if rows == rows and cone == cone else math.nan
+        return primal, self.dual / self.dual_scale, self.gap / self.gap_scale
 
     @property
     def worst(self) -> float:
@@ -57,39 +68,47 @@ class Residuals(NamedTuple):
 
     def meets(self, tol: float, tol_abs: float | None = None) -> bool:
         """Whether the stopping test holds."""
-        primal, dual, gap, primal_scale, dual_scale, gap_scale, _, _ = self
-        relative = primal <= tol * primal_scale and dual <= tol * dual_scale and gap <= tol * gap_scale
-        return relative and (tol_abs is None or (primal <= tol_abs and dual <= tol_abs and gap <= tol_abs))
+        rows, cone, dual, gap, rows_scale, cone_scale, dual_scale, gap_scale, _, _ = self
+        if not (rows <= tol * rows_scale and cone <= tol * cone_scale):
+            return False
+        if not (dual <= tol * dual_scale and gap <= tol * gap_scale):
+            return False
+        return tol_abs is None or (rows <= tol_abs and cone <= tol_abs and dual <= tol_abs and gap <= tol_abs)
 
 
 RESIDUALS = len(Residuals._fields)
+NOTHING = np.zeros(0)  # is lost to rounding
 
 
-@kernel
-def meets(found: Floats, tol: float, tol_abs: float) -> bool:
-    """`Residuals.meets` for the fields in an array; NaN fails."""
-    absolute = max(found[0], found[1], found[2])
-    return (
-        found[0] <= tol * found[3] and found[1] <= tol * found[4] and found[2] <= tol * found[5] and absolute <= tol_abs
-    )
+@leaf
+def beyond(value: float, lost: Floats, i: int) -> float:
+    """|value|, or 0 where it is no more than lost[i]; an empty `lost` is zero."""
+    return 0.0 if lost.size > 0 and abs(value) <= lost[i] else abs(value)
 
 
 def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
     """The distance of v from K in the infinity norm."""
-    return distance_from_cones(*program.cone_layout, v)
+    return distance_from_cones(*program.cone_layout, v, NOTHING)
 
 
 @kernel
-def distance_from_cones(start: Ints, second_order: Bools, v: Floats) -> float:
-    """The distance of v from the product of the cones in v[start[k]:start[k + 1]], in the infinity norm."""
+def distance_from_cones(start: Ints, second_order: Bools, v: Floats, lost: Floats) -> float:
+    """The distance of v from the product of the cones in v[start[k]:start[k + 1]], in the infinity norm.
+
+    Entries of the orthant, and cones as a whole, are within the cone when they are within what is `lost` of them.
+    """
     worst = 0.0
     for k in range(second_order.size):
         if second_order[k]:
             if start[k + 1] > start[k]:
-                worst = max(worst, cone_distance(v, start[k], start[k + 1]))
+                distance, allowed = cone_distance(v, start[k], start[k + 1]), 0.0
+                for i in range(start[k], min(start[k + 1], lost.size)):
+                    allowed = max(allowed, lost[i])
+                if distance > allowed:
+                    worst = max(worst, distance)
         else:
             for i in range(start[k], start[k + 1]):
-                if -v[i] > worst:
+                if -v[i] > worst and beyond(v[i], lost, i) > 0.0:
                     worst = -v[i]
     return worst
 
@@ -112,15 +131,32 @@ def cone_distance(v: Floats, start: int, stop: int) -> float:
     return high
 
 
-def residuals(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
-    """The residuals of a point on the program's own data."""
+def residuals(
+    program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
+) -> Residuals:
+    """The residuals of a point on the program's own data; with `rounding` without what evaluating them may lose."""
     A, G = program.A, program.G
     found, work = np.zeros(RESIDUALS), np.empty(measure_size(program))
+    lost, lost_gap = _lost(program, x, y, z, s) if rounding else (NOTHING, 0.0)
     measure(
         A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, *program.cone_layout, hessian_product(program, x),
-        program.c, program.b, program.h, x, y, z, s, work, found,
+        program.c, program.b, program.h, x, y, z, s, lost, work, found,
     )  # fmt: skip
-    return Residuals(*found.tolist())
+    measured = Residuals(*found.tolist())
+    return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured
+
+
+def _lost(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
+    """What rounding may take of each entry of (Ax - b, Gx + s - h, Px + c + A'y + G'z), and of the gap."""
+    A, G, size_x = abs(program.A), abs(program.G), np.abs(x)
+    Px, h = product_sizes(program.P, x), np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
+    parts = [
+        A @ size_x + np.abs(program.b),
+        G @ size_x + np.where(np.isfinite(s), np.abs(s), 0.0) + h,
+        Px + np.abs(program.c) + A.T @ np.abs(y) + G.T @ np.abs(z),
+    ]
+    gap = size_x @ (Px + np.abs(program.c)) + np.abs(program.b) @ np.abs(y) + h @ np.abs(z)
+    return LOST * np.concatenate(parts), LOST * float(gap)
 
 
 def measure_size(program: ConeProgram) -> int:
@@ -132,34 +168,36 @@ def measure_size(program: ConeProgram) -> int:
 def measure(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, G_indptr: Ints, G_indices: Ints, G_data: Floats,
     start: Ints, second_order: Bools, Px: Floats, c: Floats, b: Floats, h: Floats,
-    x: Floats, y: Floats, z: Floats, s: Floats, work: Floats, found: Floats,
+    x: Floats, y: Floats, z: Floats, s: Floats, lost: Floats, work: Floats, found: Floats,
 ) -> None:  # fmt: skip
     """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf.
 
-    `work` has room for Ax, A'y, Gx, G'z and h - Gx.
+    `lost` is what may be lost of each entry, or empty; `work` has room for Ax, A'y, Gx, G'z and h - Gx.
     """
     n, p, m = c.size, b.size, h.size
     Ax, Aty, Gtz = work[:p], work[p : p + n], work[p + n : p + 2 * n]
     Gx, inside = work[p + 2 * n : p + 2 * n + m], work[p + 2 * n + m : p + 2 * n + 2 * m]
+    lost_G = lost[p : p + m]
     multiply_both(A_indptr, A_indices, A_data, x, y, Ax, Aty)
     multiply_both(G_indptr, G_indices, G_data, x, z, Gx, Gtz)
     xPx, cx, gv, trap = 0.0, 0.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
-    dual, dual_size = distance_from_cones(start, second_order, z), 0.0
+    dual, dual_size = distance_from_cones(start, second_order, z, lost[:0]), 0.0
     for j in range(n):
         residual = Px[j] + c[j] + Aty[j] + Gtz[j]
-        dual, dual_size = max(dual, abs(residual)), max(dual_size, abs(Px[j]), abs(c[j]))
+        dual, dual_size = max(dual, beyond(residual, lost, p + m + j)), max(dual_size, abs(Px[j]), abs(c[j]))
         trap += 0.0 * residual
         xPx += x[j] * Px[j]
         cx += c[j] * x[j]
-    primal, primal_size = 0.0, 0.0
+    rows, rows_size = 0.0, 0.0
     for i in range(p):
-        primal, primal_size = max(primal, abs(Ax[i] - b[i])), max(primal_size, abs(Ax[i]), abs(b[i]))
+        rows, rows_size = max(rows, beyond(Ax[i] - b[i], lost, i)), max(rows_size, abs(Ax[i]), abs(b[i]))
         trap += 0.0 * Ax[i]
         gv += b[i] * y[i]
+    cone, cone_size = 0.0, 0.0
     for i in range(m):
         if math.isfinite(h[i]):
             residual = Gx[i] + s[i] - h[i]
-            primal, primal_size = max(primal, abs(residual)), max(primal_size, abs(Gx[i]), abs(h[i]))
+            cone, cone_size = max(cone, beyond(residual, lost, p + i)), max(cone_size, abs(Gx[i]), abs(h[i]))
             trap += 0.0 * residual
             gv += h[i] * z[i]
             inside[i] = h[i] - Gx[i]
@@ -167,12 +205,14 @@ def measure(
             dual = max(dual, abs(z[i]))
             trap += 0.0 * z[i]
             inside[i] = np.inf
-    primal = max(primal, distance_from_cones(start, second_order, s), distance_from_cones(start, second_order, inside))
+    cone = max(cone, distance_from_cones(start, second_order, s, lost[:0]))
+    cone = max(cone, distance_from_cones(start, second_order, inside, lost_G))
     primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
-    found[0], found[1], found[2] = primal + trap, dual + trap, abs(primal_objective - dual_objective)
-    found[3], found[4] = 1.0 + primal_size, 1.0 + dual_size
-    found[5] = 1.0 + max(abs(primal_objective), abs(dual_objective))
-    found[6], found[7] = primal_objective, dual_objective
+    found[0], found[1], found[2] = rows + trap, cone + trap, dual + trap
+    found[3] = abs(primal_objective - dual_objective)
+    found[4], found[5], found[6] = 1.0 + rows_size, 1.0 + cone_size, 1.0 + dual_size
+    found[7] = 1.0 + max(abs(primal_objective), abs(dual_objective))
+    found[8], found[9] = primal_objective, dual_objective
 
 
 def primal_infeasibility(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> float:
@@ -194,20 +234,18 @@ def dual_infeasibility(program: ConeProgram, x: np.ndarray) -> float:
     if not slope < 0.0:
         return np.inf
     x = x / -slope
-    finite = np.isfinite(program.h)
-    Gx = program.G @ x
-    r = max(norm(hessian_product(program, x)), norm(program.A @ x))
-    outside = cone_violation(program, np.where(finite, -Gx, np.inf))
-    size_x = norm(x)
-    data = max(largest(program.P), largest(program.A), largest(program.G))
-    return max(r, outside, relative(max(r, outside), data * size_x))
+    outside = cone_violation(program, np.where(np.isfinite(program.h), -(program.G @ x), np.inf))
+    zeros = ((program.P, norm(hessian_product(program, x))), (program.A, norm(program.A @ x)), (program.G, outside))
+    return max(max(r, relative(r, largest(matrix) * norm(x))) for matrix, r in zeros)
 
 
 class Test(Protocol):
     """What judges points and certificates on the caller's own data."""
 
-    def residuals(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
-        """The residuals of a point."""
+    def residuals(
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
+    ) -> Residuals:
+        """The residuals of a point; with `rounding` without what evaluating them may lose."""
         ...
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
@@ -230,8 +268,10 @@ class ProgramTest:
     def __init__(self, program: ConeProgram) -> None:
         self.program = program
 
-    def residuals(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> Residuals:
-        return residuals(self.program, x, y, z, s)
+    def residuals(
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
+    ) -> Residuals:
+        return residuals(self.program, x, y, z, s, rounding)
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
         return primal_infeasibility(self.program, y, z)
@@ -256,6 +296,16 @@ def product(P, x: np.ndarray) -> np.ndarray:
         multiply_symmetric(P.indptr, P.indices, P.data, x, out)
         return out
     return P @ x
+
+
+def product_sizes(P, x: np.ndarray) -> np.ndarray:
+    """|P| |x|, the sizes of the terms of P x."""
+    if P is None:
+        return np.zeros(x.size)
+    if isinstance(P, LowRank):
+        F = np.abs(P.F)
+        return F @ (F.T @ np.abs(x)) + np.abs(P.d * x)
+    return abs(P) @ np.abs(x)
 
 
 def largest(matrix) -> float:
