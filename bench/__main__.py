@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import qp
@@ -194,6 +194,26 @@ COMMANDS = {
 }
 
 
+def _positive(text: str) -> float:
+    """A positive number, for the parser."""
+    value = float(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
+    return value
+
+
+def _count(least: int) -> Callable[[str], int]:
+    """A whole number that is not below `least`, for the parser."""
+
+    def count(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, but {text} came")
+        return value
+
+    return count
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description="With no command: a short tour on generated programs."
@@ -209,11 +229,11 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     fuzz = commands.add_parser("fuzz", help="solve random programs with known answers, and judge every answer")
-    fuzz.add_argument("--seconds", type=float, help="how long (default 60, or as --programs says)")
-    fuzz.add_argument("--programs", type=int, help="how many programs (default: as many as there is time for)")
-    fuzz.add_argument("--seed", type=int, default=0, help="of all programs (default %(default)d)")
+    fuzz.add_argument("--seconds", type=_positive, help="how long (default 60, or as --programs says)")
+    fuzz.add_argument("--programs", type=_count(1), help="how many programs (default: as many as there is time for)")
+    fuzz.add_argument("--seed", type=_count(0), default=0, help="of all programs (default %(default)d)")
     fuzz.add_argument("--family", help="a shell pattern of names, or a part of a name (default: all families)")
-    fuzz.add_argument("--only", type=int, help="one program of each family, by its number")
+    fuzz.add_argument("--only", type=_count(0), help="one program of each family, by its number")
     fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
     machines = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
