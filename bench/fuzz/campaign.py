@@ -86,7 +86,7 @@ def run(
     After Ctrl-C, too, the campaign so far is returned.
     """
     campaign = Campaign({family: Counter() for family in families})
-    worker = Worker(seed)
+    worker, advisor = Worker(seed), Worker(seed)  # a peer may spoil the memory of its process
     until = time.monotonic() + seconds
     try:
         for family, number in _in_turn(families):
@@ -95,16 +95,15 @@ def run(
             verdict = worker.trial(family, number)
             campaign.counts[family][verdict.name] += 1
             if verdict.name in FAILURES:
-                opinions = worker.ask("opinions", family, number)
-                failure = Failure(
-                    family, seed, number, verdict, opinions.get("opinions", ""), keep(folder, family, seed, number)
-                )
+                opinions = advisor.ask("opinions", family, number).get("opinions", "")
+                failure = Failure(family, seed, number, verdict, opinions, keep(folder, family, seed, number))
                 campaign.failures.append(failure)
                 on_failure(failure)
     except KeyboardInterrupt:
         pass
     finally:
         worker.stop()
+        advisor.stop()
     return campaign
 
 
@@ -137,11 +136,13 @@ class Worker:
         self.seed = seed
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
+        self.ended = ""
+        """Why the last process ended."""
 
     def trial(self, family: str, number: int) -> Verdict:
         """The verdict on a program."""
         reply = self.ask("trial", family, number)
-        return Verdict(**reply) if reply else Verdict(CRASH, "the process ended, or gave no answer in time")
+        return Verdict(**reply) if reply else Verdict(CRASH, self.ended)
 
     def ask(self, what: str, family: str, number: int) -> dict[str, Any]:
         """A reply of the process; empty when there comes none."""
@@ -152,7 +153,7 @@ class Worker:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
         except BrokenPipeError:
-            self.stop()
+            self._note_end(True)
             return {}
         return self._reply(PATIENCE) or {}
 
@@ -162,6 +163,14 @@ class Worker:
             self._process.kill()
             self._process.communicate()
         self._process, self._rest = None, b""
+
+    def _note_end(self, by_itself: bool) -> None:
+        """Say why the process is no more, after it ended or because it takes too long."""
+        assert self._process is not None
+        self.ended = f"no answer within {PATIENCE:g} s"
+        if by_itself:
+            self.ended = f"the process ended with code {self._process.wait()}"
+        self.stop()
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
@@ -183,7 +192,7 @@ class Worker:
             ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
             part = os.read(pipe, 65536) if ready else b""
             if not part:
-                self.stop()
+                self._note_end(bool(ready))
                 return None
             self._rest += part
         line, self._rest = self._rest.split(b"\n", 1)

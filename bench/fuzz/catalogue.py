@@ -38,6 +38,6 @@ def case(family: str, seed: int, number: int) -> Case | Refusal:
     Examples
     --------
     >>> case("cone_tiny", 0, 3).program
-    ConeProgram(n=2, p=1, m=4, cones: 1 NonNeg, 1 SecondOrder)
+    ConeProgram(n=4, p=1, m=2, cones: 1 SecondOrder)
     """
     return FAMILIES[family](np.random.default_rng([seed, zlib.crc32(family.encode()), number]))

@@ -19,7 +19,7 @@ from . import catalogue
 from .case import Case, Refusal
 from .judge import EXCEPTION, FAILURES, SOLVED, WRONG, Verdict, judge
 
-SECOND_OPINIONS = ("clarabel", "highspy", "piqp", "ecos")
+SECOND_OPINIONS = ("clarabel", "highspy", "piqp")
 PEER_SECONDS = 10.0
 
 

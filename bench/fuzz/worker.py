@@ -1,11 +1,13 @@
 """A process of its own for trials, so that one that ends it is only counted: ``python -m bench.fuzz.worker SEED``.
 
 A request is a line of JSON, {"ask": "trial" or "opinions", "family", "number"}; the reply to it is one, too.  What
-is printed on the way goes nowhere.  Whoever asks keeps the time and may kill this process.
+is printed on the way goes nowhere; a crash leaves the stack on stderr.  Whoever asks keeps the time and may kill this
+process.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -18,6 +20,7 @@ from .trial import second_opinions, trial
 
 def main() -> None:
     """Serve until stdin ends."""
+    faulthandler.enable()
     seed = int(sys.argv[1])
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -50,7 +50,8 @@ def test_a_process_that_ends_is_a_crash_and_is_replaced():
         assert first == trial.trial("qp_tiny", 0, 0)
         worker._process.kill()
         worker._process.wait()
-        assert worker.trial("qp_tiny", 0).name == "crash"
+        crashed = worker.trial("qp_tiny", 0)
+        assert (crashed.name, crashed.why) == ("crash", "the process ended with code -9")
         assert worker.trial("qp_tiny", 0) == first
     finally:
         worker.stop()
