@@ -169,39 +169,44 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
 
     Px, Ax, Gx = _times(P, x), A @ x, np.where(holds, 0.0, G @ x)
     sizes = np.abs(x), np.abs(y), np.abs(z)
-    Ax_terms, Gx_terms = abs(A) @ sizes[0] + np.abs(b), np.where(holds, 0.0, abs(G) @ sizes[0] + np.abs(h))
-    dual_terms = _times_abs(P, x) + np.abs(c) + abs(A).T @ sizes[1] + abs(G).T @ sizes[2]
+    Px_terms, Ax_terms = _times_abs(P, x), abs(A) @ sizes[0]
+    Gx_terms = np.where(holds, 0.0, abs(G) @ sizes[0])
+    row_terms = abs(A).T @ sizes[1] + abs(G).T @ sizes[2]
     dual_scale = 1.0 + max(_norm(Px), _norm(c))
     half_curvature = 0.5 * float(x @ Px)
     objective = half_curvature + float(c @ x)
     dual_objective = -half_curvature - float(b @ y) - float(h @ z_finite)
-    terms = [np.abs(c) @ sizes[0], np.abs(b) @ sizes[1], np.abs(h) @ np.abs(z_finite), sizes[0] @ _times_abs(P, x)]
+    terms = [np.abs(c) @ sizes[0], np.abs(b) @ sizes[1], np.abs(h) @ np.abs(z_finite), sizes[0] @ Px_terms]
     dual_violation = max(cone_distance(z_finite, program.cones), _norm(z[holds]))
 
     rows = A.T @ y + G.T @ z
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
-        primal=_relative(_beyond_rounding(Ax - b, Ax_terms), 1.0 + max(_norm(b), _norm(Ax))),
+        primal=_relative(_beyond_rounding(Ax - b, Ax_terms + np.abs(b)), 1.0 + max(_norm(b), _norm(Ax))),
         primal_cone=_relative(
-            cone_distance(_towards_cones(h - Gx, ROUNDING * Gx_terms, program.cones), program.cones),
+            cone_distance(_towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), program.cones), program.cones),
             1.0 + max(_norm(h), _norm(Gx)),
         ),
-        dual=_relative(_beyond_rounding(Px + c + rows, dual_terms), dual_scale),
+        dual=_relative(_beyond_rounding(Px + c + rows, Px_terms + np.abs(c) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
         gap=_gap(objective, dual_objective, terms),
         primal_infeasible=_certificate_error(
             slope=float(b @ y) + float(h @ z_finite),
             slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
-            residual=_norm(rows),
-            residual_terms=max(_largest(A), _largest(G)) * max(_norm(y), _norm(z)),
+            residual=_beyond_rounding(rows, row_terms),
+            residual_terms=_largest(A) * _norm(y) + _largest(G) * _norm(z),
             violation=dual_violation,
             size=max(_norm(y), _norm(z)),
         ),
         dual_infeasible=_certificate_error(
             slope=float(c @ x),
             slope_terms=float(np.abs(c) @ np.abs(x)),
-            residual=max(_norm(Px), _norm(Ax), cone_distance(-Gx, program.cones)),
+            residual=max(
+                _beyond_rounding(Px, Px_terms),
+                _beyond_rounding(Ax, Ax_terms),
+                cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, program.cones), program.cones),
+            ),
             residual_terms=max(map(_largest, (P, A, G))) * _norm(x),
         ),
     )
@@ -215,37 +220,41 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
     Px, Ax = _times(P, x), A @ x
     sizes = np.abs(x), np.abs(y), np.abs(z)
     bounded = np.isfinite(lb) | np.isfinite(ub)
-    dual_terms = _times_abs(P, x) + np.abs(q) + abs(A).T @ sizes[1] + sizes[2]
+    Px_terms, Ax_terms, row_terms = _times_abs(P, x), abs(A) @ sizes[0], abs(A).T @ sizes[1] + sizes[2]
     dual_scale = 1.0 + max(_norm(Px), _norm(q))
     half_curvature = 0.5 * float(x @ Px)
     objective = half_curvature + float(q @ x)
-    row_support, row_terms = _support(y, l, u)
-    bound_support, bound_terms = _support(z, lb, ub)
+    row_support, row_support_terms = _support(y, l, u)
+    bound_support, bound_support_terms = _support(z, lb, ub)
     dual_objective = -half_curvature - row_support - bound_support
-    terms = [np.abs(q) @ sizes[0], row_terms, bound_terms, sizes[0] @ _times_abs(P, x)]
+    terms = [np.abs(q) @ sizes[0], row_support_terms, bound_support_terms, sizes[0] @ Px_terms]
     dual_violation = max(_on_infinite_side(y, l, u), _on_infinite_side(z, lb, ub))
 
     rows = A.T @ y + z
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
-        primal=_outside(Ax, l, u, abs(A) @ sizes[0]),
+        primal=_outside(Ax, l, u, Ax_terms),
         primal_cone=_outside(x, lb, ub, np.zeros_like(x)),
-        dual=_relative(_beyond_rounding(Px + q + rows, dual_terms), dual_scale),
+        dual=_relative(_beyond_rounding(Px + q + rows, Px_terms + np.abs(q) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
         gap=_gap(objective, dual_objective, terms),
         primal_infeasible=_certificate_error(
             slope=row_support + bound_support,
-            slope_terms=row_terms + bound_terms,
-            residual=_norm(rows),
-            residual_terms=max(_largest(A) * _norm(y), _norm(z)),
+            slope_terms=row_support_terms + bound_support_terms,
+            residual=_beyond_rounding(rows, row_terms),
+            residual_terms=_largest(A) * _norm(y) + _norm(z),
             violation=dual_violation,
             size=max(_norm(y), _norm(z)),
         ),
         dual_infeasible=_certificate_error(
             slope=float(q @ x),
             slope_terms=float(np.abs(q) @ np.abs(x)),
-            residual=max(_norm(Px), _leaving(Ax, l, u), _leaving(x, lb, ub)),
+            residual=max(
+                _beyond_rounding(Px, Px_terms),
+                _beyond_rounding(_leaving(Ax, l, u), Ax_terms),
+                _norm(_leaving(x, lb, ub)),
+            ),
             residual_terms=max(max(_largest(P), _largest(A)) * _norm(x), _norm(x[bounded])),
         ),
     )
@@ -254,20 +263,19 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
 def _certificate_error(
     slope: float, slope_terms: float, residual: float, residual_terms: float, violation: float = 0.0, size: float = 1.0
 ) -> float:
-    """The largest of three errors of a certificate that is scaled to slope -1; infinite when slope >= 0.
+    """The larger of two errors of a certificate that is scaled to slope -1; infinite when the slope may be >= 0.
 
     Absolute: what is left of the equations and outside of the cone.  A residual r with slope -1 still
     excludes every point of 1-norm below 1/|r|.
     Backward: the same, relative to the largest entry of the certificate times that of the data, which is
     the relative change of the data that makes the certificate exact.
-    Rounding: the accuracy with which the slope itself is known, machine epsilon times its terms.
+    A slope that is within rounding of its terms may be anything.
     """
-    if not (slope < 0.0 and np.isfinite(slope)):
+    if not (slope < -ROUNDING * slope_terms and np.isfinite(slope)):
         return np.inf
     absolute = max(residual, violation) / -slope
     backward = max(_ratio(residual, residual_terms), _ratio(violation, size))
-    rounding = float(np.finfo(float).eps) * slope_terms / -slope
-    return max(_relative(error, 1.0) for error in (absolute, backward, rounding))
+    return max(_relative(error, 1.0) for error in (absolute, backward))
 
 
 def _beyond_rounding(residual: np.ndarray, terms: np.ndarray) -> float:
@@ -319,10 +327,10 @@ def _outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, terms: np.
     return _relative(_beyond_rounding(value - nearest, terms + np.abs(nearest)), 1.0 + size)
 
 
-def _leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+def _leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """How far a direction leads out at a finite side; zero for a direction of the box's recession cone."""
     up, down = np.where(np.isfinite(upper), direction, 0.0), np.where(np.isfinite(lower), -direction, 0.0)
-    return _norm(np.maximum(0.0, np.maximum(up, down)))
+    return np.asarray(np.maximum(0.0, np.maximum(up, down)))
 
 
 def _times(P: Any, x: np.ndarray) -> np.ndarray:

@@ -224,15 +224,16 @@ def test_certificates_of_quadratic_programs_by_hand():
 
 
 def test_a_certificate_lost_in_rounding_does_not_pass():
-    # the slope is the difference of two terms of 1e12: known to 1e-4 only
+    # the slope is the difference of two terms of 1e12, whose rounding is some 1e-2
     program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 1e-2])
-    result = verify(program, None, [1.0, -1.0], [])
-    assert result.primal_infeasible > 1e-3
+    assert verify(program, None, [1.0, -1.0], []).primal_infeasible == np.inf
+    program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 10.0])
+    assert verify(program, None, [1.0, -1.0], []).primal_infeasible == 0.0
 
 
 def test_a_certificate_must_pass_the_absolute_and_the_backward_test():
-    # slope -1 against terms of 1: a residual of 1e-6 is small against terms of 1e6, but it excludes only |x| < 1e6
-    program = socp.ConeProgram(c=[0.0], A=[[1e6], [-1e6 + 1e-6]], b=[-1.0, 0.0])
+    # slope -1 against terms of 1: a residual of 1e-6 is small against terms of 1e3, but it excludes only |x| < 1e6
+    program = socp.ConeProgram(c=[0.0], A=[[1e3], [-1e3 + 1e-6]], b=[-1.0, 0.0])
     assert verify(program, None, [1.0, 1.0], []).primal_infeasible == pytest.approx(1e-6, rel=1e-3)
     # tiny coefficients: the residual is small absolutely, but it is all there is
     program = socp.ConeProgram(c=[0.0], A=[[1e-9]], b=[-1.0])
