@@ -1,12 +1,14 @@
 """`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes; `ablation`: what each part of the method is worth; `models`: support vector
-machines beside LIBSVM; `experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
+`anatomy`: where the time goes; `ablation`: what each part of the method is worth; `fuzz`: programs around
+known answers, by the thousand; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a
+paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import qp
@@ -17,6 +19,8 @@ from .answers import answer
 from .answers.verify import verify
 from .compare import anatomy, comparison, machines, measurement, report, suite
 from .experiments import conduct, pages
+from .fuzz import campaign, trial
+from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .teaching import ablation
 from .tour import tour
@@ -129,6 +133,23 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
 
 
+def _fuzz(options: argparse.Namespace) -> int:
+    names, folder = families.names(options.family), Path(options.out)
+    if options.only is not None:
+        verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
+        for name, verdict in verdicts.items():
+            print(f"{name} {options.only}: {verdict.name}" + (f", {verdict.why}" if verdict.why else ""))
+            print(f"    {trial.second_opinions(name, options.seed, options.only)}")
+            print(f"    kept in {campaign.keep(folder, name, options.seed, options.only)}")
+        return 1 if any(verdict.name in campaign.FATAL for verdict in verdicts.values()) else 0
+    seconds = math.inf if options.seconds is None and options.programs is not None else options.seconds or 60.0
+    found = campaign.run(
+        names, options.seed, folder, seconds, options.programs, lambda failure: print(failure.text(), flush=True)
+    )
+    print(found.table().text())
+    return 1 if found.failed else 0
+
+
 def _experiment(options: argparse.Namespace) -> int:
     """What is run stays run: after Ctrl-C the same command goes on where it was."""
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
@@ -165,11 +186,32 @@ COMMANDS = {
     "anatomy": _anatomy,
     "compare": _compare,
     "experiment": _experiment,
+    "fuzz": _fuzz,
     "models": _models,
     "report": _report,
     "solve": _solve,
     "suite": _suite,
 }
+
+
+def _positive(text: str) -> float:
+    """A positive number, for the parser."""
+    value = float(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
+    return value
+
+
+def _count(least: int) -> Callable[[str], int]:
+    """A whole number that is not below `least`, for the parser."""
+
+    def count(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, but {text} came")
+        return value
+
+    return count
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -186,11 +228,19 @@ def _parser() -> argparse.ArgumentParser:
         "--programs", help="classes and sizes, as svm_dual_rbf_200,lasso_500 (default: one of each kind)"
     )
 
+    fuzz = commands.add_parser("fuzz", help="solve random programs with known answers, and judge every answer")
+    fuzz.add_argument("--seconds", type=_positive, help="how long (default 60, or as --programs says)")
+    fuzz.add_argument("--programs", type=_count(1), help="how many programs (default: as many as there is time for)")
+    fuzz.add_argument("--seed", type=_count(0), default=0, help="of all programs (default %(default)d)")
+    fuzz.add_argument("--family", help="a shell pattern of names, or a part of a name (default: all families)")
+    fuzz.add_argument("--only", type=_count(0), help="one program of each family, by its number")
+    fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
+
     machines = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
     machines.add_argument("--only", help="a part of the names of the data")
     machines.add_argument("--out", help="write the table to this file, too")
 
-    one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz)")
+    one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)")
     one.add_argument("file", help="the file; its ending says what it is")
     one.add_argument("--verbose", action="store_true", help="one line an iteration")
     one.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")

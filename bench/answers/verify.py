@@ -1,13 +1,19 @@
 r"""What an answer is worth: residuals and certificates computed from x, y, z and the program alone.
 
 Nothing a solver says of itself is used here, and the data are the caller's own: unscaled and
-unregularized.  All norms are infinity norms, all solution residuals are relative, and the test is
+unregularized.  All norms are infinity norms, all solution residuals are relative, each block by its own
+size, and the test is
 
-    primal rows, distance of s = h - Gx from K     at most  tol (1 + max(|b|, |h|, |Ax|, |Gx|))
-    dual rows, distance of z from K                at most  tol (1 + max(|Px|, |c|))
-    |primal - dual objective|                      at most  tol (1 + max(|primal|, |dual|))
+    A x = b                                        to within  tol (1 + max(|b|, |Ax|))
+    distance of s = h - Gx from K                  at most    tol (1 + max(|h|, |Gx|))
+    dual rows, distance of z from K                at most    tol (1 + max(|Px|, |c|))
+    |primal - dual objective|                      at most    tol (1 + max(|primal|, |dual|))
+
+and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|) and lb <= x <= ub to within tol (1 + |x|),
+where rows and variables without sides do not count, and a violated side does.
 
 A distance from a cone is in the infinity norm too: the smallest change of any entry that leads into it.
+Of every entry is taken away what evaluating it may have lost to rounding, `ROUNDING` times its terms.
 """
 
 from __future__ import annotations
@@ -21,6 +27,9 @@ import qp
 import socp
 
 Program = socp.ConeProgram | qp.QuadraticProgram
+
+ROUNDING = 128 * float(np.finfo(float).eps)
+"""Twice what the engine allows itself, as another order of summation rounds differently."""
 
 
 @dataclass(frozen=True)
@@ -159,35 +168,46 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
     z_finite = np.where(holds, 0.0, z)
 
     Px, Ax, Gx = _times(P, x), A @ x, np.where(holds, 0.0, G @ x)
-    primal_scale = 1.0 + max(_norm(b), _norm(h), _norm(Ax), _norm(Gx))
+    sizes = np.abs(x), np.abs(y), np.abs(z)
+    Px_terms, Ax_terms = _times_abs(P, x), abs(A) @ sizes[0]
+    Gx_terms = np.where(holds, 0.0, abs(G) @ sizes[0])
+    row_terms = abs(A).T @ sizes[1] + abs(G).T @ sizes[2]
     dual_scale = 1.0 + max(_norm(Px), _norm(c))
     half_curvature = 0.5 * float(x @ Px)
     objective = half_curvature + float(c @ x)
     dual_objective = -half_curvature - float(b @ y) - float(h @ z_finite)
+    terms = [np.abs(c) @ sizes[0], np.abs(b) @ sizes[1], np.abs(h) @ np.abs(z_finite), sizes[0] @ Px_terms]
     dual_violation = max(cone_distance(z_finite, program.cones), _norm(z[holds]))
 
     rows = A.T @ y + G.T @ z
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
-        primal=_relative(_norm(Ax - b), primal_scale),
-        primal_cone=_relative(cone_distance(h - Gx, program.cones), primal_scale),
-        dual=_relative(_norm(Px + c + rows), dual_scale),
+        primal=_relative(_beyond_rounding(Ax - b, Ax_terms + np.abs(b)), 1.0 + max(_norm(b), _norm(Ax))),
+        primal_cone=_relative(
+            cone_distance(_towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), program.cones), program.cones),
+            1.0 + max(_norm(h), _norm(Gx)),
+        ),
+        dual=_relative(_beyond_rounding(Px + c + rows, Px_terms + np.abs(c) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
-        gap=_relative(abs(objective - dual_objective), 1.0 + max(abs(objective), abs(dual_objective))),
+        gap=_gap(objective, dual_objective, terms),
         primal_infeasible=_certificate_error(
             slope=float(b @ y) + float(h @ z_finite),
             slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
-            residual=_norm(rows),
-            residual_terms=_norm(abs(A).T @ np.abs(y) + abs(G).T @ np.abs(z)),
+            residual=_beyond_rounding(rows, row_terms),
+            residual_terms=_largest(A) * _norm(y) + _largest(G) * _norm(z),
             violation=dual_violation,
             size=max(_norm(y), _norm(z)),
         ),
         dual_infeasible=_certificate_error(
             slope=float(c @ x),
             slope_terms=float(np.abs(c) @ np.abs(x)),
-            residual=max(_norm(Px), _norm(Ax), cone_distance(-Gx, program.cones)),
-            residual_terms=max(_norm(_times_abs(P, x)), _norm(abs(A) @ np.abs(x)), _norm(abs(G) @ np.abs(x))),
+            residual=max(
+                _beyond_rounding(Px, Px_terms),
+                _beyond_rounding(Ax, Ax_terms),
+                cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, program.cones), program.cones),
+            ),
+            residual_terms=max(map(_largest, (P, A, G))) * _norm(x),
         ),
     )
 
@@ -198,40 +218,44 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
     l, u, lb, ub = program.l, program.u, program.lb, program.ub
 
     Px, Ax = _times(P, x), A @ x
-    bounded_rows, bounded = np.isfinite(l) | np.isfinite(u), np.isfinite(lb) | np.isfinite(ub)
-    primal_scale = 1.0 + max(
-        *(_norm(side[np.isfinite(side)]) for side in (l, u, lb, ub)), _norm(Ax[bounded_rows]), _norm(x[bounded])
-    )
+    sizes = np.abs(x), np.abs(y), np.abs(z)
+    bounded = np.isfinite(lb) | np.isfinite(ub)
+    Px_terms, Ax_terms, row_terms = _times_abs(P, x), abs(A) @ sizes[0], abs(A).T @ sizes[1] + sizes[2]
     dual_scale = 1.0 + max(_norm(Px), _norm(q))
     half_curvature = 0.5 * float(x @ Px)
     objective = half_curvature + float(q @ x)
-    row_support, row_terms = _support(y, l, u)
-    bound_support, bound_terms = _support(z, lb, ub)
+    row_support, row_support_terms = _support(y, l, u)
+    bound_support, bound_support_terms = _support(z, lb, ub)
     dual_objective = -half_curvature - row_support - bound_support
+    terms = [np.abs(q) @ sizes[0], row_support_terms, bound_support_terms, sizes[0] @ Px_terms]
     dual_violation = max(_on_infinite_side(y, l, u), _on_infinite_side(z, lb, ub))
 
     rows = A.T @ y + z
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
-        primal=_relative(_outside(Ax, l, u), primal_scale),
-        primal_cone=_relative(_outside(x, lb, ub), primal_scale),
-        dual=_relative(_norm(Px + q + rows), dual_scale),
+        primal=_outside(Ax, l, u, Ax_terms),
+        primal_cone=_outside(x, lb, ub, np.zeros_like(x)),
+        dual=_relative(_beyond_rounding(Px + q + rows, Px_terms + np.abs(q) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
-        gap=_relative(abs(objective - dual_objective), 1.0 + max(abs(objective), abs(dual_objective))),
+        gap=_gap(objective, dual_objective, terms),
         primal_infeasible=_certificate_error(
             slope=row_support + bound_support,
-            slope_terms=row_terms + bound_terms,
-            residual=_norm(rows),
-            residual_terms=_norm(abs(A).T @ np.abs(y) + np.abs(z)),
+            slope_terms=row_support_terms + bound_support_terms,
+            residual=_beyond_rounding(rows, row_terms),
+            residual_terms=_largest(A) * _norm(y) + _norm(z),
             violation=dual_violation,
             size=max(_norm(y), _norm(z)),
         ),
         dual_infeasible=_certificate_error(
             slope=float(q @ x),
             slope_terms=float(np.abs(q) @ np.abs(x)),
-            residual=max(_norm(Px), _leaving(Ax, l, u), _leaving(x, lb, ub)),
-            residual_terms=max(_norm(_times_abs(P, x)), _norm(abs(A) @ np.abs(x)), _norm(x[bounded])),
+            residual=max(
+                _beyond_rounding(Px, Px_terms),
+                _beyond_rounding(_leaving(Ax, l, u), Ax_terms),
+                _norm(_leaving(x, lb, ub)),
+            ),
+            residual_terms=max(max(_largest(P), _largest(A)) * _norm(x), _norm(x[bounded])),
         ),
     )
 
@@ -239,20 +263,41 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
 def _certificate_error(
     slope: float, slope_terms: float, residual: float, residual_terms: float, violation: float = 0.0, size: float = 1.0
 ) -> float:
-    """The largest of three errors of a certificate that is scaled to slope -1; infinite when slope >= 0.
+    """The larger of two errors of a certificate that is scaled to slope -1; infinite when the slope may be >= 0.
 
     Absolute: what is left of the equations and outside of the cone.  A residual r with slope -1 still
     excludes every point of 1-norm below 1/|r|.
-    Backward: the same, relative to the sizes of the terms that were added, which is the relative
-    change of the data that makes the certificate exact.
-    Rounding: the accuracy with which the slope itself is known, machine epsilon times its terms.
+    Backward: the same, relative to the largest entry of the certificate times that of the data, which is
+    the relative change of the data that makes the certificate exact.
+    A slope that is within rounding of its terms may be anything.
     """
-    if not (slope < 0.0 and np.isfinite(slope)):
+    if not (slope < -ROUNDING * slope_terms and np.isfinite(slope)):
         return np.inf
     absolute = max(residual, violation) / -slope
     backward = max(_ratio(residual, residual_terms), _ratio(violation, size))
-    rounding = float(np.finfo(float).eps) * slope_terms / -slope
-    return max(_relative(error, 1.0) for error in (absolute, backward, rounding))
+    return max(_relative(error, 1.0) for error in (absolute, backward))
+
+
+def _beyond_rounding(residual: np.ndarray, terms: np.ndarray) -> float:
+    """The largest entry of a residual, less what may be rounding of a sum of such terms."""
+    return _norm(np.where(np.isnan(residual), np.inf, np.maximum(0.0, np.abs(residual) - ROUNDING * terms)))
+
+
+def _towards_cones(v: np.ndarray, change: np.ndarray, cones: Any) -> np.ndarray:
+    """v with each entry moved by so much towards the inside of its cone."""
+    shrunk, start = v + change, 0
+    for cone in cones:
+        tail = slice(start + 1, start + cone.dim)
+        if isinstance(cone, socp.SecondOrder):
+            shrunk[tail] = np.sign(v[tail]) * np.maximum(0.0, np.abs(v[tail]) - change[tail])
+        start += cone.dim
+    return shrunk
+
+
+def _gap(objective: float, dual_objective: float, terms: Any) -> float:
+    """The relative gap of two objectives that are sums of terms of such sizes."""
+    gap = abs(objective - dual_objective) - ROUNDING * float(sum(terms))
+    return _relative(max(0.0, gap) if gap == gap else np.inf, 1.0 + max(abs(objective), abs(dual_objective)))
 
 
 def _relative(part: float, scale: float) -> float:
@@ -274,15 +319,18 @@ def _on_infinite_side(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndar
     return np.inf if np.isnan(multipliers).any() else _norm(multipliers[wrong])
 
 
-def _outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """The infinity-norm distance of `value` from the box."""
-    return _norm(np.maximum(0.0, np.maximum(lower - value, value - upper)))
+def _outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, terms: np.ndarray) -> float:
+    """How far `value` is outside of the box, relative to what has a side and to the violated sides."""
+    nearest = np.clip(value, lower, upper)
+    sided = np.isfinite(lower) | np.isfinite(upper) | np.isnan(value)
+    size = max(_norm(value[sided]), _norm(nearest[sided]))
+    return _relative(_beyond_rounding(value - nearest, terms + np.abs(nearest)), 1.0 + size)
 
 
-def _leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+def _leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """How far a direction leads out at a finite side; zero for a direction of the box's recession cone."""
     up, down = np.where(np.isfinite(upper), direction, 0.0), np.where(np.isfinite(lower), -direction, 0.0)
-    return _norm(np.maximum(0.0, np.maximum(up, down)))
+    return np.asarray(np.maximum(0.0, np.maximum(up, down)))
 
 
 def _times(P: Any, x: np.ndarray) -> np.ndarray:
@@ -296,6 +344,15 @@ def _times_abs(P: Any, x: np.ndarray) -> np.ndarray:
         F = np.abs(P.F)
         return F @ (F.T @ x) + P.d * x
     return _times(None if P is None else abs(P), x)
+
+
+def _largest(matrix: Any) -> float:
+    """The largest entry of a matrix, for a low-rank P on its diagonal, where a semidefinite matrix has it."""
+    if matrix is None:
+        return 0.0
+    if isinstance(matrix, socp.LowRank):
+        return _norm(matrix.diagonal())
+    return _norm(matrix if isinstance(matrix, np.ndarray) else matrix.data)
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -11,6 +11,7 @@ import qp.files.mat
 import socp.files.cbf
 
 from ..answers.verify import Program
+from . import saved
 
 DATA_VARIABLE = "CENTRALPATH_DATA"
 
@@ -58,6 +59,7 @@ SETS = {
 
 CONE_ENDINGS = (".cbf", ".cbf.gz")
 QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")
+SAVED_ENDINGS = (".npz",)
 
 
 def files(name: str, data: str | os.PathLike[str] | None = None, only: str | None = None) -> list[Path]:
@@ -101,7 +103,7 @@ def read(path: str | os.PathLike[str]) -> Program:
     """Read a program by the ending of its file.
 
     ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`; all but
-    ``.mat`` also with ``.gz``.
+    ``.mat`` also with ``.gz``.  ``.npz``, of `bench.programs.saved`, gives either.
 
     Raises
     ------
@@ -112,10 +114,13 @@ def read(path: str | os.PathLike[str]) -> Program:
     """
     path = Path(path)
     name = path.name.lower()
-    if not name.endswith(CONE_ENDINGS + QUADRATIC_ENDINGS):
-        raise DataError(f"{path}: the ending must be one of {', '.join(CONE_ENDINGS + QUADRATIC_ENDINGS)}")
+    endings = CONE_ENDINGS + QUADRATIC_ENDINGS + SAVED_ENDINGS
+    if not name.endswith(endings):
+        raise DataError(f"{path}: the ending must be one of {', '.join(endings)}")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
+    if name.endswith(SAVED_ENDINGS):
+        return saved.read(path)
     return socp.files.cbf.read(path) if name.endswith(CONE_ENDINGS) else qp.files.mat.read(path)
 
 

@@ -80,10 +80,10 @@ def test_each_residual_of_a_cone_program_by_hand():
 
 
 def test_each_residual_of_a_quadratic_program_by_hand():
-    # x = (4, -9): x1 - x2 = 13 > 10, x1 > 1 by 3, x2 < -2 by 7; scale 1 + |Ax| = 14
+    # x = (4, -9): x1 - x2 = 13 > 10, x1 > 1 by 3, x2 < -2 by 7; scales 1 + |Ax| = 14, 1 + |x| = 10
     result = verify(box(), [4.0, -9.0], [0.5], [2.0, -1.0])
     assert result.primal == pytest.approx(3 / 14)
-    assert result.primal_cone == pytest.approx(7 / 14)
+    assert result.primal_cone == pytest.approx(7 / 10)
     # Px + q + A'y + z = (4 - 3 + 0.5 + 2, 1 - 0.5 - 1), scale 1 + |Px| = 5
     assert result.dual == pytest.approx(3.5 / 5)
     assert result.objective == pytest.approx(8 - 12 - 9 + 7)
@@ -108,6 +108,26 @@ def test_the_test_is_relative_to_the_sizes_in_the_program():
     large = socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3e6], cones=[socp.NonNeg(1)])
     assert verify(large, [3e6 - 1e-3], [], [2.0]).solved(1e-9)
     assert not verify(halfline(), [3.0 - 1e-3], [], [2.0]).solved(1e-9)
+
+
+def test_a_large_block_excuses_no_other():
+    # x1 = 1 beside x2 <= 1e7: the equality misses by 1e-3, whatever the size of the bound
+    equality = {"A": [[1.0, 0.0]], "b": [1.0]}
+    program = socp.ConeProgram(c=[0.0, 0.0], G=[[0.0, 1.0]], h=[1e7], cones=[socp.NonNeg(1)], **equality)
+    assert verify(program, [1.001, 1e7], [0.0], [0.0]).primal == pytest.approx(1e-3 / 2.001)
+    program = qp.QuadraticProgram(None, [0.0, 0.0], [[1.0, 0.0]], 1.0, 1.0, None, [np.inf, 1e7])
+    result = verify(program, [1.001, 1e7], [0.0], [0.0, 0.0])
+    assert result.primal == pytest.approx(1e-3 / 2.001) and result.primal_cone == 0.0
+    # nor does a side that is far away
+    program = qp.QuadraticProgram(None, [0.0], [[1.0]], -1e9, 1.0)
+    assert verify(program, [1.001], [0.0], [0.0]).primal == pytest.approx(1e-3 / 2.001)
+
+
+def test_what_evaluation_may_lose_to_rounding_is_excused_and_no_more():
+    # terms of 1e12 cancel: their sum is known to 1e-4 or so
+    program = socp.ConeProgram(c=[0.0, 0.0], A=[[1e12, -1e12]], b=[0.0])
+    assert verify(program, [1.0 + 2e-15, 1.0], [0.0], []).primal == 0.0
+    assert verify(program, [1.0 + 2e-12, 1.0], [0.0], []).primal > 0.1
 
 
 @pytest.mark.parametrize("program, x, y, z, objective", SOLVED)
@@ -165,6 +185,13 @@ def test_primal_infeasibility_by_hand():
     assert not verify(program, None, None, [1.0, -1.0]).certified(1e-3)  # G'z != 0 and z not in K
 
 
+def test_noise_in_a_certificate_is_held_against_the_data_and_not_against_itself():
+    program = socp.ConeProgram(c=[0.0], G=[[0.0], [-1.0]], h=[-1.0, 0.0], cones=[socp.NonNeg(2)])  # 0'x <= -1
+    assert verify(program, None, None, [1.0, 1e-9]).primal_infeasible == pytest.approx(1e-9)
+    program = socp.ConeProgram(c=[0.0, -1.0], A=[[1.0, 0.0]], b=[0.0])
+    assert verify(program, [1e-9, 1.0], None, None).dual_infeasible == pytest.approx(1e-9)
+
+
 def test_primal_infeasibility_of_a_second_order_cone():
     # ||x|| <= 1/2 and x1 >= 1
     G = [[-1.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]]
@@ -197,15 +224,16 @@ def test_certificates_of_quadratic_programs_by_hand():
 
 
 def test_a_certificate_lost_in_rounding_does_not_pass():
-    # the slope is the difference of two terms of 1e12: known to 1e-4 only
+    # the slope is the difference of two terms of 1e12, whose rounding is some 1e-2
     program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 1e-2])
-    result = verify(program, None, [1.0, -1.0], [])
-    assert result.primal_infeasible > 1e-3
+    assert verify(program, None, [1.0, -1.0], []).primal_infeasible == np.inf
+    program = socp.ConeProgram(c=[0.0], A=[[0.0], [0.0]], b=[1e12, 1e12 + 10.0])
+    assert verify(program, None, [1.0, -1.0], []).primal_infeasible == 0.0
 
 
 def test_a_certificate_must_pass_the_absolute_and_the_backward_test():
-    # slope -1 against terms of 1: a residual of 1e-6 is small against terms of 1e6, but it excludes only |x| < 1e6
-    program = socp.ConeProgram(c=[0.0], A=[[1e6], [-1e6 + 1e-6]], b=[-1.0, 0.0])
+    # slope -1 against terms of 1: a residual of 1e-6 is small against terms of 1e3, but it excludes only |x| < 1e6
+    program = socp.ConeProgram(c=[0.0], A=[[1e3], [-1e3 + 1e-6]], b=[-1.0, 0.0])
     assert verify(program, None, [1.0, 1.0], []).primal_infeasible == pytest.approx(1e-6, rel=1e-3)
     # tiny coefficients: the residual is small absolutely, but it is all there is
     program = socp.ConeProgram(c=[0.0], A=[[1e-9]], b=[-1.0])

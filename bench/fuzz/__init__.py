@@ -1,0 +1,1 @@
+"""Programs built around known answers, solved by the thousand, and judged from x, y, z alone."""

@@ -1,0 +1,200 @@
+"""Trials by the thousand: family by family in turn, counted, and every failure kept as a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..compare.tables import Table
+from ..programs import saved
+from . import catalogue
+from .case import Refusal
+from .judge import CRASH, FAILURES, FATAL, VERDICTS, Verdict
+
+PATIENCE = 120.0
+"""Seconds after which a trial counts as a crash."""
+READY = 600.0
+"""The same for the start of a process, in which kernels may have to be compiled."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A program that failed, why, and the file in which it is kept, if it can be."""
+
+    family: str
+    seed: int
+    number: int
+    verdict: Verdict
+    opinions: str
+    path: Path | None
+
+    def text(self) -> str:
+        """A few lines; the first says how to try it again."""
+        again = f"python -m bench fuzz --family {self.family} --seed {self.seed} --only {self.number}"
+        lines = [f"{self.verdict.name.upper()}  {again}", f"    {self.verdict.why}"]
+        lines += [f"    {self.opinions}"] if self.opinions else []
+        return "\n".join(lines + ([f"    kept in {self.path}"] if self.path else []))
+
+
+@dataclass
+class Campaign:
+    """What was counted: verdicts by family, and the failures."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def programs(self) -> int:
+        """How many were tried."""
+        return sum(counter.total() for counter in self.counts.values())
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything was wrong, raised, or crashed."""
+        return any(counter[verdict] for counter in self.counts.values() for verdict in FATAL)
+
+    def table(self) -> Table:
+        """The counts by family, and of all together."""
+        total: Counter[str] = sum(self.counts.values(), Counter())
+        rows = [[family, str(c.total()), *_cells(c)] for family, c in [*self.counts.items(), ("all", total)]]
+        return Table("Verdicts by family", ["family", "programs", *VERDICTS], rows)
+
+
+def _cells(counter: Counter[str]) -> list[str]:
+    return [str(counter[verdict]) if counter[verdict] else "." for verdict in VERDICTS]
+
+
+def run(
+    families: Sequence[str],
+    seed: int,
+    folder: Path,
+    seconds: float,
+    programs: int | None = None,
+    on_failure: Callable[[Failure], None] = lambda failure: None,
+) -> Campaign:
+    """Try the programs 0, 1, 2, ... of the families in turn until the time, or the number of programs, is over.
+
+    After Ctrl-C, too, the campaign so far is returned.
+    """
+    campaign = Campaign({family: Counter() for family in families})
+    worker, advisor = Worker(seed), Worker(seed)  # a peer may spoil the memory of its process
+    until = time.monotonic() + seconds
+    try:
+        for family, number in _in_turn(families):
+            if time.monotonic() >= until or campaign.programs == programs:
+                break
+            verdict = worker.trial(family, number)
+            campaign.counts[family][verdict.name] += 1
+            if verdict.name in FAILURES:
+                opinions = advisor.ask("opinions", family, number).get("opinions", "")
+                failure = Failure(family, seed, number, verdict, opinions, keep(folder, family, seed, number))
+                campaign.failures.append(failure)
+                on_failure(failure)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        worker.stop()
+        advisor.stop()
+    return campaign
+
+
+def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
+    """Write the program to a file that ``bench solve`` reads; None where there is none, as with a refused one."""
+    try:
+        case = catalogue.case(family, seed, number)
+    except Exception:  # it failed in the making
+        return None
+    if isinstance(case, Refusal):
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{family}_{seed}_{number}.npz"
+    saved.write(case.program, path)
+    return path
+
+
+def _in_turn(families: Sequence[str]) -> Iterator[tuple[str, int]]:
+    number = 0
+    while True:
+        for family in families:
+            yield family, number
+        number += 1
+
+
+class Worker:
+    """A process for trials, started anew when one has ended it or takes too long."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+        self.ended = ""
+        """Why the last process ended."""
+
+    def trial(self, family: str, number: int) -> Verdict:
+        """The verdict on a program."""
+        reply = self.ask("trial", family, number)
+        return Verdict(**reply) if reply else Verdict(CRASH, self.ended)
+
+    def ask(self, what: str, family: str, number: int) -> dict[str, Any]:
+        """A reply of the process; empty when there comes none."""
+        process = self._started()
+        assert process.stdin is not None
+        request = {"ask": what, "family": family, "number": number}
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            self._note_end(True)
+            return {}
+        return self._reply(PATIENCE) or {}
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process, self._rest = None, b""
+
+    def _note_end(self, by_itself: bool) -> None:
+        """Say why the process is no more, after it ended or because it takes too long."""
+        assert self._process is not None
+        self.ended = f"no answer within {PATIENCE:g} s"
+        if by_itself:
+            self.ended = f"the process ended with code {self._process.wait()}"
+        self.stop()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            command = [sys.executable, "-m", "bench.fuzz.worker", str(self.seed)]
+            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+            )
+            if self._reply(READY) is None:
+                raise OSError("the process for the trials did not start")
+        assert self._process is not None
+        return self._process
+
+    def _reply(self, patience: float) -> dict[str, Any] | None:
+        """The next line, or None, and the process is stopped, when it ends or takes longer."""
+        assert self._process is not None and self._process.stdout is not None
+        pipe, until = self._process.stdout.fileno(), time.monotonic() + patience
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+            part = os.read(pipe, 65536) if ready else b""
+            if not part:
+                self._note_end(bool(ready))
+                return None
+            self._rest += part
+        line, self._rest = self._rest.split(b"\n", 1)
+        reply: dict[str, Any] = json.loads(line)
+        return reply

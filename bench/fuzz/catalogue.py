@@ -1,0 +1,43 @@
+"""All families by name, and each of their programs by its number."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+
+from ..programs.sets import DataError, matches
+from . import callers, cone_families, quadratic_families, updates
+from .case import Case, Refusal
+
+FAMILIES: dict[str, Callable[[np.random.Generator], Case | Refusal]] = {
+    **{f"cone_{family.__name__}": family for family in cone_families.FAMILIES},
+    **{f"qp_{family.__name__}": family for family in quadratic_families.FAMILIES},
+    "cone_updates": updates.of_cone_programs,
+    "qp_updates": updates.of_quadratic_programs,
+    "cone_settings": callers.settings_of_cone_programs,
+    "qp_settings": callers.settings_of_quadratic_programs,
+    "cone_containers": callers.containers_of_cone_programs,
+    "qp_containers": callers.containers_of_quadratic_programs,
+    "refusals": callers.refusals,
+}
+
+
+def names(only: str | None = None) -> list[str]:
+    """The names of the families, of those that match when something is given; see `sets.matches`."""
+    chosen = [name for name in FAMILIES if only is None or matches(name, only)]
+    if not chosen:
+        raise DataError(f"no family matches {only!r}; there are {', '.join(FAMILIES)}")
+    return chosen
+
+
+def case(family: str, seed: int, number: int) -> Case | Refusal:
+    """Program `number` of a family under a seed, made without those before it.
+
+    Examples
+    --------
+    >>> case("cone_tiny", 0, 3).program
+    ConeProgram(n=4, p=1, m=2, cones: 1 SecondOrder)
+    """
+    return FAMILIES[family](np.random.default_rng([seed, zlib.crc32(family.encode()), number]))

@@ -1,0 +1,207 @@
+"""Families of cone programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import socp
+from socp import NonNeg, SecondOrder
+
+from . import planting, points, shapes
+from .case import INFEASIBLE, Case, Planted
+from .points import Style, any_style, matrix, vector
+
+Generator = np.random.Generator
+
+
+def tiny(rng: Generator) -> Case:
+    """Whole numbers from -3 to 3, a few variables, degenerate now and then."""
+    cones = points.some_cones(rng, int(rng.integers(0, 7)))
+    return planting.any_cone_optimal(rng, int(rng.integers(1, 5)), int(rng.integers(0, 3)), cones, Style(True, 0.2))
+
+
+def unknown(rng: Generator) -> Case:
+    """Whole numbers with nothing planted: optimal, infeasible, unbounded, and what lies between."""
+    n, p, m = int(rng.integers(1, 4)), int(rng.integers(0, 3)), int(rng.integers(0, 7))
+    style = Style(True, density=float(rng.choice([1.0, 0.5])))
+    program = socp.ConeProgram(
+        c=vector(rng, n, style),
+        P=points.any_hessian(rng, n, style) if rng.random() < 0.5 else None,
+        A=matrix(rng, p, n, style),
+        b=vector(rng, p, style),
+        G=matrix(rng, m, n, style),
+        h=vector(rng, m, style),
+        cones=points.some_cones(rng, m),
+    )
+    return Case(program, Planted(), hard=True)
+
+
+def degenerate(rng: Generator) -> Case:
+    """More rows hold than are needed, with and without multipliers."""
+    n = int(rng.integers(1, 9))
+    cones = points.some_cones(rng, int(rng.integers(1, 4 * n)))
+    return planting.any_cone_optimal(rng, n, int(rng.integers(0, n + 1)), cones, any_style(rng, float(rng.random())))
+
+
+def dependent(rng: Generator) -> Case:
+    """Rows that come again, and multiples and sums of others."""
+    n = int(rng.integers(1, 7))
+    cones = points.some_cones(rng, int(rng.integers(1, 2 * n + 1)))
+    return shapes.with_copies(rng, planting.any_cone_optimal(rng, n, int(rng.integers(0, n)), cones, any_style(rng)))
+
+
+def deficient(rng: Generator) -> Case:
+    """All matrices see x through a map of lower rank: a subspace of solutions; and rows of A that depend."""
+    n, style = int(rng.integers(2, 9)), any_style(rng, 0.2)
+    rank = int(rng.integers(1, n))
+    seen = matrix(rng, rank, n, style)
+    p, cones = int(rng.integers(0, rank + 3)), points.some_cones(rng, int(rng.integers(1, 2 * n)))
+    G = matrix(rng, sum(c.dim for c in cones), rank, style) @ seen
+    P = points.hessian(rng, seen.T @ matrix(rng, rank, int(rng.integers(0, rank + 1)), style))
+    return planting.cone_optimal(rng, P, matrix(rng, p, rank, style) @ seen, G, cones, style)
+
+
+def curved(rng: Generator) -> Case:
+    """Every form and rank of P, rank one and zero among them, and few constraints or none."""
+    n, style = int(rng.integers(1, 16)), any_style(rng)
+    rank = int(rng.integers(0, n + 1)) if rng.random() < 0.5 else int(rng.integers(0, 2))
+    d = points.positive(rng, n, style) * (rng.random(n) < rng.choice([0.0, 0.0, 0.5, 1.0]))
+    P = points.hessian(rng, matrix(rng, n, rank, style), d)
+    cones = points.some_cones(rng, int(rng.integers(0, n + 1)))
+    A, G = matrix(rng, int(rng.integers(0, 2)), n, style), matrix(rng, sum(c.dim for c in cones), n, style)
+    return planting.cone_optimal(rng, P, A, G, cones, style)
+
+
+def empty_parts(rng: Generator) -> Case:
+    """Cones of dimension zero and one, rows and columns of zeros, rows that always hold, no rows at all."""
+    n, style = int(rng.integers(1, 5)), any_style(rng, 0.2)
+    dims = rng.integers(0, 3, int(rng.integers(0, 6))).tolist()
+    cones = [NonNeg(dim) if rng.random() < 0.5 else SecondOrder(dim) for dim in dims]
+    m, p = sum(dims), int(rng.integers(0, 3))
+    A, G = matrix(rng, p, n, style), matrix(rng, m, n, style)
+    for block in (A, G):
+        block[rng.random(block.shape[0]) < 0.3] = 0.0
+        block[:, rng.random(n) < 0.2] = 0.0
+    P = points.any_hessian(rng, n, style)
+    case = planting.cone_optimal(rng, P, A, G, cones, style)
+    program, z = case.program, case.planted.z
+    assert isinstance(program, socp.ConeProgram) and z is not None
+    linear = np.repeat([isinstance(c, NonNeg) for c in cones], dims) if dims else np.zeros(0, dtype=bool)
+    h = np.where(linear & (z == 0.0) & (rng.random(m) < 0.3), np.inf, program.h)
+    return replace(case, program=socp.ConeProgram(program.c, G, h, cones, A, program.b, program.P))
+
+
+def many_cones(rng: Generator) -> Case:
+    """Ten to sixty small cones."""
+    n, count = int(rng.integers(5, 40)), int(rng.integers(10, 60))
+    cones = [SecondOrder(int(rng.integers(1, 6))) if rng.random() < 0.8 else NonNeg(1) for _ in range(count)]
+    style = Style(False, float(rng.choice([0.0, 0.2])), float(rng.choice([1.0, 0.2])))
+    return planting.any_cone_optimal(rng, n, int(rng.integers(0, n // 4 + 1)), cones, style)
+
+
+def large_cone(rng: Generator) -> Case:
+    """One cone of up to two hundred rows."""
+    n, dim = int(rng.integers(2, 40)), int(rng.integers(20, 200))
+    style = Style(False, 0.0, float(rng.choice([1.0, 0.1])))
+    return planting.any_cone_optimal(rng, n, int(rng.integers(0, n // 3 + 1)), [SecondOrder(dim), NonNeg(3)], style)
+
+
+def large_sparse(rng: Generator) -> Case:
+    """Some hundred variables, for the sparse factorization."""
+    n = int(rng.integers(200, 400))
+    style = Style(False, 0.0, 3.0 / n)
+    cones: list[NonNeg | SecondOrder] = [NonNeg(n), *(SecondOrder(int(k)) for k in rng.integers(2, 12, 10))]
+    A, G = matrix(rng, n // 5, n, style), matrix(rng, sum(c.dim for c in cones), n, style)
+    G[:n] += np.diag(rng.choice([-1.0, 1.0], n))
+    P = points.hessian(rng, np.zeros((n, 0)), points.positive(rng, n, style) * (rng.random(n) < 0.5))
+    return planting.cone_optimal(rng, P, A, G, cones, style)
+
+
+def scaled_mildly(rng: Generator) -> Case:
+    """Rows, columns and objective each times 1/30 to 30."""
+    return shapes.scaled(rng, any_planted(rng), 1.5)
+
+
+def scaled(rng: Generator) -> Case:
+    """Rows, columns and objective each times up to 1e-8 to 1e8."""
+    return replace(shapes.scaled(rng, any_planted(rng), float(rng.choice([4.0, 8.0]))), hard=True)
+
+
+def infeasible(rng: Generator) -> Case:
+    """A planted certificate of infeasibility."""
+    n, p = int(rng.integers(1, 9)), int(rng.integers(0, 4))
+    cones = points.some_cones(rng, int(rng.integers(1, 2 * n + 2)))
+    case = planting.cone_infeasible(rng, n, p, cones, any_style(rng, 0.2))
+    return shapes.with_copies(rng, case) if rng.random() < 0.2 else case
+
+
+def unbounded(rng: Generator) -> Case:
+    """A feasible program and a planted ray."""
+    n = int(rng.integers(1, 9))
+    cones = points.some_cones(rng, int(rng.integers(0, 2 * n + 1)))
+    return planting.cone_unbounded(rng, n, int(rng.integers(0, n)), cones, any_style(rng, 0.2))
+
+
+def neither(rng: Generator) -> Case:
+    """An infeasible program with a ray beside: either certificate is right."""
+    style = any_style(rng)
+    cones = points.some_cones(rng, int(rng.integers(1, 6)))
+    case = planting.cone_infeasible(rng, int(rng.integers(1, 5)), int(rng.integers(0, 3)), cones, style)
+    program = case.program
+    assert isinstance(program, socp.ConeProgram)
+    G, A = (np.column_stack([rows.toarray(), np.zeros(rows.shape[0])]) for rows in (program.G, program.A))
+    ray = Planted(INFEASIBLE, np.append(np.zeros(program.n), 1.0), case.planted.y, case.planted.z)
+    return Case(socp.ConeProgram(np.append(program.c, -1.0), G, program.h, program.cones, A, program.b), ray)
+
+
+def nearly_infeasible(rng: Generator) -> Case:
+    """A certificate of slope -1e-4 to -1e-13, and programs that are feasible by as little."""
+    n, style = int(rng.integers(1, 6)), any_style(rng)
+    cones = points.some_cones(rng, int(rng.integers(1, 8)))
+    margin = float(10.0 ** rng.uniform(-13.0, -4.0)) * float(rng.choice([-1.0, 0.0, 1.0]))
+    if margin > 0.0:
+        return replace(planting.cone_infeasible(rng, n, int(rng.integers(0, 3)), cones, style, margin), hard=True)
+    case = planting.cone_infeasible(rng, n, int(rng.integers(0, 3)), cones, style)
+    program = case.program
+    assert isinstance(program, socp.ConeProgram) and case.planted.y is not None and case.planted.z is not None
+    y, z = case.planted.y, case.planted.z  # along (y, z) the sides move until b'y + h'z = -margin
+    step = (1.0 - margin) / float(y @ y + z @ z)
+    b, h = program.b + step * y, program.h + step * z
+    return Case(socp.ConeProgram(program.c, program.G, h, program.cones, program.A, b, program.P), Planted(), hard=True)
+
+
+def weakly(rng: Generator) -> Case:
+    """Weakly infeasible, solved by no point, or with a gap that no multipliers close, behind a change of variables."""
+    which, n = int(rng.integers(3)), int(rng.integers(2, 5))
+    G, h = np.zeros((3, n)), np.zeros(3)
+    c = np.zeros(n)
+    if which == 0:  # x >= ||(x, 1)||
+        G[:2, 0], h[2] = -1.0, 1.0
+    elif which == 1:  # min y with x y >= 1
+        G[0, :2], G[1, :2], h[2], c[1] = -1.0, (-1.0, 1.0), 2.0, 1.0
+    else:  # min y with x >= ||(x, y)||
+        G[:2, 0], G[2, 1], c[1] = -1.0, -1.0, 1.0
+    mixed = rng.integers(-2, 3, (n, n)).astype(float) + 5.0 * np.eye(n)
+    cones: list[NonNeg | SecondOrder] = [SecondOrder(3)]
+    if rng.random() < 0.5:
+        G, h = np.vstack([G, rng.integers(-1, 2, (2, n))]), np.append(h, [1.0, 2.0])
+        cones.append(NonNeg(2))
+    return Case(socp.ConeProgram(c @ mixed, G @ mixed, h, cones), Planted(), hard=True)
+
+
+def any_planted(rng: Generator) -> Case:
+    """An optimum, a certificate or a ray in a program of a few variables."""
+    n, style = int(rng.integers(1, 7)), any_style(rng)
+    cones, p = points.some_cones(rng, int(rng.integers(1, 2 * n + 1))), int(rng.integers(0, n))
+    which = rng.random()
+    if which < 0.6:
+        return planting.any_cone_optimal(rng, n, p, cones, style)
+    return (planting.cone_infeasible if which < 0.8 else planting.cone_unbounded)(rng, n, p, cones, style)
+
+
+FAMILIES = (
+    tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, many_cones, large_cone, large_sparse,
+    scaled_mildly, scaled, infeasible, unbounded, neither, nearly_infeasible, weakly,
+)  # fmt: skip

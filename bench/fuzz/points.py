@@ -1,0 +1,163 @@
+"""Random numbers, matrices, and points of cones, real or whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+import socp
+from socp import LowRank, NonNeg, SecondOrder
+
+Cones = Sequence[NonNeg | SecondOrder]
+TRIPLES = ((5, 3, 4), (5, -4, 3), (13, 5, -12), (1, 0, 1), (1, -1, 0), (2, 0, -2), (17, 8, 15))
+
+
+@dataclass(frozen=True)
+class Style:
+    """How data are drawn.
+
+    Attributes
+    ----------
+    whole : bool
+        Small whole numbers, with which everything planted is exact, in place of normal ones.
+    degenerate : float
+        The probability that neither side of a complementary pair is positive.
+    density : float
+        Of matrices.
+    """
+
+    whole: bool = False
+    degenerate: float = 0.0
+    density: float = 1.0
+
+
+def any_style(rng: np.random.Generator, degenerate: float = 0.0) -> Style:
+    """Normal or whole numbers, dense or sparse."""
+    return Style(bool(rng.random() < 0.3), degenerate, float(rng.choice([1.0, 0.6, 0.3])))
+
+
+def vector(rng: np.random.Generator, size: int, style: Style) -> np.ndarray:
+    """Normal numbers, or whole ones from -3 to 3."""
+    return rng.integers(-3, 4, size).astype(float) if style.whole else rng.normal(size=size)
+
+
+def matrix(rng: np.random.Generator, rows: int, columns: int, style: Style) -> np.ndarray:
+    """The same of a matrix, with zeros where its density says so."""
+    entries = vector(rng, rows * columns, style).reshape(rows, columns)
+    return entries * (rng.random((rows, columns)) < style.density) if style.density < 1.0 else entries
+
+
+def positive(rng: np.random.Generator, size: int, style: Style) -> np.ndarray:
+    """Numbers well above zero."""
+    return rng.integers(1, 5, size).astype(float) if style.whole else 0.1 + rng.exponential(size=size)
+
+
+def some_cones(rng: np.random.Generator, rows: int) -> list[NonNeg | SecondOrder]:
+    """A few cones of both kinds in any order, `rows` rows together."""
+    cones: list[NonNeg | SecondOrder] = []
+    while rows:
+        dim = int(rng.integers(1, rows + 1))
+        cones.append(NonNeg(dim) if rng.random() < 0.5 else SecondOrder(dim))
+        rows -= dim
+    return cones
+
+
+def pair(rng: np.random.Generator, cones: Cones, style: Style) -> tuple[np.ndarray, np.ndarray]:
+    """s and z in the product of the cones with s'z = 0, block by block."""
+    blocks = [_orthant(rng, c.dim, style) if isinstance(c, NonNeg) else _second(rng, c.dim, style) for c in cones]
+    return _stacked([s for s, _ in blocks]), _stacked([z for _, z in blocks])
+
+
+def inside(rng: np.random.Generator, cones: Cones, style: Style) -> np.ndarray:
+    """A point inside of every cone."""
+    return _stacked([positive(rng, c.dim, style) if isinstance(c, NonNeg) else _ball(rng, c.dim, style) for c in cones])
+
+
+def member(rng: np.random.Generator, cones: Cones, style: Style) -> np.ndarray:
+    """A point of the cones: in some inside, in others on the boundary or zero."""
+    return pair(rng, cones, style)[0]
+
+
+def _orthant(rng: np.random.Generator, dim: int, style: Style) -> tuple[np.ndarray, np.ndarray]:
+    size, active = positive(rng, dim, style), rng.random(dim) < rng.random()
+    size[rng.random(dim) < style.degenerate] = 0.0
+    return np.where(active, 0.0, size), np.where(active, size, 0.0)
+
+
+def _second(rng: np.random.Generator, dim: int, style: Style) -> tuple[np.ndarray, np.ndarray]:
+    zero = np.zeros(dim)
+    where = rng.integers(0, 3) if dim > 1 else rng.integers(0, 2)
+    if where == 2:
+        s = _boundary(rng, dim, style)
+        z = np.concatenate([s[:1], -s[1:]]) * positive(rng, 1, style)
+        kept = rng.integers(0, 3) if rng.random() < style.degenerate else 3
+        return (s if kept & 1 else zero), (z if kept & 2 else zero)
+    point = zero if rng.random() < style.degenerate else _ball(rng, dim, style)
+    return (point, zero) if where == 0 else (zero, point)
+
+
+def _ball(rng: np.random.Generator, dim: int, style: Style) -> np.ndarray:
+    v = vector(rng, dim, style)
+    if dim:
+        norm = float(np.linalg.norm(v[1:]))
+        v[0] = np.ceil(norm) + 1.0 if style.whole else norm + positive(rng, 1, style)[0]
+    return v
+
+
+def _boundary(rng: np.random.Generator, dim: int, style: Style) -> np.ndarray:
+    """A point with v_0 = ||v_1|| > 0, of at least two rows; of whole numbers a Pythagorean triple."""
+    if not style.whole:
+        u = rng.normal(size=dim - 1)
+        return np.concatenate([[np.linalg.norm(u)], u])
+    v = np.zeros(dim)
+    if dim == 2:
+        v[:] = rng.integers(1, 4) * np.array([1.0, rng.choice([-1.0, 1.0])])
+        return v
+    v[0], *v[1 + rng.permutation(dim - 1)[:2]] = TRIPLES[rng.integers(len(TRIPLES))]
+    return v
+
+
+def _stacked(blocks: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *blocks])
+
+
+def hessian(rng: np.random.Generator, factor: np.ndarray, diagonal: np.ndarray | None = None) -> object:
+    """FF' + diag(d) in one of the forms in which P comes, or None where it is zero."""
+    d = np.zeros(factor.shape[0]) if diagonal is None else diagonal
+    if not factor.any() and not d.any() and rng.random() < 0.7:
+        return None
+    form = rng.integers(0, 3)
+    if form == 0:
+        return LowRank(factor, d)
+    P = factor @ factor.T + np.diag(d)
+    P = 0.5 * (P + P.T)
+    return P if form == 1 else sp.csc_array(P)
+
+
+def any_hessian(rng: np.random.Generator, n: int, style: Style) -> object:
+    """No P, or one of any rank, with or without a diagonal, in any form."""
+    if rng.random() < 0.3:
+        return None
+    rank = int(rng.integers(0, n + 1))
+    d = positive(rng, n, style) * (rng.random(n) < rng.choice([0.0, 0.5, 1.0]))
+    return hessian(rng, matrix(rng, n, rank, style), d)
+
+
+def times(P: object, x: np.ndarray) -> np.ndarray:
+    """P x, zero when P is absent."""
+    return np.zeros_like(x) if P is None else P @ x  # type: ignore[operator,no-any-return]
+
+
+def scaled_hessian(P: object, columns: np.ndarray, factor: float) -> object:
+    """factor * diag(columns) P diag(columns), in the form of P."""
+    if P is None:
+        return None
+    if isinstance(P, socp.LowRank):
+        return LowRank(np.sqrt(factor) * columns[:, None] * P.F, factor * columns**2 * P.d)
+    if sp.issparse(P):
+        D = sp.diags_array(columns)
+        return sp.csc_array(factor * (D @ P @ D))
+    return factor * columns[:, None] * P * columns  # type: ignore[operator]

@@ -1,0 +1,190 @@
+"""Families of quadratic programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import qp
+
+from . import planting, points, shapes
+from .case import Case, Planted
+from .points import Style, any_style, matrix, positive, vector
+
+Generator = np.random.Generator
+
+
+def tiny(rng: Generator) -> Case:
+    """Whole numbers from -3 to 3, a few variables, degenerate now and then."""
+    return planting.any_quadratic_optimal(rng, int(rng.integers(1, 5)), int(rng.integers(0, 5)), Style(True, 0.2))
+
+
+def unknown(rng: Generator) -> Case:
+    """Whole numbers with nothing planted: optimal, infeasible, unbounded, and what lies between."""
+    n, m = int(rng.integers(1, 5)), int(rng.integers(0, 6))
+    style = Style(True, density=float(rng.choice([1.0, 0.5])))
+    ends = [np.sort(rng.integers(-3, 4, (2, size)), axis=0).astype(float) for size in (m, n)]
+    (l, u), (lb, ub) = [
+        (np.where(rng.random(low.size) < 0.6, low, -np.inf), np.where(rng.random(low.size) < 0.6, high, np.inf))
+        for low, high in ends
+    ]
+    P = points.any_hessian(rng, n, style) if rng.random() < 0.6 else None
+    program = qp.QuadraticProgram(P, vector(rng, n, style), matrix(rng, m, n, style), l, u, lb, ub)
+    return Case(program, Planted(), hard=True)
+
+
+def degenerate(rng: Generator) -> Case:
+    """More rows and bounds hold than are needed, with and without multipliers."""
+    n, style = int(rng.integers(1, 9)), any_style(rng, float(rng.random()))
+    return planting.any_quadratic_optimal(rng, n, int(rng.integers(1, 4 * n)), style)
+
+
+def dependent(rng: Generator) -> Case:
+    """Rows that come again, turned round or multiplied, fixed variables."""
+    n, style = int(rng.integers(1, 7)), any_style(rng)
+    return shapes.with_copies(rng, planting.any_quadratic_optimal(rng, n, int(rng.integers(1, 2 * n + 1)), style))
+
+
+def deficient(rng: Generator) -> Case:
+    """Rows and P see x through a map of lower rank."""
+    n, style = int(rng.integers(2, 9)), any_style(rng, 0.2)
+    rank = int(rng.integers(1, n))
+    seen = matrix(rng, rank, n, style)
+    A = matrix(rng, int(rng.integers(1, 2 * n)), rank, style) @ seen
+    P = points.hessian(rng, seen.T @ matrix(rng, rank, int(rng.integers(0, rank + 1)), style))
+    return planting.quadratic_optimal(rng, P, A, style)
+
+
+def curved(rng: Generator) -> Case:
+    """Every form and rank of P, few rows."""
+    n, style = int(rng.integers(1, 30)), any_style(rng)
+    rank = int(rng.integers(0, n + 1)) if rng.random() < 0.5 else int(rng.integers(0, 3))
+    d = positive(rng, n, style) * (rng.random(n) < rng.choice([0.0, 0.0, 0.5, 1.0]))
+    P = points.hessian(rng, matrix(rng, n, rank, style), d)
+    return planting.quadratic_optimal(rng, P, matrix(rng, int(rng.integers(0, 3)), n, style), style)
+
+
+def empty_parts(rng: Generator) -> Case:
+    """Rows and columns of zeros, rows of a single entry, no rows or no sides at all."""
+    n, m, style = int(rng.integers(1, 6)), int(rng.integers(0, 6)), any_style(rng, 0.2)
+    A = matrix(rng, m, n, style)
+    A[rng.random(m) < 0.3] = 0.0
+    A[:, rng.random(n) < 0.2] = 0.0
+    for i in np.flatnonzero(rng.random(m) < 0.3):  # a bound, written as a row
+        A[i] = np.where(np.arange(n) == rng.integers(n), A[i], 0.0)
+    return planting.quadratic_optimal(rng, points.any_hessian(rng, n, style), A, style)
+
+
+def huge_bounds(rng: Generator) -> Case:
+    """Sides that do not hold are moved to 1e5 to 1e19, and to where they count as infinite."""
+    n, style = int(rng.integers(1, 9)), any_style(rng)
+    case = planting.any_quadratic_optimal(rng, n, int(rng.integers(0, n + 1)), style)
+    program, planted = case.program, case.planted
+    assert isinstance(program, qp.QuadraticProgram) and planted.x is not None and planted.y is not None
+    assert planted.z is not None
+    low, high = (5.0, 9.0) if rng.random() < 0.5 else (5.0, 21.0)
+    l, u = _moved_out(rng, planted.y, program.l, program.u, low, high)
+    lb, ub = _moved_out(rng, planted.z, program.lb, program.ub, low, high)
+    changed = qp.QuadraticProgram(program.P, program.q, program.A, l, u, lb, ub)
+    return replace(case, program=changed, hard=True)
+
+
+def _moved_out(
+    rng: Generator, y: np.ndarray, l: np.ndarray, u: np.ndarray, low: float, high: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sides without multipliers moved far out, here and there; those of equalities stay."""
+    far = 10.0 ** rng.uniform(low, high, (2, y.size))
+    moved = (rng.random((2, y.size)) < 0.5) & (l < u)
+    return np.where(moved[0] & (y >= 0), -far[0], l), np.where(moved[1] & (y <= 0), far[1], u)
+
+
+def boxed(rng: Generator) -> Case:
+    """Bounds on all variables, a dense P and at most one row, as an active set takes it."""
+    n, style = int(rng.integers(60, 140)), Style(False, float(rng.choice([0.0, 0.3])))
+    x = vector(rng, n, style)
+    where = rng.integers(0, 3, n)  # at the lower bound, at the upper bound, between
+    width = positive(rng, n, style)
+    lb, ub = np.where(where == 0, x, x - width), np.where(where == 1, x, x + width)
+    z = np.choose(where, [-1.0, 1.0, 0.0]) * width * (rng.random(n) >= style.degenerate)
+    A = matrix(rng, int(rng.integers(0, 2)), n, style)
+    l, u, y = planting.sides(rng, A @ x, style)
+    factor = matrix(rng, n, n if rng.random() < 0.7 else n // 2, style) / np.sqrt(n)
+    P = factor @ factor.T
+    P = 0.5 * (P + P.T)
+    return Case(qp.QuadraticProgram(P, -(P @ x + A.T @ y + z), A, l, u, lb, ub), Planted("optimal", x, y, z))
+
+
+def large_sparse(rng: Generator) -> Case:
+    """Some hundred variables, for the sparse factorization."""
+    n = int(rng.integers(200, 400))
+    style = Style(False, 0.0, 3.0 / n)
+    P = points.hessian(rng, np.zeros((n, 0)), positive(rng, n, style) * (rng.random(n) < 0.5))
+    return planting.quadratic_optimal(rng, P, matrix(rng, n // 2, n, style), style)
+
+
+def scaled_mildly(rng: Generator) -> Case:
+    """Rows, columns and objective each times 1/30 to 30."""
+    return shapes.scaled(rng, any_planted(rng), 1.5)
+
+
+def scaled(rng: Generator) -> Case:
+    """Rows, columns and objective each times up to 1e-8 to 1e8."""
+    return replace(shapes.scaled(rng, any_planted(rng), float(rng.choice([4.0, 8.0]))), hard=True)
+
+
+def infeasible(rng: Generator) -> Case:
+    """A planted certificate of infeasibility."""
+    n, m = int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    case = planting.quadratic_infeasible(rng, n, m, any_style(rng))
+    return shapes.with_copies(rng, case) if rng.random() < 0.2 else case
+
+
+def unbounded(rng: Generator) -> Case:
+    """A feasible program and a planted ray."""
+    n = int(rng.integers(1, 9))
+    return planting.quadratic_unbounded(rng, n, int(rng.integers(0, 2 * n + 1)), any_style(rng))
+
+
+def nearly_infeasible(rng: Generator) -> Case:
+    """A certificate of slope -1e-4 to -1e-13."""
+    margin = float(10.0 ** rng.uniform(-13.0, -4.0))
+    case = planting.quadratic_infeasible(rng, int(rng.integers(1, 6)), int(rng.integers(1, 6)), any_style(rng), margin)
+    return replace(case, hard=True)
+
+
+def narrow(rng: Generator) -> Case:
+    """Sides that are 1e-4 to 1e-13 apart, in rows and bounds."""
+    n, style = int(rng.integers(1, 7)), any_style(rng)
+    case = planting.any_quadratic_optimal(rng, n, int(rng.integers(1, n + 2)), style)
+    program, planted = case.program, case.planted
+    assert isinstance(program, qp.QuadraticProgram)
+    assert planted.x is not None and planted.y is not None and planted.z is not None
+    l, u = _narrowed(rng, program.A @ planted.x, planted.y, program.l, program.u)
+    lb, ub = _narrowed(rng, planted.x, planted.z, program.lb, program.ub)
+    return replace(case, program=qp.QuadraticProgram(program.P, program.q, program.A, l, u, lb, ub), hard=True)
+
+
+def _narrowed(
+    rng: Generator, v: np.ndarray, y: np.ndarray, l: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Around values, sides with multipliers stay and others come near."""
+    width = 10.0 ** rng.uniform(-13.0, -4.0, (2, y.size))
+    near = rng.random((2, y.size)) < 0.5
+    l = np.where(near[0] & (y >= 0) & (l < v), v - width[0], l)
+    return l, np.where(near[1] & (y <= 0) & (u > v), v + width[1], u)
+
+
+def any_planted(rng: Generator) -> Case:
+    """An optimum, a certificate or a ray in a program of a few variables."""
+    n, m, style = int(rng.integers(1, 7)), int(rng.integers(1, 7)), any_style(rng)
+    which = rng.random()
+    if which < 0.6:
+        return planting.any_quadratic_optimal(rng, n, m, style)
+    return (planting.quadratic_infeasible if which < 0.8 else planting.quadratic_unbounded)(rng, n, m, style)
+
+
+FAMILIES = (
+    tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, huge_bounds, boxed, large_sparse,
+    scaled_mildly, scaled, infeasible, unbounded, nearly_infeasible, narrow,
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""What is done to a planted program so that it stays planted: rows repeated, rows and columns scaled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import qp
+import socp
+from socp import NonNeg
+
+from .case import Case, Planted
+from .points import scaled_hessian
+
+
+def with_copies(rng: np.random.Generator, case: Case) -> Case:
+    """Some rows come again, multiplied by whole numbers; as much of their multipliers goes over as is drawn."""
+    if isinstance(case.program, qp.QuadraticProgram):
+        return _quadratic_with_copies(rng, case.program, case)
+    return _cone_with_copies(rng, case.program, case)
+
+
+def _cone_with_copies(rng: np.random.Generator, program: socp.ConeProgram, case: Case) -> Case:
+    A, G, p = program.A.toarray(), program.G.toarray(), program.p
+    combined = rng.integers(-2, 3, (int(rng.integers(0, p + 1)), p)).astype(float)
+    rows: list[int] = []
+    factors: list[float] = []
+    cones, start = list(program.cones), 0
+    for cone in program.cones:
+        if rng.random() < 0.5:
+            rows += range(start, start + cone.dim)
+            scale = rng.integers(1, 4, cone.dim) if isinstance(cone, NonNeg) else np.full(cone.dim, rng.integers(1, 4))
+            factors += scale.astype(float).tolist()
+            cones.append(cone)
+        start += cone.dim
+    factor = np.array(factors, dtype=float)
+    planted, split = case.planted, float(rng.choice([0.0, 0.5]))
+    if planted.y is not None and planted.z is not None:
+        z = planted.z.copy()
+        moved = split * z[rows] / factor
+        z[rows] *= 1.0 - split
+        planted = replace(planted, y=np.append(planted.y, np.zeros(len(combined))), z=np.append(z, moved))
+    changed = socp.ConeProgram(
+        c=program.c,
+        P=program.P,
+        A=np.vstack([A, combined @ A]),
+        b=np.append(program.b, combined @ program.b),
+        G=np.vstack([G, factor[:, None] * G[rows]]),
+        h=np.append(program.h, factor * program.h[rows]),
+        cones=cones,
+    )
+    return replace(case, program=changed, planted=planted)
+
+
+def _quadratic_with_copies(rng: np.random.Generator, program: qp.QuadraticProgram, case: Case) -> Case:
+    A = program.A.toarray()
+    rows = np.flatnonzero(rng.random(program.m) < 0.5)
+    factor = rng.choice([-2.0, -1.0, 1.0, 3.0], rows.size)
+    ends = np.stack([factor * program.l[rows], factor * program.u[rows]])
+    planted = case.planted
+    if planted.y is not None:
+        planted = replace(planted, y=np.append(planted.y, np.zeros(rows.size)))
+    changed = qp.QuadraticProgram(
+        program.P,
+        program.q,
+        np.vstack([A, factor[:, None] * A[rows]]),
+        np.append(program.l, ends.min(axis=0)),
+        np.append(program.u, ends.max(axis=0)),
+        program.lb,
+        program.ub,
+    )
+    return replace(case, program=changed, planted=planted)
+
+
+def scaled(rng: np.random.Generator, case: Case, decades: float) -> Case:
+    """Rows (cones as wholes), columns and the objective times powers of ten up to `decades`, either way."""
+    if isinstance(case.program, qp.QuadraticProgram):
+        return _quadratic_scaled(rng, case.program, case, decades)
+    return _cone_scaled(rng, case.program, case, decades)
+
+
+def _cone_scaled(rng: np.random.Generator, program: socp.ConeProgram, case: Case, decades: float) -> Case:
+    rows, columns, objective = _powers(rng, program.p, decades), _powers(rng, program.n, decades), _power(rng, decades)
+    blocks = [
+        _powers(rng, c.dim, decades) if isinstance(c, NonNeg) else np.full(c.dim, _power(rng, decades))
+        for c in program.cones
+    ]
+    cone_rows = np.concatenate([np.zeros(0), *blocks])
+    changed = socp.ConeProgram(
+        c=objective * columns * program.c,
+        P=scaled_hessian(program.P, columns, objective),
+        A=rows[:, None] * program.A.toarray() * columns,
+        b=rows * program.b,
+        G=cone_rows[:, None] * program.G.toarray() * columns,
+        h=cone_rows * program.h,
+        cones=program.cones,
+    )
+    return replace(case, program=changed, planted=_scaled(case.planted, columns, rows, cone_rows, objective))
+
+
+def _quadratic_scaled(rng: np.random.Generator, program: qp.QuadraticProgram, case: Case, decades: float) -> Case:
+    rows, columns, objective = _powers(rng, program.m, decades), _powers(rng, program.n, decades), _power(rng, decades)
+    changed = qp.QuadraticProgram(
+        scaled_hessian(program.P, columns, objective),
+        objective * columns * program.q,
+        rows[:, None] * program.A.toarray() * columns,
+        rows * program.l,
+        rows * program.u,
+        program.lb / columns,
+        program.ub / columns,
+    )
+    return replace(case, program=changed, planted=_scaled(case.planted, columns, rows, 1.0 / columns, objective))
+
+
+def _scaled(planted: Planted, columns: np.ndarray, y: np.ndarray, z: np.ndarray, objective: float) -> Planted:
+    """The planted answer; a ray keeps slope -1, and so do multipliers that are a certificate."""
+    factor = 1.0 if planted.kind == "infeasible" else objective
+    ray = objective if planted.kind == "unbounded" else 1.0
+    return replace(
+        planted,
+        x=None if planted.x is None else planted.x / columns / ray,
+        y=None if planted.y is None else factor * planted.y / y,
+        z=None if planted.z is None else factor * planted.z / z,
+    )
+
+
+def _powers(rng: np.random.Generator, size: int, decades: float) -> np.ndarray:
+    """Powers of ten; in half of the draws one for all."""
+    exponents = rng.uniform(-decades, decades, size)
+    return np.asarray(10.0 ** (exponents if rng.random() < 0.5 else np.full(size, rng.uniform(-decades, decades))))
+
+
+def _power(rng: np.random.Generator, decades: float) -> float:
+    return float(_powers(rng, 1, decades)[0])

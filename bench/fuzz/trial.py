@@ -1,0 +1,88 @@
+"""One program solved and judged; what goes wrong on the way is a verdict, too."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import qp
+import socp
+from socp import ProgramError
+
+from .. import peers
+from ..answers import answer
+from ..answers.answer import Answer
+from ..answers.verify import verify
+from ..compare import suite
+from . import catalogue
+from .case import Case, Refusal
+from .judge import EXCEPTION, FAILURES, SOLVED, WRONG, Verdict, judge
+
+SECOND_OPINIONS = ("clarabel", "highspy", "piqp")
+PEER_SECONDS = 10.0
+
+
+def trial(family: str, seed: int, number: int) -> Verdict:
+    """The verdict on a program of a family.
+
+    Examples
+    --------
+    >>> trial("qp_tiny", 0, 1)
+    Verdict(name='optimal', why='')
+    """
+    try:
+        case = catalogue.case(family, seed, number)
+        if isinstance(case, Refusal):
+            return _refused(case)
+        verdict = judge(case, solve(case))
+        if verdict.name in FAILURES and case.before is not None:
+            fresh = judge(replace(case, before=None), answer.solve(case.program, **case.settings))
+            verdict = replace(verdict, why=f"{verdict.why}; solved afresh: {fresh.name}")
+        return verdict
+    except Exception as error:  # whatever it is, it is what this looks for
+        return Verdict(EXCEPTION, f"{type(error).__name__}: {error}")
+
+
+def solve(case: Case) -> Answer:
+    """The answer to a case, of a solver that was updated to it where the case says so."""
+    if case.before is None:
+        return answer.solve(case.program, **case.settings)
+    steps: list[Case] = []
+    first = case
+    while first.before is not None:
+        steps.insert(0, first)
+        first = first.before
+    solver: Any = (socp.Solver if isinstance(first.program, socp.ConeProgram) else qp.Solver)(
+        first.program,  # type: ignore[arg-type]
+        **case.settings,
+    )
+    solver.solve()
+    started, solution = time.perf_counter(), None
+    for step in steps:
+        solver.update(**step.change)
+        solution = solver.solve(warm_start=step.warm_start)
+    assert solution is not None
+    return answer.from_solution(solution, time.perf_counter() - started)
+
+
+def _refused(refusal: Refusal) -> Verdict:
+    try:
+        refusal.call()
+    except ProgramError:
+        return Verdict(SOLVED)
+    return Verdict(WRONG, f"accepted: {refusal.what}")
+
+
+def second_opinions(family: str, seed: int, number: int) -> str:
+    """What the peers that are installed say of a program, with our verdict on their answers."""
+    case = catalogue.case(family, seed, number)
+    if isinstance(case, Refusal):
+        return ""
+    said = []
+    for name in SECOND_OPINIONS:
+        if name in peers.peers_for(case.program) and peers.is_installed(name):
+            theirs = peers.solve(name, case.program, time_limit=PEER_SECONDS)
+            found = verify(case.program, theirs.x, theirs.y, theirs.z)
+            said.append(f"{name} says {theirs.status.value} ({suite.verdict(theirs.status, found)})")
+    return ", ".join(said)

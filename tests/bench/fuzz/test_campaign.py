@@ -1,0 +1,109 @@
+"""Trials counted, failures kept, processes that end replaced; and the command."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bench import __main__ as command
+from bench.answers import answer
+from bench.fuzz import campaign, catalogue, trial
+from bench.fuzz.campaign import Worker
+from bench.fuzz.case import Refusal
+from bench.programs import sets
+
+
+def test_a_trial_of_every_family_ends_in_a_verdict_that_is_no_exception():
+    for family in catalogue.FAMILIES:
+        for number in range(2):
+            assert trial.trial(family, 0, number).name != "exception"
+
+
+def test_a_wrong_answer_and_an_exception_are_seen(monkeypatch):
+    honest = answer.solve
+
+    def boastful(program, **settings):
+        result = honest(program, **settings)
+        return replace(result, x=result.x + 1e-3)
+
+    monkeypatch.setattr(answer, "solve", boastful)
+    assert trial.trial("qp_tiny", 0, 0).name == "wrong"
+
+    def broken(program, **settings):
+        raise IndexError("out of range")
+
+    monkeypatch.setattr(answer, "solve", broken)
+    found = trial.trial("qp_tiny", 0, 0)
+    assert (found.name, found.why) == ("exception", "IndexError: out of range")
+
+
+def test_what_is_accepted_though_it_should_not_be_is_wrong(monkeypatch):
+    monkeypatch.setitem(catalogue.FAMILIES, "refusals", lambda rng: Refusal("nothing amiss", lambda: None))
+    found = trial.trial("refusals", 0, 0)
+    assert (found.name, found.why) == ("wrong", "accepted: nothing amiss")
+
+
+def test_a_process_that_ends_is_a_crash_and_is_replaced():
+    worker = Worker(0)
+    try:
+        first = worker.trial("qp_tiny", 0)
+        assert first == trial.trial("qp_tiny", 0, 0)
+        worker._process.kill()
+        worker._process.wait()
+        crashed = worker.trial("qp_tiny", 0)
+        assert (crashed.name, crashed.why) == ("crash", "the process ended with code -9")
+        assert worker.trial("qp_tiny", 0) == first
+    finally:
+        worker.stop()
+
+
+def test_a_failure_is_kept_as_a_file_that_solve_reads(tmp_path, capsys):
+    path = campaign.keep(tmp_path / "new", "cone_curved", 3, 5)
+    program, read = catalogue.case("cone_curved", 3, 5).program, sets.read(path)
+    assert read.cones == program.cones and type(read.P) is type(program.P)
+    assert np.array_equal(read.c, program.c) and np.array_equal(read.G.toarray(), program.G.toarray())
+    assert command.main(["solve", str(path)]) == 0
+    assert "ConeProgram" in capsys.readouterr().out
+    assert campaign.keep(tmp_path, "refusals", 0, 0) is None
+
+
+def test_the_command_prints_a_table(tmp_path, capsys):
+    arguments = ["fuzz", "--programs", "6", "--family", "*_tiny", "--seed", "5", "--out", str(tmp_path / "out")]
+    assert command.main(arguments) == 0
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    rows = {row[0]: row[1:] for row in printed}
+    assert rows["family"][:3] == ["programs", "optimal", "certified"]
+    assert rows["cone_tiny"][:2] == rows["qp_tiny"][:2] == ["3", "3"]
+    assert rows["all"] == ["6", "6", *["."] * 7]
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_with_one_program(tmp_path, capsys):
+    arguments = ["fuzz", "--only", "4", "--family", "cone_tiny", "--out", str(tmp_path)]
+    assert command.main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("cone_tiny 4: optimal")
+    assert "cone_tiny_0_4.npz" in printed and (tmp_path / "cone_tiny_0_4.npz").is_file()
+
+
+def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Worker, "trial", lambda self, family, number: trial.Verdict("wrong", "as an example"))
+    monkeypatch.setattr(Worker, "ask", lambda self, what, family, number: {"opinions": "nobody says anything"})
+    arguments = ["fuzz", "--programs", "2", "--family", "qp_tiny", "--out", str(tmp_path)]
+    assert command.main(arguments) == 1
+    printed = capsys.readouterr().out
+    assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
+    assert "as an example" in printed and "nobody says anything" in printed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
+
+
+@pytest.mark.parametrize("arguments", [["--programs", "0"], ["--seconds", "-1"], ["--seed", "-1"], ["--only", "-1"]])
+def test_bad_numbers_are_refused(arguments, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["fuzz", *arguments])
+    assert f"argument {arguments[0]}: must be" in capsys.readouterr().err
+
+
+def test_a_family_that_is_not_there_is_refused(capsys):
+    assert command.main(["fuzz", "--family", "sdp"]) == 2
+    assert "no family matches 'sdp'" in capsys.readouterr().err

@@ -1,0 +1,105 @@
+"""What the families plant is so, by the verifier; a program is made again from its number alone."""
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from bench.answers.verify import verify
+from bench.fuzz import catalogue, cone_families, planting, quadratic_families, shapes
+from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, UNKNOWN, Refusal
+from bench.fuzz.points import Style
+from bench.programs import saved
+from bench.programs.sets import DataError
+
+SEED = 7
+TOO_FAR_FOR_ROUNDING = {f"{kind}_{name}" for kind in ("cone", "qp") for name in ("scaled", "nearly_infeasible")}
+PLANTED = [name for name in catalogue.FAMILIES if name != "refusals"]
+
+
+def cases(family, count=25):
+    return [catalogue.case(family, SEED, number) for number in range(count)]
+
+
+def error(case):
+    """Of the planted fact, as a certificate or in the stopping test."""
+    planted = case.planted
+    found = verify(case.program, planted.x, planted.y, planted.z)
+    return {OPTIMAL: found.worst, INFEASIBLE: found.primal_infeasible, UNBOUNDED: found.dual_infeasible}[planted.kind]
+
+
+@pytest.mark.parametrize("family", PLANTED)
+def test_what_is_planted_is_so(family):
+    for case in cases(family):
+        if case.planted.kind != UNKNOWN and family not in TOO_FAR_FOR_ROUNDING:
+            assert error(case) <= 1e-11
+
+
+@pytest.mark.parametrize("family", ["cone_tiny", "qp_tiny", "cone_containers", "qp_containers"])
+def test_whole_numbers_are_planted_exactly(family):
+    for case in cases(family):
+        assert error(case) == 0.0
+
+
+def test_a_planted_slope_is_as_small_as_it_says():
+    rng = np.random.default_rng(SEED)
+    for margin in (1.0, 1e-6):
+        case = planting.quadratic_infeasible(rng, 3, 2, Style(True), margin)
+        y, z = margin * case.planted.y, margin * case.planted.z
+        assert max(np.abs(y).max(), np.abs(z).max(initial=0.0)) <= 100.0
+        case = planting.cone_unbounded(rng, 3, 1, [socp.NonNeg(2)], Style(True), margin)
+        assert case.program.c @ (margin * case.planted.x) == pytest.approx(-margin, rel=1e-9, abs=0.0)
+
+
+def test_scaling_and_copies_keep_what_is_planted():
+    rng = np.random.default_rng(SEED)
+    for family in (cone_families, quadratic_families):
+        for _ in range(50):
+            case = family.any_planted(rng)
+            assert error(shapes.scaled(rng, case, 1.0)) <= 1e-11
+            if case.planted.kind != UNBOUNDED:
+                copied = shapes.with_copies(rng, case)
+                assert error(copied) <= 1e-11
+                assert copied.program.A.shape[0] >= case.program.A.shape[0]
+
+
+@pytest.mark.parametrize("family", ["cone_updates", "qp_updates"])
+def test_updates_lead_from_each_program_to_the_next(family):
+    for case in cases(family):
+        while case.before is not None:
+            kind = socp.Solver if isinstance(case.program, socp.ConeProgram) else qp.Solver
+            solver = kind(case.before.program)
+            solver.update(**case.change)
+            names = ("c", "b", "h") if kind is socp.Solver else ("q", "l", "u", "lb", "ub")
+            for name in names:
+                assert np.array_equal(getattr(solver.program, name), getattr(case.program, name))
+            assert np.array_equal(solver.program.A.toarray(), case.program.A.toarray())
+            case = case.before
+
+
+@pytest.mark.parametrize("family", catalogue.FAMILIES)
+def test_a_program_comes_again_from_its_number(family, tmp_path):
+    one, two = (catalogue.case(family, SEED, 11) for _ in range(2))
+    if isinstance(one, Refusal):
+        assert one.what == two.what
+        return
+    contents = []
+    for case in (one, two):
+        saved.write(case.program, tmp_path / "program.npz")
+        with np.load(tmp_path / "program.npz") as archive:
+            contents.append({name: archive[name] for name in archive.files})
+    assert contents[0].keys() == contents[1].keys()
+    assert all(np.array_equal(contents[0][name], contents[1][name]) for name in contents[0])
+
+
+def test_numbers_and_seeds_differ():
+    entries = [catalogue.case("qp_boxed", seed, number).program.q[0] for seed in (0, 1) for number in (0, 1)]
+    assert len(set(entries)) == 4
+
+
+def test_names_match_as_those_of_sets():
+    assert catalogue.names("qp_t*") == ["qp_tiny"]
+    assert catalogue.names("tiny") == ["cone_tiny", "qp_tiny"]
+    assert catalogue.names() == list(catalogue.FAMILIES)
+    with pytest.raises(DataError, match="no family matches 'sdp'"):
+        catalogue.names("sdp")

@@ -1,0 +1,72 @@
+"""The verdict on answers that are right, wrong, contradictory, or missing."""
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from bench.answers.answer import Answer
+from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case, Planted
+from bench.fuzz.judge import judge
+from socp import Status
+
+HALFLINE = socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)])  # min 2x, x >= 3
+OPTIMUM = Planted(OPTIMAL, np.array([3.0]), np.zeros(0), np.array([2.0]))
+BOX = qp.QuadraticProgram(np.eye(1), [-3.0], [[1.0]], None, 2.0, 0.0, None)  # min x^2/2 - 3x, x <= 2
+BOX_OPTIMUM = Planted(OPTIMAL, np.array([2.0]), np.array([1.0]), np.zeros(1))
+NOTHING = qp.QuadraticProgram(None, [0.0], [[1.0]], 2.0, None, None, 1.0)  # x >= 2, x <= 1
+CERTIFICATE = Planted(INFEASIBLE, None, np.array([-1.0]), np.array([1.0]))
+DOWN = qp.QuadraticProgram(None, [-1.0], lb=0.0)
+RAY = Planted(UNBOUNDED, np.array([1.0]), None, None)
+
+
+def given(status, x=None, y=None, z=None):
+    return Answer("someone", status, *(None if v is None else np.array(v, dtype=float) for v in (x, y, z)), 9, 0.0, 0.0)
+
+
+def verdict(case, *arguments):
+    return judge(case, given(*arguments)).name
+
+
+@pytest.mark.parametrize(
+    "program, planted, x, y, z",
+    [(HALFLINE, OPTIMUM, [3.0], [], [2.0]), (BOX, BOX_OPTIMUM, [2.0], [1.0], [0.0])],
+)
+def test_an_optimal_is_held_to_its_tolerance(program, planted, x, y, z):
+    case = Case(program, planted)
+    assert verdict(case, Status.OPTIMAL, x, y, z) == "optimal"
+    off = [x[0] + 1e-6], y, z
+    assert verdict(case, Status.OPTIMAL, *off) == "wrong"
+    assert verdict(Case(program, planted, settings={"tol": 1e-5}), Status.OPTIMAL, *off) == "optimal"
+    assert verdict(case, Status.INACCURATE, *off) == "missed"
+    assert verdict(Case(program, planted, hard=True), Status.INACCURATE, *off) == "inaccurate"
+    assert verdict(case, Status.INACCURATE, [x[0] + 1e-2], y, z) == "wrong"
+    assert verdict(case, Status.MAX_ITERATIONS, x, y, z) == "missed"
+    assert verdict(Case(program, Planted()), Status.MAX_ITERATIONS, x, y, z) == "unsolved"
+
+
+def test_certificates():
+    case = Case(NOTHING, CERTIFICATE)
+    assert verdict(case, Status.PRIMAL_INFEASIBLE, None, [-1.0], [1.0]) == "certified"
+    assert verdict(case, Status.PRIMAL_INFEASIBLE, None, [-1.0], [1.001]) == "wrong"
+    case = Case(DOWN, RAY)
+    assert verdict(case, Status.DUAL_INFEASIBLE, [1.0]) == "certified"
+    assert verdict(case, Status.DUAL_INFEASIBLE, [-1.0]) == "wrong"
+    assert verdict(case, Status.NUMERICAL_ERROR, [1.0]) == "missed"
+
+
+def test_a_claim_that_verifies_may_still_contradict_what_is_planted():
+    # x >= 1 and 1e-9 x <= 0: to within 1e-8 of the data x = 1 solves it, and (1e-9, 1) proves that nothing does
+    program = qp.QuadraticProgram(None, [1.0], [[1e-9]], None, 0.0, 1.0, None)
+    planted = Planted(INFEASIBLE, None, np.array([1e9]), np.array([-1.0]))
+    answer = given(Status.OPTIMAL, [1.0], [0.0], [-1.0])
+    assert judge(Case(program, planted, hard=True), answer).name == "optimal"
+    assert judge(Case(program, planted), answer).name == "wrong"
+    assert "planted infeasible" in judge(Case(program, planted), answer).why
+
+
+def test_an_objective_off_by_more_than_residuals_and_gap_explain():
+    # a planted "optimum" that is none shows that the answer is compared with it
+    case = Case(HALFLINE, Planted(OPTIMAL, np.array([4.0]), np.zeros(0), np.array([0.0])))
+    found = judge(case, given(Status.OPTIMAL, [3.0], [], [2.0]))
+    assert found.name == "wrong" and "off by 2.0e+00" in found.why
