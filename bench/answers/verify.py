@@ -194,20 +194,22 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
         primal_infeasible=_certificate_error(
             slope=float(b @ y) + float(h @ z_finite),
             slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
-            residual=_beyond_rounding(rows, row_terms),
-            residual_terms=_largest(A) * _norm(y) + _largest(G) * _norm(z),
-            violation=dual_violation,
-            size=max(_norm(y), _norm(z)),
+            zeros=[
+                (_beyond_rounding(rows, row_terms), _largest(A) * _norm(y) + _largest(G) * _norm(z)),
+                (dual_violation, max(_norm(y), _norm(z))),
+            ],
         ),
         dual_infeasible=_certificate_error(
             slope=float(c @ x),
             slope_terms=float(np.abs(c) @ np.abs(x)),
-            residual=max(
-                _beyond_rounding(Px, Px_terms),
-                _beyond_rounding(Ax, Ax_terms),
-                cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, program.cones), program.cones),
-            ),
-            residual_terms=max(map(_largest, (P, A, G))) * _norm(x),
+            zeros=[
+                (_beyond_rounding(Px, Px_terms), _largest(P) * _norm(x)),
+                (_beyond_rounding(Ax, Ax_terms), _largest(A) * _norm(x)),
+                (
+                    cone_distance(_towards_cones(-Gx, ROUNDING * Gx_terms, program.cones), program.cones),
+                    _largest(G) * _norm(x),
+                ),
+            ],
         ),
     )
 
@@ -219,7 +221,6 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
 
     Px, Ax = _times(P, x), A @ x
     sizes = np.abs(x), np.abs(y), np.abs(z)
-    bounded = np.isfinite(lb) | np.isfinite(ub)
     Px_terms, Ax_terms, row_terms = _times_abs(P, x), abs(A) @ sizes[0], abs(A).T @ sizes[1] + sizes[2]
     dual_scale = 1.0 + max(_norm(Px), _norm(q))
     half_curvature = 0.5 * float(x @ Px)
@@ -242,40 +243,38 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
         primal_infeasible=_certificate_error(
             slope=row_support + bound_support,
             slope_terms=row_support_terms + bound_support_terms,
-            residual=_beyond_rounding(rows, row_terms),
-            residual_terms=_largest(A) * _norm(y) + _norm(z),
-            violation=dual_violation,
-            size=max(_norm(y), _norm(z)),
+            zeros=[
+                (_beyond_rounding(rows, row_terms), _largest(A) * _norm(y) + _norm(z)),
+                (dual_violation, max(_norm(y), _norm(z))),
+            ],
         ),
         dual_infeasible=_certificate_error(
             slope=float(q @ x),
             slope_terms=float(np.abs(q) @ np.abs(x)),
-            residual=max(
-                _beyond_rounding(Px, Px_terms),
-                _beyond_rounding(_leaving(Ax, l, u), Ax_terms),
-                _norm(_leaving(x, lb, ub)),
-            ),
-            residual_terms=max(max(_largest(P), _largest(A)) * _norm(x), _norm(x[bounded])),
+            zeros=[
+                (_beyond_rounding(Px, Px_terms), _largest(P) * _norm(x)),
+                (_beyond_rounding(_leaving(Ax, l, u), Ax_terms), _largest(A) * _norm(x)),
+                (_norm(_leaving(x, lb, ub)), _norm(x)),
+            ],
         ),
     )
 
 
-def _certificate_error(
-    slope: float, slope_terms: float, residual: float, residual_terms: float, violation: float = 0.0, size: float = 1.0
-) -> float:
+def _certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float, float]]) -> float:
     """The larger of two errors of a certificate that is scaled to slope -1; infinite when the slope may be >= 0.
+
+    `zeros` are what should be zero and the sizes of what it is made of, a pair a block.
 
     Absolute: what is left of the equations and outside of the cone.  A residual r with slope -1 still
     excludes every point of 1-norm below 1/|r|.
-    Backward: the same, relative to the largest entry of the certificate times that of the data, which is
-    the relative change of the data that makes the certificate exact.
+    Backward: the same, relative to the largest entry of the certificate times that of the block's data, which
+    is the relative change of the data that makes the certificate exact.
     A slope that is within rounding of its terms may be anything.
     """
     if not (slope < -ROUNDING * slope_terms and np.isfinite(slope)):
         return np.inf
-    absolute = max(residual, violation) / -slope
-    backward = max(_ratio(residual, residual_terms), _ratio(violation, size))
-    return max(_relative(error, 1.0) for error in (absolute, backward))
+    errors = [error for left, size in zeros for error in (left / -slope, _ratio(left, size))]
+    return max(_relative(error, 1.0) for error in errors)
 
 
 def _beyond_rounding(residual: np.ndarray, terms: np.ndarray) -> float:

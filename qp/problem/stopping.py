@@ -202,7 +202,7 @@ def primal_infeasibility(program: QuadraticProgram, y: np.ndarray, z: np.ndarray
     if not slope > 0.0:
         return np.inf
     r = norm(program.A.T @ y + z) / slope
-    size = norm(abs(program.A).T @ abs(y) + abs(z)) / slope
+    size = (largest(program.A) * norm(y) + norm(z)) / slope
     stray = max(row_stray, bound_stray) / slope
     return max(r, relative(r, size), stray, relative(stray, max(norm(y), norm(z)) / slope))
 

@@ -11,9 +11,9 @@ No entry need be smaller than what its evaluation can lose to rounding, `LOST` t
 
 A certificate is judged twice.  Scaled to b'y + h'z = -1, the ray (y, z) has the slope r = A'y + G'z: any
 feasible x has r'x <= -1, hence ||x||_1 >= 1 / |r|; |r| <= tol says that no x of reasonable size is
-feasible.  And |r| <= tol |A|'|y| + |G|'|z| says that it is a zero of the data's own size: the ray is exact
-for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1, where Px, Ax and Gx are
-each a zero of the size of their own data.
+feasible.  And |r| <= tol (|A| |y| + |G| |z|), in largest entries, says that it is a zero of the data's own size: the
+ray is exact for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1, where Px, Ax
+and Gx are each a zero of the size of their own data.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def primal_infeasibility(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> 
         return np.inf
     y, z = y / -slope, z / -slope
     r = norm(program.A.T @ y + program.G.T @ z)
-    size = norm(abs(program.A).T @ abs(y) + abs(program.G).T @ abs(z))
+    size = largest(program.A) * norm(y) + largest(program.G) * norm(z)
     outside = cone_violation(program, z)
     return max(r, relative(r, size), outside, relative(outside, norm(z)))
 

@@ -196,22 +196,22 @@ class Method:
         x, y, z, s = (v / it.tau for v in (it.x, it.y, it.z, it.s))
         it.objective = float(0.5 * x @ P @ x + c @ x)
         it.dual_objective = float(-0.5 * x @ P @ x - b @ y - h @ z)
-        primal = max(norm(A @ x - b), norm(G @ x + s - h))
-        it.primal_residual = primal / (1.0 + max(norm(b), norm(h), norm(A @ x), norm(G @ x)))
+        rows, cone = norm(A @ x - b) / (1.0 + max(norm(b), norm(A @ x))), norm(G @ x + s - h)
+        it.primal_residual = max(rows, cone / (1.0 + max(norm(h), norm(G @ x))))
         it.dual_residual = norm(P @ x + c + A.T @ y + G.T @ z) / (1.0 + max(norm(P @ x), norm(c)))
         it.gap = abs(it.objective - it.dual_objective) / (1.0 + max(abs(it.objective), abs(it.dual_objective)))
         it.error, it.scale = max(it.primal_residual, it.dual_residual, it.gap), it.tau
 
         # a ray must be near zero both as it is, scaled to slope -1, and beside the terms that cancel in it
         y_slope, x_slope = -(b @ it.y + h @ it.z), -(c @ it.x)
-        y_ray, y_size = norm(A.T @ it.y + G.T @ it.z), norm(abs(A.T) @ abs(it.y) + abs(G.T) @ abs(it.z))
-        x_ray = max(norm(P @ it.x), norm(A @ it.x), -self.cone.depth(-G @ it.x))
-        x_size = max(norm(P), norm(A), norm(G)) * norm(it.x)
+        y_ray, y_size = norm(A.T @ it.y + G.T @ it.z), norm(A) * norm(it.y) + norm(G) * norm(it.z)
+        x_rays = [norm(P @ it.x), norm(A @ it.x), -self.cone.depth(-G @ it.x)]
+        x_sizes = [norm(data) * norm(it.x) for data in (P, A, G)]
         if it.error <= tol:
             it.status = Status.OPTIMAL
         elif y_slope > 0 and y_ray <= tol * min(y_slope, y_size):
             it.status, it.scale = Status.PRIMAL_INFEASIBLE, y_slope
-        elif x_slope > 0 and x_ray <= tol * min(x_slope, x_size):
+        elif x_slope > 0 and all(ray <= tol * min(x_slope, size) for ray, size in zip(x_rays, x_sizes)):
             it.status, it.scale = Status.DUAL_INFEASIBLE, x_slope
 
     def step(self, it: Iterate) -> Iterate:

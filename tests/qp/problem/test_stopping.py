@@ -39,7 +39,7 @@ def test_residuals_by_hand():
     program = QuadraticProgram([[4.0]], [-2.0], [[1.0]], u=[1.0], lb=[0.0])
     assert residuals(program, array(0.5), array(0), array(0)).worst == 0.0
     found = residuals(program, array(2), array(0.5), array(-0.25))
-    assert found.primal == 1.0 and found.primal_scale == 3.0
+    assert found.rows == 1.0 and found.rows_scale == 3.0 and found.cone == 0.0 and found.cone_scale == 3.0
     assert found.dual == 8 - 2 + 0.5 - 0.25 and found.dual_scale == 9.0
     assert found.gap == abs((8 - 4) - (-8 - 0.5)) and found.gap_scale == 9.5
     # multipliers of sides that are not there
@@ -81,18 +81,28 @@ def test_beside_the_independent_judge(seed):
     ours, other = residuals(program, x, y, z), verify(program, x, y, z)
     assert ours.gap / ours.gap_scale == pytest.approx(other.gap, rel=1e-9, abs=1e-12)
     assert ours.dual / ours.dual_scale == pytest.approx(max(other.dual, other.dual_cone), rel=1e-9, abs=1e-12)
-    # the judge leaves rows without sides out of the scale
-    assert ours.primal == pytest.approx(
-        max(other.primal, other.primal_cone) * judged_scale(program, x), rel=1e-9, abs=1e-12
-    )
+    assert ours.rows / ours.rows_scale == pytest.approx(other.primal, rel=1e-9, abs=1e-12)
+    assert ours.cone / ours.cone_scale == pytest.approx(other.primal_cone, rel=1e-9, abs=1e-12)
 
 
-def judged_scale(program, x):
-    sides = np.concatenate([program.l, program.u, program.lb, program.ub])
-    rows = np.isfinite(program.l) | np.isfinite(program.u)
-    bounds = np.isfinite(program.lb) | np.isfinite(program.ub)
-    parts = (sides[np.isfinite(sides)], (program.A @ x)[rows], x[bounds])
-    return 1.0 + max(np.abs(part).max(initial=0.0) for part in parts)
+def test_each_block_is_judged_by_its_own_size():
+    # x1 = 1, 0 <= x2 <= 1e9
+    program = QuadraticProgram(None, [0.0, 0.0], [[1.0, 0.0]], [1.0], [1.0], lb=[-INF, 0.0], ub=[INF, 1e9])
+    missed = residuals(program, array(1.01, 1e9), array(0), array(0, 0))
+    assert missed.relative[0] == pytest.approx(0.01 / 2.01) and not missed.meets(1e-3)
+    # a side that does not hold is no size, one that is violated is
+    program = QuadraticProgram(None, [0.0], [[1.0]], [-1e9], [1.0], lb=[-1e9])
+    assert residuals(program, array(1.01), array(0), array(0)).rows_scale == 2.01
+    assert residuals(program, array(-2e9), array(0), array(0)).cone_scale == 1.0 + 2e9
+
+
+def test_rounding_errors_are_left_out_when_asked():
+    program = QuadraticProgram(None, [0.0, 0.0], [[1e9, -1e9]], [0.0], [0.0])
+    x = array(1.0, 1.0 + 1e-15)
+    assert residuals(program, x, array(0), array(0, 0)).rows > 1e-7
+    assert residuals(program, x, array(0), array(0, 0), rounding=True).worst == 0.0
+    bound = QuadraticProgram(None, [0.0], lb=[0.0])  # is compared, not evaluated
+    assert residuals(bound, array(-1e-300), array(), array(0), rounding=True).cone == 1e-300
 
 
 # ---- points of the cone program

@@ -68,12 +68,13 @@ def test_residuals_are_those_of_the_embedding(form):
     assert newton.rtau == pytest.approx(rtau, rel=1e-11)
     assert newton.mu == pytest.approx(mu, rel=1e-12)
     P, M, x, v = operator_matrix(form.P, form.n), dense_M(form), point.u[: form.n], point.u[form.n :]
-    slack = np.concatenate([np.zeros(form.p), point.s])
+    p, slack = form.p, np.concatenate([np.zeros(form.p), point.s])
     expected = {"xPx": x @ P @ x, "cx": form.c @ x, "gv": form.g @ v}
     # in the caller's units
     for name, value, units in (
-        ("primal", rv, form.E), ("dual", rx, form.cost_scale * form.D), ("norm_Px", P @ x, form.cost_scale * form.D),
-        ("norm_Mx", M @ x, form.E), ("norm_Mxs", M @ x + slack, form.E),
+        ("rows", rv[:p], form.E[:p]), ("cone", rv[p:], form.E[p:]),
+        ("dual", rx, form.cost_scale * form.D), ("norm_Px", P @ x, form.cost_scale * form.D),
+        ("norm_Ax", M[:p] @ x, form.E[:p]), ("norm_Gx", M[p:] @ x, form.E[p:]), ("norm_Mxs", M @ x + slack, form.E),
         ("norm_Mtv", M.T @ v, form.cost_scale * form.D),
     ):  # fmt: skip
         expected[name] = np.abs(value / units).max(initial=0.0)

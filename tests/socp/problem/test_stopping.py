@@ -19,10 +19,10 @@ def array(*values):
 
 def test_residuals_by_hand():
     found = residuals(LINE, array(4), array(), array(1.5), array(0.5))
-    assert found.primal == 0.5  # -4 + 0.5 + 3
+    assert found.rows == 0.0 and found.cone == 0.5  # -4 + 0.5 + 3
     assert found.dual == 0.5  # 2 - 1.5
     assert found.gap == 8.0 - 4.5
-    assert (found.primal_scale, found.dual_scale, found.gap_scale) == (5.0, 3.0, 9.0)
+    assert (found.rows_scale, found.cone_scale, found.dual_scale, found.gap_scale) == (1.0, 5.0, 3.0, 9.0)
     assert found.worst == 3.5 / 9.0
     assert found.meets(0.5) and not found.meets(0.3)
     assert found.meets(0.5, 3.5) and not found.meets(0.5, 3.4)
@@ -38,8 +38,8 @@ def test_the_test_of_a_program_is_these_functions():
 
 def test_what_is_outside_of_the_cone_counts():
     # s and h - Gx are judged both
-    assert residuals(LINE, array(3), array(), array(2), array(-0.25)).primal == 0.25
-    assert residuals(LINE, array(2), array(), array(2), array(1)).primal == 2.0
+    assert residuals(LINE, array(3), array(), array(2), array(-0.25)).cone == 0.25
+    assert residuals(LINE, array(2), array(), array(2), array(1)).cone == 2.0
     assert residuals(LINE, array(3), array(), array(-1), array(0)).dual == 3.0
     cone = ConeProgram(np.zeros(3), -np.eye(3), np.zeros(3), [SecondOrder(3)])
     # the smallest d with ||(3 - d, 4 - d)|| = 4 + d, that is d^2 - 22 d + 9 = 0
@@ -68,8 +68,9 @@ def test_not_a_number_never_meets_anything(place, value):
 
 
 def test_nan_is_no_residual():
-    assert Residuals(np.nan, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0).worst == np.inf
-    assert Residuals(0.0, 0.0, np.nan, 1.0, 1.0, 1.0, 0.0, 0.0).worst == np.inf
+    for place in range(4):
+        found = Residuals(*(np.nan if k == place else 0.0 for k in range(4)), 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
+        assert found.worst == np.inf and not found.meets(1e100)
     assert norm(array()) == 0.0 and np.isnan(norm(array(1, np.nan)))
 
 
@@ -77,7 +78,7 @@ def test_certificates_by_hand():
     # x <= -1 and x >= 1: z = (1/2, 1/2) has h'z = -1
     interval = ConeProgram([0.0], [[1.0], [-1.0]], [-1.0, -1.0], [NonNeg(2)])
     assert primal_infeasibility(interval, array(), array(7, 7)) == 0.0
-    assert primal_infeasibility(interval, array(), array(7, 7 * (1 + 1e-6))) == pytest.approx(5e-7, rel=1e-3)
+    assert primal_infeasibility(interval, array(), array(7, 7 * (1 + 1e-6))) == pytest.approx(1e-6, rel=1e-3)
     assert primal_infeasibility(interval, array(), array(-7, -7)) == np.inf
     assert primal_infeasibility(interval, array(), array(0, 0)) == np.inf
     # min -x, x >= 0
@@ -107,7 +108,9 @@ def test_beside_the_independent_judge(seed):
     assert ours.gap / ours.gap_scale == pytest.approx(other.gap, rel=1e-10, abs=1e-12)
     assert ours.dual / ours.dual_scale == pytest.approx(max(other.dual, other.dual_cone), rel=1e-10, abs=1e-14)
     # the engine's distance from a cone is in the t direction only: never below the judge's
-    assert ours.primal / ours.primal_scale >= max(other.primal, other.primal_cone) * (1 - 1e-9)
+    assert ours.rows / ours.rows_scale == pytest.approx(other.primal, rel=1e-9, abs=1e-13)
+    assert ours.cone / ours.cone_scale >= other.primal_cone * (1 - 1e-9) - 1e-13
+    assert ours.relative[0] == max(ours.rows / ours.rows_scale, ours.cone / ours.cone_scale)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -118,6 +121,50 @@ def test_random_vectors_certify_nothing_of_a_program_with_an_optimum(seed):
         y, z, x = rng.normal(size=program.p), interior(program.cones, rng), rng.normal(size=program.n)
         assert primal_infeasibility(program, y, z) > 1e-3
         assert dual_infeasibility(program, x) > 1e-3
+
+
+def test_each_block_is_judged_by_its_own_size():
+    # x1 = 1, 0 <= x2 <= 1e9: an equality that misses by 1e-2 is not excused by a bound of 1e9, nor the other way round
+    sides = [[0.0, -1.0], [0.0, 1.0]]
+    program = ConeProgram([0.0, 0.0], sides, [0.0, 1e9], [NonNeg(2)], [[1.0, 0.0]], [1.0])
+    missed = residuals(program, array(1.01, 1e9), array(0), array(0, 0), array(1e9, 0))
+    assert missed.relative[0] == pytest.approx(0.01 / 2.01) and not missed.meets(1e-3)
+    program = ConeProgram([0.0, 0.0], sides, [0.0, 1.0], [NonNeg(2)], [[1.0, 0.0]], [1e9])
+    missed = residuals(program, array(1e9, 1.01), array(0), array(0, 0), array(1.01, -0.01))
+    assert missed.relative[0] == pytest.approx(0.01 / 2.01) and not missed.meets(1e-3)
+
+
+def test_rounding_errors_are_left_out_when_asked():
+    # 1e9 x1 - 1e9 x2 = 0 misses by an ulp of its terms; a thousand of these are more than rounding
+    program = ConeProgram([0.0, 0.0], A=[[1e9, -1e9]], b=[0.0])
+    x = array(1.0, 1.0 + 1e-15)
+    point = x, array(0), array(), array()
+    assert residuals(program, *point).rows > 1e-7 and residuals(program, *point, rounding=True).worst == 0.0
+    x[1] = 1.0 + 1e-12
+    assert residuals(program, *point, rounding=True).rows == residuals(program, *point).rows > 1e-4
+    # what is compared without a sum is exact: multipliers and slacks that leave the cone
+    assert residuals(LINE, array(3), array(), array(2), array(-1e-15), rounding=True).cone == 1e-15
+    line = residuals(ConeProgram([0.0], [[0.0]], [0.0], [NonNeg(1)]), array(0), array(), array(-1e-15), array(0), True)
+    assert line.dual == 1e-15
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_left_out_is_small_beside_the_terms(seed):
+    rng = np.random.default_rng(seed)
+    like, _ = planted_optimum(rng)
+    x, y, z, s = rng.normal(size=like.n), rng.normal(size=like.p), *(interior(like.cones, rng) for _ in range(2))
+    program = ConeProgram(like.c, like.G, like.G @ x + s, like.cones, like.A, like.A @ x, like.P)
+    exact, without = residuals(program, x, y, z, s), residuals(program, x, y, z, s, rounding=True)
+    assert without.worst <= exact.worst and without[4:] == exact[4:]
+    assert exact.cone <= 1e-13 * exact.cone_scale and without.rows == without.cone == 0.0
+    far = residuals(program, x + 1e-6, y, z, s)
+    assert residuals(program, x + 1e-6, y, z, s, rounding=True).worst == far.worst > 0.0
+
+
+def test_each_block_of_a_direction_is_judged_by_its_own_size():
+    # P x = 1e-3 beside P = 1e-3, a fault of its own size that rows of 1e6 do not excuse
+    program = ConeProgram([-1.0, 0.0], [[0.0, 1e6]], [0.0], [NonNeg(1)], P=[[1e-3, 0.0], [0.0, 0.0]])
+    assert dual_infeasibility(program, array(1, 0)) == 1.0
 
 
 def test_inaccurate_is_a_stated_tolerance():
