@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import qp
 import socp
@@ -228,14 +229,7 @@ def _parser() -> argparse.ArgumentParser:
         "--programs", help="classes and sizes, as svm_dual_rbf_200,lasso_500 (default: one of each kind)"
     )
 
-    fuzz = commands.add_parser("fuzz", help="solve random programs with known answers, and judge every answer")
-    fuzz.add_argument("--seconds", type=_positive, help="how long (default 60, or as --programs says)")
-    fuzz.add_argument("--programs", type=_count(1), help="how many programs (default: as many as there is time for)")
-    fuzz.add_argument("--seed", type=_count(0), default=0, help="of all programs (default %(default)d)")
-    fuzz.add_argument("--family", help="a shell pattern of names, or a part of a name (default: all families)")
-    fuzz.add_argument("--only", type=_count(0), help="one program of each family, by its number")
-    fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
-
+    _add_trials(commands)
     machines = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
     machines.add_argument("--only", help="a part of the names of the data")
     machines.add_argument("--out", help="write the table to this file, too")
@@ -282,6 +276,17 @@ def _parser() -> argparse.ArgumentParser:
     together = commands.add_parser("report", help="one page over the experiments in a folder")
     together.add_argument("folder", help="the --out of the experiments")
     return parser
+
+
+def _add_trials(commands: Any) -> None:
+    """The command `fuzz` of the parser."""
+    fuzz = commands.add_parser("fuzz", help="solve random programs with known answers, and judge every answer")
+    fuzz.add_argument("--seconds", type=_positive, help="how long (default 60, or as --programs says)")
+    fuzz.add_argument("--programs", type=_count(1), help="how many programs (default: as many as there is time for)")
+    fuzz.add_argument("--seed", type=_count(0), default=0, help="of all programs (default %(default)d)")
+    fuzz.add_argument("--family", help="a shell pattern of names, or a part of a name (default: all families)")
+    fuzz.add_argument("--only", type=_count(0), help="one program of each family, by its number")
+    fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
 
 if __name__ == "__main__":

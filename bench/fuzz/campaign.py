@@ -18,7 +18,7 @@ from ..compare.tables import Table
 from ..programs import saved
 from . import catalogue
 from .case import Refusal
-from .judge import CRASH, FAILURES, FATAL, VERDICTS, Verdict
+from .judge import CRASH, FAILURES, FATAL, MISSED, VERDICTS, Verdict
 
 PATIENCE = 120.0
 """Seconds after which a trial counts as a crash."""
@@ -47,9 +47,10 @@ class Failure:
 
 @dataclass
 class Campaign:
-    """What was counted: verdicts by family, and the failures."""
+    """What was counted: verdicts by family, programs of which an answer was expected, and the failures."""
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
+    expected: int = 0
     failures: list[Failure] = field(default_factory=list)
 
     @property
@@ -66,7 +67,8 @@ class Campaign:
         """The counts by family, and of all together."""
         total: Counter[str] = sum(self.counts.values(), Counter())
         rows = [[family, str(c.total()), *_cells(c)] for family, c in [*self.counts.items(), ("all", total)]]
-        return Table("Verdicts by family", ["family", "programs", *VERDICTS], rows)
+        note = f"{total[MISSED]} missed of {self.expected} in which an answer is planted and within reach"
+        return Table("Verdicts by family", ["family", "programs", *VERDICTS], rows, note)
 
 
 def _cells(counter: Counter[str]) -> list[str]:
@@ -94,6 +96,7 @@ def run(
                 break
             verdict = worker.trial(family, number)
             campaign.counts[family][verdict.name] += 1
+            campaign.expected += verdict.expected
             if verdict.name in FAILURES:
                 opinions = advisor.ask("opinions", family, number).get("opinions", "")
                 failure = Failure(family, seed, number, verdict, opinions, keep(folder, family, seed, number))

@@ -11,8 +11,6 @@ import numpy as np
 from ..answers.verify import Program
 
 OPTIMAL, INFEASIBLE, UNBOUNDED, UNKNOWN = "optimal", "infeasible", "unbounded", "unknown"
-FAIR = 1e4
-"""How far from one the data of a planted program may be for its answer to be expected."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +58,11 @@ class Case:
     before: Case | None = None
     change: dict[str, Any] = field(default_factory=dict)
     warm_start: bool = False
+
+    @property
+    def expected(self) -> bool:
+        """Whether an answer is expected: something is planted in data within 1e4 of one."""
+        return not self.hard and self.planted.kind != UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,26 @@ def nearly_infeasible(rng: Generator) -> Case:
     return Case(socp.ConeProgram(program.c, program.G, h, program.cones, program.A, b, program.P), Planted(), hard=True)
 
 
+def pinched(rng: Generator) -> Case:
+    """Equalities written as two inequalities each, one of them multiplied: feasible, with no interior."""
+    n, style = int(rng.integers(1, 6)), any_style(rng)
+    cones = points.some_cones(rng, int(rng.integers(0, n + 1)))
+    case = planting.any_cone_optimal(rng, n, int(rng.integers(1, n + 1)), cones, style)
+    program = case.program
+    assert isinstance(program, socp.ConeProgram) and case.planted.y is not None and case.planted.z is not None
+    A, factor = program.A.toarray(), rng.choice([1.0, 2.0, 0.1, 3.0], program.p)
+    changed = socp.ConeProgram(
+        program.c,
+        np.vstack([A, -factor[:, None] * A, program.G.toarray()]),
+        np.concatenate([program.b, -factor * program.b, program.h]),
+        [NonNeg(2 * program.p), *program.cones],
+        P=program.P,
+    )
+    above, below = np.maximum(case.planted.y, 0.0), np.maximum(-case.planted.y, 0.0) / factor
+    z = np.concatenate([above, below, case.planted.z])
+    return replace(case, program=changed, planted=replace(case.planted, y=np.zeros(0), z=z), hard=True)
+
+
 def weakly(rng: Generator) -> Case:
     """Weakly infeasible, solved by no point, or with a gap that no multipliers close, behind a change of variables."""
     which, n = int(rng.integers(3)), int(rng.integers(2, 5))
@@ -203,5 +223,5 @@ def any_planted(rng: Generator) -> Case:
 
 FAMILIES = (
     tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, many_cones, large_cone, large_sparse,
-    scaled_mildly, scaled, infeasible, unbounded, neither, nearly_infeasible, weakly,
+    scaled_mildly, scaled, infeasible, unbounded, neither, nearly_infeasible, pinched, weakly,
 )  # fmt: skip

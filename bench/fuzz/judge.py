@@ -13,7 +13,7 @@ from socp import Status
 from ..answers.answer import Answer
 from ..answers.verify import Verification, cone_distance, verify
 from ..compare.suite import ROUNDING, VERIFIED_TOL
-from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, UNKNOWN, Case
+from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case
 from .points import times
 
 INACCURATE_TOL = 1e-5
@@ -31,10 +31,11 @@ FATAL = (WRONG, EXCEPTION, CRASH)
 
 @dataclass(frozen=True)
 class Verdict:
-    """One of `VERDICTS`, and for a failure the reason in words."""
+    """One of `VERDICTS`, for a failure the reason in words, and whether an answer was expected."""
 
     name: str
     why: str = ""
+    expected: bool = False
 
 
 def judge(case: Case, answer: Answer) -> Verdict:
@@ -44,22 +45,26 @@ def judge(case: Case, answer: Answer) -> Verdict:
     what it was asked for where that is more.  In a program whose data are within 1e4 of one, a claim must not
     contradict the planted fact, and there must be one.
     """
+    name, why = _name_and_reason(case, answer)
+    return Verdict(name, why, case.expected)
+
+
+def _name_and_reason(case: Case, answer: Answer) -> tuple[str, str]:
     found = verify(case.program, answer.x, answer.y, answer.z)
     tol = float(case.settings.get("tol", DEFAULT_TOL))
     untrue = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
     if untrue:
-        return Verdict(WRONG, untrue)
-    if not case.hard:
-        contradiction = _contradiction(case, answer, found)
-        if contradiction:
-            return Verdict(WRONG, contradiction)
+        return WRONG, untrue
+    contradiction = _contradiction(case, answer, found) if case.expected else ""
+    if contradiction:
+        return WRONG, contradiction
     if answer.status is Status.OPTIMAL:
-        return Verdict(SOLVED)
+        return SOLVED, ""
     if answer.status.is_infeasible:
-        return Verdict(CERTIFIED)
-    if not case.hard and case.planted.kind != UNKNOWN:
-        return Verdict(MISSED, f"{answer.status.value} after {answer.iterations} iterations; {parts(found)}")
-    return Verdict(INACCURATE if answer.status is Status.INACCURATE else UNSOLVED)
+        return CERTIFIED, ""
+    if case.expected:
+        return MISSED, f"{answer.status.value} after {answer.iterations} iterations; {parts(found)}"
+    return (INACCURATE if answer.status is Status.INACCURATE else UNSOLVED), ""
 
 
 def parts(found: Verification) -> str:

@@ -29,7 +29,7 @@ def trial(family: str, seed: int, number: int) -> Verdict:
     Examples
     --------
     >>> trial("qp_tiny", 0, 1)
-    Verdict(name='optimal', why='')
+    Verdict(name='optimal', why='', expected=True)
     """
     try:
         case = catalogue.case(family, seed, number)

@@ -75,6 +75,7 @@ def test_the_command_prints_a_table(tmp_path, capsys):
     assert rows["family"][:3] == ["programs", "optimal", "certified"]
     assert rows["cone_tiny"][:2] == rows["qp_tiny"][:2] == ["3", "3"]
     assert rows["all"] == ["6", "6", *["."] * 7]
+    assert printed[-1][:4] == ["0", "missed", "of", "6"]
     assert not (tmp_path / "out").exists()
 
 
