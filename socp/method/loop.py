@@ -31,6 +31,7 @@ from .newton import (
     center,
     copy,
     correct,
+    descent_limit,
     linearize,
     measure,
     measure_beyond_rounding,
@@ -41,6 +42,8 @@ from .start import start_cold, start_warm
 PATIENCE = 25  # iterations without a better iterate before a solve gives up
 PATIENCE_NEAR = 10  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
 LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
+LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
+RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
 NEARLY = 1e3  # times tol is a residual of which rounding may be the reason
 SMALL_STEP = 1e-8  # a step below this is none
 ROWS = 60  # records that a trace has room for at first
@@ -167,7 +170,7 @@ def iterate(state: State) -> int:
         previous, longest = longest, center(newton, point, state.sigma, longest)
         if longest == previous:
             break
-    state.alpha = min(1.0, state.step_fraction * longest)
+    state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, state.sigma)))
     if state.warm and state.alpha < SHORT_WARM_STEP:
         state.warm = False
         return judge(state) if start_cold(newton, point) else NOT_FACTORED
@@ -192,7 +195,7 @@ def judge(state: State) -> int:
     if ray < state.best_ray:  # progress, but towards a certificate: no better solution
         state.best_ray, state.last_progress = ray, k
     solved = state.worst <= state.tol and state.absolute <= state.tol_abs
-    return CANDIDATE if solved or ray <= state.tol_infeasible else limit(state)
+    return CANDIDATE if solved or ray <= RAY * state.tol_infeasible else limit(state)
 
 
 @kernel

@@ -139,6 +139,7 @@ class Newton(Structure):
     curvature, kappa_rhs = number(), number()
     du, ds_scaled, dtau, dkappa = floats("n + p + m"), floats("m"), number(), number()
     du_before, ds_before, shift_before = floats("n + p + m"), floats("m"), floats("m")
+    dtau_before, dkappa_before = number(), number()
 
     def __init__(self, form: StandardForm, kkt: KKT) -> None:
         super().__init__(n=form.n, p=form.p, m=form.m, form=form, kkt=kkt)
@@ -325,30 +326,44 @@ def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
 
 
 @inner
+def keep_direction(newton: Newton) -> None:
+    """Keep the direction, to take back one that is worse."""
+    for i in range(newton.du.size):
+        newton.du_before[i] = newton.du[i]
+    for i in range(newton.shift.size):
+        newton.ds_before[i], newton.shift_before[i] = newton.ds_scaled[i], newton.shift[i]
+    newton.dtau_before, newton.dkappa_before = newton.dtau, newton.dkappa
+
+
+@inner
+def take_back(newton: Newton) -> None:
+    """The direction that was kept."""
+    for i in range(newton.du.size):
+        newton.du[i] = newton.du_before[i]
+    for i in range(newton.shift.size):
+        newton.ds_scaled[i], newton.shift[i] = newton.ds_before[i], newton.shift_before[i]
+    newton.dtau, newton.dkappa = newton.dtau_before, newton.dkappa_before
+
+
+@inner
 def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
     """The direction corrected for the products that a longer step than alpha would leave far from their mean.
 
     (Gondzio 1996, on the orthant.)  Kept when it allows a markedly longer step; returns the longest step of the
     direction that is kept.
     """
-    size, du, ds, shift = newton.du.size, newton.du, newton.ds_scaled, newton.shift
+    size = newton.du.size
     goal, target = alpha + STEP_GOAL * (1.0 - alpha), sigma * newton.mu
-    dtau, dkappa = newton.dtau, newton.dkappa
-    for i in range(size):
-        newton.du_before[i] = du[i]
-    for i in range(ds.size):
-        newton.ds_before[i], newton.shift_before[i] = ds[i], shift[i]
+    keep_direction(newton)
+    kappa_rhs = newton.kappa_rhs
     centrality_rhs(newton, goal, target, newton.rhs[size:])
-    newton.kappa_rhs += lift((point.tau + goal * dtau) * (point.kappa + goal * dkappa), target)
+    newton.kappa_rhs += lift((point.tau + goal * newton.dtau) * (point.kappa + goal * newton.dkappa), target)
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
     longest = direction(newton, point, sigma, newton.kappa_rhs)
     if longest >= alpha + MIN_GAIN * (goal - alpha):
         return longest
-    for i in range(size):
-        du[i] = newton.du_before[i]
-    for i in range(ds.size):
-        ds[i], shift[i] = newton.ds_before[i], newton.shift_before[i]
-    newton.dtau, newton.dkappa = dtau, dkappa
+    newton.kappa_rhs = kappa_rhs
+    take_back(newton)
     return alpha
 
 
@@ -405,6 +420,23 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
     if dkappa < 0.0:
         alpha = min(alpha, -point.kappa / dkappa)
     return alpha
+
+
+@inner
+def descent_limit(newton: Newton, sigma: float) -> float:
+    """The step at which mu is smallest along the direction: it becomes
+
+        (1 - (1 - sigma) alpha) mu + alpha^2 dmu,   dmu = (ds'dz + dtau dkappa) / (degree + 1).
+
+    dmu is zero in a linear program.  The curvature of a quadratic one may make it so large that mu rises, and the
+    method goes to and fro between two bounds for ever.
+    """
+    ds, du, total = newton.ds_scaled, newton.du, newton.dtau * newton.dkappa
+    first = du.size - ds.size
+    for i in range(ds.size):
+        total += ds[i] * du[first + i]
+    dmu = total / (newton.form.l + newton.form.ptr.size)
+    return 0.5 * (1.0 - sigma) * newton.mu / dmu if dmu > 0.0 else np.inf
 
 
 @inner

@@ -21,6 +21,7 @@ from .loop import (
     GO_ON,
     MAX_ITERATIONS,
     NOT_FACTORED,
+    RAY,
     SHORT_STEP,
     STALLED,
     State,
@@ -213,12 +214,12 @@ class Run:
             found, holds = self._judge(answer)
             if holds:
                 return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}", answer, found)
-        if state.primal_ray <= state.tol_infeasible:
+        if state.primal_ray <= RAY * state.tol_infeasible:
             ray = self._certificate(self._primal_infeasibility)
             if ray is not None:
                 message = "(y, z) certifies that no feasible point exists"
                 return self.finish(Status.PRIMAL_INFEASIBLE, message, ray)
-        if state.dual_ray <= state.tol_infeasible:
+        if state.dual_ray <= RAY * state.tol_infeasible:
             ray = self._certificate(self._dual_infeasibility)
             if ray is not None:
                 return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
@@ -229,7 +230,7 @@ class Run:
         settings, found = self.settings, self.test.residuals(*answer)
         if found.meets(settings.tol, settings.tol_abs):
             return found, True
-        if not found.worst < np.inf:
+        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # rounding excuses no more than that
             return found, False
         beyond = self.test.residuals(*answer, rounding=True)
         return (beyond, True) if beyond.meets(settings.tol, settings.tol_abs) else (found, False)
