@@ -16,7 +16,7 @@ from .med import Discrimination, best_multipliers, check_margin_prior, discrimin
 from .scores import own_logarithms
 from .sufficient_statistics import ChainStatistics, Statistics, fresh, statistics_of
 
-ROOT_ROUNDS = 50  # of the search for a sample's multiplier
+ROOT_ROUNDS = 200  # of the search for a sample's multiplier, at most
 ROOT_TOL = 1e-9  # of it, relative to c
 
 
@@ -283,42 +283,68 @@ def tilt_exactly(
 ) -> Tilted:
     r"""For each sample  min over Q of  KL(Q || P(x, h)) + xi l(y (w'E[T] + offset)),  l as in `score_spaces.med`.
 
-    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin), the root of a decreasing function:
+    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin).  Where that is not zero it is the root of
 
     .. math::
-        \lambda^*(y\, (w^\top E_{\lambda}[T] + \mathrm{offset})) - \lambda = 0,
+        (a - m(\lambda))\, (c - \lambda) - 1, \qquad m(\lambda) = y\, (w^\top E_{\lambda}[T] + \mathrm{offset}),
 
-    found for all samples at once by the Illinois form of false position.
+    which decreases, as more tilt gives more margin.
     """
-    low = np.zeros(signs.size)
-    found = samples.expect(w, low)
+    found = samples.expect(w, np.zeros(signs.size))
     margins = signs * (found.table @ w + offset)
 
-    def at(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """lambda* - lambda of these samples, whose margins and expectations are put in their places."""
+    def excess(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The function of these samples, whose margins and expectations are put in their places."""
         part = samples.expect(w, xi * multipliers * signs[rows], rows)
         found.table[rows], found.log_partition[rows] = part.table, part.log_partition
         margins[rows] = signs[rows] * (part.table @ w + offset)
-        return best_multipliers(margins[rows], a, c) - multipliers
+        return (a - margins[rows]) * (c - multipliers) - 1.0
 
-    high = best_multipliers(margins, a, c)  # lambda*(0) is no smaller than the root
-    at_low, at_high = high.copy(), at(high, np.arange(signs.size))
-    current, excess, side = high.copy(), at_high.copy(), np.zeros(signs.size)
+    def is_root(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return abs(best_multipliers(margins[rows], a, c) - multipliers) <= ROOT_TOL * c
+
+    at_zero = (a - margins) * c - 1.0
+    multipliers = decreasing_roots(excess, is_root, at_zero, best_multipliers(margins, a, c))  # m(0) <= m(the root)
+    divergence = xi * multipliers * signs * (found.table @ w) - found.log_partition
+    return Tilted(multipliers, divergence, margin_loss(margins, a, c), found.table)
+
+
+def decreasing_roots(f: Any, is_root: Any, at_zero: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The roots in [0, high] of decreasing functions, all at once; zero where `high` is.
+
+    The Illinois form of false position, and a bisection after two steps of it that have not halved the interval: under
+    a strong tilt the functions are nearly stairs.
+
+    Parameters
+    ----------
+    f, is_root : callables
+        Of points and the indices of their functions: the values there, and whether these points will do.
+    at_zero, high : arrays, shape (functions,)
+        The values at zero, above zero where `high` is, and points where the values are not.
+    """
+    low, at_low, high = np.zeros(high.size), at_zero.copy(), high.copy()
+    current, at_high, side = high.copy(), np.zeros(high.size), np.zeros(high.size)
+    slow, open_ = np.zeros(high.size, dtype=np.int64), high > 0.0
+    k = np.flatnonzero(open_)
+    if k.size:
+        at_high[k] = f(high[k], k)
+        open_[k] = ~is_root(high[k], k)
     for _ in range(ROOT_ROUNDS):
-        k = np.flatnonzero(abs(excess) > ROOT_TOL * c)
+        k = np.flatnonzero(open_ & (high - low > 4.0 * np.finfo(np.float64).eps * high))
         if k.size == 0:
             break
-        span = np.where(at_low[k] - at_high[k] > 0.0, at_low[k] - at_high[k], 1.0)
-        current[k] = np.clip(low[k] + at_low[k] * (high[k] - low[k]) / span, low[k], high[k])
-        excess[k] = at(current[k], k)
-        above = excess[k] > 0.0
-        at_high[k] = np.where(above & (side[k] > 0), 0.5 * at_high[k], at_high[k])
-        at_low[k] = np.where(~above & (side[k] < 0), 0.5 * at_low[k], at_low[k])
-        low[k], at_low[k] = np.where(above, current[k], low[k]), np.where(above, excess[k], at_low[k])
-        high[k], at_high[k] = np.where(above, high[k], current[k]), np.where(above, at_high[k], excess[k])
+        width = high[k] - low[k]
+        share = np.where(slow[k] < 2, at_low[k] / (at_low[k] - at_high[k]), 0.5)
+        current[k] = low[k] + share * width
+        value = f(current[k], k)
+        above = value > 0.0
+        at_high[k] = np.where(above, np.where(side[k] > 0.0, 0.5 * at_high[k], at_high[k]), value)
+        at_low[k] = np.where(above, value, np.where(side[k] < 0.0, 0.5 * at_low[k], at_low[k]))
+        low[k], high[k] = np.where(above, current[k], low[k]), np.where(above, high[k], current[k])
         side[k] = np.where(above, 1.0, -1.0)
-    divergence = xi * current * signs * (found.table @ w) - found.log_partition
-    return Tilted(current, divergence, margin_loss(margins, a, c), found.table)
+        slow[k] = np.where(high[k] - low[k] <= 0.5 * width, 0, slow[k] + 1)
+        open_[k] = ~is_root(current[k], k)
+    return current
 
 
 class _Exact:

@@ -170,7 +170,7 @@ class LatentDirichletAllocation(Transformer):
             documents.indptr.astype(np.int64), documents.indices.astype(np.int64),
             *(np.ascontiguousarray(array, dtype=np.float64) for array in values), INNER_ROUNDS, tol,
             np.ones(number) if weight is None else np.ascontiguousarray(weight, dtype=np.float64), group,
-            np.empty((2 + longest, topics)), gamma, bound, sums.reshape(-1, topics),
+            np.empty((5 + 2 * longest, topics)), gamma, bound, sums.reshape(-1, topics),
         )  # fmt: skip
         return gamma, bound, sums
 

@@ -49,6 +49,32 @@ def test_the_bound_is_what_it_is_defined_as_below_the_evidence_and_highest_where
     assert model.score_samples(X[None])[0] == pytest.approx(bound[0], abs=1e-6)
 
 
+@pytest.mark.parametrize("size", [-2000.0, 2000.0])
+def test_a_bend_that_is_the_same_for_all_topics_only_multiplies_the_words(size):
+    X, topics = sp.csr_array(corpus(0, words=6)[:4]), np.random.default_rng(0).dirichlet(np.ones(6), 3)
+    model, strength = fitted(topics, 0.4), np.array([1.0, 0.5, 0.0, -1.0])
+    gamma, bound, sums = model._infer(X, by_document=True, tol=1e-10)
+    bent = model._infer(X, by_document=True, bend=np.full((6, 3), size), strength=strength, tol=1e-10)
+    tilted = model._infer(X, by_document=True, tilt=size * strength[:, None] * np.ones((4, 3)), tol=1e-10)
+    for other_gamma, other_bound, other_sums in (bent, tilted):
+        np.testing.assert_allclose(other_gamma, gamma, rtol=1e-9)
+        np.testing.assert_allclose(other_sums, sums, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(other_bound, bound + size * strength * X.sum(axis=1), rtol=1e-12)
+
+
+def test_a_strong_bend_gives_a_word_to_its_topic_however_unlikely_that_is():
+    # the priors' E log theta is about -1e4 for a topic without words: its weight is no double either
+    topics = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    model, bend = fitted(topics, 1e-4), np.array([[9e4, 0.0], [0.0, 9e4], [9e4, 0.0]])
+    gamma, bound, sums = model._infer(sp.csr_array([[2.0, 3.0, 1.0]]), bend=bend, strength=np.ones(1))
+    np.testing.assert_allclose(sums[0], [[2.0, 0.0], [0.0, 3.0], [1.0, 0.0]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(gamma, [[3.0001, 3.0001]], rtol=1e-12)
+    phi = np.array([[1.0, 1e-300], [1e-300, 1.0], [1.0, 1e-300]])
+    prior, counts = np.full(2, 1e-4), np.array([2.0, 3.0, 1.0])
+    plain = bound_by_definition(counts, topics, prior, gamma[0], phi)
+    assert bound[0] == pytest.approx(plain + 6 * 9e4, rel=1e-12)
+
+
 def test_one_topic_is_the_evidence_itself():
     model = fitted(np.array([[0.5, 0.3, 0.2]]), 0.7)
     assert model.score_samples([[2, 1, 0]])[0] == pytest.approx(2 * np.log(0.5) + np.log(0.3), rel=1e-12)
