@@ -10,17 +10,18 @@ import numpy as np
 
 from ..base.estimator import Classifier
 from ..base.multiclass import two_class_problems
+from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_choice, check_number
 from ..topics.topics import LatentDirichletAllocation
 from .med import Discrimination, best_multipliers, check_margin_prior, discriminate, margin_loss
 from .scores import own_logarithms
-from .sufficient_statistics import ChainStatistics, Statistics, fresh, statistics_of
+from .sufficient_statistics import ChainStatistics, Statistics, count_samples, fresh, statistics_of
 
 ROOT_ROUNDS = 200  # of the search for a sample's multiplier, at most
 ROOT_TOL = 1e-9  # of it, relative to c
 
 
-class MaxMarginScoreSpace(Classifier):
+class MaxMarginScoreSpace(Classifier, Transformer):
     r"""Max-margin sufficient statistics score space, MSS (Li, Wang, Liu and Lee 2013, Algorithms 1 and 2).
 
     One generative model of all samples, its hidden variables' posteriors and a linear classifier of their
@@ -139,11 +140,12 @@ class MaxMarginScoreSpace(Classifier):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return isinstance(self.model, LatentDirichletAllocation)
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import TransformerTags
+    @property
+    def _takes_sequences(self) -> bool:  # type: ignore[override]
+        return not isinstance(self.model, LatentDirichletAllocation)
 
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags = TransformerTags()
         tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
         return tags
 
@@ -162,7 +164,7 @@ class MaxMarginScoreSpace(Classifier):
             if self.inference == "sampler":
                 raise ValueError('inference="sampler" draws paths of a hidden Markov model; of topics use "exact"')
             X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0] if hasattr(X, "shape") else len(X))
+        codes = self._labels_to_fit(y, count_samples(X))
         model.fit(X)
         rng = as_generator(self.random_state)
         found = []
@@ -200,11 +202,11 @@ class MaxMarginScoreSpace(Classifier):
 
     def transform(self, X: Any) -> np.ndarray:
         """Algorithm 2: E[phi] of every sample under each model, side by side, shape (samples, features)."""
-        return np.hstack([table for table, _ in self._judge(X)])
+        return self._in_container(np.hstack([table for table, _ in self._judge(X)]), X)
 
-    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
-        """`fit`, then `transform` of the same samples, as if they had no labels."""
-        return self.fit(X, y).transform(X)
+    @property
+    def _n_features_out(self) -> int:
+        return self.coef_.size
 
     def decision_function(self, X: Any) -> np.ndarray:
         """w'E[phi] with w of eq. 22 (or the difference of the labels' costs); a column a class when more than two."""

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, gammaln, polygamma
 
-from ..base.estimator import Transformer
 from ..base.seeding import spread_rows
+from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_choice, check_number
 from . import topic_kernels as kernels
 
@@ -252,7 +252,11 @@ class LatentDirichletAllocation(Transformer):
     def transform(self, X: Any) -> np.ndarray:
         """The mean topic shares of each document under its variational posterior, shape (documents, topics)."""
         gamma = self._infer(self._documents(X))[0]
-        return gamma / gamma.sum(axis=1, keepdims=True)
+        return self._in_container(gamma / gamma.sum(axis=1, keepdims=True), X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The variational lower bound of log P(w) of each document, shape (documents,)."""

@@ -32,7 +32,7 @@ def posteriors(weights, states):
         for t, (i, j) in enumerate(itertools.pairwise(path)):
             xi[t, i, j] += weight / total
     given = np.where(gamma > 0, gamma, 1.0)[:-1, :, None]
-    logs = np.where(xi > 0, xi * np.log(np.where(xi > 0, xi, 1.0) / given), 0.0)
+    logs = xi * (np.log(np.where(xi > 0, xi, 1.0)) - np.log(given))
     return gamma, xi.sum(axis=0), logs.sum(axis=0)
 
 
