@@ -26,6 +26,7 @@ from models import (
 )
 from models.base.estimator import Estimator
 from models.base.transformer import Transformer
+from tests.models.explanations.test_easvm import first_features
 from tests.support.chains import kinds
 
 TOPICS = LatentDirichletAllocation(2, max_iter=5, random_state=0)
@@ -55,6 +56,23 @@ OF_MATRICES = [
     *(kind(**FEWER_ITERATIONS.get(kind.__name__, {})) for kind in PUBLIC if kind not in OF_SEQUENCES),
     *(kind(TOPICS) for kind in OF_SEQUENCES_OR_TOPICS),
 ]
+
+
+VARIANTS = [
+    models.MixedNaiveBayes("categorical"),
+    models.LinearDiscriminant("diagonal"),
+    models.LinearDiscriminant("identity"),
+    models.QuadraticDiscriminant("diagonal"),
+    SVC(kernel="linear"),
+    SVC(multi_class="ovr"),
+    SVC(kernel="linear", solver="primal"),
+    SVC(kernel="poly"),
+    models.SVR(kernel="linear"),
+    models.SVR(solver="primal"),
+    models.MultiTaskSVC(C1=0.1, C2=1.0, kernel="rbf"),
+    models.ExplanationAugmentedSVC(explain=first_features, kernel="rbf", penalty="l2"),
+    models.ExplanationAugmentedSVC(explain=first_features, Q=np.inf, multi_class="ovr"),
+]
 CHECKS_WITHOUT_SAMPLES = (
     "check_estimator_cloneable",
     "check_estimator_repr",
@@ -72,7 +90,7 @@ def test_every_public_estimator_is_here():
 
 
 @pytest.mark.filterwarnings("ignore:Estimator .* does not inherit from `sklearn.base.BaseEstimator`")
-@pytest.mark.parametrize("estimator", OF_MATRICES, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", [*OF_MATRICES, *VARIANTS], ids=lambda e: type(e).__name__)
 def test_scikit_learn_accepts(estimator):
     results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
     assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
-from sklearn.utils.estimator_checks import check_estimator
 
 from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
 from models.logistic.hybrid import Likelihood
@@ -59,11 +58,6 @@ def likelihood_of(model, X, codes):
     evidence = model._evidence(A)
     model._hold_out(A, codes, weights, model._class_counts(A, codes, weights), model.alpha, evidence)
     return Likelihood(evidence, codes, weights), evidence
-
-
-def test_scikit_learn_accepts_it():
-    results = check_estimator(HybridNaiveBayes(), on_skip=None, on_fail=None)
-    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
 
 
 @pytest.mark.parametrize("form", FORMS, ids=repr)

@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.utils.estimator_checks import check_estimator
 
 from models import DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
 from models.base.estimator import not_fitted_error
@@ -232,13 +231,6 @@ def test_three_classes_have_a_model_each():
     assert space.transform(X).shape == (60, 3 * (3 + 9 + 12)) and space.score(X, y) > 0.7
     assert space.classes_.tolist() == [5, 7, 9] and space.multipliers_.shape == (3, 60)
     assert not np.allclose(space.models_[0].transmat_, space.models_[1].transmat_)
-
-
-def test_scikit_learn_accepts_it_where_samples_are_a_matrix():
-    model = LatentDirichletAllocation(2, max_iter=3, random_state=0)
-    results = check_estimator(MaxMarginScoreSpace(model, max_iter=1), on_skip=None, on_fail=None)
-    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
-    assert sum(r["status"] == "passed" for r in results) > 35
 
 
 def test_what_is_refused():
