@@ -36,6 +36,7 @@ setup(
             ECOS,
             "joblib",
             "matplotlib",
+            "pandas",
             "cvxpy",
             "qpsolvers",
             "scikit-learn",

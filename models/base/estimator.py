@@ -18,6 +18,7 @@ import socp
 from .validation import as_labels, as_matrix, feature_names
 
 Self = TypeVar("Self", bound="Estimator")
+Kind = Literal["classifier", "regressor", "transformer", "density_estimator"]
 
 
 class _NotFittedError(ValueError, AttributeError):
@@ -56,11 +57,12 @@ def convergence_warning() -> type[Warning]:
 class Estimator:
     """Parameters by name: `__init__` stores each under its own name, unchanged and unchecked; `fit` checks them.
 
-    A subclass says what it is by class attributes: its `_kind`, whether it takes sparse X, whether NaN is to it a
-    missing value, and whether it takes more than two classes.
+    A subclass says what it is by class attributes: its `_kind`, whether X is a list of sequences, whether it takes
+    sparse X, whether NaN is to it a missing value, and whether it takes more than two classes.
     """
 
-    _kind: ClassVar[Literal["classifier", "regressor", "transformer"]]
+    _kind: ClassVar[Kind]
+    _takes_sequences: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = False
     _takes_nan: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
@@ -118,14 +120,20 @@ class Estimator:
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
-        kind = self._kind
+        kind, sequences = self._kind, self._takes_sequences
         return Tags(
             estimator_type=None if kind == "transformer" else kind,
-            target_tags=TargetTags(required=kind != "transformer"),
-            transformer_tags=TransformerTags() if kind == "transformer" else None,
+            target_tags=TargetTags(required=kind in ("classifier", "regressor")),
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
             classifier_tags=ClassifierTags(multi_class=self._multiclass) if kind == "classifier" else None,
             regressor_tags=RegressorTags() if kind == "regressor" else None,
-            input_tags=InputTags(sparse=self._takes_sparse, allow_nan=self._takes_nan, pairwise=self._is_pairwise()),
+            input_tags=InputTags(
+                one_d_array=sequences,
+                two_d_array=not sequences,
+                sparse=self._takes_sparse,
+                allow_nan=self._takes_nan,
+                pairwise=self._is_pairwise(),
+            ),
         )
 
     def _check_fitted(self) -> None:
@@ -169,7 +177,7 @@ class Estimator:
 class Classifier(Estimator):
     """An estimator of labels: `classes_`, and the share of right answers as `score`."""
 
-    _kind = "classifier"
+    _kind: ClassVar[Kind] = "classifier"
     classes_: np.ndarray
 
     def _labels_to_fit(self, y: Any, samples: int) -> np.ndarray:
@@ -205,19 +213,6 @@ class Regressor(Estimator):
         residual = float(weights @ (y - self.predict(X)) ** 2)
         spread = float(weights @ (y - np.average(y, weights=weights)) ** 2)
         return 1.0 - residual / spread if spread > 0.0 else float(residual == 0.0)
-
-
-class Transformer(Estimator):
-    """An estimator of features."""
-
-    _kind = "transformer"
-
-    def transform(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """`fit`, then `transform` of the same X."""
-        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
 
 
 def _names_that_differ(fitted: np.ndarray, names: np.ndarray) -> str:

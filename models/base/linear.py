@@ -25,7 +25,8 @@ class LinearClassifier(Classifier):
     intercept_: np.ndarray
     n_iter_: int
 
-    def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        """Find all machines; returns which samples have a weight, which are those that `_descend` sees."""
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
@@ -42,6 +43,7 @@ class LinearClassifier(Classifier):
         w = np.array(found)
         self.coef_ = w[:, : X.shape[1]].copy()
         self.intercept_ = w[:, X.shape[1]].copy() if self.fit_intercept else np.zeros(w.shape[0])
+        return weights > 0.0
 
     def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         raise NotImplementedError

@@ -8,13 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 
-def spread_rows(x: Any, number: int, rng: np.random.Generator) -> np.ndarray:
-    """Indices of rows of x, each drawn with its squared distance to the nearest one before as the weight.
+def spread_rows(x: Any, number: int, rng: np.random.Generator, sample_weight: np.ndarray | None = None) -> np.ndarray:
+    """Indices of rows of x, each drawn with its squared distance to the nearest one before as a factor of its weight.
 
     That is k-means++ (Arthur and Vassilvitskii 2007).  Where all rows are taken, any may come again.
     """
     squares = np.asarray((x * x).sum(axis=1)).ravel()
-    chosen = [int(rng.integers(squares.size))]
+    plain = np.ones(squares.size) if sample_weight is None else sample_weight
+    first = rng.integers(squares.size) if sample_weight is None else rng.choice(squares.size, p=plain / plain.sum())
+    chosen = [int(first)]
     nearest = np.full(squares.size, np.inf)
     while len(chosen) < number:
         last = chosen[-1]
@@ -22,9 +24,8 @@ def spread_rows(x: Any, number: int, rng: np.random.Generator) -> np.ndarray:
         products = (products.toarray() if sp.issparse(products) else products).ravel()
         nearest = np.minimum(nearest, np.maximum(squares + squares[last] - 2.0 * products, 0.0))
         nearest[last] = 0.0
-        total = nearest.sum()
-        weights = nearest / total if total > 0.0 else np.full(squares.size, 1.0 / squares.size)
-        chosen.append(int(rng.choice(squares.size, p=weights)))
+        weights = plain * nearest if nearest.any() else plain
+        chosen.append(int(rng.choice(squares.size, p=weights / weights.sum())))
     return np.array(chosen)
 
 

@@ -13,7 +13,8 @@ from ..base.multiclass import scores, two_class_problems
 from ..base.validation import check_choice, check_number
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import make_kernel
-from ..svm.margin import KINDS, NOT_SUPPORT, checked, intercept_of, sort_out, warn_unless_good
+from ..svm.margin import checked, intercept_of, warn_unless_good
+from ..svm.multipliers import KINDS, ON_MARGIN, ProgramDual, settle, tell_apart
 from .explained import ExplainedMargin, Products
 from .explanations import explained_examples
 
@@ -210,10 +211,10 @@ class ExplanationAugmentedSVC(KernelClassifier):
 
     def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[_Machine]) -> None:
         kinds = np.array([machine.kinds for machine in found])
-        self.support_ = np.flatnonzero((kinds != NOT_SUPPORT).any(axis=0))
+        self.alpha_ = np.array([machine.alpha for machine in found])
+        self.support_ = np.flatnonzero(self.alpha_.any(axis=0))
         self.support_kinds_ = KINDS[kinds[:, self.support_]]
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self.alpha_ = np.array([machine.alpha for machine in found])
         self.lambda_ = np.array([machine.multipliers for machine in found])
         self.deviation_ = np.array([machine.gaps for machine in found])
         self.intercept_ = np.array([machine.intercept for machine in found])
@@ -270,10 +271,10 @@ class _Machine:
 
     def __init__(self, series: _MachineSeries, solution: qp.Solution, projected: bool) -> None:
         m, rows, at = series.rows.size, series.rows, series.explanations
-        kinds, alpha = sort_out(solution.x[:m], series.C, solution.z_bounds[:m])
-        products, signed = series.fitting.products, alpha * series.y
-        multipliers = products.balance(rows, at, signed) if projected else solution.x[m:]
         self.solution, self.program = solution, series.margin.solver.program  # type: ignore[union-attr]
+        kinds, alpha, multipliers = sort_out_both(self.program, solution, m)
+        products, signed = series.fitting.products, alpha * series.y
+        multipliers = products.balance(rows, at, signed) if projected else multipliers
         self._parts = (products, rows, at, signed, multipliers)
         left = series.y - products.values(rows, rows, at, signed, multipliers)
         self.intercept = intercept_of(left, series.y, kinds) if series.margin.bias else 0.0
@@ -290,6 +291,22 @@ class _Machine:
         """The decision values at samples of X."""
         products, *rest = self._parts
         return products.values(where, *rest) + self.intercept
+
+
+def sort_out_both(
+    program: qp.QuadraticProgram, solution: qp.Solution, samples: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The kinds of the samples, alpha and lambda, as `svm.multipliers.sort_out` does it with alpha alone."""
+    alpha, multipliers = solution.x[:samples], solution.x[samples:]
+    C, most = program.ub[:samples], program.ub[samples:]
+    kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])
+    finite = np.where(np.isfinite(most), most, 0.0)  # at their bound: as in `tell_apart`
+    at_bound = np.isfinite(most) & (finite - abs(multipliers) <= finite * abs(solution.z_bounds[samples:]))
+    v = np.concatenate([clean, np.where(at_bound, np.copysign(finite, multipliers), multipliers)])
+    settled = settle(v, np.concatenate([kinds == ON_MARGIN, ~at_bound]), program.lb, program.ub, ProgramDual(program))
+    if settled is None:
+        return kinds, np.clip(alpha, 0.0, C), multipliers
+    return kinds, settled[:samples], settled[samples:]
 
 
 def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:

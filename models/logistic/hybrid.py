@@ -15,8 +15,9 @@ from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 
 from ..base.estimator import Classifier, convergence_warning
+from ..base.multiclass import check_classes_left
 from ..base.newton_minimizer import minimize, solve_cholesky
-from ..base.validation import check_number
+from ..base.validation import as_weights, check_number
 from .separation import is_separable, separation_program
 
 CERTAIN = 1e-6  # a held-out sample this near to certainty makes separable evidence possible
@@ -124,19 +125,32 @@ class HybridNaiveBayes(Classifier):
         tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
         return tags
 
-    def fit(self, X: Any, y: Any) -> HybridNaiveBayes:
-        """Fit to counts of words X, dense or sparse, the regions side by side, and labels y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HybridNaiveBayes:
+        """Fit to counts of words X, dense or sparse, the regions side by side, and labels y.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, words of all regions)
+        y : array_like, shape (samples,)
+        sample_weight : array_like, shape (samples,), optional
+            A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
+            log-likelihood are weighted, and what is held out is one copy (or a weight below one).
+        """
         X = self._counts(self._matrix_to_fit(X))
         codes = self._labels_to_fit(y, X.shape[0])
+        weights = as_weights(sample_weight, X.shape[0])
+        check_classes_left(self.classes_, codes, weights)
+        used = np.flatnonzero(weights > 0.0)
+        X, codes, weights = X[used], codes[used], weights[used]
         alpha = check_number("alpha", self.alpha, 0.0, open_low=True)
         C = check_number("C", self.C, 0.0, open_low=True)
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
         self._bounds = self._check_regions(X.shape[1])
-        counts = self._class_counts(X, codes)
+        counts = self._class_counts(X, codes, weights)
         self.log_probabilities_ = [np.log(N + alpha) - np.log((N + alpha).sum(axis=1)[:, None]) for N in counts]
         evidence = self._evidence(X)
-        self._hold_out(X, codes, counts, alpha, evidence)
-        self._maximize(Likelihood(evidence, codes), C, tol, max_iter)
+        self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
+        self._maximize(Likelihood(evidence, codes, weights), C, tol, max_iter)
         return self
 
     def _counts(self, X: Any) -> Any:
@@ -168,9 +182,9 @@ class HybridNaiveBayes(Classifier):
         columns = X.tocsc()
         return [columns[:, a:b].tocsr() for a, b in zip(self._bounds, self._bounds[1:])]
 
-    def _class_counts(self, X: Any, codes: np.ndarray) -> list[np.ndarray]:
+    def _class_counts(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
         """N_kw of each region's words."""
-        membership = sp.csr_array((np.ones(codes.size), (codes, np.arange(codes.size))))
+        membership = sp.csr_array((weights, (codes, np.arange(codes.size))))
         counts = [(membership @ part).toarray() for part in self._of_regions(X)]
         return [np.sum(counts, axis=0)] * len(counts) if self.shared_words else counts
 
@@ -184,8 +198,13 @@ class HybridNaiveBayes(Classifier):
         lengths = np.stack([part.sum(axis=1) for part in self._of_regions(X)], axis=1)
         return np.where(lengths > 0.0, lengths, 1.0)
 
-    def _hold_out(self, X: Any, codes: np.ndarray, counts: list[np.ndarray], alpha: float, evidence: Any) -> None:
-        """Replace b of each sample's own class, the only one whose counts have the sample in them."""
+    def _hold_out(
+        self, X: Any, codes: np.ndarray, parts: np.ndarray, counts: list[np.ndarray], alpha: float, evidence: Any
+    ) -> None:
+        """Replace b of each sample's own class, the only one whose counts have the sample in them.
+
+        parts : how much of each sample is held out, one copy or, of a weight below one, all of it.
+        """
         region = np.repeat(np.arange(len(counts)), np.diff(self._bounds))
         first = np.zeros_like(self._bounds[:-1]) if self.shared_words else self._bounds[:-1]
         word = np.concatenate([a + np.arange(N.shape[1]) for a, N in zip(first, counts)])
@@ -197,6 +216,7 @@ class HybridNaiveBayes(Classifier):
             X.indices.astype(np.int64),
             np.ascontiguousarray(X.data, dtype=np.float64),
             codes.astype(np.int64),
+            np.ascontiguousarray(parts, dtype=np.float64),
             region.astype(np.int64),
             word.astype(np.int64),
             np.ascontiguousarray(table, dtype=np.float64).ravel(),
@@ -219,7 +239,7 @@ class HybridNaiveBayes(Classifier):
             self.program_ = separation_program(likelihood.margins())
             self.solution_ = qp.solve(self.program_)
             if is_separable(self.solution_):
-                likelihood.penalty = LEAST_PENALTY * likelihood.samples
+                likelihood.penalty = LEAST_PENALTY * likelihood.weights.sum()
                 self.C_ = 1.0 / likelihood.penalty
                 found = minimize(likelihood.at, np.zeros(likelihood.unknowns), tol, max_iter)
                 warnings.warn(
@@ -260,16 +280,17 @@ class HybridNaiveBayes(Classifier):
 
 
 class Likelihood:
-    """-sum_i log P_theta(y_i | x_i) + penalty / 2 sum_r (s_r theta_r)^2 of unknowns (theta_01, ..., theta_R)."""
+    """-sum_i s_i log P_theta(y_i | x_i) + penalty / 2 sum_r (s_r theta_r)^2 of unknowns (theta_01, ..., theta_R)."""
 
-    def __init__(self, evidence: np.ndarray, codes: np.ndarray) -> None:
+    def __init__(self, evidence: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
         self.samples, classes, regions = evidence.shape
-        self.codes = codes
+        self.codes, self.weights = codes, weights
         self.unknowns = classes - 1 + regions
         centred = evidence - evidence.mean(axis=1, keepdims=True)
         intercepts = np.broadcast_to(np.eye(classes)[:, 1:], (self.samples, classes, classes - 1))
         self.terms = np.concatenate([intercepts, centred], axis=2)  # the scores are terms @ theta
-        self.squares = np.concatenate([np.zeros(classes - 1), (centred**2).mean(axis=(0, 1))])
+        squares = weights @ (centred**2).mean(axis=1) / weights.sum()
+        self.squares = np.concatenate([np.zeros(classes - 1), squares])
         self.penalty = 0.0
 
     def at(self, theta: np.ndarray) -> LikelihoodPoint:
@@ -287,7 +308,7 @@ class LikelihoodPoint:
     def __init__(self, likelihood: Likelihood, theta: np.ndarray) -> None:
         self.likelihood, self.theta = likelihood, theta
         self.log_P = log_softmax(likelihood.terms @ theta, axis=1)
-        self.log_likelihood = float(self.log_P[np.arange(likelihood.samples), likelihood.codes].sum())
+        self.log_likelihood = float(likelihood.weights @ self.log_P[np.arange(likelihood.samples), likelihood.codes])
         self.value = 0.5 * likelihood.penalty * float(likelihood.squares @ theta**2) - self.log_likelihood
 
     def nearest_to_certain(self) -> float:
@@ -296,23 +317,25 @@ class LikelihoodPoint:
     def gradient(self) -> np.ndarray:
         terms, codes = self.likelihood.terms, self.likelihood.codes
         self.mean = np.einsum("ik,ikq->iq", np.exp(self.log_P), terms)
-        residual = (self.mean - terms[np.arange(codes.size), codes]).sum(axis=0)
+        residual = self.likelihood.weights @ (self.mean - terms[np.arange(codes.size), codes])
         return residual + self.likelihood.penalty * self.likelihood.squares * self.theta
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         around = self.likelihood.terms - self.mean[:, None, :]
-        flat = (np.exp(0.5 * self.log_P)[:, :, None] * around).reshape(-1, self.likelihood.unknowns)
+        roots = np.exp(0.5 * self.log_P) * np.sqrt(self.likelihood.weights)[:, None]
+        flat = (roots[:, :, None] * around).reshape(-1, self.likelihood.unknowns)
         H = flat.T @ flat + np.diag(self.likelihood.penalty * self.likelihood.squares)
         return solve_cholesky(H, -gradient)
 
 
 @kernel
 def held_out_evidence(
-    indptr: Ints, indices: Ints, data: Floats, codes: Ints, region: Ints, word: Ints, counts: Floats, totals: Floats,
-    sizes: Ints, alpha: float, shared: bool, inside: Floats, length: Floats, out: Floats,
+    indptr: Ints, indices: Ints, data: Floats, codes: Ints, parts: Floats, region: Ints, word: Ints, counts: Floats,
+    totals: Floats, sizes: Ints, alpha: float, shared: bool, inside: Floats, length: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """sum_w x^r_w log P_-i(w | y_i) of every sample i and region r, into `out` (samples times regions).
 
+    What is held out of sample i is parts[i] of its counts.
     counts (classes times words) has N_kw; totals (classes times regions) has their sums over the sizes[r] words of
     region r; `inside`, zeros (words), takes the sample's own counts of the words, `length` (regions) those of all.
     """
@@ -322,8 +345,8 @@ def held_out_evidence(
         for r in range(regions):
             length[r] = 0.0
         for e in range(indptr[i], indptr[i + 1]):
-            inside[word[indices[e]]] += data[e]
-            length[region[indices[e]]] += data[e]
+            inside[word[indices[e]]] += parts[i] * data[e]
+            length[region[indices[e]]] += parts[i] * data[e]
         if shared:
             whole = 0.0
             for r in range(regions):

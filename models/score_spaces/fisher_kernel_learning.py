@@ -8,12 +8,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..base.estimator import Classifier
+from ..base.transformer import Transformer
 from ..base.validation import check_number
 from ..sequences.hmm import DiscreteHMM
+from ..sequences.sequences import as_symbols
 from .fisher_kernels import expected_counts
 
 
-class FisherKernelLearning(Classifier):
+class FisherKernelLearning(Classifier, Transformer):
     r"""Fisher kernel learning for sequences of symbols, with the nearest-neighbour objective (van der Maaten 2011).
 
     One hidden Markov model of all sequences, with probabilities exp(omega) over their sums, gives each sequence its
@@ -71,6 +73,9 @@ class FisherKernelLearning(Classifier):
     ['swings' 'stays']
     """
 
+    _takes_sequences = True
+    _takes_nan = True
+
     model_: DiscreteHMM
 
     def __init__(
@@ -97,7 +102,7 @@ class FisherKernelLearning(Classifier):
         check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
-        codes = self._labels_to_fit(y, len(X))
+        codes = self._labels_to_fit(y, len(as_symbols(X, self.n_symbols)))
         model = DiscreteHMM(self.n_states, self.n_symbols, self.pseudocount, random_state=self.random_state).fit(X)
         learner = _Learner(model, X, codes, float(self.penalty))
         objectives = [learner(learner.start)[0]]
@@ -111,24 +116,28 @@ class FisherKernelLearning(Classifier):
         self.n_iter_ = max(len(objectives) - 1, 1)
         self.startprob_, self.transmat_, self.emissionprob_ = learner.probabilities(found.x[:-1])
         self.scale_ = float(np.exp(0.5 * found.x[-1]))
-        self._scores, self._codes = self.transform(X), codes
+        self._scores, self._codes = self._features(X), codes
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """sqrt(kappa) g(x) of every sequence, shape (sequences, S + S^2 + S K)."""
         self._check_fitted()
+        return self._in_container(self._features(X), X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._scores.shape[1]
+
+    def _features(self, X: Any) -> np.ndarray:
         batch = self.model_._batch(X)
         parts = (self.startprob_, self.transmat_, self.emissionprob_)
         counts, _ = expected_counts(batch.offsets, batch.values, *parts, np.zeros((len(batch), 0)))
         return self.scale_ * fisher_scores(counts, parts)
 
-    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
-        """`fit`, then `transform` of the same sequences."""
-        return self.fit(X, y).transform(X)
-
     def predict(self, X: Any) -> np.ndarray:
         """The label of the nearest training sequence."""
-        scores = self.transform(X)
+        self._check_fitted()
+        scores = self._features(X)
         return self.classes_[self._codes[_squared_distances(scores, self._scores).argmin(axis=1)]]
 
 

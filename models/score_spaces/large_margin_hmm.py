@@ -91,6 +91,9 @@ class LargeMarginHMM(Classifier):
     ['swings' 'stays']
     """
 
+    _takes_sequences = True
+    _takes_nan = True
+
     models_: list[DiscreteHMM]
     starts_: np.ndarray
     transitions_: np.ndarray

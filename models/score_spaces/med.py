@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import brentq
 
 import qp
@@ -49,10 +50,11 @@ class MaximumEntropyDual:
         \min_u\; \tfrac12 \|u\|^2 + \sum_t s_t\, \ell(f_t^\top u), \quad
         \ell(m) = \max_{0 \le \lambda < c} (a - m) \lambda + \log(1 - \lambda / c)
 
-    f_t = y_t phi_t are the rows of F, s the weights of the samples.  The two have the same value: any u bounds J.
+    f_t = y_t phi_t are the rows of F, dense or CSR, s the weights of the samples.  The two have the same value: any u
+    bounds J.
     """
 
-    def __init__(self, F: np.ndarray, a: float, c: float, sample_weight: np.ndarray | None = None) -> None:
+    def __init__(self, F: Any, a: float, c: float, sample_weight: np.ndarray | None = None) -> None:
         self.F, self.a, self.c = F, a, c
         self.s = np.ones(F.shape[0]) if sample_weight is None else sample_weight
 
@@ -85,7 +87,7 @@ def margin_loss(margins: np.ndarray, a: float, c: float) -> np.ndarray:
 
 
 def discriminate(
-    F: np.ndarray,
+    F: Any,
     a: float,
     c: float,
     sample_weight: np.ndarray | None = None,
@@ -143,8 +145,8 @@ class _PrimalPoint:
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         dual, short = self.dual, self.dual.a - self.margins
         counts = short > 1.0 / dual.c
-        rows = dual.F[counts] * (np.sqrt(dual.s[counts]) / short[counts])[:, None]
-        return -solve_cholesky(rows.T @ rows + np.eye(rows.shape[1]), gradient)
+        rows = _scaled(dual.F[counts], np.sqrt(dual.s[counts]) / short[counts])
+        return -solve_cholesky(_dense(rows.T @ rows) + np.eye(rows.shape[1]), gradient)
 
 
 def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.ndarray:
@@ -160,9 +162,11 @@ class _Newton:
     solver: qp.Solver
 
     def __init__(self, dual: MaximumEntropyDual) -> None:
-        self.dual, self.rows = dual, dual.s[:, None] * dual.F
+        self.dual, rows = dual, _scaled(dual.F, dual.s)
         samples, features = dual.F.shape
-        self.gram = None if 4 * features < samples else self.rows @ self.rows.T
+        low_rank = 4 * features < samples
+        self.gram = None if low_rank else _dense(rows @ rows.T)
+        self.rows = _dense(rows) if low_rank else rows
 
     def solve(self, old: np.ndarray, iteration: int) -> qp.Solution:
         dual = self.dual
@@ -170,8 +174,8 @@ class _Newton:
         q = -(dual.s * dual.expected_margins(old) + D * old)
         ub = old + LARGEST_SHARE * (dual.c - old)
         if self.gram is None:
-            P = qp.LowRank(self.rows, D)
-            self.solver = qp.Solver(qp.QuadraticProgram(P, q, lb=0.0, ub=ub), tol=SUBPROBLEM_TOL)
+            low_rank = qp.LowRank(self.rows, D)
+            self.solver = qp.Solver(qp.QuadraticProgram(low_rank, q, lb=0.0, ub=ub), tol=SUBPROBLEM_TOL)
             return self.solver.solve()
         P = self.gram + np.diag(D)
         if iteration == 0:
@@ -195,9 +199,9 @@ class _Alternation:
 
     def __init__(self, dual: MaximumEntropyDual) -> None:
         self.dual = dual
-        rows = dual.s[:, None] * dual.F
+        rows = _scaled(dual.F, dual.s)
         samples, features = rows.shape
-        P = qp.LowRank(rows, 0.0) if 4 * features < samples else rows @ rows.T
+        P = qp.LowRank(_dense(rows), 0.0) if 4 * features < samples else _dense(rows @ rows.T)
         program = qp.QuadraticProgram(P, np.zeros(samples), lb=0.0, ub=dual.c)
         self.solver = qp.Solver(program, tol=SUBPROBLEM_TOL)
 
@@ -216,6 +220,15 @@ class _Alternation:
         if slope(0.0) <= 0.0:
             return old
         return old + (1.0 if slope(1.0) >= 0.0 else brentq(slope, 0.0, 1.0, xtol=1e-15)) * move
+
+
+def _scaled(F: Any, factors: np.ndarray) -> Any:
+    """The rows of F multiplied by factors."""
+    return sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else factors[:, None] * F
+
+
+def _dense(A: Any) -> np.ndarray:
+    return A.toarray() if sp.issparse(A) else A
 
 
 class MEDClassifier(Classifier):
@@ -281,6 +294,8 @@ class MEDClassifier(Classifier):
     [[ 0.416646 -0.41078 ]] [ True]
     """
 
+    _takes_sparse = True
+
     def __init__(
         self,
         a: float = 1.0,
@@ -298,7 +313,7 @@ class MEDClassifier(Classifier):
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MEDClassifier:
-        """Fit to samples X, shape (samples, features), and their classes y."""
+        """Fit to samples X, dense or sparse, shape (samples, features), and their classes y."""
         check_margin_prior(self.a, self.c)
         check_choice("method", self.method, ("newton", "alternation"))
         check_number("tol", self.tol, 0.0, open_low=True)
@@ -306,14 +321,17 @@ class MEDClassifier(Classifier):
         matrix = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, matrix.shape[0])
         weight = as_weights(sample_weight, matrix.shape[0])
-        phi = np.hstack([matrix, np.ones((matrix.shape[0], 1))]) if self.fit_intercept else matrix
+        phi = matrix
+        if self.fit_intercept:
+            ones = np.ones((matrix.shape[0], 1))
+            phi = sp.hstack([matrix, ones], format="csr") if sp.issparse(matrix) else np.hstack([matrix, ones])
         used = np.flatnonzero(weight > 0.0)
         classes = self.classes_.size
         problems = [1] if classes == 2 else range(classes)
         found = []
         for k in problems:
             signs = np.where(codes == k, 1.0, -1.0)
-            F = signs[used, None] * phi[used]
+            F = _scaled(phi[used], signs[used])
             found.append(discriminate(F, self.a, self.c, weight[used], self.method, None, self.tol, int(self.max_iter)))
         self._keep(found, used, matrix.shape)
         return self

@@ -10,17 +10,18 @@ import numpy as np
 
 from ..base.estimator import Classifier
 from ..base.multiclass import two_class_problems
+from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_choice, check_number
 from ..topics.topics import LatentDirichletAllocation
 from .med import Discrimination, best_multipliers, check_margin_prior, discriminate, margin_loss
 from .scores import own_logarithms
-from .sufficient_statistics import ChainStatistics, Statistics, fresh, statistics_of
+from .sufficient_statistics import ChainStatistics, Statistics, count_samples, fresh, statistics_of
 
-ROOT_ROUNDS = 50  # of the search for a sample's multiplier
+ROOT_ROUNDS = 200  # of the search for a sample's multiplier, at most
 ROOT_TOL = 1e-9  # of it, relative to c
 
 
-class MaxMarginScoreSpace(Classifier):
+class MaxMarginScoreSpace(Classifier, Transformer):
     r"""Max-margin sufficient statistics score space, MSS (Li, Wang, Liu and Lee 2013, Algorithms 1 and 2).
 
     One generative model of all samples, its hidden variables' posteriors and a linear classifier of their
@@ -139,11 +140,12 @@ class MaxMarginScoreSpace(Classifier):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return isinstance(self.model, LatentDirichletAllocation)
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import TransformerTags
+    @property
+    def _takes_sequences(self) -> bool:  # type: ignore[override]
+        return not isinstance(self.model, LatentDirichletAllocation)
 
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags = TransformerTags()
         tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
         return tags
 
@@ -162,7 +164,7 @@ class MaxMarginScoreSpace(Classifier):
             if self.inference == "sampler":
                 raise ValueError('inference="sampler" draws paths of a hidden Markov model; of topics use "exact"')
             X = self._matrix_to_fit(X)
-        codes = self._labels_to_fit(y, X.shape[0] if hasattr(X, "shape") else len(X))
+        codes = self._labels_to_fit(y, count_samples(X))
         model.fit(X)
         rng = as_generator(self.random_state)
         found = []
@@ -200,11 +202,11 @@ class MaxMarginScoreSpace(Classifier):
 
     def transform(self, X: Any) -> np.ndarray:
         """Algorithm 2: E[phi] of every sample under each model, side by side, shape (samples, features)."""
-        return np.hstack([table for table, _ in self._judge(X)])
+        return self._in_container(np.hstack([table for table, _ in self._judge(X)]), X)
 
-    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
-        """`fit`, then `transform` of the same samples, as if they had no labels."""
-        return self.fit(X, y).transform(X)
+    @property
+    def _n_features_out(self) -> int:
+        return self.coef_.size
 
     def decision_function(self, X: Any) -> np.ndarray:
         """w'E[phi] with w of eq. 22 (or the difference of the labels' costs); a column a class when more than two."""
@@ -283,42 +285,68 @@ def tilt_exactly(
 ) -> Tilted:
     r"""For each sample  min over Q of  KL(Q || P(x, h)) + xi l(y (w'E[T] + offset)),  l as in `score_spaces.med`.
 
-    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin), the root of a decreasing function:
+    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin).  Where that is not zero it is the root of
 
     .. math::
-        \lambda^*(y\, (w^\top E_{\lambda}[T] + \mathrm{offset})) - \lambda = 0,
+        (a - m(\lambda))\, (c - \lambda) - 1, \qquad m(\lambda) = y\, (w^\top E_{\lambda}[T] + \mathrm{offset}),
 
-    found for all samples at once by the Illinois form of false position.
+    which decreases, as more tilt gives more margin.
     """
-    low = np.zeros(signs.size)
-    found = samples.expect(w, low)
+    found = samples.expect(w, np.zeros(signs.size))
     margins = signs * (found.table @ w + offset)
 
-    def at(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """lambda* - lambda of these samples, whose margins and expectations are put in their places."""
+    def excess(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The function of these samples, whose margins and expectations are put in their places."""
         part = samples.expect(w, xi * multipliers * signs[rows], rows)
         found.table[rows], found.log_partition[rows] = part.table, part.log_partition
         margins[rows] = signs[rows] * (part.table @ w + offset)
-        return best_multipliers(margins[rows], a, c) - multipliers
+        return (a - margins[rows]) * (c - multipliers) - 1.0
 
-    high = best_multipliers(margins, a, c)  # lambda*(0) is no smaller than the root
-    at_low, at_high = high.copy(), at(high, np.arange(signs.size))
-    current, excess, side = high.copy(), at_high.copy(), np.zeros(signs.size)
+    def is_root(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return abs(best_multipliers(margins[rows], a, c) - multipliers) <= ROOT_TOL * c
+
+    at_zero = (a - margins) * c - 1.0
+    multipliers = decreasing_roots(excess, is_root, at_zero, best_multipliers(margins, a, c))  # m(0) <= m(the root)
+    divergence = xi * multipliers * signs * (found.table @ w) - found.log_partition
+    return Tilted(multipliers, divergence, margin_loss(margins, a, c), found.table)
+
+
+def decreasing_roots(f: Any, is_root: Any, at_zero: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The roots in [0, high] of decreasing functions, all at once; zero where `high` is.
+
+    The Illinois form of false position, and a bisection after two steps of it that have not halved the interval: under
+    a strong tilt the functions are nearly stairs.
+
+    Parameters
+    ----------
+    f, is_root : callables
+        Of points and the indices of their functions: the values there, and whether these points will do.
+    at_zero, high : arrays, shape (functions,)
+        The values at zero, above zero where `high` is, and points where the values are not.
+    """
+    low, at_low, high = np.zeros(high.size), at_zero.copy(), high.copy()
+    current, at_high, side = high.copy(), np.zeros(high.size), np.zeros(high.size)
+    slow, open_ = np.zeros(high.size, dtype=np.int64), high > 0.0
+    k = np.flatnonzero(open_)
+    if k.size:
+        at_high[k] = f(high[k], k)
+        open_[k] = ~is_root(high[k], k)
     for _ in range(ROOT_ROUNDS):
-        k = np.flatnonzero(abs(excess) > ROOT_TOL * c)
+        k = np.flatnonzero(open_ & (high - low > 4.0 * np.finfo(np.float64).eps * high))
         if k.size == 0:
             break
-        span = np.where(at_low[k] - at_high[k] > 0.0, at_low[k] - at_high[k], 1.0)
-        current[k] = np.clip(low[k] + at_low[k] * (high[k] - low[k]) / span, low[k], high[k])
-        excess[k] = at(current[k], k)
-        above = excess[k] > 0.0
-        at_high[k] = np.where(above & (side[k] > 0), 0.5 * at_high[k], at_high[k])
-        at_low[k] = np.where(~above & (side[k] < 0), 0.5 * at_low[k], at_low[k])
-        low[k], at_low[k] = np.where(above, current[k], low[k]), np.where(above, excess[k], at_low[k])
-        high[k], at_high[k] = np.where(above, high[k], current[k]), np.where(above, at_high[k], excess[k])
+        width = high[k] - low[k]
+        share = np.where(slow[k] < 2, at_low[k] / (at_low[k] - at_high[k]), 0.5)
+        current[k] = low[k] + share * width
+        value = f(current[k], k)
+        above = value > 0.0
+        at_high[k] = np.where(above, np.where(side[k] > 0.0, 0.5 * at_high[k], at_high[k]), value)
+        at_low[k] = np.where(above, value, np.where(side[k] < 0.0, 0.5 * at_low[k], at_low[k]))
+        low[k], high[k] = np.where(above, current[k], low[k]), np.where(above, high[k], current[k])
         side[k] = np.where(above, 1.0, -1.0)
-    divergence = xi * current * signs * (found.table @ w) - found.log_partition
-    return Tilted(current, divergence, margin_loss(margins, a, c), found.table)
+        slow[k] = np.where(high[k] - low[k] <= 0.5 * width, 0, slow[k] + 1)
+        open_[k] = ~is_root(current[k], k)
+    return current
 
 
 class _Exact:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from ..base.estimator import Transformer
+from ..base.transformer import Transformer
 from ..base.validation import as_labels
 from ..sequences.gaussian_hmm import GaussianHMM
 from ..sequences.hmm import DiscreteHMM
 from ..topics.topics import LatentDirichletAllocation
-from .sufficient_statistics import ChainStatistics, TopicStatistics, fresh, take
+from .sufficient_statistics import ChainStatistics, TopicStatistics, count_samples, fresh, nothing_seen, take
 
 
 class ScoreSpace(Transformer):
@@ -32,6 +32,10 @@ class ScoreSpace(Transformer):
     @property
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return isinstance(self.model, LatentDirichletAllocation)
+
+    @property
+    def _takes_sequences(self) -> bool:  # type: ignore[override]
+        return not isinstance(self.model, LatentDirichletAllocation)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -55,8 +59,7 @@ class ScoreSpace(Transformer):
         if y is None or not self.per_class:
             self.models_ = [model.fit(X)]
             return self
-        number = X.shape[0] if hasattr(X, "shape") else len(X)
-        self.classes_, codes = as_labels(y, number, type(self).__name__, fewest=1)
+        self.classes_, codes = as_labels(y, count_samples(X), type(self).__name__, fewest=1)
         if isinstance(model, DiscreteHMM) and model.n_symbols is None:
             model.n_symbols = model._batch(X).values.max() + 1  # a class need not have them all
         members = (take(X, np.flatnonzero(codes == k)) for k in range(self.classes_.size))
@@ -66,9 +69,12 @@ class ScoreSpace(Transformer):
     def transform(self, X: Any) -> np.ndarray:
         """The scores of every sample, shape (samples, features); those of the first class's model come first."""
         self._check_fitted()
-        if isinstance(self.models_[0], LatentDirichletAllocation):
-            X = self._matrix_to_predict(X)
-        return np.hstack([self._scores(model, X) for model in self.models_])
+        samples = self._matrix_to_predict(X) if isinstance(self.models_[0], LatentDirichletAllocation) else X
+        return self._in_container(np.hstack([self._scores(model, samples) for model in self.models_]), X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return sum(self._scores(model, nothing_seen(model)).shape[1] for model in self.models_)
 
     def _scores(self, model: Any, X: Any) -> np.ndarray:
         if isinstance(model, LatentDirichletAllocation):

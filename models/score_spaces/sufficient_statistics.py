@@ -144,9 +144,28 @@ def fresh(model: Any) -> Any:
     return type(model)(**model.get_params(deep=False))
 
 
+def nothing_seen(model: Any) -> Any:
+    """One sample without an observation, for a fitted generative model."""
+    if isinstance(model, LatentDirichletAllocation):
+        return np.zeros((1, model.components_.shape[1]))
+    return [[np.nan]] if isinstance(model, DiscreteHMM) else [np.full((1, model.means_.shape[1]), np.nan)]
+
+
+def count_samples(X: Any) -> int:
+    """How many samples a list of sequences or a matrix holds."""
+    if hasattr(X, "shape"):
+        return int(X.shape[0])
+    if not hasattr(X, "__len__"):
+        raise ValueError(f"X must be a list of sequences, but {type(X).__name__} came")
+    return len(X)
+
+
 def take(X: Any, rows: np.ndarray) -> Any:
     """These samples of a list of sequences or of a matrix."""
-    return [X[i] for i in rows] if isinstance(X, (list, tuple)) else X[rows]
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X[rows]
+    samples = list(X)
+    return [samples[i] for i in rows]
 
 
 def _flat(found: Posterior) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -61,8 +61,9 @@ class Posterior:
 class HiddenMarkovModel(Estimator):
     """What hidden Markov models share; the subclasses say how an observation depends on the state."""
 
-    _kind = "transformer"
-    _emission_names: ClassVar[tuple[str, ...]]
+    _kind = "density_estimator"
+    _takes_sequences = True
+    _takes_nan = True
 
     n_states: int
     pseudocount: float

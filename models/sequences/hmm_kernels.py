@@ -24,10 +24,11 @@ import math
 
 import numpy as np
 
-from socp.compiled.kernels import inner, kernel
+from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Bools, Floats, IntMatrix, Ints, Matrix
 
 LOST = 1e-280  # a probability below it is taken for lost
+TINY = 1e-300  # a number below it has no longer all its digits, or none
 HARMLESS = -46.0  # the log of the share of the probability that may be lost unseen, 1e-20
 
 
@@ -56,6 +57,15 @@ def bend_chain(
     return top_start, top
 
 
+@leaf
+def is_reached(shares: Floats, transitions: Matrix, j: int) -> bool:
+    """Whether a state with a share can go on to state j."""
+    for i in range(shares.size):
+        if shares[i] > 0.0 and transitions[i, j] > 0.0:
+            return True
+    return False
+
+
 @kernel
 def filter_states(
     offsets: Ints, start: Floats, transitions: Matrix, bend_start: Floats, bend_transitions: Matrix, strength: Floats,
@@ -75,31 +85,38 @@ def filter_states(
         lost[s] = False
         product = 1.0  # of the scales, whose logarithm is taken when it gets small
         for t in range(offsets[s], offsets[s + 1]):
+            begins = t == offsets[s]
             for j in range(states):
-                p[j] = own_start[j] if t == offsets[s] else 0.0
-            if t > offsets[s]:
+                p[j] = own_start[j] if begins else 0.0
+            if not begins:
                 for i in range(states):
                     share = a[i]
                     for j in range(states):
                         p[j] += share * own[i, j]
             seen = rows[row[t]]
+            least = np.inf
+            for j in range(states):  # p of what is possible, but too unlikely for a double
+                if p[j] < TINY and (start[j] > 0.0 if begins else is_reached(a, transitions, j)):
+                    least = 0.0
             c = 0.0
             for j in range(states):
                 a[j] = p[j] * seen[j]
                 c += a[j]
+                if p[j] > 0.0 and seen[j] > 0.0:
+                    least = min(least, a[j])
             if not c > 1e-290:
                 lost[s] = True
                 break
-            least = np.inf
-            for j in range(states):
-                if p[j] > 0.0 and seen[j] > 0.0:
-                    least = min(least, a[j])
-            if least <= LOST * c or worst > -np.inf:
+            floor = max(LOST * c, TINY)
+            if least <= floor or worst > -np.inf:
                 worst -= math.log(c)
-                if least <= LOST * c:
-                    worst = max(worst, math.log(LOST))
-            product *= c
-            if not 1e-200 < product < 1e200:
+                if least <= floor:
+                    worst = max(worst, math.log(floor / c))
+            if c < 1e-100:  # a product with it could underflow
+                total += math.log(c)
+            else:
+                product *= c
+            if product < 1e-200:
                 total += math.log(product)
                 product = 1.0
             inverse = 1.0 / c

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 MISSING = -1
 
@@ -82,8 +83,11 @@ def as_vectors(sequences: Any, features: int | None = None) -> Sequences:
     for s, part in enumerate(parts):
         if part.shape[1] != width:
             raise ValueError(f"sequences must have {width} features each, but sequences[{s}] has {part.shape[1]}")
+    joined = np.concatenate(parts)
+    if joined.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: sequences have entries of type {joined.dtype}")
     try:
-        values = np.ascontiguousarray(np.concatenate(parts), dtype=np.float64)
+        values = np.ascontiguousarray(joined, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sequences must hold numbers: {error}") from None
     batch = Sequences(values, _offsets(parts))
@@ -120,6 +124,8 @@ def encode_symbols(texts: Any, alphabet: Any) -> list[np.ndarray]:
 
 def _parts(sequences: Any, dimensions: int) -> list[np.ndarray]:
     """The sequences as arrays of so many dimensions, none of them empty."""
+    if sp.issparse(sequences):
+        raise TypeError("Sparse X was passed, but sequences must be a list of arrays")
     if isinstance(sequences, (str, bytes, dict)) or not hasattr(sequences, "__len__"):
         raise ValueError(f"sequences must be a list of arrays, but {type(sequences).__name__} came")
     if len(sequences) == 0:

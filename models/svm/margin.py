@@ -30,10 +30,9 @@ import socp
 from ..base.estimator import warn_unless_optimal
 from ..base.validation import check_choice
 from .kernels import Kernel
+from .multipliers import NOT_SUPPORT, ON_MARGIN, SampleDual, sort_out
 
 FORMS = ("auto", "dual", "primal")
-NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
-KINDS = np.array(["none", "margin", "inside", "wrong"])
 FEWEST_TO_FACTOR = 4  # samples a feature from which the dual keeps its low rank
 FEWEST_TO_STAY_SPARSE = 2  # samples a feature from which the primal of sparse samples is the less work
 GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning
@@ -51,7 +50,8 @@ class Machine:
     Attributes
     ----------
     coefficients : array, shape (samples,)
-        alpha_i y_i; exactly zero where sample i is no support vector, exactly C_i y_i at the bound.
+        alpha_i y_i; exactly zero where sample i is no support vector, exactly C_i y_i at the bound (unless
+        `multipliers.sort_out` has to leave them as the engine found them).
     intercept : float
     kinds : array of int, shape (samples,)
         NOT_SUPPORT, ON_MARGIN (0 < alpha_i < C_i), INSIDE_MARGIN (alpha_i = C_i, xi_i <= 1), WRONG_SIDE (xi_i > 1).
@@ -107,9 +107,9 @@ def _by_form(
         solution = solve(program, settings)
         f = features @ solution.x[:d] + (solution.x[d] if bias else 0.0)
         alpha, violation = -solution.y, 1.0 - y * f
-    kinds, alpha = sort_out(alpha, C, violation)
-    coefficients = alpha * y
-    expansion = X @ (X.T @ coefficients) if K is None else K @ coefficients
+    dual = SampleDual(X, K, y, np.arange(y.size), -1.0, bias)
+    kinds, alpha = sort_out(alpha, C, violation, dual)
+    coefficients, expansion = alpha * y, dual.values(alpha)
     squared = max(float(coefficients @ expansion), 0.0)
     intercept = intercept_of(y - expansion, y, kinds) if bias else 0.0
     margin = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
@@ -198,21 +198,6 @@ def warn_unless_good(who: str, solution: qp.Solution | socp.Solution) -> None:
     """Warn of an answer that is not `is_good`."""
     if not is_good(solution):
         warn_unless_optimal(who, solution)
-
-
-def sort_out(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The kind of every sample, and alpha with exact zeros and exact C_i.
-
-    Of alpha_i and the surplus y_i f(x_i) - 1 one must be zero, and of C_i - alpha_i and the slack xi_i: whichever is
-    the smaller, alpha in units of the largest of them and the others in units of one, is taken to be.
-    """
-    unit = np.minimum(C, max(alpha.max(initial=0.0), 1e-300))
-    kinds = np.full(alpha.size, ON_MARGIN)
-    kinds[alpha <= unit * np.maximum(-violation, 1e-9)] = NOT_SUPPORT
-    kinds[(C - alpha <= unit * violation) & (kinds == ON_MARGIN)] = INSIDE_MARGIN
-    kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE
-    alpha = np.where(kinds == NOT_SUPPORT, 0.0, alpha)
-    return kinds, np.where(kinds >= INSIDE_MARGIN, C, np.minimum(alpha, C))
 
 
 def intercept_of(left: np.ndarray, y: np.ndarray, kinds: np.ndarray) -> float:

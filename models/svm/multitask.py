@@ -13,7 +13,8 @@ from ..base.estimator import Classifier
 from ..base.multiclass import check_classes_left
 from ..base.validation import as_weights, check_number, check_same_length
 from .kernels import Kernel, make_kernel
-from .margin import KINDS, NOT_SUPPORT, intercept_of, low_rank_pays, solve, sort_out, warn_unless_good
+from .margin import intercept_of, low_rank_pays, solve, warn_unless_good
+from .multipliers import KINDS, ProgramDual, sort_out
 
 
 class MultiTaskSVC(Classifier):
@@ -195,13 +196,13 @@ class MultiTaskSVC(Classifier):
         self.solution_ = solve(self.program_, settings)
         warn_unless_good("MultiTaskSVC", self.solution_)
         self.n_iter_ = self.solution_.iterations
-        kinds, alpha = sort_out(self.solution_.x, weights, self.solution_.z_bounds)
+        kinds, alpha = sort_out(self.solution_.x, weights, self.solution_.z_bounds, ProgramDual(self.program_))
         coefficients = alpha * y
         # f(x) - b = y (P alpha), whichever form P has
         left = y - y * (P @ alpha)
         groups = [np.flatnonzero(task == t) for t in range(count)]
         self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) for at in groups])
-        self.support_ = np.flatnonzero(kinds != NOT_SUPPORT)
+        self.support_ = np.flatnonzero(alpha)
         self.support_vectors_ = X[self.support_]
         self.support_tasks_ = task[self.support_]
         self.support_kinds_ = KINDS[kinds[self.support_]]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.copies import merge_copies
+from ..base.estimator import convergence_warning
 from ..base.linear import LinearClassifier
 from ..base.validation import check_number
 
@@ -23,6 +26,9 @@ class Perceptron(LinearClassifier):
     classes can be separated this ends after finitely many mistakes (Block and Novikoff: at most (R / margin)^2 for
     gamma = 0), with some separating hyperplane; where they cannot, it goes on until `max_iter`.
 
+    Weights s_n are factors of the losses, and so of the steps: w := w + s_n y_n x_n.  Copies of a sample are one sample
+    with the sum of their weights, so that a weight of two is as good as having the sample twice.
+
     Parameters
     ----------
     margin : float, default 0.0
@@ -32,7 +38,7 @@ class Perceptron(LinearClassifier):
     max_iter : int, default 1000
         Passes over the samples.
     random_state : int or None, default 0
-        Of the order of the samples.
+        Of the order of the samples; that in which they come has no influence.
 
     Attributes
     ----------
@@ -40,7 +46,7 @@ class Perceptron(LinearClassifier):
     coef_ : array, shape (machines, features)
     intercept_ : array, shape (machines,)
     mistakes_ : list of arrays, shape (samples,)
-        How often each sample was mistaken: w = sum_n mistakes_n y_n x_n.
+        How often each sample was mistaken: w = sum_n mistakes_n s_n y_n x_n.
     converged_ : bool
         Whether the last pass of every machine was without a mistake.
     n_iter_ : int
@@ -71,26 +77,50 @@ class Perceptron(LinearClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Perceptron:
-        """Learn from samples X, shape (samples, features), with labels y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+        """Learn from samples X, shape (samples, features), with labels y.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+        y : array_like, shape (samples,)
+        sample_weight : array_like, shape (samples,), optional
+            Factors of the losses; an integer is as good as so many copies, zero as leaving the sample out.
+        """
         check_number("margin", self.margin, 0.0)
         check_number("max_iter", self.max_iter, 1, whole=True)
         self.mistakes_, self.converged_, self.n_iter_ = [], True, 0
-        self._fit_machines(X, y, None)
+        used = self._fit_machines(X, y, sample_weight)
+        self.mistakes_ = [_spread(mistakes, used) for mistakes in self.mistakes_]
+        if not self.converged_:
+            warnings.warn(
+                f"Perceptron: after {self.n_iter_} passes it still makes mistakes. If the classes can be separated, "
+                "raise max_iter; otherwise it never ends, and an SVC is what to use.",
+                convergence_warning(),
+                stacklevel=2,
+            )
         return self
 
     def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         rng = np.random.default_rng(self.random_state)
-        samples = Z.toarray() if sp.issparse(Z) else Z
+        first, sizes, owner = merge_copies(Z, (y > 0.0).astype(np.int64), weights)
+        samples, y = Z[first].toarray() if sp.issparse(Z) else Z[first], y[first]
         w, mistakes, passes = np.zeros(samples.shape[1]), np.zeros(y.size, dtype=np.int64), 0
         clean = False
         while not clean and passes < self.max_iter:
             clean, passes = True, passes + 1
             for n in rng.permutation(y.size):
                 if y[n] * (samples[n] @ w) <= self.margin:
-                    w += y[n] * samples[n]
+                    w += sizes[n] * y[n] * samples[n]
                     mistakes[n] += 1
                     clean = False
-        self.mistakes_.append(mistakes)
+        self.mistakes_.append(mistakes[owner])
         self.converged_, self.n_iter_ = self.converged_ and clean, max(self.n_iter_, passes)
         return w
+
+
+def _spread(counts: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """The counts of the samples that were used, and zero for the others."""
+    full = np.zeros(used.size, dtype=np.int64)
+    full[used] = counts
+    return full

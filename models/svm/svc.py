@@ -13,7 +13,8 @@ from ..base.multiclass import two_class_problems
 from ..base.validation import check_choice
 from .kernel_expansion import KernelClassifier
 from .kernels import make_kernel
-from .margin import FORMS, KINDS, NOT_SUPPORT, Machine, largest_margin, warn_unless_good
+from .margin import FORMS, Machine, largest_margin, warn_unless_good
+from .multipliers import KINDS
 
 
 class SVC(KernelClassifier):
@@ -188,7 +189,7 @@ class SVC(KernelClassifier):
         self, X: Any, codes: np.ndarray, machines: list[Machine], coefficients: np.ndarray, kinds: np.ndarray
     ) -> None:
         """The attributes, from the machines and from their coefficients and kinds of all samples."""
-        self.support_ = np.flatnonzero((kinds != NOT_SUPPORT).any(axis=0))
+        self.support_ = np.flatnonzero((coefficients != 0.0).any(axis=0))
         self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
         self.dual_coef_ = coefficients[:, self.support_]

@@ -12,7 +12,8 @@ import qp
 from ..base.estimator import Regressor
 from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernels import Kernel, make_kernel
-from .margin import FORMS, choose_form, features_of, intercept_of, low_rank_pays, solve, sort_out, warn_unless_good
+from .margin import FORMS, choose_form, features_of, intercept_of, low_rank_pays, solve, warn_unless_good
+from .multipliers import SampleDual, sort_out
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -165,10 +166,10 @@ class SVR(Regressor):
             residual = y - features @ solution.x[:d] - (solution.x[d] if bias else 0.0)
             both = np.concatenate([np.maximum(-solution.y, 0.0), np.maximum(solution.y, 0.0)])
             violation = np.concatenate([residual, -residual]) - epsilon
-        kinds, both = sort_out(both, np.concatenate([C, C]), violation)
-        coefficients = both[: y.size] - both[y.size :]
-        left = y - (X @ (X.T @ coefficients) if K is None else K @ coefficients)
         sides = np.repeat([1.0, -1.0], y.size)
+        dual = SampleDual(X, K, sides, np.tile(np.arange(y.size), 2), np.concatenate([epsilon - y, epsilon + y]), bias)
+        kinds, both = sort_out(both, np.concatenate([C, C]), violation, dual)
+        coefficients, left = both[: y.size] - both[y.size :], y - dual.values(both)
         b = intercept_of(np.concatenate([left - epsilon, left + epsilon]), sides, kinds) if bias else 0.0
         self.intercept_ = np.array([b])
         return coefficients

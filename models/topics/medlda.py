@@ -9,8 +9,10 @@ import scipy.sparse as sp
 
 import qp
 
+from ..base.copies import merge_copies
 from ..base.estimator import Classifier, warn_unless_optimal
-from ..base.validation import check_number
+from ..base.multiclass import check_classes_left
+from ..base.validation import as_weights, check_number
 from .topics import LatentDirichletAllocation
 
 
@@ -35,7 +37,9 @@ class MedLDA(Classifier):
     .. math::
         \max_{\mu \ge 0,\; \sum_y \mu_{dy} \le C}\; \sum_{dy} \mu_{dy} - \tfrac12 \|\eta(\mu)\|^2 .
 
-    The multipliers being held, not every round lowers the objective; what is kept is the round where it is lowest.
+    (mu_dy divided by the document's weight, where it has one.)  The multipliers being held, not every round lowers the
+    objective; what is kept is the round where it is lowest.  Neither the order of the documents nor whether one comes
+    twice or with the weight two makes a difference to the start.
     A new document has the posterior without margins.
 
     Parameters
@@ -103,34 +107,49 @@ class MedLDA(Classifier):
         tags.classifier_tags.poor_score = True  # of points that differ in their size: only the shares of words count
         return tags
 
-    def fit(self, X: Any, y: Any) -> MedLDA:
-        """Fit to word counts X, shape (documents, words), and the documents' classes y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MedLDA:
+        """Fit to word counts X, shape (documents, words), and the documents' classes y.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (documents, words)
+        y : array_like, shape (documents,)
+        sample_weight : array_like, shape (documents,), optional
+            Factors of L_d and C; an integer is as good as so many copies, zero as leaving the document out.
+        """
         check_number("C", self.C, 0.0, open_low=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
         matrix = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, matrix.shape[0])
+        weights = as_weights(sample_weight, matrix.shape[0])
+        check_classes_left(self.classes_, codes, weights)
+        used = np.flatnonzero(weights > 0.0)
+        first, weights, _ = merge_copies(matrix[used], codes[used], weights[used])
+        matrix, codes = matrix[used[first]], codes[used[first]]
         topics = LatentDirichletAllocation(
             self.n_topics,
             doc_topic_prior=self.doc_topic_prior,
             topic_word_prior=self.topic_word_prior,
             random_state=self.random_state,
-        ).fit(matrix)
-        self._alternate(topics, topics._documents(matrix), codes)
+        )._fit(matrix, weights)
+        self._alternate(topics, topics._documents(matrix), codes, weights)
         warn_unless_optimal(type(self).__name__, self.solution_)
         return self
 
-    def _alternate(self, topics: LatentDirichletAllocation, documents: sp.csr_array, codes: np.ndarray) -> None:
+    def _alternate(
+        self, topics: LatentDirichletAllocation, documents: sp.csr_array, codes: np.ndarray, weights: np.ndarray
+    ) -> None:
         lengths = _lengths(documents)
         gamma: np.ndarray | None = None
         tilt = np.zeros((codes.size, topics.components_.shape[0]))
         objectives: list[float] = []
         while True:
-            gamma, bound, sums = topics._infer(documents, gamma, tilt=tilt)
+            gamma, bound, sums = topics._infer(documents, gamma, weights, tilt=tilt)
             counts = gamma - topics.doc_topic_prior_
             shares = counts / lengths[:, None]
-            dual = MarginDual(shares, codes, self.classes_.size, self.C)
-            generative = -float((bound - (counts * tilt).sum(axis=1)).sum()) - topics._log_prior()
+            dual = MarginDual(shares, codes, self.classes_.size, self.C * weights)
+            generative = -float(weights @ (bound - (counts * tilt).sum(axis=1))) - topics._log_prior()
             objectives.append(generative + dual.primal(dual.eta))
             if objectives[-1] == min(objectives):
                 beta, self.coef_ = topics.components_, dual.eta
@@ -138,8 +157,8 @@ class MedLDA(Classifier):
             settled = len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= self.tol * abs(objectives[-1])
             if settled or len(objectives) > self.max_iter:
                 break
-            tilt = dual.directions() / lengths[:, None]
-            topics._maximize(sums[0], gamma)
+            tilt = dual.directions() / (weights * lengths)[:, None]
+            topics._maximize(sums[0], gamma, weights)
         topics.components_ = beta
         self.topics_, self.objectives_, self.n_iter_ = topics, np.array(objectives), max(len(objectives) - 1, 1)
 
@@ -158,11 +177,14 @@ class MedLDA(Classifier):
 
 
 class MarginDual:
-    """The support vector machine of Crammer and Singer on given shares, by its dual; see `MedLDA`."""
+    """The support vector machine of Crammer and Singer on given shares, by its dual; see `MedLDA`.
 
-    def __init__(self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float) -> None:
-        self.shares, self.codes, self.classes, self.C = shares, codes, classes, C
+    C : float, or array with one for each document.
+    """
+
+    def __init__(self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float | np.ndarray) -> None:
         number, topics = shares.shape
+        self.shares, self.codes, self.classes, self.C = shares, codes, classes, np.broadcast_to(C, number)
         self.owner = np.repeat(np.arange(number), classes - 1)
         self.other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()
         # the rows of eta(mu) = F'mu: +share in the block of the own class, -share in that of the other
@@ -172,10 +194,10 @@ class MarginDual:
         blocks[rows, self.other] = -shares[self.owner]
         F = blocks.reshape(rows.size, -1)
         P: Any = qp.LowRank(F, 0.0) if 4 * F.shape[1] < rows.size else F @ F.T
-        limits: dict[str, Any] = {"lb": 0.0, "ub": C}
+        limits: dict[str, Any] = {"lb": 0.0, "ub": self.C}
         if classes > 2:
             groups = sp.csc_array((np.ones(rows.size), (self.owner, rows)), shape=(number, rows.size))
-            limits = {"lb": 0.0, "A": groups, "u": C}
+            limits = {"lb": 0.0, "A": groups, "u": self.C}
         self.program = qp.QuadraticProgram(P, -np.ones(rows.size), **limits)
         self.solution = qp.solve(self.program)
         self.multipliers = np.maximum(self.solution.x, 0.0)
@@ -187,7 +209,7 @@ class MarginDual:
         own = scores[rows, self.codes].copy()
         scores[rows, self.codes] = -np.inf
         short = np.maximum(1.0 + scores.max(axis=1) - own, 0.0)
-        return float(0.5 * (eta**2).sum() + self.C * short.sum())
+        return float(0.5 * (eta**2).sum() + self.C @ short)
 
     def directions(self) -> np.ndarray:
         """sum_y mu_dy (eta_{y_d} - eta_y) of every document, shape (documents, topics)."""

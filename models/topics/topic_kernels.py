@@ -10,6 +10,8 @@ import numpy as np
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, IntMatrix, Ints, Matrix
 
+LEAST = 1e-280  # a sum over the topics below it may lack a part that a double cannot hold
+
 
 @inner
 def digamma(x: float) -> float:
@@ -24,16 +26,54 @@ def digamma(x: float) -> float:
 
 
 @inner
-def set_relative_weights(gamma: Floats, weights: Floats) -> float:
-    """weights_k = exp(E log theta_k) under Dirichlet(gamma), divided by the largest; returns the log of that one."""
+def set_relative_weights(gamma: Floats, logs: Floats, weights: Floats) -> float:
+    """weights_k = exp(E log theta_k) under Dirichlet(gamma), divided by the largest; returns the log of that one.
+
+    logs: those of the weights, which may be too small for a double.
+    """
     largest, total = gamma[0], 0.0
     for k in range(gamma.size):
         largest = max(largest, gamma[k])
         total += gamma[k]
     top = digamma(largest)
     for k in range(gamma.size):
-        weights[k] = math.exp(digamma(gamma[k]) - top)
+        logs[k] = digamma(gamma[k]) - top
+        weights[k] = math.exp(logs[k])
     return top - digamma(total)
+
+
+@inner
+def bend_word(
+    topics: Floats, bend: Floats, strength: float, tilt: Matrix, document: int, logs: Floats, own: Floats
+) -> float:
+    """own_k = beta_k exp(strength bend_k + tilt_k), divided by the largest; returns the log of that one.
+
+    logs: those of own, which may be too small for a double.
+    """
+    top = -np.inf
+    for k in range(own.size):
+        logs[k] = strength * bend[k] + (math.log(topics[k]) if topics[k] > 0.0 else -np.inf)
+        if tilt.shape[0] > 0:
+            logs[k] += tilt[document, k]
+        top = max(top, logs[k])
+    for k in range(own.size):
+        logs[k] -= top
+        own[k] = math.exp(logs[k])
+    return top
+
+
+@inner
+def share_word(logs: Floats, log_weights: Floats, shares: Floats) -> float:
+    """shares_k ~ exp(logs_k + log_weights_k), adding up to one; returns the log of what they added up to before."""
+    top, total = -np.inf, 0.0
+    for k in range(shares.size):
+        top = max(top, logs[k] + log_weights[k])
+    for k in range(shares.size):
+        shares[k] = math.exp(logs[k] + log_weights[k] - top)
+        total += shares[k]
+    for k in range(shares.size):
+        shares[k] /= total
+    return top + math.log(total)
 
 
 @inner
@@ -63,47 +103,60 @@ def infer_documents(
     beta_kw exp(strength bend_wk), and, where tilt (documents, topics) has rows, that times exp(tilt_dk).  Coordinate
     ascent (Blei, Ng and Jordan 2003, section 5.2) until gamma moves by less than tol on average.  bound: one a
     document, at gamma and the best phi for it; sums (groups words, topics): the expected counts under this phi,
-    weighted.  work (2 + words of the longest document, topics).
+    weighted.  work (5 + 2 words of the longest document, topics).
     """
-    K, vocabulary = prior.size, topics.shape[0]
-    relative, new, own = work[0], work[1], work[2:]
+    K, vocabulary, longest = prior.size, topics.shape[0], (work.shape[0] - 5) // 2
+    relative, log_relative, new, apart, shares = work[0], work[1], work[2], work[3], work[4]
+    own, logs = work[5 : 5 + longest], work[5 + longest :]
     for d in range(indptr.size - 1):
         first, end = indptr[d], indptr[d + 1]
+        bent = strength[d] != 0.0 or tilt.shape[0] > 0
+        taken_out = 0.0  # the logs of the factors that the words' topics were divided by
         for n in range(first, end):
-            for k in range(K):
-                own[n - first, k] = topics[words[n], k]
-                if strength[d] != 0.0:
-                    own[n - first, k] *= math.exp(strength[d] * bend[words[n], k])
-                if tilt.shape[0] > 0:
-                    own[n - first, k] *= math.exp(tilt[d, k])
+            i, w = n - first, words[n]
+            if bent:
+                taken_out += counts[n] * bend_word(topics[w], bend[w], strength[d], tilt, d, logs[i], own[i])
+            else:
+                for k in range(K):
+                    own[i, k] = topics[w, k]
         for _ in range(max_rounds):
-            set_relative_weights(gamma[d], relative)
+            set_relative_weights(gamma[d], log_relative, relative)
             for k in range(K):
-                new[k] = 0.0
+                new[k] = apart[k] = 0.0
             for n in range(first, end):
                 norm = 0.0
                 for k in range(K):
                     norm += own[n - first, k] * relative[k]
-                share = counts[n] / norm
-                for k in range(K):
-                    new[k] += share * own[n - first, k]
+                if bent and norm < LEAST:
+                    share_word(logs[n - first], log_relative, shares)
+                    for k in range(K):
+                        apart[k] += counts[n] * shares[k]
+                else:
+                    share = counts[n] / norm
+                    for k in range(K):
+                        new[k] += share * own[n - first, k]
             change = 0.0
             for k in range(K):
-                value = prior[k] + relative[k] * new[k]
+                value = prior[k] + relative[k] * new[k] + apart[k]
                 change += abs(value - gamma[d, k])
                 gamma[d, k] = value
             if change < tol * K:
                 break
-        log_top = set_relative_weights(gamma[d], relative)
-        total = dirichlet_bound(prior, gamma[d])
+        log_top = set_relative_weights(gamma[d], log_relative, relative)
+        total = dirichlet_bound(prior, gamma[d]) + taken_out
         for n in range(first, end):
             norm = 0.0
             for k in range(K):
-                norm += own[n - first, k] * relative[k]
-            total += counts[n] * (math.log(norm) + log_top)
+                shares[k] = own[n - first, k] * relative[k]
+                norm += shares[k]
+            if bent and norm < LEAST:
+                log_norm, norm = share_word(logs[n - first], log_relative, shares), 1.0
+            else:
+                log_norm = math.log(norm)
+            total += counts[n] * (log_norm + log_top)
             share = weight[d] * counts[n] / norm
             for k in range(K):
-                sums[group[d] * vocabulary + words[n], k] += share * own[n - first, k] * relative[k]
+                sums[group[d] * vocabulary + words[n], k] += share * shares[k]
         bound[d] = total
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, gammaln, polygamma
 
-from ..base.estimator import Transformer
 from ..base.seeding import spread_rows
+from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_choice, check_number
 from . import topic_kernels as kernels
 
@@ -105,6 +105,10 @@ class LatentDirichletAllocation(Transformer):
 
     def fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
         """Fit the topics to the word counts X, shape (documents, words); y is ignored."""
+        return self._fit(X, None)
+
+    def _fit(self, X: Any, weight: np.ndarray | None) -> LatentDirichletAllocation:
+        """`fit` with the documents' log-likelihoods weighted (by the variational method)."""
         check_choice("method", self.method, ("variational", "gibbs"))
         check_number("n_topics", self.n_topics, 1, whole=True)
         check_number("topic_word_prior", self.topic_word_prior, 0.0, open_low=True)
@@ -116,7 +120,7 @@ class LatentDirichletAllocation(Transformer):
         if self.method == "gibbs":
             self._sample(documents, rng)
         else:
-            self._expectation_maximization(documents, rng)
+            self._expectation_maximization(documents, weight, rng)
         return self
 
     def _counts(self, X: Any) -> sp.csr_array:
@@ -170,44 +174,48 @@ class LatentDirichletAllocation(Transformer):
             documents.indptr.astype(np.int64), documents.indices.astype(np.int64),
             *(np.ascontiguousarray(array, dtype=np.float64) for array in values), INNER_ROUNDS, tol,
             np.ones(number) if weight is None else np.ascontiguousarray(weight, dtype=np.float64), group,
-            np.empty((2 + longest, topics)), gamma, bound, sums.reshape(-1, topics),
+            np.empty((5 + 2 * longest, topics)), gamma, bound, sums.reshape(-1, topics),
         )  # fmt: skip
         return gamma, bound, sums
 
-    def _expectation_maximization(self, documents: sp.csr_array, rng: np.random.Generator) -> None:
-        self._initialize(documents, rng)
-        number = max(float(documents.sum()), 1.0)
+    def _expectation_maximization(
+        self, documents: sp.csr_array, weight: np.ndarray | None, rng: np.random.Generator
+    ) -> None:
+        self._initialize(documents, weight, rng)
+        weight = np.ones(documents.shape[0]) if weight is None else weight
+        number = max(float(weight @ documents.sum(axis=1)), 1.0)
         gamma, objectives = None, []
         self.converged_ = False
         while True:
-            gamma, bound, sums = self._infer(documents, gamma)
-            objectives.append(float(bound.sum()) + self._log_prior())
+            gamma, bound, sums = self._infer(documents, gamma, weight)
+            objectives.append(float(weight @ bound) + self._log_prior())
             if len(objectives) > 1 and objectives[-1] - objectives[-2] <= self.tol * number:
                 self.converged_ = True
                 break
             if len(objectives) > self.max_iter:
                 break
-            self._maximize(sums[0], gamma)
+            self._maximize(sums[0], gamma, weight)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
 
-    def _initialize(self, documents: sp.csr_array, rng: np.random.Generator) -> None:
+    def _initialize(self, documents: sp.csr_array, weight: np.ndarray | None, rng: np.random.Generator) -> None:
         """Topics halfway between the frequencies of all words and those of documents far from each other."""
         lengths = np.maximum(np.asarray(documents.sum(axis=1)).ravel(), 1e-300)
         shares = sp.csr_array(sp.diags_array(1.0 / lengths) @ documents)
-        chosen = spread_rows(np.sqrt(shares), int(self.n_topics), rng)
-        frequency = np.asarray(documents.sum(axis=0)).ravel() + self.topic_word_prior
+        chosen = spread_rows(np.sqrt(shares), int(self.n_topics), rng, weight)
+        total = documents.sum(axis=0) if weight is None else weight @ documents
+        frequency = np.asarray(total).ravel() + self.topic_word_prior
         rows = shares[chosen].toarray() + frequency / frequency.sum()
         rows *= rng.gamma(100.0, 0.01, size=rows.shape)
         self.components_ = rows / rows.sum(axis=1, keepdims=True)
 
-    def _maximize(self, sums: np.ndarray, gamma: np.ndarray) -> None:
-        """The M-step from the expected counts (words, topics)."""
+    def _maximize(self, sums: np.ndarray, gamma: np.ndarray, weight: np.ndarray | None = None) -> None:
+        """The M-step from the expected counts (words, topics), weighted."""
         rows = sums.T + self.topic_word_prior
         self.components_ = rows / rows.sum(axis=1, keepdims=True)
         if self.learn_prior:
             expected = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
-            self.doc_topic_prior_ = dirichlet_step(self.doc_topic_prior_, expected.mean(axis=0))
+            self.doc_topic_prior_ = dirichlet_step(self.doc_topic_prior_, np.average(expected, axis=0, weights=weight))
 
     def _log_prior(self) -> float:
         return float(self.topic_word_prior * np.log(self.components_).sum())
@@ -252,7 +260,11 @@ class LatentDirichletAllocation(Transformer):
     def transform(self, X: Any) -> np.ndarray:
         """The mean topic shares of each document under its variational posterior, shape (documents, topics)."""
         gamma = self._infer(self._documents(X))[0]
-        return gamma / gamma.sum(axis=1, keepdims=True)
+        return self._in_container(gamma / gamma.sum(axis=1, keepdims=True), X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The variational lower bound of log P(w) of each document, shape (documents,)."""

@@ -34,19 +34,24 @@ def emission(model, x, i):
     return multivariate_normal(model.means_[i][seen], covariance[np.ix_(seen, seen)]).pdf(x[seen])
 
 
-def enumerate_paths(model, x, strength=0.0, bend=None):
-    """The weight of every path: the joint probability, times exp(strength * (the bend of its statistics))."""
+def enumerate_log_weights(model, x, strength=0.0, bend=None):
+    """The log weight of every path: the joint probability, times exp(strength * (the bend of its statistics))."""
     states, weights = model.startprob_.size, {}
+    with np.errstate(divide="ignore"):
+        start, transitions = np.log(model.startprob_), np.log(model.transmat_)
+        seen = np.log([[emission(model, v, i) for i in range(states)] for v in x])
+    if bend is not None:
+        start, transitions = start + strength * bend[0], transitions + strength * bend[1]
+        seen = seen + [strength * bend[2][:, v] if v != -1 else np.zeros(states) for v in x]
     for path in itertools.product(range(states), repeat=len(x)):
-        weight = model.startprob_[path[0]] * np.prod([emission(model, v, i) for v, i in zip(x, path)])
-        weight *= np.prod([model.transmat_[i, j] for i, j in itertools.pairwise(path)])
-        if bend is not None:
-            start, transitions, emissions = bend
-            exponent = start[path[0]] + sum(transitions[i, j] for i, j in itertools.pairwise(path))
-            exponent += sum(emissions[i, v] for v, i in zip(x, path) if v != -1)
-            weight *= np.exp(strength * exponent)
-        weights[path] = weight
+        steps = [transitions[i, j] for i, j in itertools.pairwise(path)]
+        weights[path] = start[path[0]] + sum(steps) + sum(row[i] for row, i in zip(seen, path))
     return weights
+
+
+def enumerate_paths(model, x, strength=0.0, bend=None):
+    """The weight of every path."""
+    return {path: np.exp(weight) for path, weight in enumerate_log_weights(model, x, strength, bend).items()}
 
 
 DISCRETE = [[0, 3, 1, 1, 2], [2], [1, -1, 0, 3], [-1, -1]]

@@ -1,17 +1,22 @@
 """The base of the estimators: parameters, checks and scikit-learn's protocol, on three small estimators."""
 
 import pickle
+import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import qp
-from models.base.estimator import Classifier, Regressor, Transformer, not_fitted_error, warn_unless_optimal
+from models.base.estimator import Classifier, Regressor, not_fitted_error, warn_unless_optimal
+from models.base.transformer import Transformer
 from models.base.validation import as_labels, as_matrix, as_targets, as_weights, check_choice, check_number
 
 
@@ -54,7 +59,11 @@ class Centre(Transformer):
         return self
 
     def transform(self, X):
-        return self._matrix_to_predict(X) - self.mean_
+        return self._in_container(self._matrix_to_predict(X) - self.mean_, X)
+
+    @property
+    def _n_features_out(self):
+        return self.mean_.size
 
 
 @pytest.mark.parametrize("estimator", [NearestMean(), LeastSquares(), Centre()], ids=lambda e: type(e).__name__)
@@ -90,6 +99,39 @@ def test_an_engine_that_stops_early_is_told_of_with_a_remedy():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_unless_optimal("E", qp.solve(np.eye(2), [-1.0, -2.0], ub=1.5))
+
+
+def test_transformed_samples_come_in_the_container_that_is_asked_for():
+    frame = pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 2.0]}, index=["x", "y"])
+    centre = Centre().fit(frame)
+    assert centre.get_feature_names_out().tolist() == ["centre0", "centre1"]
+    assert isinstance(centre.transform(frame), np.ndarray)
+    assert centre.set_output(transform="pandas") is centre
+    expected = pd.DataFrame({"centre0": [-1.0, 1.0], "centre1": [0.0, 0.0]}, index=["x", "y"])
+    pd.testing.assert_frame_equal(centre.transform(frame), expected)
+    pd.testing.assert_frame_equal(clone(centre).fit_transform(frame), expected)
+    assert isinstance(centre.set_output(transform=None).transform(frame), pd.DataFrame)
+    assert isinstance(centre.set_output(transform="default").transform(frame), np.ndarray)
+    with config_context(transform_output="pandas"):
+        assert isinstance(centre.transform(frame), np.ndarray)  # what it was told itself goes first
+        pd.testing.assert_frame_equal(Centre().fit_transform(frame), expected)
+    with pytest.raises(ValueError, match="transform must be one of 'default', 'pandas', 'polars', but 'numpy' came"):
+        centre.set_output(transform="numpy")
+    with pytest.raises(ValueError, match=r"input_features should have length equal to number of features \(2\), got 1"):
+        centre.get_feature_names_out(["a"])
+    with pytest.raises(not_fitted_error()):
+        Centre().get_feature_names_out()
+
+
+def test_polars_gets_rows_and_names(monkeypatch):
+    calls = []
+    polars = SimpleNamespace(DataFrame=lambda *arguments, **options: calls.append((arguments, options)))
+    monkeypatch.setitem(sys.modules, "polars", polars)
+    X = np.array([[1.0, 3.0], [2.0, 2.0]])
+    Centre().set_output(transform="polars").fit_transform(X)
+    ((table,), options) = calls[0]
+    np.testing.assert_array_equal(table, X - X.mean(axis=0))
+    assert options == {"schema": ["centre0", "centre1"], "orient": "row"}
 
 
 def test_a_fitted_estimator_survives_pickling():

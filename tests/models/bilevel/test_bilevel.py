@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 import socp
 from models import BilevelClassifier, GenerativePrior
@@ -207,13 +206,6 @@ def test_ten_documents_of_ten_thousand_words_take_milliseconds():
     model = BilevelClassifier(prior).fit(X, y)
     assert time.process_time() - started < 0.25
     assert model.program_.n < 40 and model.n_iter_ >= 2
-
-
-def test_scikit_learn_accepts_it():
-    results = check_estimator(BilevelClassifier(), on_skip=None, on_fail=None)
-    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
-    assert not failed
-    assert sum(r["status"] == "passed" for r in results) > 50
 
 
 def test_pipelines_searches_and_pickles():

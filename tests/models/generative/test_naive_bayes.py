@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.utils.estimator_checks import check_estimator
 
 from models import (
     BernoulliNaiveBayes,
@@ -40,12 +39,6 @@ def with_gaps(X, columns, share=0.2, seed=1):
 
 
 DEFAULTS = [GaussianNaiveBayes, BernoulliNaiveBayes, MultinomialNaiveBayes, MixedNaiveBayes]
-
-
-@pytest.mark.parametrize("model", [*(kind() for kind in DEFAULTS), MixedNaiveBayes("categorical")], ids=repr)
-def test_scikit_learn_accepts_them(model):
-    results = check_estimator(model, on_skip=None, on_fail=None)
-    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
 
 
 def test_gaussian_is_diagonal_qda():

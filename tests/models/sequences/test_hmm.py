@@ -11,7 +11,15 @@ from models.base.estimator import not_fitted_error
 from models.base.validation import as_generator
 from models.sequences.hmm import Bend
 from models.sequences.hmm_kernels import random_paths
-from tests.support.chains import DISCRETE, NAN, VECTORS, enumerate_paths, random_discrete, random_gaussian
+from tests.support.chains import (
+    DISCRETE,
+    NAN,
+    VECTORS,
+    enumerate_log_weights,
+    enumerate_paths,
+    random_discrete,
+    random_gaussian,
+)
 
 
 def posteriors(weights, states):
@@ -23,7 +31,8 @@ def posteriors(weights, states):
             gamma[t, i] += weight / total
         for t, (i, j) in enumerate(itertools.pairwise(path)):
             xi[t, i, j] += weight / total
-    logs = np.where(xi > 0, xi * np.log(np.where(xi > 0, xi, 1.0) / gamma[:-1, :, None]), 0.0)
+    given = np.where(gamma > 0, gamma, 1.0)[:-1, :, None]
+    logs = xi * (np.log(np.where(xi > 0, xi, 1.0)) - np.log(given))
     return gamma, xi.sum(axis=0), logs.sum(axis=0)
 
 
@@ -88,6 +97,46 @@ def test_a_bent_chain_is_the_sum_over_all_bent_paths():
         np.testing.assert_allclose(found.starts[s], gamma[0], rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.transitions[s], transitions, rtol=0, atol=1e-12)
     assert np.allclose(model._infer(model._batch(DISCRETE), bend=Bend(strength, *bend)).gamma.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("scale", [100.0, 1000.0])
+def test_a_chain_bent_as_far_as_doubles_do_not_reach_is_the_sum_over_all_bent_paths(scale):
+    found_lost = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model = random_discrete(rng)
+        bend = tuple(scale * rng.normal(size=shape) for shape in (3, (3, 3), (3, 4)))
+        X, strength = rng.integers(-1, 4, size=(8, 5)), rng.normal(size=8)
+        batch = model._batch(X)
+        found = model._infer(batch, by_sequence=True, bend=Bend(strength, *bend))
+        found_lost += int(model._filter(batch, Bend(strength, *bend))[3].sum())
+        for s, x in enumerate(X):
+            logs = enumerate_log_weights(model, x, strength[s], bend)
+            total = np.logaddexp.reduce(list(logs.values()))
+            gamma, transitions, _ = posteriors({path: np.exp(log - total) for path, log in logs.items()}, 3)
+            assert found.log_likelihood[s] == pytest.approx(total, rel=1e-12)
+            np.testing.assert_allclose(found.starts[s], gamma[0], rtol=0, atol=1e-9)
+            np.testing.assert_allclose(found.transitions[s], transitions, rtol=0, atol=1e-9)
+    assert found_lost > 0  # some need logarithms
+
+
+def test_a_product_of_scales_that_underflows_is_no_impossibility():
+    # the two scales are 1e-160 and 1e-200, each a double, and their product is none
+    chain = [0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]]
+    model = DiscreteHMM(2).set_model(*chain, [[1.0 - 1e-160, 1e-160, 1e-200]] * 2)
+    assert model.score_samples([[1, 2]])[0] == pytest.approx(-360 * np.log(10.0), rel=1e-14)
+    np.testing.assert_allclose(model.predict_proba([[1, 2]])[0], 0.5, rtol=1e-14)
+
+
+def test_a_transition_that_underflows_is_found_when_later_evidence_needs_it():
+    # to stay in state 0 costs e^-1000 in all, to change to state 1 only e^-800, though at once
+    model = DiscreteHMM(2).set_model([1.0, 0.0], [[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]])
+    bend = np.zeros(2), np.array([[0.0, -800.0], [-2000.0, 0.0]]), np.array([[0.0, -500.0], [0.0, 0.0]])
+    x = [0, 0, 1, 1]
+    logs = enumerate_log_weights(model, x, 1.0, bend)
+    found = model._infer(model._batch([x]), bend=Bend(np.ones(1), *bend))
+    assert found.log_likelihood[0] == pytest.approx(np.logaddexp.reduce(list(logs.values())), rel=1e-14)
+    np.testing.assert_allclose(found.gamma[-1], [0.0, 1.0], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("distance", [10.0, 100.0, 1e4])

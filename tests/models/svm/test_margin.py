@@ -6,34 +6,8 @@ import scipy.sparse as sp
 
 import qp
 from models.svm.kernels import Kernel
-from models.svm.margin import (
-    INSIDE_MARGIN,
-    NOT_SUPPORT,
-    ON_MARGIN,
-    WRONG_SIDE,
-    choose_form,
-    features_of,
-    hessian,
-    intercept_of,
-    largest_margin,
-    sort_out,
-)
-
-
-def test_kinds_are_told_by_the_smaller_of_what_must_multiply_to_zero():
-    #                 none   on the margin  inside  wrong side  on the margin, C far above alpha
-    alpha = np.array([1e-10, 0.5, 1.0 - 1e-9, 1.0 - 1e-10, 1e-4])
-    violation = np.array([-0.3, 1e-9, 0.4, 1.7, -1e-9])
-    C = np.array([1.0, 1.0, 1.0, 1.0, 1e6])
-    kinds, cleaned = sort_out(alpha, C, violation)
-    assert kinds.tolist() == [NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE, ON_MARGIN]
-    assert cleaned.tolist() == [0.0, 0.5, 1.0, 1.0, 1e-4]
-
-
-def test_a_hard_margin_has_no_bound_to_be_at():
-    kinds, cleaned = sort_out(np.array([3.0, 1e-9, 40.0]), np.full(3, np.inf), np.array([1e-9, -2.0, -1e-8]))
-    assert kinds.tolist() == [ON_MARGIN, NOT_SUPPORT, ON_MARGIN]
-    assert cleaned.tolist() == [3.0, 0.0, 40.0]
+from models.svm.margin import choose_form, features_of, hessian, intercept_of, largest_margin
+from models.svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 
 def test_the_intercept_is_the_mean_on_the_margin():

@@ -1,0 +1,139 @@
+r"""The multipliers of a margin's dual, told apart: which are zero, which at their bound, and the others once more.
+
+An interior-point method leaves every multiplier above zero and below its bound.  Setting those that should be there to
+zero or to the bound moves the function, as far as the kernel is large: what is on the margin is then no longer exactly
+there.  The multipliers between the bounds are therefore solved for again, the others held:
+
+    G_MM d + A_M' b = -(G v + q)_M,    A_M d = -A v
+
+With G = (s_i s_j k(x_i, x_j)) these are the conditions that s_i f(x_i) = 1 on the margin and s'v = 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lu_factor, lu_solve
+
+import qp
+
+NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
+KINDS = np.array(["none", "margin", "inside", "wrong"])
+SETTLED = 1e-10  # how far from the margin, in units of it, what is on it may be
+MOST_TO_SETTLE = 2000  # multipliers that are solved for again
+REGULARIZATION = 1e-13  # of the system, whose matrix may be singular, relative to its largest entry
+REFINEMENTS = 10
+
+
+class Dual(Protocol):
+    """1/2 v'Gv + q'v subject to A v = 0, as far as settling asks."""
+
+    A: np.ndarray
+
+    def gradient(self, v: np.ndarray) -> np.ndarray:
+        """G v + q."""
+        ...
+
+    def among(self, free: np.ndarray) -> np.ndarray:
+        """The rows and columns `free` of G."""
+        ...
+
+
+class SampleDual:
+    """G_ij = s_i s_j k(x_o(i), x_o(j)) of multipliers with signs s and owners o; K is None for the linear kernel."""
+
+    def __init__(self, X: Any, K: np.ndarray | None, signs: np.ndarray, owner: np.ndarray, q: Any, bias: bool) -> None:
+        self.X, self.K, self.signs, self.owner, self.q = X, K, signs, owner, q
+        self.A = signs[None, :] if bias else np.zeros((0, signs.size))
+
+    def values(self, v: np.ndarray) -> np.ndarray:
+        """f(x) - b of the samples."""
+        coefficients = np.bincount(self.owner, self.signs * v, self.X.shape[0])
+        return self.X @ (self.X.T @ coefficients) if self.K is None else self.K @ coefficients
+
+    def gradient(self, v: np.ndarray) -> np.ndarray:
+        return self.signs * self.values(v)[self.owner] + self.q
+
+    def among(self, free: np.ndarray) -> np.ndarray:
+        at, s = self.owner[free], self.signs[free]
+        if self.K is not None:
+            return s[:, None] * self.K[np.ix_(at, at)] * s
+        product = self.X[at] @ self.X[at].T
+        return s[:, None] * (product.toarray() if sp.issparse(product) else product) * s
+
+
+class ProgramDual:
+    """The dual as the quadratic program that was solved, its P in full or of low rank and its sides zero."""
+
+    def __init__(self, program: qp.QuadraticProgram) -> None:
+        self.P: Any = program.P
+        self.q, self.A = program.q, program.A.toarray()
+
+    def gradient(self, v: np.ndarray) -> np.ndarray:
+        return self.P @ v + self.q
+
+    def among(self, free: np.ndarray) -> np.ndarray:
+        if isinstance(self.P, qp.LowRank):
+            return self.P.F[free] @ self.P.F[free].T + np.diag(self.P.d[free])
+        return self.P[np.ix_(free, free)]
+
+
+def sort_out(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, dual: Dual) -> tuple[np.ndarray, np.ndarray]:
+    """The kind of every multiplier, and alpha with exact zeros and exact C_i.
+
+    Parameters
+    ----------
+    alpha, C, violation : arrays, shape (multipliers,)
+        What the engine found, the upper bounds, and 1 - y_i f(x_i).
+    dual : Dual
+        Of alpha.
+
+    Notes
+    -----
+    Where the multipliers between the bounds cannot be settled (they are too many, or one would leave its bounds), all
+    stay as the engine left them, and only their kinds say what they should be.
+    """
+    kinds, clean = tell_apart(alpha, C, violation)
+    settled = settle(clean, kinds == ON_MARGIN, np.zeros(C.size), C, dual)
+    return kinds, np.clip(alpha, 0.0, C) if settled is None else settled
+
+
+def tell_apart(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The kind of every multiplier, and alpha with exact zeros and exact C_i, nothing else moved.
+
+    Of alpha_i and the surplus y_i f(x_i) - 1 one must be zero, and of C_i - alpha_i and the slack xi_i: whichever is
+    the smaller, alpha in units of the largest of them and the others in units of one, is taken to be.
+    """
+    unit = np.minimum(C, max(alpha.max(initial=0.0), 1e-300))
+    kinds = np.full(alpha.size, ON_MARGIN)
+    kinds[alpha <= unit * np.maximum(-violation, 1e-9)] = NOT_SUPPORT
+    kinds[(C - alpha <= unit * violation) & (kinds == ON_MARGIN)] = INSIDE_MARGIN
+    kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE
+    alpha = np.where(kinds == NOT_SUPPORT, 0.0, alpha)
+    return kinds, np.where(kinds >= INSIDE_MARGIN, C, np.minimum(alpha, C))
+
+
+def settle(v: np.ndarray, free: np.ndarray, lower: np.ndarray, upper: np.ndarray, dual: Dual) -> np.ndarray | None:
+    """v with the multipliers in the mask `free` moved to where their conditions hold; None if that is not possible."""
+    free = np.flatnonzero(free)
+    A = dual.A[:, free]
+    gradient = dual.gradient(v)[free]
+    short = np.abs(gradient - A.T @ np.linalg.lstsq(A.T, gradient, rcond=None)[0]).max(initial=0.0)
+    if short <= SETTLED:
+        return v
+    if free.size > MOST_TO_SETTLE:
+        return None
+    system = np.block([[dual.among(free), A.T], [A, np.zeros((A.shape[0], A.shape[0]))]])
+    shift = REGULARIZATION * np.abs(system).max()
+    factors = lu_factor(system + np.diag(np.repeat([shift, -shift], [free.size, A.shape[0]])))
+    target = -np.concatenate([gradient, dual.A @ v])
+    step = np.zeros(target.size)
+    for _ in range(REFINEMENTS):
+        step += lu_solve(factors, target - system @ step)
+    moved = v.copy()
+    moved[free] += step[: free.size]
+    left = np.abs(target - system @ step)[: free.size].max()
+    inside = (moved[free] > lower[free]).all() and (moved[free] < upper[free]).all()
+    return moved if inside and left < short else None

@@ -1,0 +1,92 @@
+"""The multipliers of a margin: told apart, and settled where zeros and bounds have moved the function."""
+
+import numpy as np
+import pytest
+
+from models import SVC, SVR, ExplanationAugmentedSVC, MultiTaskSVC
+from models.svm.multipliers import (
+    INSIDE_MARGIN,
+    NOT_SUPPORT,
+    ON_MARGIN,
+    WRONG_SIDE,
+    SampleDual,
+    settle,
+    sort_out,
+    tell_apart,
+)
+
+
+def test_kinds_are_told_by_the_smaller_of_what_must_multiply_to_zero():
+    #                 none   on the margin  inside  wrong side  on the margin, C far above alpha
+    alpha = np.array([1e-10, 0.5, 1.0 - 1e-9, 1.0 - 1e-10, 1e-4])
+    violation = np.array([-0.3, 1e-9, 0.4, 1.7, -1e-9])
+    C = np.array([1.0, 1.0, 1.0, 1.0, 1e6])
+    kinds, cleaned = tell_apart(alpha, C, violation)
+    assert kinds.tolist() == [NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE, ON_MARGIN]
+    assert cleaned.tolist() == [0.0, 0.5, 1.0, 1.0, 1e-4]
+
+
+def test_a_hard_margin_has_no_bound_to_be_at():
+    kinds, cleaned = tell_apart(np.array([3.0, 1e-9, 40.0]), np.full(3, np.inf), np.array([1e-9, -2.0, -1e-8]))
+    assert kinds.tolist() == [ON_MARGIN, NOT_SUPPORT, ON_MARGIN]
+    assert cleaned.tolist() == [3.0, 0.0, 40.0]
+
+
+POLY = {"kernel": "poly", "degree": 3, "gamma": 1.0, "coef0": 1.0}
+
+
+def samples_of_a_large_kernel(seed):
+    """Samples that a cubic separates, and whose cubic kernel goes up to 1e6."""
+    X = 3.0 * np.random.default_rng(seed).normal(size=(60, 4))
+    return X, np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0.0, 1, -1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_hard_margin_of_a_large_kernel_is_one(seed):
+    X, y = samples_of_a_large_kernel(seed)
+    mask = np.array([True, True, True, False])
+    for machine in (
+        SVC(C=np.inf, **POLY).fit(X, y),
+        MultiTaskSVC(C1=0.5, C2=1e-9, **POLY).fit(X, y),
+        *(
+            ExplanationAugmentedSVC(C=np.inf, Q=Q, penalty=penalty, **POLY).fit(X, y, explanations=mask)
+            for Q in (0.0, 1e-4, 1e-2)
+            for penalty in ("l1", "l2")
+        ),
+    ):
+        values = y * machine.decision_function(X)
+        on = machine.support_[np.ravel(machine.support_kinds_) == "margin"]
+        np.testing.assert_allclose(values[on], 1.0, rtol=0, atol=1e-9)
+        assert values.min() > 1.0 - 1e-9 and machine.support_.size < 40
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_hard_tube_of_a_large_kernel_holds_all_targets(seed):
+    X, _ = samples_of_a_large_kernel(seed)
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    machine = SVR(C=np.inf, epsilon=0.5, **POLY).fit(X, y)
+    errors = abs(y - machine.predict(X))
+    np.testing.assert_allclose(errors[machine.support_], 0.5, rtol=0, atol=1e-9)
+    assert errors.max() < 0.5 + 1e-9 and machine.support_.size < 40
+
+
+def test_settled_multipliers_keep_the_sum_of_their_signs_and_what_is_held():
+    rng = np.random.default_rng(0)
+    X, y = 100.0 * rng.normal(size=(6, 6)), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    dual = SampleDual(X, X @ X.T, y, np.arange(6), -1.0, True)
+    v, free = np.array([1e-4, 1e-4, 1e-4, 1e-4, 0.0, 0.0]), np.arange(6) < 4
+    moved = settle(v, free, np.full(6, -np.inf), np.full(6, np.inf), dual)
+    values = y * dual.values(moved)
+    left = y[:4] * (1.0 - values[:4])  # all of them b
+    np.testing.assert_allclose(left, left[0], rtol=0, atol=1e-9)
+    assert abs(y @ moved) < 1e-15 and not moved[4:].any()
+
+
+def test_what_cannot_be_settled_stays_as_it_was():
+    # x = 1 with y = 1 and x = 2 with y = 1 cannot both have w x = 1
+    X, y = np.array([[1.0], [2.0]]), np.ones(2)
+    dual = SampleDual(X, None, y, np.arange(2), -1.0, False)
+    alpha = np.array([0.5, 0.3])
+    kinds, found = sort_out(alpha, np.full(2, np.inf), np.zeros(2), dual)
+    assert kinds.tolist() == [ON_MARGIN, ON_MARGIN]
+    np.testing.assert_array_equal(found, alpha)

@@ -1,0 +1,208 @@
+"""scikit-learn's protocol, of every public estimator."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import SkipTestWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks, get_tags
+
+import models
+from models import (
+    SVC,
+    DiscreteHMM,
+    FisherKernelLearning,
+    FisherScore,
+    FreeEnergyScore,
+    GaussianHMM,
+    LargeMarginHMM,
+    LatentDirichletAllocation,
+    MaxMarginScoreSpace,
+    SufficientStatistics,
+)
+from models.base.estimator import Estimator
+from models.base.transformer import Transformer
+from tests.models.explanations.test_easvm import first_features
+from tests.support.chains import kinds
+
+TOPICS = LatentDirichletAllocation(2, max_iter=5, random_state=0)
+FEWER_ITERATIONS = {
+    "LatentDirichletAllocation": {"n_topics": 3, "max_iter": 5},
+    "MedLDA": {"n_topics": 3, "max_iter": 3, "random_state": 0},
+    "Perceptron": {"max_iter": 50},
+    "SubgradientSVC": {"max_iter": 300},
+}
+PUBLIC = [
+    kind
+    for kind in (getattr(models, name) for name in models.__all__)
+    if inspect.isclass(kind) and issubclass(kind, Estimator)
+]
+OF_SEQUENCES = (
+    DiscreteHMM,
+    GaussianHMM,
+    FisherKernelLearning,
+    LargeMarginHMM,
+    FisherScore,
+    FreeEnergyScore,
+    SufficientStatistics,
+    MaxMarginScoreSpace,
+)
+OF_SEQUENCES_OR_TOPICS = (FisherScore, FreeEnergyScore, SufficientStatistics, MaxMarginScoreSpace)
+OF_MATRICES = [
+    *(kind(**FEWER_ITERATIONS.get(kind.__name__, {})) for kind in PUBLIC if kind not in OF_SEQUENCES),
+    *(kind(TOPICS) for kind in OF_SEQUENCES_OR_TOPICS),
+]
+
+
+VARIANTS = [
+    models.MixedNaiveBayes("categorical"),
+    models.LinearDiscriminant("diagonal"),
+    models.LinearDiscriminant("identity"),
+    models.QuadraticDiscriminant("diagonal"),
+    SVC(kernel="linear"),
+    SVC(multi_class="ovr"),
+    SVC(kernel="linear", solver="primal"),
+    SVC(kernel="poly"),
+    models.SVR(kernel="linear"),
+    models.SVR(solver="primal"),
+    models.MultiTaskSVC(C1=0.1, C2=1.0, kernel="rbf"),
+    models.ExplanationAugmentedSVC(explain=first_features, kernel="rbf", penalty="l2"),
+    models.ExplanationAugmentedSVC(explain=first_features, Q=np.inf, multi_class="ovr"),
+]
+CHECKS_WITHOUT_SAMPLES = (
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+)
+
+
+def test_every_public_estimator_is_here():
+    assert {type(estimator) for estimator in OF_MATRICES} | set(OF_SEQUENCES) == set(PUBLIC)
+
+
+@pytest.mark.filterwarnings("ignore:Estimator .* does not inherit from `sklearn.base.BaseEstimator`")
+@pytest.mark.parametrize("estimator", [*OF_MATRICES, *VARIANTS], ids=lambda e: type(e).__name__)
+def test_scikit_learn_accepts(estimator):
+    results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert sum(r["status"] == "passed" for r in results) > 35
+
+
+@pytest.mark.parametrize("kind", OF_SEQUENCES, ids=lambda kind: kind.__name__)
+def test_estimators_of_sequences_say_so(kind):
+    tags = get_tags(kind())
+    assert tags.input_tags.one_d_array and not tags.input_tags.two_d_array
+    assert (tags.transformer_tags is not None) == hasattr(kind, "transform")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkipTestWarning)
+        results = estimator_checks.check_estimator(kind(), on_skip=None, on_fail=None)
+    assert {r["status"] for r in results} == {"passed"}
+    for name in CHECKS_WITHOUT_SAMPLES:
+        getattr(estimator_checks, name)(kind.__name__, kind())
+
+
+def sequences_of(model):
+    """Sequences that the model takes, of two classes."""
+    X, y = kinds()
+    vectors = isinstance(model, GaussianHMM) or isinstance(getattr(model, "model", None), GaussianHMM)
+    return [np.stack([x, x**2], axis=1) for x in X] if vectors else X, y
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DiscreteHMM(2, random_state=0),
+        GaussianHMM(2, random_state=0),
+        LargeMarginHMM(2, max_iter=2, random_state=0),
+        FisherKernelLearning(2, max_iter=3, random_state=0),
+        *(
+            kind(model)
+            for kind in OF_SEQUENCES_OR_TOPICS
+            for model in (
+                DiscreteHMM(2, random_state=0),
+                GaussianHMM(2, random_state=0),
+                GaussianHMM(2, "full", random_state=0),
+            )
+        ),
+        MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),
+    ],
+    ids=repr,
+)
+def test_what_the_checks_of_scikit_learn_ask_holds_for_sequences(estimator):
+    X, y = sequences_of(estimator)
+    for refused in (3.0, "text", {"a": 1}, [], [[]], [[1j, 0.0], [1.0, 2.0]], [["a", {}], ["b"]]):
+        with pytest.raises((ValueError, TypeError)):
+            clone(estimator).fit(refused, y)
+    fitted = clone(estimator).fit(X, y)
+    assert fitted.get_params().keys() == estimator.get_params().keys()
+    methods = [name for name in ("predict", "decision_function", "transform", "score_samples") if hasattr(fitted, name)]
+    again = clone(estimator).fit(pd.Series(X), y)
+    order = np.random.default_rng(0).permutation(len(X))
+    for name in methods:
+        values = getattr(fitted, name)(X)
+        shuffled, part = getattr(fitted, name)([X[i] for i in order]), getattr(fitted, name)(X[3:7])
+        repeated = getattr(again, name)(X)
+        for i in range(len(X)):
+            np.testing.assert_array_equal(np.asarray(values[i]), np.asarray(repeated[i]))
+        for k, i in enumerate(order):
+            np.testing.assert_allclose(_number(shuffled[k]), _number(values[i]), rtol=0, atol=1e-7)
+        for k in range(4):
+            np.testing.assert_allclose(_number(part[k]), _number(values[3 + k]), rtol=0, atol=1e-7)
+
+
+def _number(value):
+    """A row of numbers; of a label, whether it is the second."""
+    value = np.asarray(value)
+    return value if value.dtype.kind == "f" else value.astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TOPICS,
+        FisherKernelLearning(2, max_iter=3, random_state=0),
+        *(
+            kind(model)
+            for kind in OF_SEQUENCES_OR_TOPICS
+            for model in (
+                TOPICS,
+                DiscreteHMM(2, random_state=0),
+                GaussianHMM(2, random_state=0),
+                GaussianHMM(2, "full", random_state=0),
+            )
+        ),
+        MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),
+    ],
+    ids=repr,
+)
+def test_features_have_names_and_come_in_tables(estimator):
+    assert isinstance(estimator, Transformer)
+    if get_tags(estimator).input_tags.two_d_array:
+        X, y = np.random.default_rng(0).poisson(3.0, size=(20, 6)), np.arange(20) % 2
+        X = pd.DataFrame(X, columns=list("abcdef"), index=range(100, 120))
+    else:
+        X, y = sequences_of(estimator)
+        X = pd.Series(X, index=range(100, 100 + len(X)))
+    plain = clone(estimator).fit_transform(X, y)
+    found = clone(estimator).set_output(transform="pandas").fit_transform(X, y)
+    name = type(estimator).__name__.lower()
+    assert found.columns.tolist() == [f"{name}{i}" for i in range(plain.shape[1])]
+    assert found.index.tolist() == X.index.tolist()
+    np.testing.assert_array_equal(found.to_numpy(), plain)
+
+
+def test_a_pipeline_of_sequences_hands_tables_on():
+    X, y = kinds()
+    pipeline = make_pipeline(SufficientStatistics(DiscreteHMM(2, random_state=0)), SVC(kernel="linear"))
+    pipeline.set_output(transform="pandas").fit(X, y)
+    assert pipeline[-1].feature_names_in_[0] == "sufficientstatistics0"
+    assert pipeline[:-1].get_feature_names_out().size == pipeline[-1].n_features_in_
