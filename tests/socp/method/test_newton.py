@@ -65,8 +65,8 @@ def test_residuals_are_those_of_the_embedding(form):
     rx, rv, rtau, mu = written_out(form, point)
     np.testing.assert_allclose(newton.r[: form.n], rx, rtol=1e-10, atol=1e-11)
     np.testing.assert_allclose(newton.r[form.n :], rv, rtol=1e-10, atol=1e-11)
-    assert newton.rtau == pytest.approx(rtau, rel=1e-11)
-    assert newton.mu == pytest.approx(mu, rel=1e-12)
+    assert newton.rtau == pytest.approx(rtau, rel=1e-11, abs=1e-11)
+    assert newton.mu == pytest.approx(mu, rel=1e-12, abs=0.0)
     P, M, x, v = operator_matrix(form.P, form.n), dense_M(form), point.u[: form.n], point.u[form.n :]
     slack = np.concatenate([np.zeros(form.p), point.s])
     expected = {"xPx": x @ P @ x, "cx": form.c @ x, "gv": form.g @ v}
@@ -196,7 +196,7 @@ def test_a_centrality_corrector_moves_the_products_it_says(seed, tau_kappa):
     sigma = (1.0 - min(1.0, predict(newton, point))) ** 3
     ds_rhs, kappa_rhs = right_sides(newton, point, sigma)
     alpha = correct(newton, point, sigma)
-    assert newton.kappa_rhs == pytest.approx(kappa_rhs, rel=1e-12)
+    assert newton.kappa_rhs == pytest.approx(kappa_rhs, rel=1e-12, abs=1e-14 * newton.mu)
     goal, target = alpha + STEP_GOAL * (1.0 - alpha), sigma * newton.mu
     l, lam = form.l, newton.lam[: form.l]
     products = (lam + goal * newton.ds_scaled[:l]) * (lam + goal * newton.dz_scaled[:l])
@@ -207,7 +207,7 @@ def test_a_centrality_corrector_moves_the_products_it_says(seed, tau_kappa):
     kappa_rhs += max(np.clip(of_tau, *within) - of_tau, -within[1])
     before = newton.du.copy(), newton.dtau
     if center(newton, point, sigma, alpha) > alpha:
-        assert newton.kappa_rhs == pytest.approx(kappa_rhs, rel=1e-9)
+        assert newton.kappa_rhs == pytest.approx(kappa_rhs, rel=1e-9, abs=1e-12 * newton.mu)
         check_direction(newton, point, sigma, ds_rhs, kappa_rhs)
     else:
         np.testing.assert_array_equal(newton.du, before[0])
