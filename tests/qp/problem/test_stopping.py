@@ -48,6 +48,10 @@ def test_residuals_by_hand():
     # multipliers of sides that are not there
     assert residuals(program, array(0.5), array(-3), array(0)).dual >= 3.0
     assert residuals(program, array(0.5), array(0), array(3)).dual >= 3.0
+    # which other multipliers make up for in the gradient
+    below = QuadraticProgram([[4.0]], [-2.0], [[1.0]], l=[-9.0], lb=[0.0])
+    assert residuals(below, array(0.5), array(3), array(-3)).dual == 3.0
+    assert residuals(below, array(0.5), array(-3), array(3)).dual == 3.0
 
 
 @pytest.mark.parametrize("place", range(3))

@@ -44,6 +44,7 @@ def test_what_is_outside_of_the_cone_counts():
     # s and h - Gx are judged both
     assert residuals(LINE, array(3), array(), array(2), array(-0.25)).primal == 0.25
     assert residuals(LINE, array(2), array(), array(2), array(1)).primal == 2.0
+    assert residuals(LINE, array(2), array(), array(2), array(-0.5)).primal == 1.0  # the error is spread over both
     assert residuals(LINE, array(3), array(), array(-1), array(0)).dual == 3.0
     cone = ConeProgram(np.zeros(3), -np.eye(3), np.zeros(3), [SecondOrder(3)])
     # the smallest d with ||(3 - d, 4 - d)|| = 4 + d, that is d^2 - 22 d + 9 = 0
@@ -57,6 +58,8 @@ def test_rows_that_always_hold_take_no_multiplier():
     with np.errstate(all="raise"):
         assert residuals(program, array(3), array(), array(2, 0), array(0, np.inf)).worst == 0.0
     assert residuals(program, array(3), array(), array(2, 0.5), array(0, np.inf)).dual >= 0.5
+    idle = ConeProgram([2.0], [[-1.0], [0.0]], [-3.0, np.inf], [NonNeg(2)])
+    assert residuals(idle, array(3), array(), array(2, 0.5), array(0, np.inf)).dual == 0.5
     assert primal_infeasibility(program, array(), array(1, 1e-300)) == np.inf
 
 
