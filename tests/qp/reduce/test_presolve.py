@@ -132,6 +132,34 @@ def test_contradictions_are_certified_in_the_own_rows(A, l, u, lb, ub, P):
     solve_and_check(QuadraticProgram(P, [1.0, -1.0], A, l, u, lb, ub), "primal_infeasible")
 
 
+def crossing(kind, low, high, factor):
+    """A program with low <= v and v <= high for v = x_1 or x_1 + x_2; the last row is multiplied by the factor."""
+    rows, lb, ub = {
+        "parallel": ([([1.0, 1.0], low, INF), ([1.0, 1.0], -INF, high)], -INF, INF),
+        "bound": ([([1.0, 0.0], low, INF)], -INF, [high, INF]),
+        "singletons": ([([1.0, 0.0], low, INF), ([1.0, 0.0], -INF, high)], -INF, INF),
+        "fixed by a row": ([([1.0, 0.0], low, low), ([1.0, 0.0], -INF, high)], -INF, INF),
+        "fixed by bounds": ([([1.0, 0.0], -INF, high)], [low, -INF], [low, INF]),
+    }[kind]
+    row, *sides = rows.pop()
+    rows.append((factor * np.array(row), *sorted(factor * side for side in sides)))
+    A, l, u = zip(*rows, strict=True)
+    return QuadraticProgram(np.eye(2), [1.0, -1.0], np.array(A), l, u, lb, ub)
+
+
+@pytest.mark.parametrize("size", [1.0, -1.0, 1e6, -1e6])
+@pytest.mark.parametrize("factor", [1.0, 2.0, -2.0])
+@pytest.mark.parametrize("kind", ["parallel", "bound", "singletons", "fixed by a row", "fixed by bounds"])
+def test_sides_that_cross_are_equal_only_by_rounding(kind, factor, size):
+    left = {
+        gap: Presolve(crossing(kind, size, size - gap * abs(size), factor)).program for gap in (0.0, 1e-13, 1e-11, 1e-8)
+    }
+    for program in left.values():
+        assert (program.l <= program.u).all() and (program.lb <= program.ub).all()
+    rows = {gap: program.m for gap, program in left.items()}
+    assert rows[1e-13] == rows[0.0] and rows[1e-11] == rows[1e-8] == rows[0.0] + 1  # a contradiction is left as it is
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_infeasible_beside_what_is_left_out(seed):
     rng = np.random.default_rng(seed)

@@ -7,11 +7,15 @@ import scipy.sparse as sp
 import qp
 from socp import ConeProgram, NonNeg, SecondOrder, Solver
 from socp.cones import product as cones
+from socp.form.standard import StandardForm
 from socp.kkt.dense import apply_dense
+from socp.kkt.sparse import SparseKKT
 from socp.method.newton import Newton, Point, measure
 from socp.method.start import FAR, WARM_LIMIT, WARM_MARGIN, scale_far_sides, start_cold, start_warm
+from tests.support.cone_points import identity
 from tests.support.kkt_systems import factor_never
 from tests.support.programs import OPTIMAL, planted_optimum, planted_quadratic, solve_and_check
+from tests.support.standard_forms import dense_M
 
 BIG = [1e5, 1e8, 1e10, 1e15, 1e19]
 
@@ -112,6 +116,37 @@ def test_all_ways_of_solving_start_at_the_same_point(seed):
         assert start_cold(newton, points[-1])
     np.testing.assert_allclose(points[0].u, points[1].u, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(points[0].s, points[1].s, rtol=1e-7, atol=1e-7)
+
+
+def null_space(A):
+    _, sizes, V = np.linalg.svd(A)
+    return V[int((sizes > 1e-9).sum()) :].T
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_cold_start_without_curvature_is_the_solution_of_two_least_squares_problems(seed):
+    """min ||s|| with s = h - Gx, Ax = b, and min ||z|| with A'y + G'z = -c, both moved along e into the cone."""
+    rng = np.random.default_rng([seed, 7])
+    planted, _ = planted_optimum(rng)
+    A, G = planted.A.toarray(), planted.G.toarray()
+    c = -A.T @ rng.normal(size=planted.p) - G.T @ rng.normal(size=planted.m)
+    form = StandardForm(ConeProgram(c, G, planted.h, planted.cones, A, planted.b))
+    newton, point = Newton(form, SparseKKT(form, None, 10)), Point(form)
+    assert start_cold(newton, point)
+    M, n, p = dense_M(form), form.n, form.p
+    A, G, N = M[:p], M[p:], null_space(M[:p])  # in the form's units
+    x, y, z, s = point.u[:n], point.u[n : n + p], point.z, point.s
+    x0 = np.linalg.lstsq(A, form.g[:p], rcond=None)[0]
+    t = np.linalg.lstsq(G @ N, form.g[p:] - G @ x0, rcond=None)[0]
+    least_s = form.g[p:] - G @ (x0 + N @ t)
+    least_z = np.linalg.lstsq(N.T @ G.T, -N.T @ form.c, rcond=None)[0]
+    np.testing.assert_allclose(A @ x, form.g[:p], atol=1e-6)
+    np.testing.assert_allclose(G @ x, form.g[p:] - least_s, atol=1e-6)
+    np.testing.assert_allclose(A.T @ y + G.T @ least_z, -form.c, atol=1e-6)
+    for found, least in ((s, least_s), (z, least_z)):
+        # moved, if at all, to the distance 1 from the boundary
+        move = 1.0 - cones.margin(form.l, form.ptr, least) if cones.margin(form.l, form.ptr, least) <= 1e-6 else 0.0
+        np.testing.assert_allclose(found, least + move * identity(form.l, form.ptr), atol=1e-6)
 
 
 def test_without_factors_there_is_no_start():
