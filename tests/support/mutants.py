@@ -152,7 +152,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("share = -slope / curvature", "share = 1.0"),
         ("share = -slope / curvature", "share = -0.5 * slope / curvature"),
         ("g[k] += share * change[k]", "g[k] += change[k]"),
-        ("slope += moves[k] * (g[k] + a[k] * program.multiplier)", "slope += moves[k] * g[k]"),
+        ("slope += moves[k] * (g[k] + a[k] * program.multiplier)", "slope += g[k] + a[k] * program.multiplier"),
         ("if not knows_multiplier or share < 1.0:", "if not knows_multiplier:"),
         ("program.wrong_slope = largest_wrong_slope(program)", "program.wrong_slope = 0.0"),
         ("face.missing -= a[k] * face.ways[c]", "face.missing += a[k] * face.ways[c]"),

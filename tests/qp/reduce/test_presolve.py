@@ -107,6 +107,22 @@ def test_sides_become_bounds():
     np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
 
 
+FIRST_CURVED = np.diag([1.0, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "P", [None, FIRST_CURVED, sp.csc_array(FIRST_CURVED), LowRank(FIRST_CURVED[:, :1])],
+    ids=["none", "dense", "sparse", "low rank"],
+)  # fmt: skip
+def test_a_variable_without_entries_goes_to_its_better_bound(P):
+    # x_2 and x_3 by their costs, x_4, which costs nothing, to the value nearest to 0
+    program = QuadraticProgram(P, [2.0, 1.0, -1.0, 0.0], lb=[-1.0, -2.0, -3.0, 4.0], ub=[9.0, 8.0, 7.0, 6.0])
+    left = Presolve(program).program
+    first = [-1.0, 9.0] if P is not None else [-1.0, -1.0]
+    np.testing.assert_array_equal([left.lb, left.ub], np.array([first, [-2.0] * 2, [7.0] * 2, [4.0] * 2]).T)
+    solve_and_check(program, x=[-1.0, -2.0, 7.0, 4.0])
+
+
 def test_a_chain_of_singletons_is_solved_here():
     # a triangular system: each row fixes the next variable
     n = 30

@@ -11,8 +11,17 @@ from socp.form.standard import StandardForm
 from socp.kkt.dense import apply_dense
 from socp.kkt.sparse import SparseKKT
 from socp.method.newton import Newton, Point, measure
-from socp.method.start import FAR, WARM_LIMIT, WARM_MARGIN, scale_far_sides, start_cold, start_warm
-from tests.support.cone_points import identity
+from socp.method.start import (
+    FAR,
+    WARM_LIMIT,
+    WARM_MARGIN,
+    move_inside,
+    scale_far_sides,
+    shift_inside,
+    start_cold,
+    start_warm,
+)
+from tests.support.cone_points import SHAPES, identity, inside, layout
 from tests.support.kkt_systems import factor_never
 from tests.support.programs import OPTIMAL, planted_optimum, planted_quadratic, solve_and_check
 from tests.support.standard_forms import dense_M
@@ -153,6 +162,20 @@ def test_without_factors_there_is_no_start():
     newton = Solver(OPTIMAL["disk"][0]).newton
     newton.kkt._use(factor_never, apply_dense)
     assert not start_cold(newton, Point(newton.form))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("depth", [-3.0, -0.1, 0.0, 0.01, 0.5])
+def test_points_are_moved_along_the_identity(shape, depth):
+    l, ptr = layout(shape)
+    e = identity(l, ptr)
+    v = inside(l, ptr, np.random.default_rng(0))
+    v += (depth - cones.margin(l, ptr, v)) * e if v.size else 0.0
+    moved, shifted = v.copy(), v.copy()
+    move_inside(l, ptr, 0.2, moved)  # all by the same, so that none is nearer to the boundary than 0.2
+    np.testing.assert_allclose(moved, v + (0.2 + max(-depth, 0.0)) * e if depth < 0.2 else v, atol=1e-12)
+    shift_inside(l, ptr, shifted)  # to 1, where it is not inside
+    np.testing.assert_allclose(shifted, v + (1.0 - depth) * e if depth <= 0.0 else v, atol=1e-12)
 
 
 def solved(seed):
