@@ -3,8 +3,8 @@
     python -m tests.support.mutants [word ...]
 
 Each mutant is a line of the code changed, in a copy of the checkout, and the files of tests that should fail by it.
-With words, only mutants with one of them in their file or text are tried.  All of them take some twenty minutes, so that
-this is no part of the tests; it is for whoever changes what it lists, or writes tests.
+With words, only mutants with one of them in their file or text are tried.  All of them take some twenty minutes, so
+that this is no part of the tests; it is for whoever changes what it lists, or writes tests.
 
 A line of the table is a mutant: "caught"; "NOT CAUGHT", an identity that no test checks; "DOES NOT APPLY", the text is
 not there once, or the tests did not start.  The exit status is 1 unless all are caught.

@@ -107,20 +107,25 @@ def test_sides_become_bounds():
     np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
 
 
-FIRST_CURVED = np.diag([1.0, 0.0, 0.0, 0.0])
+CURVED = np.vstack([np.eye(8) + 1.0, np.zeros((3, 8))])  # F of P = F F', in the first eight of eleven variables
 
 
 @pytest.mark.parametrize(
-    "P", [None, FIRST_CURVED, sp.csc_array(FIRST_CURVED), LowRank(FIRST_CURVED[:, :1])],
+    "P", [None, CURVED @ CURVED.T, sp.diags_array(np.repeat([1.0, 0.0], [8, 3])), LowRank(CURVED)],
     ids=["none", "dense", "sparse", "low rank"],
 )  # fmt: skip
 def test_a_variable_without_entries_goes_to_its_better_bound(P):
-    # x_2 and x_3 by their costs, x_4, which costs nothing, to the value nearest to 0
-    program = QuadraticProgram(P, [2.0, 1.0, -1.0, 0.0], lb=[-1.0, -2.0, -3.0, 4.0], ub=[9.0, 8.0, 7.0, 6.0])
+    # two by their costs, the last, which costs nothing, to the value nearest to 0
+    q, lb, ub = np.ones(11), np.full(11, -2.0), np.full(11, 7.0)
+    q[-2:], lb[-1], ub[-1] = [-1.0, 0.0], 4.0, 6.0
+    program = QuadraticProgram(P, q, lb=lb, ub=ub)
+    assert isinstance(program.P, np.ndarray) == isinstance(P, np.ndarray)
     left = Presolve(program).program
-    first = [-1.0, 9.0] if P is not None else [-1.0, -1.0]
-    np.testing.assert_array_equal([left.lb, left.ub], np.array([first, [-2.0] * 2, [7.0] * 2, [4.0] * 2]).T)
-    solve_and_check(program, x=[-1.0, -2.0, 7.0, 4.0])
+    fixed = np.flatnonzero(left.lb == left.ub)
+    np.testing.assert_array_equal(fixed, np.arange(11) if P is None else [8, 9, 10])
+    np.testing.assert_array_equal(left.lb[-3:], [-2.0, 7.0, 4.0])
+    solution = solve_and_check(program)
+    np.testing.assert_array_equal(solution.x[-3:], [-2.0, 7.0, 4.0])
 
 
 def test_a_chain_of_singletons_is_solved_here():
