@@ -101,7 +101,7 @@ def test_scaled_objectives(scale):
     # only gap and dual residual see the scale; 1e-8 of the objective is below tol: any feasible point will do
     solution = solve_and_check(ConeProgram([-3 * scale, -4 * scale], **DISK, P=scale * np.eye(2)))
     if scale >= 1e-4:
-        assert solution.objective == pytest.approx(-4.5 * scale, rel=1e-3)
+        assert solution.objective == pytest.approx(-4.5 * scale, rel=1e-3, abs=0.0)
 
 
 @pytest.mark.parametrize("form", ["coo", "csc", "csr", "dia", "dok", "lil"])
@@ -181,7 +181,7 @@ def test_max_iterations_gives_the_best_iterate(hard, limit):
         assert np.isfinite(part).all()
     worst = np.max([solution.trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
     own = max(solution.primal_residual, solution.dual_residual, solution.gap)
-    assert own == pytest.approx(worst.min(), rel=1e-6)
+    assert own == pytest.approx(worst.min(), rel=1e-6, abs=0.0)
     found = verify(hard, solution.x, solution.y, solution.z)
     assert found.worst <= own * (1 + 1e-6)
 
@@ -201,7 +201,7 @@ def test_the_best_iterate_is_judged_by_its_residuals(size):
         solution = socp.solve(program, max_iter=limit)
         worst = np.max([solution.trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
         assert max(solution.primal_residual, solution.dual_residual, solution.gap) == pytest.approx(
-            worst.min(), rel=1e-3
+            worst.min(), rel=1e-3, abs=0.0
         )
 
 
@@ -403,7 +403,7 @@ def test_an_iterate_is_open(hard):
         half = 0.5 * x @ (0.0 * x if hard.P is None else hard.P @ x)
         assert iterate.primal_objective == pytest.approx(half + hard.c @ x + hard.offset)
         assert iterate.dual_objective == pytest.approx(-half - hard.b @ y - hard.h @ z + hard.offset)
-        assert iterate.mu == pytest.approx(iterate.newton.mu) and iterate.tau == iterate.point.tau
+        assert iterate.mu == pytest.approx(iterate.newton.mu, rel=1e-12, abs=0.0) and iterate.tau == iterate.point.tau
         assert s.shape == hard.h.shape
         with pytest.raises(AttributeError, match="nothing_of_this_name"):
             iterate.nothing_of_this_name  # noqa: B018

@@ -57,8 +57,8 @@ def check(program, solution, tol=1e-8):
         assert max(big(P @ x + c + A.T @ y + G.T @ z), -cone.depth(z)) <= tol * dual
         value, bound = 0.5 * x @ P @ x + c @ x, -0.5 * x @ P @ x - b @ y - h @ z
         assert abs(value - bound) <= tol * (1.0 + max(abs(value), abs(bound)))
-        assert solution.objective == pytest.approx(value + program.offset, rel=1e-12)
-        assert solution.dual_objective == pytest.approx(bound + program.offset, rel=1e-12)
+        assert solution.objective == pytest.approx(value + program.offset, rel=1e-12, abs=1e-12)
+        assert solution.dual_objective == pytest.approx(bound + program.offset, rel=1e-12, abs=1e-12)
     elif solution.status == "primal_infeasible":
         assert b @ y + h @ z == pytest.approx(-1.0)
         assert big(A.T @ y + G.T @ z) <= tol

@@ -170,8 +170,8 @@ def test_low_rank_dense_and_sparse_hessians_agree():
         for P in (qp.LowRank(F, d), dense, sp.csc_array(dense))
     ]
     for result in results[1:]:
-        assert result.worst == pytest.approx(results[0].worst, rel=1e-12)
-        assert result.dual_infeasible == pytest.approx(results[0].dual_infeasible, rel=1e-2)
+        assert result.worst == pytest.approx(results[0].worst, rel=1e-12, abs=0.0)
+        assert result.dual_infeasible == pytest.approx(results[0].dual_infeasible, rel=1e-2, abs=0.0)
 
 
 def test_primal_infeasibility_by_hand():
@@ -234,7 +234,7 @@ def test_a_certificate_lost_in_rounding_does_not_pass():
 def test_a_certificate_must_pass_the_absolute_and_the_backward_test():
     # slope -1 against terms of 1: a residual of 1e-6 is small against terms of 1e3, but it excludes only |x| < 1e6
     program = socp.ConeProgram(c=[0.0], A=[[1e3], [-1e3 + 1e-6]], b=[-1.0, 0.0])
-    assert verify(program, None, [1.0, 1.0], []).primal_infeasible == pytest.approx(1e-6, rel=1e-3)
+    assert verify(program, None, [1.0, 1.0], []).primal_infeasible == pytest.approx(1e-6, rel=1e-3, abs=0.0)
     # tiny coefficients: the residual is small absolutely, but it is all there is
     program = socp.ConeProgram(c=[0.0], A=[[1e-9]], b=[-1.0])
     assert verify(program, None, [1.0], []).primal_infeasible == pytest.approx(1.0)
@@ -255,7 +255,7 @@ def test_a_certificate_must_pass_the_absolute_and_the_backward_test():
     ],
 )
 def test_distance_from_a_second_order_cone(v, distance):
-    assert cone_distance(np.array(v), [socp.SecondOrder(len(v))]) == pytest.approx(distance, rel=1e-6, abs=1e-15)
+    assert cone_distance(np.array(v), [socp.SecondOrder(len(v))]) == pytest.approx(distance, rel=1e-6, abs=0.0)
 
 
 @settings(max_examples=100, deadline=None)

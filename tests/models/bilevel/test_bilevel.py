@@ -1,5 +1,6 @@
 """The bilevel classifier: the alternation, its coordinates, infeasible problems, and the estimator's protocol."""
 
+import functools
 import math
 import pickle
 import time
@@ -103,6 +104,32 @@ def test_step_2_by_its_formula_and_by_cones_give_the_same_means(omega, C3):
         assert np.abs(closed[1] - cones[1]).max() < 1e-6
         if omega == "zeros":
             assert np.array_equal(closed[0][:, ::2], prior.t[:, ::2])
+
+
+def cost_of_radii(samples, prior, constants, w, b, nu):
+    """The objective with the means as far out as the radii phi + nu allow."""
+    moves = [side * Omega.times(w) / Omega.length(w) for side, Omega in zip(SIDES, prior.Omega)]
+    return objective(samples, prior, constants, w, b, prior.t + (constants.phi + nu)[:, None] * np.array(moves))
+
+
+@pytest.mark.parametrize("beta", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("ratio", [0.3, 0.9, 1.1, 3.0])
+def test_the_radii_of_step_2_cost_least(beta, ratio):
+    """A unit of nu costs C3 and lowers C2 zeta by C2 reach / beta: it grows where their ratio is above one."""
+    for seed in range(6):
+        samples, prior, _ = random_problem(seed, omega="scalar")
+        w, b = np.random.default_rng(seed).normal(size=prior.n), 0.2
+        C2, reach = 2.0, prior.Omega[0].length(w)
+        constants = Constants(beta, 0.1, 1.0, C2, C2 * reach / (beta * ratio))
+        mu, nu = farthest_means(prior, constants, w, b)
+        cost = functools.partial(cost_of_radii, samples, prior, constants, w, b)
+        assert cost(nu) == pytest.approx(evaluate(samples, prior, constants, w, b, mu, nu).objective, rel=1e-9)
+        for i in (0, 1):
+            for step in (-nu[i], -0.01 * nu[i], 0.01, 0.1, 1.0, 10.0):
+                assert cost(nu + step * np.eye(2)[i]) >= cost(nu) - 1e-9
+        assert (nu.max() > 0.0) <= (ratio > 1.0)
+        by_cones = farthest_means_by_cones(prior, constants, w, b, tol=1e-10)
+        np.testing.assert_allclose(by_cones[1], nu, atol=1e-5)
 
 
 def test_the_classifier_with_step_2_by_cones_ends_at_the_same_objective():

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from qp.active_set.boxed import BoxedProgram, Face, extremes, row_multiplier
 from qp.active_set.face_newton import (
@@ -9,6 +11,7 @@ from qp.active_set.face_newton import (
     NO_DESCENT,
     NOT_DEFINITE,
     SHIFTS,
+    SHORTENED,
     TAKEN,
     TOO_LARGE,
     find_free,
@@ -89,6 +92,88 @@ def test_bounds_that_are_met(row, share):
     v = (program.g + program.a * program.multiplier)[:N]
     assert np.abs(v[~at_bound]).max() < 1e-12  # the minimum on the face of those that are left
     assert program.x[:N] @ (program.g[:N] + q) < 0.0
+
+
+def boxed(P, minimum, lb, ub, a=None, side=0.0):
+    """The program of 1/2 (x - minimum)'P(x - minimum) at the end of the box or the row nearest to 0, all of it free."""
+    n = len(P)
+    program, face = BoxedProgram(size=n), Face(size=n)
+    program.P, program.largest, program.max_work = np.array(P, dtype=float), np.max(np.diagonal(P)), 1e12
+    program.lb[:], program.ub[:] = lb, ub
+    program.g[:] = -program.P @ minimum
+    if a is not None:
+        program.a[:], program.side = a, side
+    face.factor, face.shift = np.empty(n**2), SHIFTS[0]
+    return program, face
+
+
+def slopes(program):
+    """The largest slope of a variable that may go where it falls, from the definition."""
+    v = program.g + program.a * program.multiplier
+    falls = np.where(v < 0.0, program.x < program.ub, program.x > program.lb)
+    return np.abs(v[falls & (v != 0.0)]).max(initial=0.0)
+
+
+def test_a_step_that_would_rise_ends_at_the_minimum_on_its_way():
+    # both variables of the minimum are beyond the box, whose corner (1, 10) is higher than 0
+    program, face = boxed([[1.0, -0.95], [-0.95, 1.0]], np.array([10.0, 10.5]), [-1.0, -10.0], [1.0, 10.0])
+    q = program.g.copy()
+    find_free(program, face, 0.0)
+    assert step_on_face(program, face) == SHORTENED
+    # x = t (1, 10) with t = -(1, 10)'q / ((1, 10)'P(1, 10)) = 10.025 / 82
+    np.testing.assert_allclose(program.x, 10.025 / 82.0 * np.array([1.0, 10.0]), rtol=1e-9)
+    np.testing.assert_allclose(program.g, program.P @ program.x + q, atol=1e-12)
+    assert np.array([1.0, 10.0]) @ program.g == pytest.approx(0.0, abs=1e-12)
+    assert program.multiplier == 0.0 and program.wrong_slope == slopes(program) > 0.1
+
+
+def test_a_shortened_step_has_no_multiplier_of_the_face():
+    # the same beside two variables on the row x_3 + 2 x_4 = 0: their minimum is (1.6, -0.8), the multiplier there -0.6
+    P = np.eye(4)
+    P[0, 1] = P[1, 0] = -0.95
+    minimum, box = np.array([10.0, 10.5, 1.0, -2.0]), np.array([1.0, 10.0, 9.0, 9.0])
+    program, face = boxed(P, minimum, -box, box, [0.0, 0.0, 1.0, 2.0])
+    find_free(program, face, 0.0)
+    assert step_on_face(program, face) == SHORTENED and face.count == 2
+    share = program.x[0]
+    assert 0.1 < share < 0.5
+    np.testing.assert_allclose(program.x, share * np.array([1.0, 10.0, 1.6, -0.8]), rtol=1e-9)
+    # the middle of the slopes 1.6 share - 1 and (2 - 0.8 share) / 2
+    assert program.multiplier == pytest.approx(-0.6 * share, rel=1e-9)
+    assert program.wrong_slope == slopes(program)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1), has_row=st.booleans())
+def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_its_way(seed, has_row):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    F = rng.normal(size=(n, n))
+    P = F @ F.T + 10.0 ** rng.uniform(-3, 0) * np.eye(n)
+    a = rng.choice([-1.0, 1.0, 2.0], n) if has_row else None
+    program, face = boxed(P, rng.normal(size=n) * 10, -rng.uniform(0.1, 9, n), rng.uniform(0.1, 9, n), a)
+    program.multiplier = rng.normal() if has_row else 0.0
+    q = program.g.copy()
+    find_free(program, face, 0.0)
+    outcome = step_on_face(program, face)
+    x, way, whole = program.x, face.moves, 1.0 + np.abs(face.moves) @ np.abs(q)
+    if outcome == NO_DESCENT:  # there is none, or no way keeps the row
+        np.testing.assert_array_equal(x, 0.0)
+        assert has_row or way @ q >= -1e-9 * whole
+        return
+    assert (program.lb <= x).all() and (x <= program.ub).all()
+    np.testing.assert_allclose(program.g, P @ x + q, atol=1e-11 * whole)
+    assert program.a @ x == pytest.approx(program.side, abs=1e-11)
+    share, at_the_end = x @ way / (way @ way), 0.5 * way @ P @ way + way @ q
+    np.testing.assert_allclose(x, share * way, atol=1e-12)
+    if outcome == TAKEN:
+        assert share == pytest.approx(1.0, rel=1e-9) and at_the_end <= 1e-9 * whole
+    else:
+        assert outcome == SHORTENED and at_the_end > -1e-9 * whole
+        assert program.g @ way == pytest.approx(0.0, abs=1e-9 * whole)
+        # no multiplier belongs to a point on the way: the middle of what the variables ask for is taken
+        assert program.multiplier == row_multiplier(*extremes(program, n))
+    assert program.wrong_slope == slopes(program)
 
 
 def test_why_a_step_is_not_taken():

@@ -107,6 +107,27 @@ def test_sides_become_bounds():
     np.testing.assert_array_equal(program.ub, [2, 9, 9])  # the given one is as it was
 
 
+CURVED = np.vstack([np.eye(8) + 1.0, np.zeros((3, 8))])  # F of P = F F', in the first eight of eleven variables
+
+
+@pytest.mark.parametrize(
+    "P", [None, CURVED @ CURVED.T, sp.diags_array(np.repeat([1.0, 0.0], [8, 3])), LowRank(CURVED)],
+    ids=["none", "dense", "sparse", "low rank"],
+)  # fmt: skip
+def test_a_variable_without_entries_goes_to_its_better_bound(P):
+    # two by their costs, the last, which costs nothing, to the value nearest to 0
+    q, lb, ub = np.ones(11), np.full(11, -2.0), np.full(11, 7.0)
+    q[-2:], lb[-1], ub[-1] = [-1.0, 0.0], 4.0, 6.0
+    program = QuadraticProgram(P, q, lb=lb, ub=ub)
+    assert isinstance(program.P, np.ndarray) == isinstance(P, np.ndarray)
+    left = Presolve(program).program
+    fixed = np.flatnonzero(left.lb == left.ub)
+    np.testing.assert_array_equal(fixed, np.arange(11) if P is None else [8, 9, 10])
+    np.testing.assert_array_equal(left.lb[-3:], [-2.0, 7.0, 4.0])
+    solution = solve_and_check(program)
+    np.testing.assert_array_equal(solution.x[-3:], [-2.0, 7.0, 4.0])
+
+
 def test_a_chain_of_singletons_is_solved_here():
     # a triangular system: each row fixes the next variable
     n = 30
@@ -130,6 +151,34 @@ def test_a_chain_of_singletons_is_solved_here():
 @pytest.mark.parametrize("P", [None, np.eye(2)], ids=["linear", "quadratic"])
 def test_contradictions_are_certified_in_the_own_rows(A, l, u, lb, ub, P):
     solve_and_check(QuadraticProgram(P, [1.0, -1.0], A, l, u, lb, ub), "primal_infeasible")
+
+
+def crossing(kind, low, high, factor):
+    """A program with low <= v and v <= high for v = x_1 or x_1 + x_2; the last row is multiplied by the factor."""
+    rows, lb, ub = {
+        "parallel": ([([1.0, 1.0], low, INF), ([1.0, 1.0], -INF, high)], -INF, INF),
+        "bound": ([([1.0, 0.0], low, INF)], -INF, [high, INF]),
+        "singletons": ([([1.0, 0.0], low, INF), ([1.0, 0.0], -INF, high)], -INF, INF),
+        "fixed by a row": ([([1.0, 0.0], low, low), ([1.0, 0.0], -INF, high)], -INF, INF),
+        "fixed by bounds": ([([1.0, 0.0], -INF, high)], [low, -INF], [low, INF]),
+    }[kind]
+    row, *sides = rows.pop()
+    rows.append((factor * np.array(row), *sorted(factor * side for side in sides)))
+    A, l, u = zip(*rows, strict=True)
+    return QuadraticProgram(np.eye(2), [1.0, -1.0], np.array(A), l, u, lb, ub)
+
+
+@pytest.mark.parametrize("size", [1.0, -1.0, 1e6, -1e6])
+@pytest.mark.parametrize("factor", [1.0, 2.0, -2.0])
+@pytest.mark.parametrize("kind", ["parallel", "bound", "singletons", "fixed by a row", "fixed by bounds"])
+def test_sides_that_cross_are_equal_only_by_rounding(kind, factor, size):
+    left = {
+        gap: Presolve(crossing(kind, size, size - gap * abs(size), factor)).program for gap in (0.0, 1e-13, 1e-11, 1e-8)
+    }
+    for program in left.values():
+        assert (program.l <= program.u).all() and (program.lb <= program.ub).all()
+    rows = {gap: program.m for gap, program in left.items()}
+    assert rows[1e-13] == rows[0.0] and rows[1e-11] == rows[1e-8] == rows[0.0] + 1  # a contradiction is left as it is
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.form.standard import StandardForm, hessian_norms
+from socp.method.newton import Point, unscale
 from tests.support.programs import planted_optimum, random_hessian
 from tests.support.standard_forms import dense_M, operator_matrix
 
@@ -35,6 +36,34 @@ def test_scaling_undone_is_the_program(program, equilibrate):
     np.testing.assert_allclose(operator_matrix(form.P, n) / D / D[:, None] / f, P, rtol=1e-12, atol=1e-13 * size)
     if not equilibrate:
         assert f == 1.0 and (D == 1.0).all() and (E == 1.0).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_residuals_of_an_unscaled_point_are_the_unscaled_residuals(seed):
+    """rx / (f D tau) and rv / (E tau) of the embedding, s'z / (f tau^2), in the caller's order of rows."""
+    rng = np.random.default_rng(seed)
+    program, _ = planted_optimum(rng)
+    far = 10.0 ** rng.uniform(-2, 2, program.p + program.n)
+    program = ConeProgram(
+        1e3 * far[program.p :] * program.c, program.G * far[program.p :], program.h, program.cones,
+        far[: program.p, None] * program.A.toarray(), far[: program.p] * program.b, program.P,
+    )  # fmt: skip
+    form, tau = StandardForm(program), 0.3
+    n, p, m, D, E, f = form.n, form.p, form.m, form.D, form.E, form.cost_scale
+    point = Point(form)
+    point.tau = tau
+    u, slack = point.u, point.s
+    u[:], slack[:] = rng.normal(size=n + p + m), rng.normal(size=m)
+    x, y, z, s = (np.full(size, np.nan) for size in (n, p, m, m))
+    unscale(form, point, x, y, z, s)
+    M, P = dense_M(form), full(program.P, n)
+    rx = operator_matrix(form.P, n) @ u[:n] + M.T @ u[n:] + form.c * tau
+    rv = M @ u[:n] + np.r_[np.zeros(p), slack] - form.g * tau
+    found = P @ x + program.c + program.A.T @ y + program.G.T @ z
+    np.testing.assert_allclose(found, rx / (f * D * tau), rtol=1e-9, atol=1e-9 * np.abs(found).max())
+    found = np.r_[program.A @ x - program.b, (program.G @ x + s - program.h)[form.rows]]
+    np.testing.assert_allclose(found, rv / (E * tau), rtol=1e-9, atol=1e-9 * np.abs(found).max(initial=0.0))
+    assert s @ z == pytest.approx(slack @ u[n + p :] / (f * tau**2), rel=1e-9, abs=1e-9 * np.abs(s) @ np.abs(z))
 
 
 def test_one_scale_a_cone(program):

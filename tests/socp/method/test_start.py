@@ -7,11 +7,24 @@ import scipy.sparse as sp
 import qp
 from socp import ConeProgram, NonNeg, SecondOrder, Solver
 from socp.cones import product as cones
+from socp.form.standard import StandardForm
 from socp.kkt.dense import apply_dense
+from socp.kkt.sparse import SparseKKT
 from socp.method.newton import Newton, Point, measure
-from socp.method.start import FAR, WARM_LIMIT, WARM_MARGIN, scale_far_sides, start_cold, start_warm
+from socp.method.start import (
+    FAR,
+    WARM_LIMIT,
+    WARM_MARGIN,
+    move_inside,
+    scale_far_sides,
+    shift_inside,
+    start_cold,
+    start_warm,
+)
+from tests.support.cone_points import SHAPES, identity, inside, layout
 from tests.support.kkt_systems import factor_never
 from tests.support.programs import OPTIMAL, planted_optimum, planted_quadratic, solve_and_check
+from tests.support.standard_forms import dense_M
 
 BIG = [1e5, 1e8, 1e10, 1e15, 1e19]
 
@@ -114,10 +127,55 @@ def test_all_ways_of_solving_start_at_the_same_point(seed):
     np.testing.assert_allclose(points[0].s, points[1].s, rtol=1e-7, atol=1e-7)
 
 
+def null_space(A):
+    _, sizes, V = np.linalg.svd(A)
+    return V[int((sizes > 1e-9).sum()) :].T
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_cold_start_without_curvature_is_the_solution_of_two_least_squares_problems(seed):
+    """min ||s|| with s = h - Gx, Ax = b, and min ||z|| with A'y + G'z = -c, both moved along e into the cone."""
+    rng = np.random.default_rng([seed, 7])
+    planted, _ = planted_optimum(rng)
+    A, G = planted.A.toarray(), planted.G.toarray()
+    c = -A.T @ rng.normal(size=planted.p) - G.T @ rng.normal(size=planted.m)
+    form = StandardForm(ConeProgram(c, G, planted.h, planted.cones, A, planted.b))
+    newton, point = Newton(form, SparseKKT(form, None, 10)), Point(form)
+    assert start_cold(newton, point)
+    M, n, p = dense_M(form), form.n, form.p
+    A, G, N = M[:p], M[p:], null_space(M[:p])  # in the form's units
+    x, y, z, s = point.u[:n], point.u[n : n + p], point.z, point.s
+    x0 = np.linalg.lstsq(A, form.g[:p], rcond=None)[0]
+    t = np.linalg.lstsq(G @ N, form.g[p:] - G @ x0, rcond=None)[0]
+    least_s = form.g[p:] - G @ (x0 + N @ t)
+    least_z = np.linalg.lstsq(N.T @ G.T, -N.T @ form.c, rcond=None)[0]
+    np.testing.assert_allclose(A @ x, form.g[:p], atol=1e-6)
+    np.testing.assert_allclose(G @ x, form.g[p:] - least_s, atol=1e-6)
+    np.testing.assert_allclose(A.T @ y + G.T @ least_z, -form.c, atol=1e-6)
+    for found, least in ((s, least_s), (z, least_z)):
+        # moved, if at all, to the distance 1 from the boundary
+        move = 1.0 - cones.margin(form.l, form.ptr, least) if cones.margin(form.l, form.ptr, least) <= 1e-6 else 0.0
+        np.testing.assert_allclose(found, least + move * identity(form.l, form.ptr), atol=1e-6)
+
+
 def test_without_factors_there_is_no_start():
     newton = Solver(OPTIMAL["disk"][0]).newton
     newton.kkt._use(factor_never, apply_dense)
     assert not start_cold(newton, Point(newton.form))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("depth", [-3.0, -0.1, 0.0, 0.01, 0.5])
+def test_points_are_moved_along_the_identity(shape, depth):
+    l, ptr = layout(shape)
+    e = identity(l, ptr)
+    v = inside(l, ptr, np.random.default_rng(0))
+    v += (depth - cones.margin(l, ptr, v)) * e if v.size else 0.0
+    moved, shifted = v.copy(), v.copy()
+    move_inside(l, ptr, 0.2, moved)  # all by the same, so that none is nearer to the boundary than 0.2
+    np.testing.assert_allclose(moved, v + (0.2 + max(-depth, 0.0)) * e if depth < 0.2 else v, atol=1e-12)
+    shift_inside(l, ptr, shifted)  # to 1, where it is not inside
+    np.testing.assert_allclose(shifted, v + (1.0 - depth) * e if depth <= 0.0 else v, atol=1e-12)
 
 
 def solved(seed):
@@ -134,7 +192,7 @@ def test_warm_start_is_inside_and_near(seed):
     newton, point = solved(seed)
     form, u, s = newton.form, point.u.copy(), point.s.copy()
     assert start_warm(newton, point)
-    assert point.tau == 1.0 and point.kappa == pytest.approx(WARM_MARGIN, rel=0.1)
+    assert point.tau == 1.0 and point.kappa == pytest.approx(WARM_MARGIN, rel=0.1, abs=0.0)
     for v in (point.s, point.z):
         assert cones.margin(form.l, form.ptr, v) >= 0.999 * WARM_MARGIN
     assert np.abs(point.u - u).max(initial=0.0) <= 2.1 * WARM_MARGIN
@@ -153,7 +211,7 @@ def test_a_warm_start_is_moved_as_far_as_the_data_moved(change):
     margin = np.abs(newton.r).max() / size
     assert start_warm(newton, point) == (margin < WARM_LIMIT)
     if margin < WARM_LIMIT:
-        assert point.kappa == pytest.approx(margin, rel=1e-3)
+        assert point.kappa == pytest.approx(margin, rel=1e-3, abs=0.0)
         assert min(cones.margin(form.l, form.ptr, v) for v in (point.s, point.z)) >= 0.999 * margin
 
 

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench.answers.verify import verify
-from socp import ConeProgram, NonNeg, SecondOrder
+from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
 from socp.problem.stopping import Residuals, cone_violation, dual_infeasibility, norm, primal_infeasibility, residuals
-from tests.support.programs import interior, planted_optimum
+from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
+
+EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 
 # min 2 x, x >= 3 as -x + s = -3: x = 3, z = 2
 LINE = ConeProgram([2.0], [[-1.0]], [-3.0], [NonNeg(1)])
@@ -40,10 +44,11 @@ def test_what_is_outside_of_the_cone_counts():
     # s and h - Gx are judged both
     assert residuals(LINE, array(3), array(), array(2), array(-0.25)).cone == 0.25
     assert residuals(LINE, array(2), array(), array(2), array(1)).cone == 2.0
+    assert residuals(LINE, array(2), array(), array(2), array(-0.5)).cone == 1.0  # the error is spread over both
     assert residuals(LINE, array(3), array(), array(-1), array(0)).dual == 3.0
     cone = ConeProgram(np.zeros(3), -np.eye(3), np.zeros(3), [SecondOrder(3)])
     # the smallest d with ||(3 - d, 4 - d)|| = 4 + d, that is d^2 - 22 d + 9 = 0
-    assert cone_violation(cone, array(4, 3, 4)) == pytest.approx(11 - np.sqrt(112))
+    assert cone_violation(cone, array(4, 3, 4)) == pytest.approx(11 - np.sqrt(112), rel=1e-13, abs=0.0)
     assert cone_violation(cone, array(6, 3, 4)) == 0.0
     assert cone_violation(ConeProgram([1.0], np.zeros((1, 1)), [0.0], [SecondOrder(1)]), array(-2)) == 2.0
 
@@ -53,6 +58,8 @@ def test_rows_that_always_hold_take_no_multiplier():
     with np.errstate(all="raise"):
         assert residuals(program, array(3), array(), array(2, 0), array(0, np.inf)).worst == 0.0
     assert residuals(program, array(3), array(), array(2, 0.5), array(0, np.inf)).dual >= 0.5
+    idle = ConeProgram([2.0], [[-1.0], [0.0]], [-3.0, np.inf], [NonNeg(2)])
+    assert residuals(idle, array(3), array(), array(2, 0.5), array(0, np.inf)).dual == 0.5
     assert primal_infeasibility(program, array(), array(1, 1e-300)) == np.inf
 
 
@@ -78,7 +85,7 @@ def test_certificates_by_hand():
     # x <= -1 and x >= 1: z = (1/2, 1/2) has h'z = -1
     interval = ConeProgram([0.0], [[1.0], [-1.0]], [-1.0, -1.0], [NonNeg(2)])
     assert primal_infeasibility(interval, array(), array(7, 7)) == 0.0
-    assert primal_infeasibility(interval, array(), array(7, 7 * (1 + 1e-6))) == pytest.approx(1e-6, rel=1e-3)
+    assert primal_infeasibility(interval, array(), array(7, 7 * (1 + 1e-6))) == pytest.approx(1e-6, rel=1e-3, abs=0.0)
     assert primal_infeasibility(interval, array(), array(-7, -7)) == np.inf
     assert primal_infeasibility(interval, array(), array(0, 0)) == np.inf
     # min -x, x >= 0
@@ -96,6 +103,103 @@ def test_a_long_way_to_feasibility_is_no_certificate():
     # bounded by x <= 1 with an objective of 1e9
     steep = ConeProgram([-1e9], [[1.0]], [1.0], [NonNeg(1)])
     assert dual_infeasibility(steep, array(1)) == 1.0
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9])
+def test_multipliers_outside_of_the_cone_certify_nothing(size):
+    # x <= 1, x <= 3: the multipliers (1, -1) have G'z = 0 and h'z < 0, as large as h may be
+    orthant = ConeProgram([0.0], [[1.0], [1.0]], [size, 3 * size], [NonNeg(2)])
+    assert primal_infeasibility(orthant, array(), array(1, -1)) == 1.0
+    # z = (0, 1, -1) is in the cone after a change of each entry by d, sqrt(2) (1 - d) = d
+    cone = ConeProgram([0.0], [[0.0], [2.0], [2.0]], [0.0, -size, size], [SecondOrder(3)])
+    assert primal_infeasibility(cone, array(), array(0, 1, -1)) == pytest.approx(
+        np.sqrt(2) / (1 + np.sqrt(2)), rel=1e-14
+    )
+    equality = ConeProgram([0.0], [[1.0]], [3 * size], [NonNeg(1)], [[1.0]], [size])
+    assert primal_infeasibility(equality, array(1), array(-1)) == 1.0
+
+
+def test_each_part_of_a_primal_certificate_counts():
+    # x = -1 and x <= -1 can be met, x = -1 and x <= -2 not together
+    equality = ConeProgram([0.0], A=[[1.0]], b=[-1.0])
+    assert primal_infeasibility(equality, array(3), array()) == 1.0
+    row = ConeProgram([0.0], [[1.0]], [-1.0], [NonNeg(1)])
+    assert primal_infeasibility(row, array(), array(3)) == 1.0
+    both = ConeProgram([0.0], [[1.0]], [-2.0], [NonNeg(1)], [[-1.0]], [1.0])
+    assert primal_infeasibility(both, array(3), array(3)) == 0.0
+    assert primal_infeasibility(both, array(3), array(2)) == 1.0  # b'y + h'z = -1, slope 1 of 5
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9])
+@pytest.mark.parametrize("part", [
+    {"P": np.eye(1)}, {"P": LowRank([[1.0]])}, {"P": LowRank(np.zeros((1, 1)), [1.0])}, {"A": np.eye(1), "b": [0.0]},
+    {"G": [[1]], "h": [7], "cones": [NonNeg(1)]}, {"G": [[1], [0]], "h": [7, 0], "cones": [SecondOrder(2)]},
+], ids=["P", "F", "d", "A", "orthant", "cone"])  # fmt: skip
+def test_each_part_of_a_dual_certificate_counts(part, size):
+    # min -size x: what holds x back makes x = 1 / size no certificate, however small it is
+    assert dual_infeasibility(ConeProgram([-size], **part), array(5)) == 1.0
+    assert dual_infeasibility(ConeProgram([-size]), array(5)) == 0.0
+
+
+def test_a_row_that_always_holds_does_not_hold_a_ray_back():
+    program = ConeProgram([-1.0], [[-1.0], [4.0]], [0.0, np.inf], [NonNeg(2)])
+    assert dual_infeasibility(program, array(5)) == 0.0
+
+
+def rays(normal, matrices, rng):
+    """Rays v with normal'v < 0 by more than rounding: any one, and one with M v = 0 for each of the matrices."""
+    found = [rng.normal(size=normal.size)]
+    for M in matrices:
+        _, s, V = np.linalg.svd(M)
+        rank = int((s > 1e-9).sum())
+        found.append(rng.normal(size=normal.size - rank) @ V[rank:])
+    slopes = [normal @ v for v in found]
+    return [-np.sign(slope) * v for slope, v in zip(slopes, found) if abs(slope) > 1e-6 * abs(normal) @ abs(v)]
+
+
+@EXAMPLES
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_feasible_point_refutes_all_multipliers(seed):
+    """For any x in the set, -1 = b'y + h'z = (A'y + G'z)'x + z's, hence 1 <= |A'y + G'z| |x|_1 + dist(z, K) |s|_1."""
+    rng = np.random.default_rng(seed)
+    n, cones, p = int(rng.integers(1, 6)), random_cones(rng), int(rng.integers(0, 3))
+    s, x, size = interior(cones, rng), rng.normal(size=n), 10.0 ** rng.uniform(-6, 6)
+    A, G = rng.normal(size=(p, n)), rng.normal(size=(s.size, n))
+    program = ConeProgram(np.zeros(n), G, size * (G @ x + s), cones, A, size * (A @ x))
+    for ray in rays(np.r_[program.b, program.h], [np.vstack([A, G]).T], rng):
+        found = primal_infeasibility(program, ray[:p], ray[p:])
+        assert found * size * (np.abs(x).sum() + np.abs(s).sum()) >= 1.0 - 1e-9
+        longer = 10.0 ** rng.uniform(-8, 8) * ray
+        assert primal_infeasibility(program, longer[:p], longer[p:]) == pytest.approx(found, rel=1e-6, abs=0.0)
+
+
+@EXAMPLES
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_dual_feasible_point_refutes_all_directions(seed):
+    """Where Pv + c + A'y + G'z = 0, z in K, c'x = -1: 1 <= |Px| |v|_1 + |Ax| |y|_1 + dist(-Gx, K) |z|_1."""
+    rng = np.random.default_rng(seed)
+    n, cones, p = int(rng.integers(1, 8)), random_cones(rng), int(rng.integers(0, 3))
+    v, y, z, size = rng.normal(size=n), rng.normal(size=p), interior(cones, rng), 10.0 ** rng.uniform(-6, 6)
+    A, G, P = rng.normal(size=(p, n)), rng.normal(size=(z.size, n)), random_hessian(rng, n)
+    c = -size * (times(P, v) + A.T @ y + G.T @ z)
+    program = ConeProgram(c, G, rng.normal(size=z.size), cones, A, rng.normal(size=p), P)
+    hessian = np.array([times(P, e) for e in np.eye(n)])
+    flat = [hessian, A, G, np.vstack([hessian, A]), np.vstack([hessian, G]), np.vstack([A, G])]
+    for ray in rays(c, flat, rng):
+        found = dual_infeasibility(program, ray)
+        assert found * size * sum(np.abs(part).sum() for part in (v, y, z)) >= 1.0 - 1e-9
+        longer = 10.0 ** rng.uniform(-8, 8) * ray
+        assert dual_infeasibility(program, longer) == pytest.approx(found, rel=1e-6, abs=0.0)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_no_certificate_is_better_than_the_independent_judge_finds_it(seed):
+    rng = np.random.default_rng(seed)
+    program, _ = planted_optimum(rng)
+    y, z = rng.normal(size=program.p), rng.normal(size=program.m)
+    for sign in (-1.0, 1.0):
+        ours = primal_infeasibility(program, sign * y, sign * z)
+        assert ours >= (1 - 1e-9) * verify(program, None, sign * y, sign * z).primal_infeasible
 
 
 @pytest.mark.parametrize("seed", range(25))

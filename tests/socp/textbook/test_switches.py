@@ -168,7 +168,7 @@ def test_the_callers_point_has_the_residuals_of_the_equilibrated_one():
     there.judge(seen, 1e-8)
     assert it.objective == pytest.approx(units.factor * seen.objective)
     assert it.dual_objective == pytest.approx(units.factor * seen.dual_objective)
-    assert it.mu == pytest.approx(units.factor * seen.mu)
+    assert it.mu == pytest.approx(units.factor * seen.mu, rel=1e-9, abs=0.0)
     left, right = here.A @ it.x - here.b * it.tau, there.A @ seen.x - there.b * seen.tau
     np.testing.assert_allclose(left, units.E * right, atol=1e-10)
     left = here.P @ it.x + here.A.T @ it.y + here.G.T @ it.z + here.c * it.tau

@@ -1,0 +1,113 @@
+"""`conelp` and `coneqp` return what CVXOPT defines, with CVXOPT's signs; beside CVXOPT where that is installed."""
+
+import numpy as np
+import pytest
+
+import socp
+from socp.interop import conelp, coneqp
+from tests.support.shaped_programs import INFEASIBLE, UNBOUNDED, check_conditions, cone_program, depth
+
+SHARP = {"show_progress": False, "abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}
+
+
+@pytest.fixture
+def cvxopt():
+    pytest.importorskip("cvxopt.solvers", reason="no wheel of CVXOPT for this Python")
+    return pytest.importorskip("cvxopt")
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_an_answer_meets_the_conditions_of_cvxopt(seed, quadratic):
+    P = np.diag(np.arange(5.0)) if quadratic else None
+    c, _, h, _, _, b = program = cone_program(seed, P)
+    answer = coneqp(P, *program, options=SHARP) if quadratic else conelp(*program, options=SHARP)
+    assert answer["status"] == "optimal"
+    check_conditions(*program, answer, P)
+    half = 0.5 * answer["x"] @ P @ answer["x"] if quadratic else 0.0
+    assert answer["primal objective"] == pytest.approx(half + c @ answer["x"], rel=1e-9, abs=1e-9)
+    dual = -half - b @ answer["y"] - h @ answer["z"]
+    assert answer["dual objective"] == pytest.approx(dual, rel=1e-9, abs=1e-9)
+    assert answer["gap"] == answer["s"] @ answer["z"]
+    for name, part in (("primal slack", "s"), ("dual slack", "z")):
+        assert answer[name] == pytest.approx(depth(answer[part]), rel=1e-9, abs=1e-14)
+
+
+def test_certificates_have_the_signs_of_cvxopt():
+    infeasible, unbounded = (conelp([1.0], G, h, options=SHARP) for G, h in (INFEASIBLE, UNBOUNDED))
+    assert infeasible["status"] == "primal infeasible" and infeasible["dual objective"] == 1.0
+    assert infeasible["x"] is infeasible["s"] is infeasible["primal objective"] is None
+    np.testing.assert_allclose(infeasible["z"], [0.5, 0.5], atol=1e-6)  # G'z = 0, h'z = -1
+    assert unbounded["status"] == "dual infeasible" and unbounded["primal objective"] == -1.0
+    assert unbounded["y"] is unbounded["z"] is unbounded["dual objective"] is None
+    np.testing.assert_allclose(unbounded["x"], [-1.0], atol=1e-6)
+
+
+def test_what_does_not_fit_is_refused():
+    c, G, h, dims, A, b = cone_program(0)
+    with pytest.raises(socp.ProgramError, match="dims\\['s'\\] must be empty"):
+        conelp(c, G, h, {**dims, "s": [2]}, A, b)
+    with pytest.raises(socp.ProgramError, match="'sdp'"):
+        conelp(c, G, h, {**dims, "sdp": [2]}, A, b)
+    with pytest.raises(socp.ProgramError, match="kktsolver"):
+        coneqp(np.eye(5), c, G, h, dims, A, b, kktsolver=lambda W: None)
+
+
+# ---- beside CVXOPT
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_a_script_for_cvxopt(seed, quadratic, cvxopt):
+    c, G, h, dims, A, b = cone_program(seed)
+    matrix = cvxopt.matrix
+    arguments = (matrix(c), matrix(G), matrix(h), {**dims, "s": []}, matrix(A), matrix(b))
+    if quadratic:
+        P = matrix(np.diag(np.arange(5.0)))
+        theirs = cvxopt.solvers.coneqp(P, *arguments, options=SHARP)
+        ours = coneqp(P, *arguments, options=SHARP)
+    else:
+        theirs = cvxopt.solvers.conelp(*arguments, options=SHARP)
+        ours = conelp(*arguments, options=SHARP)
+    assert ours["status"] == theirs["status"] == "optimal"
+    assert ours["primal objective"] == pytest.approx(theirs["primal objective"], rel=1e-7)
+    for name in "xyzs":
+        assert isinstance(ours[name], matrix)
+        assert ours[name].size == theirs[name].size
+        np.testing.assert_allclose(np.array(ours[name]), np.array(theirs[name]), rtol=1e-4, atol=1e-4)
+    assert set(theirs) <= set(ours)
+
+
+def test_a_support_vector_machine_written_for_cvxopt(cvxopt):
+    """The script that most users of CVXOPT's `qp` have: the dual of an SVM, with `spmatrix` and `spdiag`."""
+    rng = np.random.default_rng(3)
+    samples = rng.normal(size=(20, 2)) + np.repeat([[1.0], [-1.0]], 10, axis=0)
+    labels = np.repeat([1.0, -1.0], 10)
+    signed = labels[:, None] * samples
+    P, q = cvxopt.matrix(signed @ signed.T), cvxopt.matrix(-np.ones(20))
+    unit = cvxopt.spmatrix(1.0, range(20), range(20))
+    G, h = cvxopt.sparse([-unit, unit]), cvxopt.matrix(np.concatenate([np.zeros(20), np.ones(20)]))
+    A, b = cvxopt.matrix(labels, (1, 20)), cvxopt.matrix(0.0)
+    options = {"show_progress": False}
+    theirs, ours = (solve(P, q, G, h, None, A, b, options=options) for solve in (cvxopt.solvers.coneqp, coneqp))
+    weights = [signed.T @ np.array(solution["x"]).ravel() for solution in (theirs, ours)]
+    np.testing.assert_allclose(weights[1], weights[0], atol=1e-5)
+
+
+def test_the_statuses_of_cvxopt(cvxopt):
+    infeasible = (cvxopt.matrix([1.0]), cvxopt.matrix([1.0, -1.0]), cvxopt.matrix([-1.0, -1.0]))
+    unbounded = (cvxopt.matrix([1.0]), cvxopt.matrix([1.0]), cvxopt.matrix([0.0]))
+    for arguments, status in ((infeasible, "primal infeasible"), (unbounded, "dual infeasible")):
+        theirs = cvxopt.solvers.conelp(*arguments, options={"show_progress": False})
+        ours = conelp(*arguments, options={"show_progress": False})
+        assert ours["status"] == theirs["status"] == status
+        for name in ("x", "s", "y", "z", "primal objective", "dual objective"):
+            assert (ours[name] is None) == (theirs[name] is None), name
+
+
+def test_options_set_for_all_of_cvxopt_hold_here_too(cvxopt, capsys, monkeypatch):
+    monkeypatch.setitem(cvxopt.solvers.options, "maxiters", 2)
+    monkeypatch.setitem(cvxopt.solvers.options, "show_progress", True)
+    c, G, h, dims, A, b = cone_program(0)
+    assert conelp(c, G, h, dims, A, b)["status"] == "unknown"
+    assert "gap" in capsys.readouterr().out

@@ -1,0 +1,238 @@
+"""Bugs put in by hand, one at a time: which of them do the tests catch?
+
+    python -m tests.support.mutants [word ...]
+
+Each mutant is a line of the code changed, in a copy of the checkout, and the files of tests that should fail by it.
+With words, only mutants with one of them in their file or text are tried.  All of them take some twenty minutes, so
+that this is no part of the tests; it is for whoever changes what it lists, or writes tests.
+
+A line of the table is a mutant: "caught"; "NOT CAUGHT", an identity that no test checks; "DOES NOT APPLY", the text is
+not there once, or the tests did not start.  The exit status is 1 unless all are caught.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("socp", "qp", "models", "bench", "tests", "pyproject.toml")
+LONGEST = 900.0  # seconds: a mutant that loops for ever is caught
+
+# (file, tests): [(text, what comes in its place)]
+MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
+    ("socp/problem/stopping.py", "tests/socp/problem/test_stopping.py"): [
+        ("return max(r, relative(r, size), outside, relative(outside, norm(z)))", "return max(r, relative(r, size))"),
+        ("outside, relative(outside, norm(z)))", "outside)"),
+        ("relative(r, size), outside, relative(outside,", "relative(r, size), relative(outside,"),
+        ("return max(r, relative(r, size), outside", "return max(relative(r, size), outside"),
+        ("return max(r, relative(r, size), outside", "return max(r, outside"),
+        ("r = norm(program.A.T @ y + program.G.T @ z)", "r = norm(program.A.T @ y - program.G.T @ z)"),
+        (" or norm(z[~finite]) > 0.0", ""),
+        ("r = max(norm(hessian_product(program, x)), norm(program.A @ x))", "r = norm(hessian_product(program, x))"),
+        ("r = max(norm(hessian_product(program, x)), norm(program.A @ x))", "r = norm(program.A @ x)"),
+        ("np.where(finite, -Gx, np.inf)", "np.where(finite, Gx, np.inf)"),
+        ("np.where(finite, -Gx, np.inf)", "-Gx"),
+        ("return max(r, outside, relative(max(r, outside)", "return max(r, outside, 0.0 * relative(max(r, outside)"),
+        ("return max(r, outside, relative(max(r, outside)", "return max(r, relative(r"),
+        ("dual = max(dual, abs(z[i]))", "dual = max(dual, 0.0)"),
+        (", distance_from_cones(start, second_order, inside))", ")"),
+        ("gv += h[i] * z[i]", "gv += abs(h[i]) * z[i]"),
+        ("total += max(abs(v[i]) - d, 0.0) ** 2", "total += max(abs(v[i]), 0.0) ** 2"),
+    ],
+    ("qp/problem/stopping.py", "tests/qp/problem/test_stopping.py"): [
+        ("stray = max(row_stray, bound_stray) / slope", "stray = 0.0"),
+        ("relative(r, size), stray, relative(stray,", "relative(r, size), relative(stray,"),
+        ("stray = max(row_stray, bound_stray) / slope", "stray = row_stray / slope"),
+        ("stray = max(row_stray, bound_stray) / slope", "stray = bound_stray / slope"),
+        ("return value, max(norm(up[~has_u]), norm(down[~has_l]))", "return value, norm(up[~has_u])"),
+        ("r = max(norm(product(program.P, x)), outside)", "r = outside"),
+        ("violation(_recession(program.lb), -_recession(-program.ub), x),", "0.0,"),
+        ("return max(r, relative(r, data * norm(x)))", "return r"),
+        ("dual, dual_size = max(row_stray, stray), 0.0", "dual, dual_size = row_stray, 0.0"),
+        ("side = u[i] if y[i] > 0.0 else l[i]", "side = u[i] if y[i] < 0.0 else l[i]"),
+    ],
+    ("socp/linalg/vectors.py", "tests/socp/cones/test_product.py"): [
+        ("if total < 1e-280 or total > 1e280:", "if total > 1e280:"),
+        ("if total < 1e-280 or total > 1e280:", "if total < 1e-280:"),
+    ],
+    ("socp/cones/product.py", "tests/socp/cones/test_product.py"): [
+        ("return (v[start] - tail) * (v[start] + tail)", "return v[start] * v[start] - tail * tail"),
+        ("smallest = min(smallest, v[ptr[k]] - norm_tail", "smallest = min(smallest, v[ptr[k]] + norm_tail"),
+        ("u0 = (lam0 * d[start] - dot(lam, d", "u0 = (lam0 * d[start] + dot(lam, d"),
+        ("(v[start] / r + 1.0) / r", "(v[start] / r + 1.0)"),
+        ("steepest = max(steepest, -d[i] / v[i])", "steepest = max(steepest, -d[i])"),
+        ("(math.sqrt(tail) - rho0) / r)", "(math.sqrt(tail) - rho0))"),
+    ],
+    ("socp/cones/scaling.py", "tests/socp/cones/test_scaling.py"): [
+        ("w[i] = s_factor * s[i] - z_factor * z[i]", "w[i] = s_factor * s[i] + z_factor * z[i]"),
+        ("eta[k] = math.sqrt(s_det / z_det)", "eta[k] = s_det / z_det"),
+        ("factor = v0 + tail / (1.0 + w[start])", "factor = v0 + tail / w[start]"),
+        ("(w[start] * head - tail) * inverse", "(w[start] * head + tail) * inverse"),
+        ("if not (s[i] > 0.0 and z[i] > 0.0):", "if not s[i] > 0.0:"),
+    ],
+    ("socp/interop/ecos.py", "tests/socp/interop/test_ecos.py"): [
+        ('"y": solution.y', '"y": -solution.y'),
+        ('"z": solution.z', '"z": -solution.z'),
+        ('settings["tol"] = min(tolerances)', 'settings["tol"] = max(tolerances)'),
+        ('"dcost": dual', '"dcost": -dual'),
+        ("Status.PRIMAL_INFEASIBLE: (1,", "Status.PRIMAL_INFEASIBLE: (2,"),
+    ],
+    ("socp/interop/cvxopt.py", "tests/socp/interop/test_cvxopt.py"): [
+        ('"y": vector(solution.y', '"y": vector(-solution.y'),
+        ('"dual objective": solution.dual_objective', '"dual objective": -solution.dual_objective'),
+        ("part[0] - np.linalg.norm(part[1:])", "part[0] - np.linalg.norm(part)"),
+    ],
+    ("socp/method/newton.py", "tests/socp/method/test_newton.py"): [
+        ("newton.kappa_rhs += lift(", "newton.kappa_rhs -= lift("),
+        ("newton.kappa_rhs += lift(", "0.0 * lift("),
+        (", target) / lam[i]", ", target)"),
+        (" - newton.dtau * newton.dkappa", ""),
+        ("dkappa = (kappa_rhs - point.kappa * dtau) / tau", "dkappa = (kappa_rhs - point.kappa * dtau)"),
+        ("(1.0 - sigma) * newton.rtau + kappa_rhs / tau", "newton.rtau + kappa_rhs / tau"),
+        ("linear + 2.0 * mixed / tau", "linear + mixed / tau"),
+        ("- 2.0 * mixed / tau - linear", "- mixed / tau - linear"),
+        ("newton.rtau = point.kappa + cx + gv + xPx / tau", "newton.rtau = point.kappa + cx + gv + xPx"),
+        ("ds[i], shift[i] = newton.ds_before[i], newton.shift_before[i]", "ds[i] = newton.ds_before[i]"),
+        ("newton.dtau, newton.dkappa = dtau, dkappa\n    return alpha", "return alpha"),
+        ("return max(move, -target / MIN_PRODUCT)", "return move"),
+        ("cones.add_identity(l, ptr, sigma * newton.mu, rhs)", "cones.add_identity(l, ptr, newton.mu, rhs)"),
+        ("alpha = min(alpha, -point.kappa / dkappa)", "alpha = min(alpha, -tau / dkappa)"),
+    ],
+    ("socp/method/start.py", "tests/socp/method/test_start.py"): [
+        ("point.kappa = margin", "point.kappa = 1.0"),
+        ("point.kappa = margin", "point.kappa = WARM_MARGIN"),
+        ("rhs[j], rhs[size + j] = -c[j], 0.0 if linear else -c[j]", "rhs[j], rhs[size + j] = -c[j], -c[j]"),
+        ("rhs[n + i] = 0.0 if linear else value", "rhs[n + i] = value"),
+        ("far / weight[i] - solution[size + first + i]", "far / weight[i] + solution[size + first + i]"),
+        ("cones.add_identity(l, ptr, 1.0 - inside, v)", "cones.add_identity(l, ptr, 1.0 + inside, v)"),
+        ("margin - min(inside, 0.0)", "margin"),
+        ("size = max(1.0, -cones.margin(l, ptr, weight))", "size = 1.0"),
+    ],
+    ("socp/form/standard.py", "tests/socp/form/test_standard.py"): [
+        ("y[i] = E[i] * u[n + i] / (form.cost_scale * tau)", "y[i] = E[i] * u[n + i] / tau"),
+        ("slack[rows[i]] = s[i] / (E[p + i] * tau)", "slack[rows[i]] = s[i] * E[p + i] / tau"),
+        ("rows[i] = total / (ptr[k + 1] - ptr[k])", "rows[i] = rows[i]"),
+        ("if is_cone or math.isfinite(h[i]):", "if math.isfinite(h[i]) or not is_cone:"),
+    ],
+    ("socp/linalg/parallel_rows.py", "tests/socp/linalg/test_parallel_rows.py"): [
+        ("SAME = 1e-15", "SAME = 1e-9"),
+        ("lead[i], ratio[i] = r, s", "lead[i], ratio[i] = r, 1.0 / s"),
+    ],
+    ("socp/linalg/ldl/uplooking.py", "tests/socp/linalg/ldl/test_factorization.py"): [
+        ("if signs[k] * pivot <= eps:", "if signs[k] * pivot <= 0.0:"),
+        ("pivot = signs[k] * delta", "pivot = delta"),
+    ],
+    ("qp/reduce/removal.py", "tests/qp/reduce/test_presolve.py"): [
+        ("ROUNDING = 1e-12", "ROUNDING = 1e-6"),
+        ("ROUNDING = 1e-12", "ROUNDING = 0.0"),
+        ("<= ROUNDING * max(1.0, abs(a), abs(b))", "<= ROUNDING"),
+        ("slack = ROUNDING * max(1.0, size)", "slack = ROUNDING"),
+        ("(l[i] / s, u[i] / s) if s > 0.0 else (u[i] / s, l[i] / s)", "(l[i] / s, u[i] / s)"),
+        ("y[i] = y[r] / removed.ratio[i]", "y[i] = y[r] * removed.ratio[i]"),
+        ("z[indices[k]] -= values[k] * y[i]", "z[indices[k]] += values[k] * y[i]"),
+        ("moved += value * lb[v]", "moved -= value * lb[v]"),
+    ],
+    ("qp/reduce/presolve.py", "tests/qp/reduce/test_presolve.py"): [
+        ("[lb[j], ub[j]], np.clip(", "[ub[j], lb[j]], np.clip("),
+        ("return isinstance(P, np.ndarray) and bool(P.diagonal().all())", "return isinstance(P, np.ndarray)"),
+    ],
+    ("qp/reduce/cone_form.py", "tests/qp/reduce/test_cone_form.py"): [
+        ("own_y[i] -= z[lower]", "own_y[i] += z[lower]"),
+        ("own_z[j] = -total", "own_z[j] = total"),
+        ("offset += 0.5 * float(value @ Pv)", "offset += float(value @ Pv)"),
+        ("q, l, u = q + Pv, l.copy(), u.copy()", "q, l, u = q, l.copy(), u.copy()"),
+    ],
+    ("qp/active_set/face_newton.py", "tests/qp/active_set/test_face_newton.py"): [
+        ("share = -slope / curvature", "share = 1.0"),
+        ("share = -slope / curvature", "share = -0.5 * slope / curvature"),
+        ("g[k] += share * change[k]", "g[k] += change[k]"),
+        ("slope += moves[k] * (g[k] + a[k] * program.multiplier)", "slope += g[k] + a[k] * program.multiplier"),
+        ("if not knows_multiplier or share < 1.0:", "if not knows_multiplier:"),
+        ("program.wrong_slope = largest_wrong_slope(program)", "program.wrong_slope = 0.0"),
+        ("face.missing -= a[k] * face.ways[c]", "face.missing += a[k] * face.ways[c]"),
+    ],
+    ("qp/active_set/boxed.py", "tests/qp/active_set/test_face_newton.py"): [
+        ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
+    ],
+    ("models/bilevel/bilevel_programs.py", "tests/models/bilevel/test_bilevel.py"): [
+        ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 * reach > constants.C3"),
+        ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 > constants.C3 * constants.beta"),
+        ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),
+        ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
+        ("- SIDES[i] * (w @ mu + b) / constants.beta)", "- SIDES[i] * (w @ mu + b))"),
+        ("priors[np.arange(zeta.size), zeta] = -beta", "priors[np.arange(zeta.size), zeta] = -1.0"),
+        ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
+    ],
+    ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
+        ("kept = values > SEMIDEFINITE * values[-1]\n        return", "kept = values > -1.0\n        return"),
+    ],
+    ("models/svm/margin.py", "tests/models/svm"): [
+        ("return float(0.5 * (low + high))", "return float(low)"),
+        ("kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE", "pass"),
+    ],
+    ("models/explanations/explained.py", "tests/models/explanations/test_easvm.py"): [
+        ("0.5 / (Q * self.share)", "1.0 / (Q * self.share)"),
+        ("most = Q * self.share", "most = np.full(self.share.size, Q)"),
+    ],
+}  # fmt: skip
+
+
+def outcome(folder: Path, tests: str) -> str:
+    """What the tests say in this folder: "passed", "failed" or "did not start"."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests.split()]
+    environment = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(folder / "kernels"), **os.environ}
+    environment |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=LONGEST, check=False)
+    except subprocess.TimeoutExpired:
+        return "failed"
+    if done.returncode in (2, 3, 4, 5):  # of pytest itself: nothing could be collected
+        return "did not start"
+    return "passed" if done.returncode == 0 else "failed"
+
+
+def verdict(folder: Path, file: str, tests: str, text: str, other: str) -> str:
+    """What becomes of one mutant, in a copy of the checkout that is afterwards as it was."""
+    path = folder / file
+    code = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if code.count(text) != 1:
+        return "DOES NOT APPLY"
+    path.write_text(code.replace(text, other), encoding="utf-8")
+    try:
+        return {"passed": "NOT CAUGHT", "failed": "caught"}.get(outcome(folder, tests), "DOES NOT APPLY")
+    finally:
+        path.write_text(code, encoding="utf-8")
+
+
+def main(words: list[str]) -> int:
+    chosen = [
+        (file, tests, *mutant)
+        for (file, tests), mutants in MUTANTS.items()
+        for mutant in mutants
+        if not words or any(word in f"{file} {mutant[0]}" for word in words)
+    ]
+    counts: dict[str, int] = {}
+    with tempfile.TemporaryDirectory(prefix="mutants-") as work:
+        folder = Path(work)
+        for part in PARTS:
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, folder / part)
+        for tests in dict.fromkeys(tests for _, tests, _, _ in chosen):
+            if outcome(folder, tests) != "passed":
+                print(f"{tests}: fails without any mutant")
+                return 1
+        for file, tests, text, other in chosen:
+            found = verdict(folder, file, tests, text, other)
+            counts[found] = counts.get(found, 0) + 1
+            print(f"{found:<15}{file}: {text!r} -> {other!r}", flush=True)
+    print(", ".join(f"{count} {found}" for found, count in counts.items()), f"of {len(chosen)}")
+    return 0 if counts.get("caught", 0) == len(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
