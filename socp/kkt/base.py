@@ -17,7 +17,9 @@ are tried and the best is kept.
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -45,7 +47,9 @@ from ..linalg.refinement import (
 )
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
-GOOD_RESIDUAL = 1e-8  # relative residual at which a factorization is good enough
+GOOD_EXCESS = 1.0  # at which a factorization is good enough
+GOOD_ENOUGH, MOST = 1e-8, 1e-4  # relative residuals that may always be left, and at most
+PRECISE = 1e-12  # what is left when Python asks
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
@@ -80,7 +84,7 @@ class KKT(Structure):
     factor_address, apply_address = integer(), integer()
     w, eta = floats("m"), floats("cones")
     deltas = floats("4")
-    delta, good_residual = number(), number()
+    delta, good_excess = number(), number()
     rest, refinement_steps, refinements, replaced_pivots, correctors = (
         integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
@@ -89,6 +93,7 @@ class KKT(Structure):
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
+    allowed, excess, enough = floats("6"), floats("2"), number()  # see `find_excess`
     krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)")  # the basis of GMRES, then the images of its vectors
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
@@ -129,13 +134,30 @@ class KKT(Structure):
         restart(self)
 
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
-        """Factor at the scaling (w, eta) and solve K out = rhs, as `factor_and_solve`, from Python."""
+        """Factor at the scaling (w, eta) and solve K out = rhs, as `factor_and_solve`, from Python and to `PRECISE`."""
         self.w[:], self.eta[:] = w, eta
-        return int(factor_and_solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
+        with self._precisely():
+            return int(factor_and_solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
-        """K out = rhs with the present factors, for one vector or for the two rows of an array, from Python."""
-        return float(solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
+        """K out = rhs with the present factors, for one vector or for the two rows of an array, from Python.
+
+        Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
+        """
+        count = 1 if rhs.ndim == 1 else len(rhs)
+        with self._precisely():
+            solve(self, count, rhs.reshape(-1), out.reshape(-1))
+        return float(np.max(self.residual_norm[:count] / np.maximum(self.rhs_norm[:count], 1e-300)))
+
+    @contextlib.contextmanager
+    def _precisely(self) -> Iterator[None]:
+        """Solves leave next to nothing."""
+        before = self.enough, self.allowed.copy()
+        self.enough, self.allowed[:] = PRECISE, 0.0
+        try:
+            yield
+        finally:
+            self.enough, self.allowed[:] = before
 
 
 @kernel_type
@@ -162,8 +184,10 @@ def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, thi
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.rest, kkt.good_residual, kkt.caution = kkt.deltas[0], 0, GOOD_RESIDUAL, 1.0
-    kkt.refinements, kkt.replaced_pivots = 0, 0
+    kkt.delta, kkt.rest, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
+    kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, GOOD_ENOUGH
+    for k in range(kkt.allowed.size):
+        kkt.allowed[k] = 0.0
 
 
 @inner
@@ -185,7 +209,10 @@ def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
 
 @inner
 def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
-    """residual := rhs - K out for one of the right-hand sides; returns its infinity norm, inf for NaN."""
+    """residual := rhs - K out for one of the right-hand sides; returns its infinity norm, inf for NaN.
+
+    Also notes its `excess`.
+    """
     size, product, residual = kkt.product.size, kkt.product, kkt.residual
     multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
     norm, trap, at = 0.0, 0.0, np.uint64(row * size)  # 0 times a number that is not finite is NaN
@@ -194,7 +221,34 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
         residual[at + i] = value
         norm = max(norm, abs(value))
         trap += 0.0 * value
+    kkt.excess[row] = find_excess(kkt, row, norm) if trap == 0.0 else np.inf
     return norm if trap == 0.0 else np.inf
+
+
+@inner
+def find_excess(kkt: KKT, row: int, norm: float) -> float:
+    """The largest residual beside what may be left: `enough` of the right-hand side, or what its block is `allowed`.
+
+    What is allowed is meant before the scaling, so that W weighs the entries of the cone's block.
+    """
+    form, w, size = kkt.form, kkt.w, kkt.product.size
+    least = max(kkt.enough * kkt.rhs_norm[row], 1e-300)
+    if norm <= least:
+        return norm / least
+    n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
+    most, excess = MOST * kkt.rhs_norm[row], 0.0
+    for block in range(2):
+        limit = max(least, min(kkt.allowed[3 * row + block], most))
+        for i in range(0 if block == 0 else n, n if block == 0 else first):
+            excess = max(excess, abs(r[i]) / limit)
+    allowed = kkt.allowed[3 * row + 2]
+    for i in range(l):
+        excess = max(excess, abs(r[first + i]) / max(least, min(allowed / w[i], most)))
+    for k in range(ptr.size - 1):
+        limit = max(least, min(allowed / (2.0 * kkt.eta[k] * w[ptr[k]]), most))
+        for i in range(first + ptr[k], first + ptr[k + 1]):
+            excess = max(excess, abs(r[i]) / limit)
+    return excess
 
 
 @inner
@@ -205,7 +259,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     """
     kkt.rest -= 1
     if kkt.rest <= 0:
-        kkt.good_residual = GOOD_RESIDUAL
+        kkt.good_excess = GOOD_EXCESS
     kkt.exact = False
     first, best, best_delta = kkt.delta, np.inf, kkt.delta
     best_is_good, best_solves = False, np.inf
@@ -215,7 +269,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
             continue
         before = kkt.refinements
         residual = factor_once(kkt, delta, count, rhs, out)
-        good, solves = residual <= kkt.good_residual, (kkt.refinements - before) / count
+        good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
         if good and (solves <= FEW_SOLVES or kkt.rest > 0 or kkt.approximate):
             return kkt.replaced_pivots
         better = solves < best_solves if good and best_is_good else (good or residual < best)
@@ -224,7 +278,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    kkt.rest, kkt.good_residual = REST, max(GOOD_RESIDUAL, MUCH_WORSE * best)
+    kkt.rest, kkt.good_excess = REST, max(GOOD_EXCESS, MUCH_WORSE * best)
     if best_delta != kkt.delta:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
@@ -246,7 +300,7 @@ def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) ->
         residual = np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out)
         if not kkt.approximate:
             return residual
-        if residual <= GOOD_RESIDUAL:
+        if residual <= GOOD_EXCESS:
             if kkt.refinements - before > MANY_SOLVES:
                 kkt.caution *= 0.3
             return residual
@@ -258,13 +312,12 @@ def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) ->
 def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     """K out = rhs with refinement, for one or two right-hand sides one after the other.
 
-    Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms), infinity
-    when one is not a number.
+    Returns the largest residual that is left beside what may be left, infinity when one is not a number.
     """
     begin = clock()
     size, left = kkt.product.size, count
     for row in range(count):
-        kkt.rhs_norm[row], kkt.residual_norm[row] = 0.0, np.inf
+        kkt.rhs_norm[row], kkt.residual_norm[row], kkt.excess[row] = 0.0, np.inf, np.inf
         kkt.solves[row], kkt.active[row] = 0, 1
         for i in range(row * size, (row + 1) * size):
             out[i] = 0.0
@@ -279,10 +332,12 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
                 left += kkt.active[row]
     worst = 0.0
     for row in range(count):
-        if KRYLOV_ABOVE * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.refinement_steps > 0:
+        stalled = KRYLOV_ABOVE * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.excess[row] > 1.0
+        if stalled and kkt.refinement_steps > 0:
             gmres(kkt, row, rhs, out)
         kkt.refinements += kkt.solves[row]
-        worst = max(worst, kkt.residual_norm[row] / max(kkt.rhs_norm[row], 1e-300))
+        relative = kkt.residual_norm[row] / max(GOOD_ENOUGH * kkt.rhs_norm[row], 1e-300)
+        worst = max(worst, min(kkt.excess[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
 
@@ -306,9 +361,9 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
 
     Returns whether a further one is to come.
     """
-    size, previous = kkt.product.size, kkt.residual_norm[row]
+    size, previous = kkt.product.size, kkt.excess[row]
     norm = measure_residual(kkt, row, rhs, out)
-    what = verdict(norm, previous, kkt.rhs_norm[row], kkt.solves[row], kkt.refinement_steps)
+    what = verdict(kkt.excess[row], previous, kkt.solves[row], kkt.refinement_steps)
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
             out[i] = kkt.before[i]

@@ -15,7 +15,6 @@ from ..compiled.kernels import inner
 from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
-ENOUGH = 1e-12  # relative residual at which refinement ends
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES
 SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
@@ -28,11 +27,11 @@ GO_ON, STOP, TAKE_BACK = 0, 1, 2  # verdicts on a step of refinement
 
 
 @inner
-def verdict(norm: float, previous: float, size: float, count: int, steps: int) -> int:
-    """What follows a solve that left the residual `norm` of a right-hand side of that size, `previous` before it."""
-    if count > 0 and not norm < USEFUL * previous:
+def verdict(excess: float, previous: float, count: int, steps: int) -> int:
+    """What follows a solve that left so much beside what may be left, and `previous` before it."""
+    if count > 0 and not excess < USEFUL * previous:
         return TAKE_BACK
-    if not norm > ENOUGH * size or count >= steps or (count > 0 and not norm < SLOW * previous):
+    if not excess > 1.0 or count >= steps or (count > 0 and not excess < SLOW * previous):
         return STOP
     return GO_ON
 

@@ -78,3 +78,12 @@ def sift_down(values: Ints, start: int, root: int, end: int) -> None:
             return
         values[start + root], values[start + child] = values[start + child], values[start + root]
         root = child
+
+
+@inner
+def norm_within(x: Floats, start: int, stop: int) -> float:
+    """max |x_i| over start <= i < stop."""
+    largest = 0.0
+    for i in range(start, stop):
+        largest = max(largest, abs(x[i]))
+    return largest

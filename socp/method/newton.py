@@ -39,9 +39,11 @@ from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
+from ..linalg.vectors import norm_within
 from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
+SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
 
@@ -246,10 +248,23 @@ def linearize(newton: Newton, point: Point) -> bool:
     if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.kkt.w, newton.kkt.eta, newton.lam) != 0:
         return False
     form_rhs(newton)
+    allow(newton, 0, abs(newton.dtau))
+    allow(newton, 1, 1.0)
     if factor_and_solve(kkt, 2, newton.rhs, newton.solution) < 0:
         return False
     newton.curvature = tau_curvature(newton, point, kkt.Px[0])
     return math.isfinite(newton.curvature)
+
+
+@inner
+def allow(newton: Newton, row: int, factor: float) -> None:
+    """What a solve may leave of a right-hand side that enters the direction with a factor: `SHARE` of the residuals
+    that the step is to remove, block by block."""
+    kkt, n, r = newton.kkt, newton.form.n, newton.r
+    first, factor = n + newton.form.p, max(factor, 1e-300)
+    kkt.allowed[3 * row] = SHARE * norm_within(r, 0, n) / factor
+    kkt.allowed[3 * row + 1] = SHARE * norm_within(r, n, first) / factor
+    kkt.allowed[3 * row + 2] = SHARE * norm_within(r, first, r.size) / factor
 
 
 @inner
@@ -300,6 +315,9 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     size = newton.du.size
     newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
     corrector_rhs(newton, sigma, newton.rhs[size:])
+    allow(newton, 1, 1.0)
+    for block in range(3):
+        newton.kkt.allowed[block] = newton.kkt.allowed[3 + block]
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
     return direction(newton, point, sigma, newton.kappa_rhs)
 

@@ -5,11 +5,12 @@ import pytest
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.form.standard import StandardForm
-from socp.kkt.base import REST, measure_residual
+from socp.kkt.base import GOOD_ENOUGH, MOST, PRECISE, REST, find_excess, measure_residual, solve
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT, apply_by_panels, apply_by_rows
 from socp.linalg.refinement import STOP, TAKE_BACK, verdict
+from tests.support.cone_points import matrices
 from tests.support.kkt_systems import factored_by, system
 from tests.support.programs import planted_optimum
 from tests.support.standard_forms import DIMENSIONS, dense_kkt, mixture, operator_matrix, scaling_point
@@ -160,20 +161,71 @@ def test_refreshed_is_built_anew(backend):
 
 
 def refined(kkt, apply, rhs, out):
-    """Refinement of one right-hand side step by step: (residual, further solves); out is the solution."""
-    size, previous, count = np.abs(rhs).max(), np.inf, 0
+    """Refinement step by step, as Python asks for it: (residual, further solves); out is the solution."""
+    previous, count = np.inf, 0
+    kkt.enough, kkt.rhs_norm[0] = PRECISE, np.abs(rhs).max()
     kkt.residual[: rhs.size], out[:] = rhs, 0.0
     while True:
         before = out.copy()
         apply(kkt, 1, kkt.residual[: rhs.size].copy(), out)
         norm = measure_residual(kkt, 0, rhs, out)
-        what = verdict(norm, previous, size, count, kkt.refinement_steps)
+        excess = kkt.excess[0]
+        what = verdict(excess, previous, count, kkt.refinement_steps)
         if what == TAKE_BACK:
             out[:] = before
             return measure_residual(kkt, 0, rhs, out), count
         if what == STOP:
             return norm, count
-        previous, count = norm, count + 1
+        previous, count = excess, count + 1
+
+
+@pytest.mark.parametrize("seed, dims", [(0, [3, 7]), (1, []), (1, [2, 12])])
+def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
+    rng, form = np.random.default_rng(seed), mixture(seed, dims)
+    n, p, l = form.n, form.p, form.l
+    kkt = SparseKKT(form, None, 10)
+    kkt.w[:], kkt.eta[:] = scaling_point(form, seed)
+    r, size = rng.normal(size=n + p + form.m), 3.0
+    kkt.residual[: r.size], kkt.rhs_norm[0], kkt.enough = r, size, 1e-8
+    # nothing is allowed: all beside the right-hand side
+    assert find_excess(kkt, 0, np.abs(r).max()) == pytest.approx(np.abs(r).max() / (1e-8 * size), rel=1e-14)
+    # each block beside what it is allowed, that of the cone before the scaling, where W's norm is at most 2 eta w_0
+    kkt.allowed[:3] = 1e-5, 2e-5, 1e-6
+    weight = np.concatenate([kkt.w[:l], *(
+        np.full(b - a, 2.0 * eta * kkt.w[a]) for a, b, eta in zip(form.ptr[:-1], form.ptr[1:], kkt.eta)
+    )])  # fmt: skip
+    limits = np.concatenate([np.full(n, 1e-5), np.full(p, 2e-5), 1e-6 / weight])
+    limits = np.maximum(1e-8 * size, np.minimum(limits, MOST * size))
+    assert find_excess(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / limits).max(), rel=1e-13)
+    W, _, _ = matrices(form.l, form.ptr, kkt.w, kkt.eta)
+    assert (np.abs(W).sum(axis=1)[:l] <= weight[:l] * (1 + 1e-12)).all()
+    for a, b in zip(form.ptr[:-1], form.ptr[1:]):
+        assert np.linalg.norm(W[a:b, a:b], 2) <= weight[a] * (1 + 1e-12)
+
+
+def test_little_is_refined_where_much_may_be_left():
+    program = planted_optimum(np.random.default_rng(0), n=30)[0]
+    form = StandardForm(program)
+    w, eta = scaling_point(form, 0, 1e-6)
+    rhs = np.random.default_rng(1).normal(size=form.n + form.p + form.m)
+    counts = []
+    for enough in (1e-13, MOST):
+        kkt = SparseKKT(form, 1e-6, 10)
+        kkt.factor(w, eta, rhs, np.empty_like(rhs))
+        kkt.enough, kkt.refinements = enough, 0
+        solve(kkt, 1, rhs, np.empty_like(rhs))
+        counts.append(kkt.refinements)
+        assert kkt.excess[0] <= 1.0 or kkt.solves[0] > 0
+    assert counts[1] < counts[0]
+
+
+def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
+    form = mixture(1, [3, 7])
+    kkt, rhs = SparseKKT(form, None, 10), np.ones(form.n + form.p + form.m)
+    kkt.allowed[:] = 1e3
+    kkt.factor(*scaling_point(form), rhs, rhs.copy())
+    assert kkt.solve(rhs, rhs.copy()) <= 1e-11
+    assert kkt.enough == GOOD_ENOUGH and (kkt.allowed == 1e3).all()
 
 
 @pytest.mark.parametrize("method", ["scalar", "supernodal"])

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from socp.kkt.base import gmres
+from socp.kkt.base import PRECISE, gmres
 from socp.linalg.refinement import (
-    ENOUGH,
     GO_ON,
     KRYLOV_TOL,
     SLOW,
@@ -41,7 +40,7 @@ def test_refinement_removes_a_small_perturbation():
     rng = np.random.default_rng(1)
     K, rhs = symmetric(rng, 8, 8.0), rng.normal(size=8)
     _, norm, count = solve(K, K + 1e-3 * np.eye(8), rhs)
-    assert norm <= ENOUGH * np.abs(rhs).max() and 1 <= count <= 5
+    assert norm <= PRECISE * np.abs(rhs).max() and 1 <= count <= 5
 
 
 @pytest.mark.parametrize("large", [1e3, 1e6])
@@ -127,13 +126,13 @@ def test_gmres_on_what_is_not_finite_adds_nothing(bad):
 
 
 def test_what_follows_a_solve():
-    # (residual, the one before, size of the right-hand side, further solves so far, most of them)
-    assert verdict(1e-3, np.inf, 1.0, 0, 10) == GO_ON
-    assert verdict(0.5 * ENOUGH, np.inf, 1.0, 0, 10) == STOP
-    assert verdict(1e-3, np.inf, 1.0, 0, 0) == STOP
-    assert verdict(0.9 * SLOW, 1.0, 1.0, 1, 10) == GO_ON
-    assert verdict(1.1 * SLOW, 1.0, 1.0, 1, 10) == STOP
-    assert verdict(1.1 * USEFUL, 1.0, 1.0, 1, 10) == TAKE_BACK
-    assert verdict(1e-3, 1.0, 1.0, 10, 10) == STOP
-    assert verdict(np.inf, 1.0, 1.0, 3, 10) == TAKE_BACK
-    assert verdict(np.inf, np.inf, 1.0, 0, 10) == GO_ON  # the first one may be beyond all bounds
+    # (what is left beside what may be, the same before, further solves so far, most of them)
+    assert verdict(1e3, np.inf, 0, 10) == GO_ON
+    assert verdict(0.5, np.inf, 0, 10) == STOP
+    assert verdict(1e3, np.inf, 0, 0) == STOP
+    assert verdict(9e3 * SLOW, 1e4, 1, 10) == GO_ON
+    assert verdict(1.1e4 * SLOW, 1e4, 1, 10) == STOP
+    assert verdict(1.1e4 * USEFUL, 1e4, 1, 10) == TAKE_BACK
+    assert verdict(1e3, 1e4, 10, 10) == STOP
+    assert verdict(np.inf, 1e4, 3, 10) == TAKE_BACK
+    assert verdict(np.inf, np.inf, 0, 10) == GO_ON  # the first one may be beyond all bounds
