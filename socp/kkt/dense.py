@@ -96,19 +96,22 @@ class DenseKKT(KKT):
     def _read(self) -> None:
         form = self.form
         self.P = form.P.dense().reshape(-1)
-        read_rows(self, form.P.largest() if form.p else 0.0)
+        read_rows(self)
         splits = form.n >= MIN_SPLIT and not self.count and self.rho == 0.0
         self._use(factor_or_split if splits else factor_dense, apply_dense)
 
 
 @kernel
-def read_rows(kkt: DenseKKT, largest: float) -> None:
+def read_rows(kkt: DenseKKT) -> None:
     """Take the rows from the form; rho, where not every variable has a bound, by the largest entry of P."""
-    rows = kkt.rows
+    rows, n = kkt.rows, kkt.form.n
     spread_rows(kkt.form, rows)
     kkt.rho = 0.0
     if kkt.form.p > 0 and not rows.bounded:
-        kkt.rho = max(1.0, largest) / max(1.0, rows.largest) ** 2
+        largest = 1.0
+        for j in range(n):
+            largest = max(largest, kkt.P[j * n + j])
+        kkt.rho = largest / max(1.0, rows.largest) ** 2
 
 
 @inner

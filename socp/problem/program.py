@@ -170,11 +170,11 @@ class ConeProgram:
     @cached_property
     def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
         """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
-        if len(self.cones) == 1:
-            start = np.array([0, self.cones[0].dim], dtype=np.int64)
-        else:
-            start = np.array([0, *accumulate([cone.dim for cone in self.cones])], dtype=np.int64)
-        return start, np.array([isinstance(cone, SecondOrder) for cone in self.cones], dtype=np.bool_)
+        count = len(self.cones)
+        start, second_order = np.empty(count + 1, np.int64), np.empty(count, np.bool_)
+        start[0], start[1:] = 0, list(accumulate([cone.dim for cone in self.cones]))
+        second_order[:] = [isinstance(cone, SecondOrder) for cone in self.cones]
+        return start, second_order
 
     def __repr__(self) -> str:
         kinds = [type(cone).__name__ for cone in self.cones]
