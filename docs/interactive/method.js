@@ -8,6 +8,7 @@
 // the nonnegative orthant counting as one of dimension 1.
 
 const method = (() => {
+  const LEAST_STEP = 0.1; // is not made shorter so that mu falls
   const STEP = 0.99; // the share of the way to the boundary of K
   const SIGMA = 0.1; // the centering of a step that is not predicted
   const REGULARIZATION = 1e-9; // relative to the largest entry of the data
@@ -37,6 +38,7 @@ const method = (() => {
   const apply = (M, v) => M.map((row) => dot(row, v));
   const applyTransposed = (M, v, n) => M.reduce((sum, row, i) => plus(sum, v[i], row), zeros(n));
   const multiply = (M, N) => M.map((row) => applyTransposed(N, row, N.length ? N[0].length : 0));
+  const largest = (M) => norm(M.flat());
   const absolute = (M) => M.map((row) => row.map(Math.abs));
 
   // LU factors by rows with partial pivoting; returns a function that solves.  A zero pivot makes the solution infinite.
@@ -190,8 +192,8 @@ const method = (() => {
       it.mu = this.mu(it);
       it.objective = 0.5 * dot(x, Px) + dot(c, x);
       it.dualObjective = -0.5 * dot(x, Px) - dot(b, y) - dot(h, z);
-      const primal = Math.max(norm(plus(Ax, -1, b)), norm(plus(add(Gx, s), -1, h)));
-      it.primalResidual = primal / (1 + Math.max(norm(b), norm(h), norm(Ax), norm(Gx)));
+      const rows = norm(plus(Ax, -1, b)) / (1 + Math.max(norm(b), norm(Ax)));
+      it.primalResidual = Math.max(rows, norm(plus(add(Gx, s), -1, h)) / (1 + Math.max(norm(h), norm(Gx))));
       const dual = add(add(Px, c), add(applyTransposed(A, y, n), applyTransposed(G, z, n)));
       it.dualResidual = norm(dual) / (1 + Math.max(norm(Px), norm(c)));
       const larger = Math.max(Math.abs(it.objective), Math.abs(it.dualObjective));
@@ -203,15 +205,15 @@ const method = (() => {
       // a ray must be near zero both as it is, scaled to slope -1, and beside the terms that cancel in it
       const ySlope = -(dot(b, it.y) + dot(h, it.z)), xSlope = -dot(c, it.x);
       const yRay = norm(add(applyTransposed(A, it.y, n), applyTransposed(G, it.z, n)));
-      const [yAbsolute, zAbsolute] = [it.y.map(Math.abs), it.z.map(Math.abs)];
-      const terms = add(applyTransposed(absolute(A), yAbsolute, n), applyTransposed(absolute(G), zAbsolute, n));
+      const ySize = largest(A) * norm(it.y) + largest(G) * norm(it.z);
       const outside = -this.cone.depth(times(-1, apply(G, it.x)));
-      const xRay = Math.max(norm(apply(P, it.x)), norm(apply(A, it.x)), outside), xSize = this.size * norm(it.x);
+      const xRays = [[norm(apply(P, it.x)), P], [norm(apply(A, it.x)), A], [outside, G]];
+      const isRay = ([ray, data]) => ray <= tol * Math.min(xSlope, largest(data) * norm(it.x));
       if (it.error <= tol) {
         it.status = "optimal";
-      } else if (ySlope > 0 && yRay <= tol * Math.min(ySlope, norm(terms))) {
+      } else if (ySlope > 0 && yRay <= tol * Math.min(ySlope, ySize)) {
         [it.status, it.scale] = ["primal_infeasible", ySlope];
-      } else if (xSlope > 0 && xRay <= tol * Math.min(xSlope, xSize)) {
+      } else if (xSlope > 0 && xRays.every(isRay)) {
         [it.status, it.scale] = ["dual_infeasible", xSlope];
       }
       return it;
@@ -254,7 +256,7 @@ const method = (() => {
         for (const [v, dv] of [[tau, dtau], [kappa, dkappa]]) if (dv < 0) alpha = least(alpha, -v / dv);
         return { dx, dy, dz, ds, dtau, dkappa, alpha };
       };
-      return { W, inverse, complementarity: apply(S, z), direction };
+      return { W, inverse, s, z, complementarity: apply(S, z), direction };
     }
 
     move(it, d, { W, inverse }, alpha, sigma) {
@@ -281,7 +283,15 @@ const method = (() => {
       if (!on.centrality) sigma = 0;
       const dsRhs = plus(plus(rest, sigma * mu, cone.e), -1, dsSecond);
       const d = at.direction(sigma, dsRhs, sigma * mu - tau * kappa - dkSecond);
-      return this.move(it, d, at, least(1, STEP * d.alpha), sigma);
+      const alpha = least(1, least(STEP * d.alpha, Math.max(LEAST_STEP, this.descentLimit(it, d, at))));
+      return this.move(it, d, at, alpha, sigma);
+    }
+
+    // The step at which mu is smallest: s'z + tau kappa is quadratic in it, where P adds a positive curvature.
+    descentLimit(it, d, { s, z }) {
+      const slope = dot(s, d.dz) + dot(z, d.ds) + it.tau * d.dkappa + it.kappa * d.dtau;
+      const curvature = dot(d.ds, d.dz) + d.dtau * d.dkappa;
+      return slope < 0 && curvature > 0 ? (-0.5 * slope) / curvature : Infinity;
     }
 
     // Whether an iterate can be stepped from.

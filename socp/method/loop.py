@@ -170,7 +170,7 @@ def iterate(state: State) -> int:
         previous, longest = longest, center(newton, point, state.sigma, longest)
         if longest == previous:
             break
-    state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, state.sigma)))
+    state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, point)))
     if state.warm and state.alpha < SHORT_WARM_STEP:
         state.warm = False
         return judge(state) if start_cold(newton, point) else NOT_FACTORED

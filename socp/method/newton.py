@@ -441,20 +441,20 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
 
 
 @inner
-def descent_limit(newton: Newton, sigma: float) -> float:
-    """The step at which mu is smallest along the direction: it becomes
+def descent_limit(newton: Newton, point: Point) -> float:
+    """The step at which mu is smallest along the direction, where (degree + 1) mu changes by
 
-        (1 - (1 - sigma) alpha) mu + alpha^2 dmu,   dmu = (ds'dz + dtau dkappa) / (degree + 1).
+        alpha (lam'(W dz + W^-1 ds) + kappa dtau + tau dkappa) + alpha^2 (ds'dz + dtau dkappa).
 
-    dmu is zero in a linear program.  The curvature of a quadratic one may make it so large that mu rises, and the
-    method goes to and fro between two bounds for ever.
+    In a linear program the second term is zero.  The curvature of a quadratic one may make it so large that mu rises,
+    and the method goes to and fro between two bounds for ever.
     """
-    ds, du, total = newton.ds_scaled, newton.du, newton.dtau * newton.dkappa
-    first = du.size - ds.size
+    ds, du, lam, dtau, dkappa = newton.ds_scaled, newton.du, newton.lam, newton.dtau, newton.dkappa
+    first, slope, curvature = du.size - ds.size, point.kappa * dtau + point.tau * dkappa, dtau * dkappa
     for i in range(ds.size):
-        total += ds[i] * du[first + i]
-    dmu = total / (newton.form.l + newton.form.ptr.size)
-    return 0.5 * (1.0 - sigma) * newton.mu / dmu if dmu > 0.0 else np.inf
+        slope += lam[i] * (ds[i] + du[first + i])
+        curvature += ds[i] * du[first + i]
+    return -0.5 * slope / curvature if curvature > 0.0 and slope < 0.0 else np.inf
 
 
 @inner

@@ -30,6 +30,7 @@ from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.status import Status
 from .switches import ALL_OF_THE_BOOKS, Switches, Units, dense
 
+LEAST_STEP = 0.1  # is not made shorter so that mu falls
 STEP = 0.99  # the share of the way to the boundary of K
 SIGMA = 0.1  # the centering of a step that is not predicted
 REGULARIZATION = 1e-9  # relative to the largest entry of the data
@@ -269,11 +270,19 @@ class Method:
         sigma = sigma if on.centrality else 0.0
         ds_rhs, dk_rhs = sigma * mu * cone.e - S @ z - ds_second, sigma * mu - tau * kappa - dk_second
         dx, dy, W_dz, W_inv_ds, dtau, dkappa, alpha = direction(sigma, ds_rhs, dk_rhs)
-        alpha = min(1.0, STEP * alpha)
+        alpha = min(1.0, STEP * alpha, max(LEAST_STEP, self.descent_limit(s, z, W_dz, W_inv_ds, it, dtau, dkappa)))
         return Iterate(
             it.x + alpha * dx, it.y + alpha * dy, it.z + alpha * W_inv @ W_dz, it.s + alpha * W @ W_inv_ds,
             tau + alpha * dtau, kappa + alpha * dkappa, sigma=sigma, alpha=alpha,
         )  # fmt: skip
+
+    def descent_limit(
+        self, s: np.ndarray, z: np.ndarray, dz: np.ndarray, ds: np.ndarray, it: Iterate, dtau: float, dkappa: float
+    ) -> float:
+        """The step at which mu is smallest: s'z + tau kappa is quadratic in it, where P adds a positive curvature."""
+        slope = s @ dz + z @ ds + it.tau * dkappa + it.kappa * dtau
+        curvature = ds @ dz + dtau * dkappa
+        return float(-0.5 * slope / curvature) if slope < 0.0 < curvature else np.inf
 
     def is_inside(self, it: Iterate) -> bool:
         """Whether an iterate can be stepped from."""

@@ -17,6 +17,7 @@ from socp.method.newton import (
     advance,
     center,
     correct,
+    descent_limit,
     lift,
     linearize,
     measure,
@@ -285,3 +286,39 @@ def test_cold_start_is_inside_and_minimizes_the_penalized_program(form):
         found = np.linalg.lstsq(K, np.r_[-form.c, form.g], rcond=None)[0]
         residual = K @ np.r_[point.u[: form.n + form.p], found[form.n + form.p :]] - np.r_[-form.c, form.g]
         np.testing.assert_allclose(residual, 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_mu_is_smallest_at_the_descent_limit(seed):
+    rng = np.random.default_rng([seed, 5])
+    form = StandardForm(planted_optimum(rng, n=6)[0])
+    newton, point = at_a_point(form, seed)
+    assert linearize(newton, point)
+    predict(newton, point)
+    longest = correct(newton, point, 0.1)
+
+    def mu(alpha):
+        other = Point(form)
+        other.copy_from(point)
+        advance(newton, other, alpha)
+        return other.s @ other.z + other.tau * other.kappa
+
+    # a parabola through three steps, with its vertex at the limit where it opens upwards
+    steps = np.array([0.0, 0.4, 0.8]) * min(longest, 1.0)
+    curvature, slope, _ = np.polyfit(steps, [mu(alpha) for alpha in steps], 2)
+    limit = descent_limit(newton, point)
+    scale = mu(0.0)
+    if curvature > 1e-9 * scale and slope < 0.0:
+        assert limit == pytest.approx(-0.5 * slope / curvature, rel=1e-5, abs=0.0)
+    elif curvature < -1e-9 * scale:
+        assert limit == np.inf
+
+
+def test_a_linear_program_has_no_descent_limit():
+    program = ConeProgram([1.0, 2.0], -np.eye(2), [0.0, 0.0], [NonNeg(2)], [[1.0, 1.0]], [1.0])
+    form = StandardForm(program)
+    newton, point = at_a_point(form, 0)
+    assert linearize(newton, point)
+    predict(newton, point)
+    correct(newton, point, 0.1)
+    assert descent_limit(newton, point) > 1e6  # rounding alone
