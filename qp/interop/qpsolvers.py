@@ -12,8 +12,8 @@ from socp.problem.checks import ProgramError
 from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
 
-from .problem.program import QuadraticProgram
-from .solver import Solver
+from ..problem.program import QuadraticProgram
+from ..solver import Solver
 
 
 def solve_qp(
