@@ -1,5 +1,7 @@
 """models: published learning problems written as cone programs."""
 
+from socp.version import __version__
+
 from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior
 from .explanations.easvm import ExplanationAugmentedSVC
@@ -75,6 +77,7 @@ __all__ = [
     "SubgradientSVC",
     "SufficientStatistics",
     "WordNet",
+    "__version__",
     "class_means",
     "discriminant",
     "encode_symbols",
