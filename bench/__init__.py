@@ -1,5 +1,3 @@
 """bench: problem sets, reference solvers, verification; `python -m bench`."""
 
-from socp.version import __version__
-
-__all__ = ["__version__"]
+from socp.version import __version__ as __version__

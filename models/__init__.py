@@ -1,6 +1,6 @@
 """models: published learning problems written as cone programs."""
 
-from socp.version import __version__
+from socp.version import __version__ as __version__
 
 from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior
@@ -77,7 +77,6 @@ __all__ = [
     "SubgradientSVC",
     "SufficientStatistics",
     "WordNet",
-    "__version__",
     "class_means",
     "discriminant",
     "encode_symbols",

@@ -2,7 +2,7 @@
 
 from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
-from socp.version import __version__
+from socp.version import __version__ as __version__
 
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.program import QuadraticProgram
@@ -16,7 +16,6 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
-    "__version__",
     "register_with_qpsolvers",
     "solve",
     "solve_qp",

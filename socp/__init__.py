@@ -8,7 +8,7 @@ from .problem.settings import Settings
 from .problem.solution import Solution
 from .problem.status import Status
 from .solver import Solver, iterates, solve
-from .version import __version__
+from .version import __version__ as __version__
 from .warmup import show_config, warmup
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
-    "__version__",
     "iterates",
     "show_config",
     "solve",
