@@ -1,5 +1,6 @@
 """Build and installation: pure Python, run-time packages numpy, scipy, numba and nltk."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -9,17 +10,22 @@ ECOS = 'ecos; python_version < "3.13"'
 QOCO = 'qoco; python_version < "3.14"'
 QTQP = 'qtqp; python_version >= "3.11"'
 
+ROOT = Path(__file__).parent
+VERSION = re.findall(r'__version__ = "(.+)"', (ROOT / "socp" / "version.py").read_text(encoding="utf-8"))[0]
+
 setup(
     name="centralpath",
-    version="0.1.0",
+    version=VERSION,
     description="Primal-dual interior points for second-order cone and quadratic programs, and learning models on top",
-    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="the centralpath developers",
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.10",
     packages=find_packages(include=["socp", "socp.*", "qp", "qp.*", "models", "models.*", "bench", "bench.*"]),
+    py_modules=["centralpath"],
+    entry_points={"console_scripts": ["centralpath = bench.__main__:main"]},
     package_data={"socp": ["py.typed"], "qp": ["py.typed"], "models": ["py.typed"], "bench": ["py.typed"]},
     install_requires=["numpy>=1.26", "scipy>=1.12", "numba>=0.60", "nltk"],
     extras_require={

@@ -1,5 +1,7 @@
 """models: published learning problems written as cone programs."""
 
+from socp.version import __version__ as __version__
+
 from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior
 from .explanations.easvm import ExplanationAugmentedSVC

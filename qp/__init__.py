@@ -2,6 +2,7 @@
 
 from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
+from socp.version import __version__ as __version__
 
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.program import QuadraticProgram

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from socp.kkt.lowrank import LowRankKKT
 from socp.problem import printing
 from socp.problem.checks import ProgramError
-from socp.problem.settings import Settings
+from socp.problem.settings import Settings, Way, telling_settings
 from socp.problem.status import Status
 from socp.solver import SetUpOnce, one_at_a_time, with_data
 from socp.solver import Solver as ConeSolver
@@ -25,14 +26,16 @@ from .reduce.presolve import Presolve
 from .route import Route, route
 
 
+@telling_settings
 class Solver(SetUpOnce):
     """A quadratic program set up once, to be solved again after `update`.
 
     Parameters
     ----------
-    program : QuadraticProgram
-    **settings
-        See `socp.Settings`.
+    P, q, A, l, u, lb, ub, offset
+        As in `QuadraticProgram`; or one `QuadraticProgram` in place of P and nothing else of it.
+    tol, max_iter, ...
+        The settings, each as in `socp.Settings`.
 
     Attributes
     ----------
@@ -45,8 +48,8 @@ class Solver(SetUpOnce):
 
     Examples
     --------
-    >>> from qp import QuadraticProgram, Solver
-    >>> solver = Solver(QuadraticProgram([[2.0, 0.0], [0.0, 2.0]], [-2.0, -4.0], lb=0.0, ub=1.0))
+    >>> from qp import Solver
+    >>> solver = Solver([[2.0, 0.0], [0.0, 2.0]], [-2.0, -4.0], lb=0.0, ub=1.0)
     >>> print(f"{solver.solve().objective:.6f}")
     -4.000000
     >>> solver.update(ub=[0.5, 1.0])
@@ -56,8 +59,35 @@ class Solver(SetUpOnce):
 
     program: QuadraticProgram
 
-    def __init__(self, program: QuadraticProgram, **settings: Any) -> None:
-        self._start(program, Settings.checked(settings))
+    def __init__(
+        self,
+        P: Any,
+        q: Any = None,
+        A: Any = None,
+        l: Any = None,
+        u: Any = None,
+        lb: Any = None,
+        ub: Any = None,
+        offset: float | None = None,
+        *,
+        tol: float = 1e-8,
+        tol_abs: float | None = None,
+        tol_infeasible: float | None = None,
+        max_iter: int = 200,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        callback: Callable[[Any], Any] | None = None,
+        kkt: Way = "auto",
+        equilibrate: bool = True,
+        step_fraction: float = 0.99,
+        regularization: float | None = None,
+        refinement_steps: int = 10,
+        threads: int = 1,
+        sifting: bool = True,
+        check_convexity: bool = True,
+        presolve: bool = True,
+    ) -> None:
+        self._start(*_program_and_settings(locals()))
 
     def _set_up(self) -> None:
         settings = self.settings
@@ -181,6 +211,7 @@ class Solver(SetUpOnce):
         )  # fmt: skip
 
 
+@telling_settings
 def solve(
     P: Any,
     q: Any = None,
@@ -189,18 +220,34 @@ def solve(
     u: Any = None,
     lb: Any = None,
     ub: Any = None,
-    offset: float = 0.0,
-    **settings: Any,
+    offset: float | None = None,
+    *,
+    tol: float = 1e-8,
+    tol_abs: float | None = None,
+    tol_infeasible: float | None = None,
+    max_iter: int = 200,
+    time_limit: float | None = None,
+    verbose: bool = False,
+    callback: Callable[[Any], Any] | None = None,
+    kkt: Way = "auto",
+    equilibrate: bool = True,
+    step_fraction: float = 0.99,
+    regularization: float | None = None,
+    refinement_steps: int = 10,
+    threads: int = 1,
+    sifting: bool = True,
+    check_convexity: bool = True,
+    presolve: bool = True,
 ) -> Solution:
-    """Solve a quadratic program: ``solve(program, **settings)`` or ``solve(P, q, A=A, l=l, ..., **settings)``.
+    """Solve a quadratic program: ``solve(P, q, A=A, l=l, ...)`` or ``solve(program)``, and settings by name.
 
     Parameters
     ----------
     P, q, A, l, u, lb, ub, offset
         As in `QuadraticProgram` (sides of 1e20 and more are infinite); or one `QuadraticProgram` in place of P
         and nothing else of it.
-    **settings
-        See `socp.Settings`.
+    tol, max_iter, ...
+        The settings, each as in `socp.Settings`.
 
     Returns
     -------
@@ -220,11 +267,20 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
+    return Solver.of_checked(*_program_and_settings(locals())).solve()
+
+
+DATA = ("q", "A", "l", "u", "lb", "ub", "offset")
+
+
+def _program_and_settings(arguments: dict[str, Any]) -> tuple[QuadraticProgram, Settings]:
+    """The program and the settings of a call; what is None did not come, but for P."""
+    settings, P = Settings.among(arguments), arguments["P"]
+    data = {name: arguments[name] for name in DATA if arguments[name] is not None}
     if isinstance(P, QuadraticProgram):
-        if any(value is not None for value in (q, A, l, u, lb, ub)):
-            raise ProgramError("a QuadraticProgram came, and data beside it: give one or the other")
-        return Solver(P, **settings).solve()
-    if q is None:
+        if data:
+            raise ProgramError(f"a QuadraticProgram came, and {', '.join(data)} beside it: give one or the other")
+        return P, settings
+    if "q" not in data:
         raise ProgramError("q, the linear objective, is missing")
-    checked = Settings.checked(settings)
-    return Solver.of_checked(QuadraticProgram(P, q, A, l, u, lb, ub, offset), checked).solve()
+    return QuadraticProgram(P, **data), settings

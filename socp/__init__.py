@@ -8,6 +8,7 @@ from .problem.settings import Settings
 from .problem.solution import Solution
 from .problem.status import Status
 from .solver import Solver, iterates, solve
+from .version import __version__ as __version__
 from .warmup import show_config, warmup
 
 __all__ = [

@@ -1,21 +1,33 @@
-"""``python -m socp``: all kernels compiled ahead of their first use, and what a report of a bug should hold."""
+"""``python -m socp FILE``: a cone program solved; ``warmup``: all kernels compiled ahead of their first use;
+``config``, or nothing: what a report of a bug should hold."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-from .warmup import prepare_packages, show_config
+from .commandline import answer, parser
+from .files.cbf import read
+from .problem.settings import QP_ONLY, Settings
+from .problem.solution import Solution
+from .solver import Solver
+from .warmup import prepare_packages
 
 ABOVE = ("qp", "models")  # packages with kernels of their own, where they are installed
+FILES = "a file (.cbf, .cbf.gz) to solve; or config, to print what is installed; or warmup, to compile all kernels"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    options = _parser().parse_args(arguments)
-    return int(COMMANDS[options.command]())
+    made = parser("python -m socp", "Solve a cone program from a file.", FILES, QP_ONLY)
+    return answer(made, arguments, warmup, read, solve)
+
+
+def solve(program: Any, settings: Settings) -> Solution:
+    """The answer to a program with checked settings."""
+    return Solver.of_checked(program, settings).solve()
 
 
 def warmup() -> int:
@@ -26,29 +38,12 @@ def warmup() -> int:
     return 0
 
 
-def config() -> int:
-    """Print the versions, BLAS, the compiler, and where kernels are kept."""
-    show_config()
-    return 0
-
-
-COMMANDS = {"warmup": warmup, "config": config}
-
-
 def _is_importable(name: str) -> bool:
     try:
         importlib.import_module(name)
     except ImportError:
         return False
     return True
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m socp", description="Compiled kernels, and what is installed.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("warmup", help="compile all kernels, once for this version, and print the seconds")
-    commands.add_parser("config", help="print versions, BLAS, the compiler, and where kernels are kept")
-    return parser
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,8 +32,8 @@ from .problem.checks import (
     symmetric_part,
 )
 from .problem.lowrank import LowRank
-from .problem.program import ConeProgram
-from .problem.settings import Settings
+from .problem.program import Cone, ConeProgram
+from .problem.settings import Settings, Way, telling_settings
 from .problem.solution import TIMINGS, Solution
 from .problem.status import Status
 from .problem.stopping import Test
@@ -88,24 +88,28 @@ class SetUpOnce(abc.ABC):
         self._start(state["program"], state["settings"])
 
 
+@telling_settings
 class Solver(SetUpOnce):
     """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
 
     Parameters
     ----------
-    program : ConeProgram
-    **settings
-        See `Settings`.
+    program : ConeProgram, optional
+        The program; or, without it, its data by name:
+    c, G, h, cones, A, b, P, offset
+        As in `ConeProgram`.
+    tol, max_iter, ...
+        The settings, each as in `Settings`.
 
     Raises
     ------
     ProgramError
-        P is not positive semidefinite, or a setting is wrong or unknown.
+        The data or a setting cannot be accepted, or P is not positive semidefinite; the message names it.
 
     Examples
     --------
-    >>> from socp import ConeProgram, NonNeg, Solver
-    >>> solver = Solver(ConeProgram(c=[1.0, 2.0], G=[[-1, 0], [0, -1]], h=[-3, -4], cones=[NonNeg(2)]))
+    >>> from socp import NonNeg, Solver
+    >>> solver = Solver(c=[1.0, 2.0], G=[[-1, 0], [0, -1]], h=[-3, -4], cones=[NonNeg(2)])
     >>> print(f"{solver.solve().objective:.6f}")
     11.000000
     >>> solver.update(h=[-1, -1])
@@ -115,8 +119,33 @@ class Solver(SetUpOnce):
 
     program: ConeProgram
 
-    def __init__(self, program: ConeProgram, **settings: Any) -> None:
-        self._start(program, Settings.checked(settings))
+    def __init__(
+        self,
+        program: ConeProgram | None = None,
+        *,
+        c: Any = None,
+        G: Any = None,
+        h: Any = None,
+        cones: Sequence[Cone] | None = None,
+        A: Any = None,
+        b: Any = None,
+        P: Any = None,
+        offset: float | None = None,
+        tol: float = 1e-8,
+        tol_abs: float | None = None,
+        tol_infeasible: float | None = None,
+        max_iter: int = 200,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        callback: Callable[[Any], Any] | None = None,
+        kkt: Way = "auto",
+        equilibrate: bool = True,
+        step_fraction: float = 0.99,
+        regularization: float | None = None,
+        refinement_steps: int = 10,
+        threads: int = 1,
+    ) -> None:
+        self._start(*_program_and_settings(locals()))
 
     def _set_up(self) -> None:
         if self.program.n + self.program.p > SMALL_DENSE:
@@ -294,15 +323,42 @@ class Solver(SetUpOnce):
         return Run(self.program, State(self.form, self.kkt), self.settings, None, None).iterates()
 
 
-def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:
-    """Solve a cone program: ``solve(program, **settings)`` or ``solve(c=c, G=G, h=h, cones=..., **settings)``.
+@telling_settings
+def solve(
+    program: ConeProgram | None = None,
+    *,
+    c: Any = None,
+    G: Any = None,
+    h: Any = None,
+    cones: Sequence[Cone] | None = None,
+    A: Any = None,
+    b: Any = None,
+    P: Any = None,
+    offset: float | None = None,
+    tol: float = 1e-8,
+    tol_abs: float | None = None,
+    tol_infeasible: float | None = None,
+    max_iter: int = 200,
+    time_limit: float | None = None,
+    verbose: bool = False,
+    callback: Callable[[Any], Any] | None = None,
+    kkt: Way = "auto",
+    equilibrate: bool = True,
+    step_fraction: float = 0.99,
+    regularization: float | None = None,
+    refinement_steps: int = 10,
+    threads: int = 1,
+) -> Solution:
+    """Solve a cone program: ``solve(program)`` or ``solve(c=c, G=G, h=h, cones=...)``, and settings by name.
 
     Parameters
     ----------
     program : ConeProgram, optional
-        The program; without it, the arguments of `ConeProgram` by name.
-    **arguments
-        The data of a program, and `Settings`.
+        The program; or, without it, its data by name:
+    c, G, h, cones, A, b, P, offset
+        As in `ConeProgram`.
+    tol, max_iter, ...
+        The settings, each as in `Settings`.
 
     Returns
     -------
@@ -322,11 +378,45 @@ def solve(program: ConeProgram | None = None, **arguments: Any) -> Solution:
     >>> print(sol.status, f"{sol.objective:.6f}")
     optimal -1.000000
     """
-    return Solver.of_checked(*_program_and_settings(program, arguments)).solve()
+    return Solver.of_checked(*_program_and_settings(locals())).solve()
 
 
-def iterates(program: ConeProgram | None = None, **arguments: Any) -> Iterator[Iterate]:
+@telling_settings
+def iterates(
+    program: ConeProgram | None = None,
+    *,
+    c: Any = None,
+    G: Any = None,
+    h: Any = None,
+    cones: Sequence[Cone] | None = None,
+    A: Any = None,
+    b: Any = None,
+    P: Any = None,
+    offset: float | None = None,
+    tol: float = 1e-8,
+    tol_abs: float | None = None,
+    tol_infeasible: float | None = None,
+    max_iter: int = 200,
+    time_limit: float | None = None,
+    verbose: bool = False,
+    callback: Callable[[Any], Any] | None = None,
+    kkt: Way = "auto",
+    equilibrate: bool = True,
+    step_fraction: float = 0.99,
+    regularization: float | None = None,
+    refinement_steps: int = 10,
+    threads: int = 1,
+) -> Iterator[Iterate]:
     """The run of `solve`, one iterate at a time, everything in it open to a student.
+
+    Parameters
+    ----------
+    program : ConeProgram, optional
+        The program; or, without it, its data by name:
+    c, G, h, cones, A, b, P, offset
+        As in `ConeProgram`.
+    tol, max_iter, ...
+        The settings, each as in `Settings`.
 
     Yields
     ------
@@ -340,15 +430,16 @@ def iterates(program: ConeProgram | None = None, **arguments: Any) -> Iterator[I
     >>> all(0 < iterate.mu < 10 for iterate in iterates(program))
     True
     """
-    return Solver.of_checked(*_program_and_settings(program, arguments)).iterates()
+    return Solver.of_checked(*_program_and_settings(locals())).iterates()
 
 
 DATA = ("c", "G", "h", "cones", "A", "b", "P", "offset")
 
 
-def _program_and_settings(program: Any, arguments: dict[str, Any]) -> tuple[ConeProgram, Settings]:
-    data = {name: arguments[name] for name in DATA if name in arguments}
-    settings = Settings.checked({name: value for name, value in arguments.items() if name not in DATA})
+def _program_and_settings(arguments: dict[str, Any]) -> tuple[ConeProgram, Settings]:
+    """The program and the settings of a call; what is None did not come."""
+    settings, program = Settings.among(arguments), arguments["program"]
+    data = {name: arguments[name] for name in DATA if arguments[name] is not None}
     if program is not None:
         if not isinstance(program, ConeProgram):
             raise ProgramError(f"program must be a ConeProgram, but {type(program).__name__} came")

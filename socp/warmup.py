@@ -18,6 +18,7 @@ from .compiled.build import prepare, together
 from .compiled.kernels import INTERPRETED, Kernel, kernels
 from .compiled.threads import bundled_libraries
 from .kkt import dense, sparse
+from .version import __version__
 
 EVERY = (
     "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
@@ -89,15 +90,9 @@ def show_config() -> None:
 
 
 def _config() -> dict[str, str]:
-    try:
-        from importlib.metadata import version
-
-        ours = version("centralpath")
-    except ImportError:  # of which PackageNotFoundError is one: used from a checkout
-        ours = "not installed"
     threads = ", ".join(str(get()) for get, _ in bundled_libraries()) or "not to be set"
     return {
-        "centralpath": ours,
+        "centralpath": __version__,
         "Python": f"{platform.python_version()} on {platform.platform()}",
         "numpy": np.__version__,
         "scipy": f"{scipy.__version__}, BLAS with {integer_bits()}-bit integers",

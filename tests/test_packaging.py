@@ -10,6 +10,11 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
+import bench
+import models
+import qp
+import socp
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("socp", "qp", "models", "bench")
 
@@ -34,7 +39,7 @@ def wheel(tmp_path_factory):
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for name in (*PACKAGES, "tests"):
         copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("centralpath.py", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         (source / name).write_bytes((ROOT / name).read_bytes())
     run("-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out, source, cwd=out)
     (path,) = out.glob("*.whl")
@@ -42,7 +47,7 @@ def wheel(tmp_path_factory):
 
 
 def test_the_wheel_is_pure_python_and_holds_every_file_of_the_packages_and_nothing_else(wheel):
-    assert wheel.name == "centralpath-0.1.0-py3-none-any.whl"
+    assert wheel.name == f"centralpath-{socp.__version__}-py3-none-any.whl"
     expected = {
         str(path.relative_to(ROOT))
         for package in PACKAGES
@@ -50,7 +55,7 @@ def test_the_wheel_is_pure_python_and_holds_every_file_of_the_packages_and_nothi
         if path.suffix == ".py" or path.name == "py.typed"
     }
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {name for name in names if ".dist-info/" not in name} == expected
+    assert {name for name in names if ".dist-info/" not in name} == expected | {"centralpath.py"}
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
     assert any(name.endswith("LICENSE") for name in names)
 
@@ -59,7 +64,7 @@ def test_the_metadata(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (path,) = (name for name in archive.namelist() if name.endswith("METADATA"))
         metadata = Parser().parsestr(archive.read(path).decode())
-    assert (metadata["Name"], metadata["Version"]) == ("centralpath", "0.1.0")
+    assert (metadata["Name"], metadata["Version"]) == ("centralpath", socp.__version__)
     assert metadata["Requires-Python"] == ">=3.10"
     assert metadata["License"] == "MIT" or metadata["License-Expression"] == "MIT"
     assert metadata.get_payload().startswith("# centralpath")
@@ -72,6 +77,11 @@ def test_the_metadata(wheel):
         assert wanted, (extra, needed)
 
 
+def test_the_packages_have_the_version_of_the_distribution():
+    assert socp.__version__ == qp.__version__ == models.__version__ == bench.__version__
+    assert socp.__version__.count(".") == 2
+
+
 def norm(line):
     return line.replace('"', "'")
 
@@ -82,6 +92,10 @@ def test_the_installed_wheel_solves(wheel, tmp_path):
     code = "import models, qp, socp; print(socp.__file__, qp.solve(None, [1.0], lb=2.0).status)"
     printed = run("-c", code, cwd=tmp_path, PYTHONPATH=str(site), NUMBA_DISABLE_JIT="1")  # plain Python: no compilation
     assert printed.split() == [str(site / "socp" / "__init__.py"), "optimal"]
+    code = "import centralpath; print(centralpath.models.SVC.__module__)"
+    assert run("-c", code, cwd=tmp_path, PYTHONPATH=str(site), NUMBA_DISABLE_JIT="1").split() == ["models.svm.svc"]
+    (script,) = (site / "bin").glob("centralpath*")
+    assert "python -m bench" in run(script, "--help", cwd=tmp_path, PYTHONPATH=str(site))
     assert "python -m bench" in run("-m", "bench", "--help", cwd=tmp_path, PYTHONPATH=str(site))
 
 

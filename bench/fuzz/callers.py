@@ -42,12 +42,11 @@ def _with_settings(rng: Generator, case: Case) -> Case:
         {"refinement_steps": int(rng.integers(0, 3))},
         {"max_iter": int(rng.integers(0, 6))},
         {"time_limit": float(rng.choice([0.0, 1e-9, 1e-4]))},
-        {"presolve": False},
-        {"sifting": False},
-        {"check_convexity": False},
         {"threads": 2},
         {"callback": _stop_at(int(rng.integers(0, 8)))},
     ]
+    if isinstance(case.program, qp.QuadraticProgram):
+        drawn += [{"presolve": False}, {"sifting": False}, {"check_convexity": False}]
     chosen = rng.choice(len(drawn), int(rng.integers(1, 4)), replace=False)
     settings: dict[str, Any] = {}
     for k in chosen:

@@ -1,25 +1,127 @@
-"""The interfaces of CVXOPT's `solvers.conelp` and `solvers.coneqp`."""
+"""The interfaces of CVXOPT's `solvers`: ``from socp.interop import solvers`` for ``from cvxopt import solvers``."""
 
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..problem.checks import ProgramError
+from ..problem.checks import ProgramError, as_csc, as_dense, as_vector
+from ..problem.lowrank import LowRank
 from ..problem.program import ConeProgram
+from ..problem.settings import CHECKS, Settings
 from ..problem.solution import Solution
 from ..problem.status import Status
 from ..solver import Solver
 from .ecos import cones_of
+from .names import in_our_names
 
+KKT_SOLVERS = ("ldl", "ldl2", "qr", "chol", "chol2")
+OPTIONS = ("abstol", "reltol", "feastol", "maxiters", "show_progress")
 WORDS = {
     Status.OPTIMAL: "optimal",
     Status.PRIMAL_INFEASIBLE: "primal infeasible",
     Status.DUAL_INFEASIBLE: "dual infeasible",
 }
+
+
+options: dict[str, Any] = {}
+"""As ``cvxopt.solvers.options``, which hold here, too, where CVXOPT is loaded; what is set here goes before them."""
+
+
+def lp(
+    c: Any,
+    G: Any,
+    h: Any,
+    A: Any = None,
+    b: Any = None,
+    kktsolver: Any = None,
+    solver: Any = None,
+    primalstart: Any = None,
+    dualstart: Any = None,
+    options: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Solve min c'x s.t. Gx <= h, Ax = b as ``cvxopt.solvers.lp`` does; see `coneqp`.
+
+    Examples
+    --------
+    >>> lp([1.0, 1.0], [[-1.0, 0.0], [0.0, -1.0]], [-1.0, -2.0])["x"].round(6)
+    array([1., 2.])
+    """
+    _check_solver(solver)
+    return coneqp(None, c, G, h, None, A, b, None, kktsolver, options)
+
+
+def qp(
+    P: Any,
+    q: Any,
+    G: Any = None,
+    h: Any = None,
+    A: Any = None,
+    b: Any = None,
+    solver: Any = None,
+    kktsolver: Any = None,
+    initvals: Any = None,
+    options: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Solve min 1/2 x'Px + q'x s.t. Gx <= h, Ax = b as ``cvxopt.solvers.qp`` does; see `coneqp`.
+
+    Examples
+    --------
+    >>> qp([[2.0, 0.0], [0.0, 2.0]], [-2.0, -8.0], [[1.0, 1.0]], [2.0])["x"].round(6)
+    array([-0.5, 2.5])
+    """
+    _check_solver(solver)
+    return coneqp(P, q, G, h, None, A, b, initvals, kktsolver, options)
+
+
+def socp(
+    c: Any,
+    Gl: Any = None,
+    hl: Any = None,
+    Gq: Any = None,
+    hq: Any = None,
+    A: Any = None,
+    b: Any = None,
+    kktsolver: Any = None,
+    solver: Any = None,
+    primalstart: Any = None,
+    dualstart: Any = None,
+    options: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Solve min c'x s.t. Gl x <= hl, hq[k] - Gq[k] x in second-order cones, Ax = b as ``cvxopt.solvers.socp`` does.
+
+    As there, the result has ``"sl"``, ``"sq"``, ``"zl"`` and ``"zq"`` in place of ``"s"`` and ``"z"``; see `coneqp`.
+
+    Examples
+    --------
+    >>> sol = socp([1.0, 0.0], Gq=[[[0, 0], [-1, 0], [0, -1]]], hq=[[1, 0, 0]])
+    >>> sol["x"].round(6), sol["sq"][0].round(6)
+    (array([-1., 0.]), array([ 1., -1., 0.]))
+    """
+    _check_solver(solver)
+    if (Gl is None) != (hl is None) or len(Gq or ()) != len(hq or ()):
+        raise ProgramError("Gl and hl, and the items of Gq and hq, come in pairs, but one of a pair is missing")
+    n, parts, sides = np.size(_as_vector(c)), [], []
+    blocks = [] if Gl is None else [("l", Gl, hl)]
+    blocks += [(f"q[{k}]", G, h) for k, (G, h) in enumerate(zip(Gq or (), hq or ()))]
+    for name, G, h in blocks:
+        parts.append(as_csc(f"G{name}", _as_array(G), (None, n), f" ({n} variables in c)"))
+        sides.append(as_vector(f"h{name}", _as_vector(h), parts[-1].shape[0], f" (the rows of G{name})"))
+    sizes = [side.size for side in sides]
+    linear = 0 if Gl is None else sizes.pop(0)
+    dims = {"l": linear, "q": sizes}
+    G, h = (sp.vstack(parts, format="csc"), np.concatenate(sides)) if parts else (None, None)
+    answer = coneqp(None, c, G, h, dims, A, b, None, kktsolver, options)
+    ends = np.cumsum([linear, *sizes])
+    for name in ("s", "z"):
+        values = answer.pop(name)
+        answer[f"{name}l"] = None if values is None else values[: ends[0]]
+        answer[f"{name}q"] = None if values is None else [values[i:j] for i, j in pairwise(ends)]
+    return answer
 
 
 def conelp(
@@ -62,7 +164,7 @@ def coneqp(
     Parameters
     ----------
     P, q, G, h, A, b
-        Arrays, sparse matrices, or CVXOPT's own `matrix` and `spmatrix`.
+        Arrays, sparse matrices, or CVXOPT's own `matrix` and `spmatrix`.  Of P, as there, the lower triangle counts.
     dims : dict, optional
         ``{"l": ..., "q": [...]}``; an ``"s"`` with anything in it is refused.  Without it, all rows of G are those of
         the orthant.
@@ -70,7 +172,8 @@ def coneqp(
         Of no use here: a start is found by the engine, and `kktsolver` may only be one of CVXOPT's names.
     options : dict, optional
         CVXOPT's ``abstol``, ``reltol``, ``feastol`` (the smallest counts, as `tol`), ``maxiters``, ``show_progress``,
-        or any of `socp.Settings`; by default ``cvxopt.solvers.options`` when CVXOPT is loaded.
+        or any of `socp.Settings`; others are passed over, as by CVXOPT.  By default `options` of this module, after
+        ``cvxopt.solvers.options`` when CVXOPT is loaded.
 
     Returns
     -------
@@ -91,16 +194,17 @@ def coneqp(
     >>> sol["status"], sol["x"].round(6), round(sol["primal objective"], 6)
     ('optimal', array([0.6, 0.8]), -4.5)
     """
-    if callable(kktsolver):
-        raise ProgramError("kktsolver must be a name or None: a function of CVXOPT's cannot be used here")
+    if kktsolver is not None and (not isinstance(kktsolver, str) or kktsolver not in KKT_SOLVERS):
+        raise ProgramError(f"kktsolver must be None or one of {', '.join(KKT_SOLVERS)}, but {kktsolver!r} came")
+    settings = _settings(options)
     P, G, A = (_as_array(value) for value in (P, G, A))
     c, h, b = (_as_vector(value) for value in (q, h, b))
     cones = None
     if G is not None:
         rows = G.shape[0] if sp.issparse(G) else np.atleast_2d(G).shape[0]
         cones = cones_of(dims if dims is not None else {"l": rows, "q": []}, "s")
-    program = ConeProgram(c=c, G=G, h=h, cones=cones, A=A, b=b, P=P)
-    solution = Solver(program, **_settings(options)).solve()
+    program = ConeProgram(c=c, G=G, h=h, cones=cones, A=A, b=b, P=_of_lower_triangle(P))
+    solution = Solver.of_checked(program, settings).solve()
     library = sys.modules.get("cvxopt")
     theirs = library is not None and isinstance(q, library.matrix)
     return _result(program, solution, library.matrix if theirs and library is not None else None)
@@ -123,19 +227,31 @@ def _as_vector(value: Any) -> Any:
     return value.ravel() if isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[1] == 1 else value
 
 
-def _settings(options: dict[str, Any] | None) -> dict[str, Any]:
-    if options is None:
+def _of_lower_triangle(P: Any) -> Any:
+    """The symmetric matrix whose lower triangle is that of P; what is no square matrix is refused later."""
+    if P is None or isinstance(P, LowRank):
+        return P
+    P, lower = (as_csc("P", P), sp.tril) if sp.issparse(P) else (as_dense("P", P), np.tril)
+    return lower(P) + lower(P, -1).T if P.shape[0] == P.shape[1] else P
+
+
+def _check_solver(solver: Any) -> None:
+    if solver is not None:
+        raise ProgramError(f"solver must be None, for it is this engine that solves, but {solver!r} came")
+
+
+def _settings(given: dict[str, Any] | None) -> Settings:
+    """Settings from CVXOPT's options, of which `abstol` or `reltol` may be switched off by what is not positive."""
+    if given is None:
         library = sys.modules.get("cvxopt.solvers")
-        options = {} if library is None else library.options
-    known = {"abstol", "reltol", "feastol", "maxiters", "show_progress", "refinement", "kktreg", "debug"}
-    settings = {name: value for name, value in options.items() if name not in known and not isinstance(value, dict)}
-    tolerances = [options[name] for name in ("abstol", "reltol", "feastol") if name in options]
-    if tolerances:
-        settings["tol"] = min(tolerances)
-    if "maxiters" in options:
-        settings["max_iter"] = options["maxiters"]
-    settings.setdefault("verbose", bool(options.get("show_progress", False)))
-    return settings
+        given = {**({} if library is None else library.options), **options}
+    known = {name: value for name, value in given.items() if name in CHECKS or name in OPTIONS}
+    for name in ("abstol", "reltol"):
+        if isinstance(known.get(name), (int, float)) and known[name] <= 0:
+            del known[name]
+    if "show_progress" in known:
+        known.setdefault("verbose", bool(known.pop("show_progress")))
+    return Settings.checked(in_our_names(known))
 
 
 def _result(program: ConeProgram, solution: Solution, matrix: Any) -> dict[str, Any]:

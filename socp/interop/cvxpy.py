@@ -1,23 +1,29 @@
-"""The engine as a solver of cvxpy: ``problem.solve(solver=CentralPath())``."""
+"""The engine as a solver of cvxpy: ``problem.solve(solver="CENTRALPATH")`` once this module is imported."""
 
 from __future__ import annotations
 
-from typing import Any
+import abc
+import importlib
+from typing import Any, TypeVar
 
 import cvxpy.settings as names
 import numpy as np
+import scipy.sparse as sp
 from cvxpy.constraints import SOC
 from cvxpy.reductions.solution import Solution as CvxpySolution
 from cvxpy.reductions.solution import failure_solution
-from cvxpy.reductions.solvers import utilities
+from cvxpy.reductions.solvers import defines, utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
+from cvxpy.reductions.solvers.solver import Solver as CvxpySolver
 
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.solution import Solution
 from ..problem.status import Status
-from ..solver import Solver
+from ..solver import SetUpOnce, Solver
+from .names import in_our_names
 
+NAME = "CENTRALPATH"
 STATUS = {
     Status.OPTIMAL: names.OPTIMAL,
     Status.INACCURATE: names.OPTIMAL_INACCURATE,
@@ -34,31 +40,19 @@ CITATION = """@misc{centralpath,
 }
 """
 
+Kind = TypeVar("Kind", bound=SetUpOnce)
 
-class CentralPath(ConicSolver):
-    """Linear, quadratic and second-order cone programs of cvxpy, for its versions from 1.7 on.
 
-    A quadratic objective is passed on as it is.  Options of ``problem.solve`` go to `socp.Settings`.  An infeasible
-    problem's constraints get the certificate as their dual values.  With ``warm_start`` (cvxpy's default) a problem
-    with new parameter values keeps ordering and symbolic analysis, and starts from the last answer where that helps.
-
-    Examples
-    --------
-    >>> import cvxpy
-    >>> from socp.interop.cvxpy import CentralPath
-    >>> x = cvxpy.Variable(2)
-    >>> problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(x - [3, 4])), [cvxpy.norm(x) <= 1])
-    >>> round(problem.solve(solver=CentralPath(), tol=1e-9), 6), x.value.round(6)
-    (16.0, array([0.6, 0.8]))
-    """
+class Interface(CvxpySolver):  # type: ignore[misc]
+    """What the interface of cone programs and that of quadratic programs share."""
 
     MIP_CAPABLE = False
-    SUPPORTED_CONSTRAINTS = [*ConicSolver.SUPPORTED_CONSTRAINTS, SOC]  # noqa: RUF012, as the base has it
+    BOUNDED_VARIABLES = True
     REQUIRES_CONSTR = False
 
     def name(self) -> str:
         """The name of the solver."""
-        return "CENTRALPATH"
+        return NAME
 
     def import_solver(self) -> None:
         """There is nothing to import but this package."""
@@ -67,35 +61,25 @@ class CentralPath(ConicSolver):
         """Quadratic objectives are passed on."""
         return True
 
-    def solve_via_data(
-        self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
-    ) -> Solution:
-        """Solve cvxpy's data, min 1/2 x'Px + c'x s.t. Ax + s = b, the rows of A being those of the zero cone, of the
-        orthant and of the second-order cones in this order."""
-        dims = data[ConicSolver.DIMS]
-        A, b, equalities = data[names.A].tocsr(), data[names.B], dims.zero
-        program = ConeProgram(
-            c=data[names.C],
-            A=A[:equalities],
-            b=b[:equalities],
-            G=A[equalities:],
-            h=b[equalities:],
-            cones=[NonNeg(int(dims.nonneg)), *(SecondOrder(int(size)) for size in dims.soc)],
-            P=data.get(names.P),
-        )
-        options = {name: value for name, value in solver_opts.items() if name != "use_quad_obj"}
-        settings = Settings.checked({"verbose": bool(verbose), **options})
-        kept = solver_cache.get(self.name()) if warm_start and solver_cache else None
-        if kept is not None and kept.settings == settings:
-            solver = kept
-            solver.replace(program)
-        else:
-            solver = Solver.of_checked(program, settings)
-        if solver_cache is not None:
-            solver_cache[self.name()] = solver
-        return solver.solve(warm_start=warm_start)
+    def cite(self, data: Any) -> str:
+        """How to cite the solver, as BibTeX."""
+        return CITATION
 
-    def invert(self, solution: Solution, inverse_data: Any) -> CvxpySolution:
+    @abc.abstractmethod
+    def multipliers(self, solution: Any, equalities: int) -> tuple[np.ndarray, np.ndarray]:
+        """Those of cvxpy's equalities, and those of its other constraints."""
+
+    def settings(self, verbose: bool, options: dict[str, Any]) -> Settings:
+        """The options of ``problem.solve``, which may have the names of other solvers."""
+        ours = {name: value for name, value in options.items() if name != "use_quad_obj"}
+        return Settings.checked(in_our_names({"verbose": bool(verbose), **ours}))
+
+    def kept(self, kind: type[Kind], settings: Settings, warm_start: bool, solver_cache: Any) -> Kind | None:
+        """The solver of the solve before, where that can go on."""
+        kept = solver_cache.get(self.name()) if warm_start and solver_cache else None
+        return kept if isinstance(kept, kind) and kept.settings == settings else None
+
+    def invert(self, solution: Any, inverse_data: Any) -> CvxpySolution:
         """cvxpy's answer from the engine's."""
         status = STATUS[solution.status]
         if status == names.USER_LIMIT and not np.isfinite(solution.x).all():
@@ -106,18 +90,90 @@ class CentralPath(ConicSolver):
             names.NUM_ITERS: solution.iterations,
             names.EXTRA_STATS: solution,
         }
-        duals: dict[int, Any] = {}
-        if solution.status is not Status.DUAL_INFEASIBLE:
-            for values, constraints in (
-                (solution.y, inverse_data[self.EQ_CONSTR]),
-                (solution.z, inverse_data[self.NEQ_CONSTR]),
-            ):
-                duals |= utilities.get_dual_values(values, utilities.extract_dual_value, constraints)
+        duals = {} if solution.status is Status.DUAL_INFEASIBLE else self._duals(solution, inverse_data)
         if status not in names.SOLUTION_PRESENT:
             return failure_solution(status, attributes, duals)
         value = solution.objective + inverse_data[names.OFFSET]
         return CvxpySolution(status, value, {inverse_data[self.VAR_ID]: solution.x}, duals, attributes)
 
-    def cite(self, data: Any) -> str:
-        """How to cite the solver, as BibTeX."""
-        return CITATION
+    def _duals(self, solution: Any, inverse_data: Any) -> dict[Any, Any]:
+        parts = self.multipliers(solution, inverse_data[self.DIMS].zero)
+        if self.EQ_CONSTR not in inverse_data:  # the quadratic programs of cvxpy 1.7
+            return {self.DUAL_VAR_ID: np.concatenate(parts)}
+        duals: dict[Any, Any] = {}
+        for values, which in zip(parts, (self.EQ_CONSTR, self.NEQ_CONSTR)):
+            duals |= utilities.get_dual_values(values, utilities.extract_dual_value, inverse_data[which])
+        return duals
+
+
+class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
+    """Linear, quadratic and second-order cone programs of cvxpy, for its versions from 1.7 on.
+
+    By its name, ``solver="CENTRALPATH"``, a problem with a quadratic objective and linear constraints goes to `qp`,
+    which sees bounds as bounds, and any other comes here; as an object, ``solver=CentralPath()``, all come here.  A
+    quadratic objective is passed on as it is.  Options of ``problem.solve`` go to `socp.Settings`, by these names or by
+    those that other solvers have (``max_iters``, ``eps``, ``abstol``, ``reltol``, ``feastol``, ``eps_abs``,
+    ``eps_rel``).  An infeasible problem's constraints get the certificate as their dual values.  With ``warm_start``
+    (cvxpy's default) a problem with new parameter values keeps ordering and symbolic analysis, and starts from the
+    last answer where that helps.
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> import socp.interop.cvxpy
+    >>> x = cvxpy.Variable(2)
+    >>> problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(x - [3, 4])), [cvxpy.norm(x) <= 1])
+    >>> round(problem.solve(solver="CENTRALPATH", eps=1e-9), 6), x.value.round(6)
+    (16.0, array([0.6, 0.8]))
+    """
+
+    SUPPORTED_CONSTRAINTS = [*ConicSolver.SUPPORTED_CONSTRAINTS, SOC]  # noqa: RUF012, as the base has it
+
+    def solve_via_data(
+        self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
+    ) -> Solution:
+        """Solve cvxpy's data, min 1/2 x'Px + c'x s.t. Ax + s = b, the rows of A being those of the zero cone, of the
+        orthant and of the second-order cones in this order; bounds become rows after them."""
+        settings = self.settings(verbose, solver_opts)
+        program = _program(data)
+        solver = self.kept(Solver, settings, warm_start, solver_cache)
+        if solver is not None:
+            solver.replace(program)
+        else:
+            solver = Solver.of_checked(program, settings)
+        if solver_cache is not None:
+            solver_cache[self.name()] = solver
+        return solver.solve(warm_start=warm_start)
+
+    def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
+        """Those of cvxpy's equalities, and those of its other constraints, after which those of bounds come."""
+        return solution.y, solution.z
+
+
+def _program(data: Any) -> ConeProgram:
+    dims = data[ConicSolver.DIMS]
+    A, b, equalities = data[names.A].tocsr(), data[names.B], dims.zero
+    G, h = A[equalities:], b[equalities:]
+    cones: list[NonNeg | SecondOrder] = [NonNeg(int(dims.nonneg)), *(SecondOrder(int(size)) for size in dims.soc)]
+    for sign, bounds in ((-1.0, data.get(names.LOWER_BOUNDS)), (1.0, data.get(names.UPPER_BOUNDS))):
+        if bounds is not None:
+            (there,) = np.isfinite(bounds).nonzero()
+            rows = sp.csr_array((np.full(there.size, sign), (np.arange(there.size), there)), (there.size, A.shape[1]))
+            G, h = sp.vstack([G, rows], format="csr"), np.concatenate([h, sign * np.asarray(bounds)[there]])
+            cones.append(NonNeg(there.size))
+    return ConeProgram(c=data[names.C], A=A[:equalities], b=b[:equalities], G=G, h=h, cones=cones, P=data.get(names.P))
+
+
+def register(solver: CvxpySolver, solvers: dict[str, Any], *lists: list[str]) -> None:
+    """Make a solver one of those that cvxpy finds by name, for this process."""
+    solvers[solver.name()] = solver
+    for known in (*lists, defines.INSTALLED_SOLVERS):
+        if solver.name() not in known:
+            known.append(solver.name())
+
+
+register(CentralPath(), defines.SOLVER_MAP_CONIC, defines.CONIC_SOLVERS, defines.INSTALLED_CONIC_SOLVERS)
+try:
+    importlib.import_module("qp.interop.cvxpy")  # which registers the interface of quadratic programs
+except ImportError:
+    pass  # the engine alone

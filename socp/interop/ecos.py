@@ -8,21 +8,27 @@ import numpy as np
 
 from ..problem.checks import ProgramError
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
+from ..problem.settings import Settings
 from ..problem.solution import Solution
 from ..problem.status import Status
 from ..solver import Solver
+from .names import in_our_names
 
 EXIT_FLAGS = {
     Status.OPTIMAL: (0, "Optimal solution found"),
     Status.PRIMAL_INFEASIBLE: (1, "Primal infeasible"),
-    Status.DUAL_INFEASIBLE: (2, "Unbounded"),
+    Status.DUAL_INFEASIBLE: (2, "Dual infeasible"),
     Status.INACCURATE: (10, "Close to optimal solution found"),
     Status.MAX_ITERATIONS: (-1, "Maximum number of iterations reached"),
     Status.NUMERICAL_ERROR: (-2, "Numerical problems"),
     Status.INTERRUPTED: (-4, "Interrupted"),
     Status.TIME_LIMIT: (-1, "Time limit reached"),
 }
-IGNORED = ("feastol_inacc", "abstol_inacc", "reltol_inacc", "nitref", "mi_max_iters", "mi_abs_eps", "mi_rel_eps")
+IGNORED = (
+    "feastol_inacc", "abstol_inacc", "reltol_inacc", "nitref", "mi_verbose", "mi_max_iters", "mi_abs_eps", "mi_rel_eps",
+    "mi_int_tol",
+)  # fmt: skip
+INTEGERS = ("bool_vars_idx", "int_vars_idx")
 
 
 def cones_of(dims: dict[str, Any], refused: str) -> list[NonNeg | SecondOrder]:
@@ -57,7 +63,8 @@ def ecos_solve(
     verbose : bool
     **options
         ``feastol``, ``abstol``, ``reltol`` (the smallest counts, as `tol`), ``max_iters``, or any of `socp.Settings`;
-        what else ECOS knows has no meaning here and is passed over.
+        what else ECOS knows has no meaning here and is passed over, but for ``bool_vars_idx`` and ``int_vars_idx``,
+        which must be empty.
 
     Returns
     -------
@@ -75,18 +82,18 @@ def ecos_solve(
     >>> sol["x"].round(6), sol["info"]["exitFlag"], sol["info"]["infostring"]
     (array([-2.]), 0, 'Optimal solution found')
     """
-    settings = {name: value for name, value in options.items() if name not in IGNORED}
-    tolerances = [settings.pop(name) for name in ("feastol", "abstol", "reltol") if name in settings]
-    if tolerances:
-        settings["tol"] = min(tolerances)
-    if "max_iters" in settings:
-        settings["max_iter"] = settings.pop("max_iters")
+    for name in INTEGERS:
+        if options.get(name) is not None and np.size(options[name]):
+            raise ProgramError(f"{name} must be empty, for there are no integers here, but {options[name]!r} came")
+    known = {name: value for name, value in options.items() if name not in (*IGNORED, *INTEGERS)}
+    settings = Settings.checked(in_our_names({"verbose": verbose, **known}))
     cones = None if G is None else cones_of(dims or {}, "e")
-    solution = Solver(ConeProgram(c=c, G=G, h=h, cones=cones, A=A, b=b), verbose=verbose, **settings).solve()
-    return {"x": solution.x, "y": solution.y, "z": solution.z, "s": solution.s, "info": _info(solution)}
+    solution = Solver.of_checked(ConeProgram(c=c, G=G, h=h, cones=cones, A=A, b=b), settings).solve()
+    info = _info(solution, settings.tol)
+    return {"x": solution.x, "y": solution.y, "z": solution.z, "s": solution.s, "info": info}
 
 
-def _info(solution: Solution) -> dict[str, Any]:
+def _info(solution: Solution, tol: float) -> dict[str, Any]:
     flag, words = EXIT_FLAGS[solution.status]
     primal, dual = solution.objective, solution.dual_objective
     return {
@@ -102,7 +109,9 @@ def _info(solution: Solution) -> dict[str, Any]:
         "dinfres": solution.dual_residual if solution.status is Status.DUAL_INFEASIBLE else np.nan,
         "gap": abs(primal - dual),
         "relgap": solution.gap,
+        "r0": tol,  # ECOS's word for what it asks of feasibility
         "iter": solution.iterations,
+        "mi_iter": -1,
         "numerr": int(solution.status is Status.NUMERICAL_ERROR),
         "timing": {
             "runtime": solution.setup_time + solution.solve_time,

@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
+import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from .checks import ProgramError
 
+Way = Literal["auto", "ldl", "dense", "lowrank"]
+WAYS = get_args(Way)
+
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of `socp.solve`, `socp.Solver`, `qp.solve` and `qp.Solver`.
+    """Settings of `socp.solve`, `socp.Solver`, `socp.iterates`, `qp.solve` and `qp.Solver`, each by its name.
+
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Relative tolerance of the stopping test, in the caller's own units.
+    tol_abs : float, optional
+        When given, residuals and gap must also be at most this.
+    tol_infeasible : float, optional
+        Tolerance of infeasibility certificates; `tol` when None.
+    max_iter : int, default 200
+        Iteration limit.
+    time_limit : float, optional
+        Seconds for one solve; None is no limit.
+    verbose : bool, default False
+        Print one line an iteration.
+    callback : callable, optional
+        Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted".
+    kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
+        How the Newton systems are solved; "auto" decides by the count of the work.
+    equilibrate : bool, default True
+        Ruiz equilibration of the data.
+    step_fraction : float, default 0.99
+        The share of the way to the boundary of the cone that a step may go.
+    regularization : float, optional
+        Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None.
+    refinement_steps : int, default 10
+        At most so many steps of iterative refinement a solve.
+    threads : int, default 1
+        Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number.
+    sifting : bool, default True
+        Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only).
+    check_convexity : bool, default True
+        Refuse a P that is not semidefinite.  When False, P is taken to be where an active set solves the program,
+        which then takes less than the check would; of another P the answer may be a local minimum (`qp` only).
+    presolve : bool, default True
+        Leave out what a quadratic program has too much (`qp` only).
+
+    Raises
+    ------
+    ProgramError
+        A value is not one of the setting's; the message names it.
 
     Examples
     --------
@@ -29,38 +76,21 @@ class Settings:
     """
 
     tol: float = 1e-8
-    """Relative tolerance of the stopping test, in the caller's own units."""
     tol_abs: float | None = None
-    """When given, residuals and gap must also be at most this."""
     tol_infeasible: float | None = None
-    """Tolerance of infeasibility certificates; `tol` when None."""
     max_iter: int = 200
-    """Iteration limit."""
     time_limit: float | None = None
-    """Seconds for one solve; None is no limit."""
     verbose: bool = False
-    """Print one line an iteration."""
     callback: Callable[[Any], Any] | None = None
-    """Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted"."""
-    kkt: str = "auto"
-    """How the Newton systems are solved: "auto" (by the count of the work), "ldl", "dense" or "lowrank"."""
+    kkt: Way = "auto"
     equilibrate: bool = True
-    """Ruiz equilibration of the data."""
     step_fraction: float = 0.99
-    """The share of the way to the boundary of the cone that a step may go."""
     regularization: float | None = None
-    """Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None."""
     refinement_steps: int = 10
-    """At most so many steps of iterative refinement a solve."""
     threads: int = 1
-    """Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number."""
     sifting: bool = True
-    """Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only)."""
     check_convexity: bool = True
-    """Refuse a P that is not semidefinite.  When False, P is taken to be where an active set solves the program, which
-    then takes less than the check would; of another P the answer may be a local minimum (`qp` only)."""
     presolve: bool = True
-    """Leave out what a quadratic program has too much (`qp` only)."""
 
     def __post_init__(self) -> None:
         for name, check in CHECKS.items():
@@ -79,6 +109,16 @@ class Settings:
         checked = object.__new__(cls)
         checked.__dict__.update(values)
         return checked
+
+    @classmethod
+    def among(cls, arguments: dict[str, Any]) -> Settings:
+        """Settings from the arguments of a call, among others; those that are the defaults cost next to nothing."""
+        changed = {}
+        for name, default in DEFAULTS.__dict__.items():
+            value = arguments.get(name, default)
+            if value is not default and not (type(value) is float is type(default) and value == default):
+                changed[name] = value
+        return cls.checked(changed)
 
 
 def _positive(name: str, value: Any) -> float:
@@ -135,7 +175,7 @@ def _callback(name: str, value: Any) -> Any:
 
 
 def _way(name: str, value: Any) -> str:
-    if not isinstance(value, str) or value not in ("auto", "ldl", "dense", "lowrank"):
+    if not isinstance(value, str) or value not in WAYS:
         raise ProgramError(f'{name} must be "auto", "ldl", "dense" or "lowrank", but {value!r} came')
     return value
 
@@ -149,3 +189,25 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
 """What makes each setting a value of Python's own type, or refuses it."""
 
 DEFAULTS = Settings()
+
+QP_ONLY = ("sifting", "check_convexity", "presolve")
+"""Settings of quadratic programs: `socp.solve` does not take them."""
+
+ITEM_OF_ALL = re.compile(r"^( *)tol, max_iter, \.\.\.\n +.*\n", re.MULTILINE)
+Told = TypeVar("Told", bound=Callable[..., Any])
+
+
+def explained() -> dict[str, str]:
+    """What the docstring of `Settings` says of each, by name: the line of its type, and the lines below it."""
+    _, _, text = inspect.cleandoc(Settings.__doc__ or "").partition("Parameters\n----------\n")
+    return {item[1]: item[0] for item in re.finditer(r"^(\w+) : .*\n(?: +.*\n)+", text, re.MULTILINE)}
+
+
+def telling_settings(thing: Told) -> Told:
+    """Decorate a function or class of which the docstring has one item for all settings, ``tol, max_iter, ...``:
+    `help` shows what `Settings` says of each that it takes."""
+    taken = inspect.signature(thing).parameters
+    if thing.__doc__:
+        text = "".join(item for name, item in explained().items() if name in taken)
+        thing.__doc__ = ITEM_OF_ALL.sub(lambda line: textwrap.indent(text, line[1]), thing.__doc__, count=1)
+    return thing

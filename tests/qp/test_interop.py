@@ -64,6 +64,30 @@ def test_an_infeasible_program_is_not_found_and_the_best_point_is_there_after_a_
         assert qp.solve_qp(np.eye(1), np.zeros(1), [[1.0], [-1.0]], [-1.0, -1.0]) is None
 
 
+def test_familiar_names_of_settings():
+    problem = qpsolvers.Problem(*program(0))
+    seen = []
+    given = {
+        "eps_abs": 1e-5,
+        "eps_rel": 1e-6,
+        "max_iters": 50,
+        "callback": lambda iterate: seen.append(iterate.iteration),
+    }
+    assert qpsolvers.solve_problem(problem, solver="centralpath", **given).is_optimal(1e-4)
+    assert seen
+    exact = {"eps_abs": 1e-9, "eps_rel": 0.0}  # as many ask for an absolute tolerance alone
+    assert qpsolvers.solve_problem(problem, solver="centralpath", **exact).is_optimal(1e-8)
+    assert not qpsolvers.solve_problem(problem, solver="centralpath", max_iters=1).found
+    for wrong, words in (
+        ({"eps_abs": -1.0}, "eps_abs must be a positive number"),
+        ({"eps_abs": 1e-5, "tol_abs": 1e-5}, "eps_abs and tol_abs are one setting"),
+        ({"eps_rel": "small"}, "eps_rel must be a positive number"),
+        ({"epsilon": 1e-3}, "unknown setting 'epsilon'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            qp.solve_qp(*program(0), **wrong)
+
+
 def test_a_key_error_of_ours_is_not_taken_for_a_missing_solver(monkeypatch):
     def failing(self):
         raise KeyError("inside")

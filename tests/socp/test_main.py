@@ -1,4 +1,4 @@
-"""`python -m socp`."""
+"""`python -m socp` and `python -m qp`."""
 
 import re
 import subprocess
@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
+import qp
+import socp
+from qp import __main__ as quadratic_command
+from qp.files.mat import write
+from socp import Settings
 from socp import __main__ as command
 from socp.compiled.kernels import kernels
+from socp.files import cbf
+from socp.problem.settings import QP_ONLY
+from tests.support.problem_sets import CBF
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,15 +37,70 @@ def test_warmup_passes_over_what_cannot_be_imported(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("the kernels of socp, qp are ready")
 
 
-def test_config_prints_the_configuration():
-    result = subprocess.run([sys.executable, "-m", "socp", "config"], cwd=ROOT, capture_output=True, text=True)
+@pytest.mark.parametrize("package", ["socp", "qp"])
+@pytest.mark.parametrize("arguments", [["config"], []])
+def test_config_and_nothing_print_the_configuration(package, arguments):
+    result = subprocess.run([sys.executable, "-m", package, *arguments], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert [line.split()[0] for line in result.stdout.splitlines()][:4] == ["centralpath", "Python", "numpy", "scipy"]
+    assert result.stdout.split()[1] == socp.__version__
 
 
-@pytest.mark.parametrize("arguments", [[], ["compile"]])
-def test_other_commands_are_refused(arguments, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compile"], "path must end in .cbf or .cbf.gz, but 'compile' came"),
+        (["missing.cbf"], "missing.cbf"),
+        (["disk.cbf", "--tol", "-1"], "tol must be a positive number, but -1.0 came"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(arguments, words, capsys):
+    assert command.main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("python -m socp: ") and words in shown.err and not shown.out
+
+
+def test_an_option_that_is_not_there_is_refused(capsys):
     with pytest.raises(SystemExit) as refusal:
-        command.main(arguments)
+        command.main(["disk.cbf", "--presolve"])  # of quadratic programs
     assert refusal.value.code == 2
     assert "usage: python -m socp" in capsys.readouterr().err
+
+
+def printed(capsys):
+    return dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line)
+
+
+def test_a_cone_program_is_solved(tmp_path, capsys):
+    path = tmp_path / "disk.cbf"
+    path.write_text(CBF)
+    assert command.main([str(path)]) == 0
+    lines = printed(capsys)
+    assert lines["program"].startswith("ConeProgram(") and lines["status"].startswith("optimal: ")
+    expected = socp.solve(cbf.read(path)).objective
+    assert float(lines["objective"].split()[0]) == pytest.approx(expected, rel=1e-9)
+    residuals = [float(word.rstrip(",")) for word in lines["residuals"].split()[1::2]]
+    assert len(residuals) == 3 and max(residuals) <= 1e-8
+    assert command.main([str(path), "--max-iter", "1", "--verbose"]) == 1
+    assert "mu" in capsys.readouterr().out
+
+
+def test_a_quadratic_program_is_solved_and_an_infeasible_one_has_no_objective(tmp_path, capsys):
+    path = tmp_path / "tiny.qps"
+    write(qp.QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0), path)
+    assert quadratic_command.main([str(path), "--no-presolve", "--kkt", "ldl"]) == 0
+    assert float(printed(capsys)["objective"].split()[0]) == pytest.approx(-3.0, rel=1e-7)
+    write(qp.QuadraticProgram([[2.0]], [0.0], A=[[1.0]], l=2.0, ub=1.0), path)
+    assert quadratic_command.main([str(path)]) == 0
+    lines = printed(capsys)
+    assert lines["status"].startswith("primal_infeasible: ") and "objective" not in lines
+
+
+@pytest.mark.parametrize(("made", "left_out"), [(command, QP_ONLY), (quadratic_command, ())])
+def test_every_setting_is_an_option_with_its_default_and_its_words(made, left_out, capsys):
+    with pytest.raises(SystemExit):
+        made.main(["--help"])
+    shown = " ".join(capsys.readouterr().out.replace("-\n", "-").split())
+    for name in Settings.__dataclass_fields__:
+        assert (f"--{name.replace('_', '-')} " in shown) == (name not in (*left_out, "callback")), name
+    assert "Ruiz equilibration of the data. (default True)" in shown

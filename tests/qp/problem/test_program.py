@@ -88,20 +88,21 @@ def test_sides_of_1e20_are_infinite():
 def test_one_wrong_argument(change, message):
     with pytest.raises(ProgramError, match="^" + re.escape(message)):
         QuadraticProgram(**(GOOD | change))
-    with pytest.raises(ProgramError, match="^" + re.escape(message)):
-        qp.solve(**(GOOD | change))
+    if change != {"offset": None}:  # to `solve`, that is no offset
+        with pytest.raises(ProgramError, match="^" + re.escape(message)):
+            qp.solve(**(GOOD | change))
 
 
 def test_solve_takes_a_program_or_its_data_and_not_both():
     program = QuadraticProgram(**GOOD)
     for extra in ({"q": [1.0]}, {"A": [[1.0]]}, {"l": 0}, {"u": 0}, {"lb": 0}, {"ub": 0}):
-        with pytest.raises(ProgramError, match="a QuadraticProgram came, and data beside it"):
+        with pytest.raises(ProgramError, match=f"a QuadraticProgram came, and {next(iter(extra))} beside it"):
             qp.solve(program, **extra)
     with pytest.raises(ProgramError, match="q, the linear objective, is missing"):
         qp.solve(np.eye(2))
-    with pytest.raises(ProgramError, match="unknown setting 'eps'"):
+    with pytest.raises(TypeError, match="'eps'"):
         qp.solve(program, eps=1e-3)
-    with pytest.raises(ProgramError, match="unknown setting 'G'"):
+    with pytest.raises(TypeError, match="'G'"):
         qp.solve(np.eye(2), [1, 1], G=[[1, 1]])
     with pytest.raises(ProgramError, match="tol must be a positive number"):
         qp.Solver(program, tol=0)

@@ -1,10 +1,13 @@
 """`conelp` and `coneqp` return what CVXOPT defines, with CVXOPT's signs; beside CVXOPT where that is installed."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import socp
-from socp.interop import conelp, coneqp
+from socp.interop import conelp, coneqp, solvers
 from tests.support.shaped_programs import INFEASIBLE, UNBOUNDED, check_conditions, cone_program, depth
 
 SHARP = {"show_progress": False, "abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}
@@ -49,8 +52,79 @@ def test_what_does_not_fit_is_refused():
         conelp(c, G, h, {**dims, "s": [2]}, A, b)
     with pytest.raises(socp.ProgramError, match="'sdp'"):
         conelp(c, G, h, {**dims, "sdp": [2]}, A, b)
-    with pytest.raises(socp.ProgramError, match="kktsolver"):
-        coneqp(np.eye(5), c, G, h, dims, A, b, kktsolver=lambda W: None)
+    for kktsolver in (lambda W: None, "bogus", 3):
+        with pytest.raises(socp.ProgramError, match="kktsolver must be None or one of ldl, ldl2, qr, chol, chol2, but"):
+            coneqp(np.eye(5), c, G, h, dims, A, b, kktsolver=kktsolver)
+    assert conelp(c, G, h, dims, A, b, kktsolver="qr")["status"] == "optimal"
+    for call in (solvers.lp, solvers.qp, solvers.socp):
+        with pytest.raises(socp.ProgramError, match=r"solver must be None, .* but 'glpk' came"):
+            call([1.0], [[-1.0]], [0.0], solver="glpk")
+    with pytest.raises(socp.ProgramError, match="come in pairs"):
+        solvers.socp([1.0], Gq=[[[1.0]]])
+    with pytest.raises(socp.ProgramError, match=r"hq\[1\] must have 1 entries"):
+        solvers.socp([1.0], Gq=[[[1.0]]] * 2, hq=[[1.0], [1.0, 2.0]])
+    with pytest.raises(socp.ProgramError, match="P must have shape"):
+        coneqp(np.ones((5, 4)), c, G, h, dims, A, b)
+
+
+def test_of_options_the_unknown_are_passed_over_and_the_wrong_refused(capsys):
+    program = cone_program(0)
+    theirs = {"glpk": {"msg_lev": "GLP_MSG_OFF"}, "mosek": {}, "refinement": 1, "kktreg": 1e-9, "msg_lev": 0, "dsdp": 3}
+    assert conelp(*program, options=theirs)["status"] == "optimal"
+    assert (
+        conelp(*program, options={"abstol": -1.0, "reltol": 0, "feastol": 1e-7, "tol_abs": 1e-3})["status"] == "optimal"
+    )
+    assert conelp(*program, options={"maxiters": 1})["status"] == "unknown"
+    for name, value in (("maxiters", "many"), ("feastol", -1.0), ("abstol", "small"), ("kkt", "qr")):
+        with pytest.raises(socp.ProgramError, match=f"^{name} must be "):
+            conelp(*program, options={name: value})
+    assert not capsys.readouterr().out
+
+
+def test_options_of_the_module_hold_where_none_come(monkeypatch):
+    monkeypatch.setitem(solvers.options, "maxiters", 1)
+    assert conelp(*cone_program(0))["status"] == "unknown"
+    assert conelp(*cone_program(0), options={})["status"] == "optimal"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array, sp.coo_matrix])
+@pytest.mark.parametrize("upper", [0.0, 7.0])
+def test_of_P_the_lower_triangle_counts(form, upper):
+    root = np.random.default_rng(2).normal(size=(5, 5))
+    P = root @ root.T
+    lower = form(np.tril(P) + upper * np.triu(P, 1))
+    program = cone_program(1)
+    np.testing.assert_allclose(
+        coneqp(lower, *program, options=SHARP)["x"], coneqp(P, *program, options=SHARP)["x"], rtol=1e-12, atol=1e-12
+    )
+
+
+def test_the_other_solvers_are_the_same_programs():
+    c, G, h, dims, A, b = cone_program(2)
+    linear, (first, *_) = dims["l"], dims["q"]
+    whole = conelp(c, G, h, dims, A, b, options=SHARP)
+    ends = np.cumsum([linear, *dims["q"]])
+    parts = [slice(i, j) for i, j in pairwise(ends)]
+    answer = solvers.socp(
+        c, G[:linear], h[:linear], [G[rows] for rows in parts], [h[rows] for rows in parts], A, b, options=SHARP
+    )
+    assert answer["status"] == "optimal" and not {"s", "z"} & set(answer) and answer["sq"][0].size == first
+    for name in "sz":
+        pieces = np.concatenate([answer[f"{name}l"], *answer[f"{name}q"]])
+        np.testing.assert_allclose(pieces, whole[name], rtol=1e-9, atol=1e-9)
+    box, sides = np.vstack([np.eye(5), -np.eye(5)]), np.ones(10)
+    dual = {"l": 10, "q": []}
+    for ours, theirs in (
+        (solvers.lp(c, box, sides, A, 0 * b, options=SHARP), conelp(c, box, sides, dual, A, 0 * b, options=SHARP)),
+        (
+            solvers.qp(np.eye(5), c, box, sides, A, 0 * b, options=SHARP),
+            coneqp(np.eye(5), c, box, sides, dual, A, 0 * b, options=SHARP),
+        ),
+    ):
+        assert ours["status"] == "optimal" and ours["primal objective"] == theirs["primal objective"]
+    infeasible = solvers.socp([1.0], *INFEASIBLE, options=SHARP)
+    assert infeasible["status"] == "primal infeasible" and infeasible["sl"] is infeasible["sq"] is None
+    np.testing.assert_allclose(infeasible["zl"], [0.5, 0.5], atol=1e-6)
 
 
 # ---- beside CVXOPT
@@ -111,3 +185,29 @@ def test_options_set_for_all_of_cvxopt_hold_here_too(cvxopt, capsys, monkeypatch
     c, G, h, dims, A, b = cone_program(0)
     assert conelp(c, G, h, dims, A, b)["status"] == "unknown"
     assert "gap" in capsys.readouterr().out
+
+
+def test_the_other_solvers_beside_those_of_cvxopt(cvxopt):
+    c, G, h, dims, A, b = cone_program(3)
+    matrix, linear = cvxopt.matrix, dims["l"]
+    ends = np.cumsum([linear, *dims["q"]])
+    parts = [slice(i, j) for i, j in pairwise(ends)]
+    box, sides = matrix(np.vstack([np.eye(5), -np.eye(5)])), matrix(np.ones(10))
+    P = matrix(
+        np.tril(np.full((5, 5), 0.5) + np.eye(5)) + np.triu(np.ones((5, 5)), 1)
+    )  # only the lower triangle counts
+    equalities = (matrix(A), matrix(0 * b))
+    cones = [matrix(G[rows]) for rows in parts], [matrix(h[rows]) for rows in parts]
+    for name, arguments in (
+        ("lp", (matrix(c), box, sides, *equalities)),
+        ("qp", (P, matrix(c), box, sides, *equalities)),
+        ("socp", (matrix(c), matrix(G[:linear]), matrix(h[:linear]), *cones, matrix(A), matrix(b))),
+    ):
+        theirs, ours = (getattr(module, name)(*arguments, options=SHARP) for module in (cvxopt.solvers, solvers))
+        assert ours["status"] == theirs["status"] == "optimal"
+        assert ours["primal objective"] == pytest.approx(theirs["primal objective"], rel=1e-6)
+        assert set(theirs) <= set(ours)
+        for key in {"x", "y", "s", "z", "sl", "zl"} & set(theirs):
+            assert isinstance(ours[key], matrix) and ours[key].size == theirs[key].size
+        for key in {"sq", "zq"} & set(theirs):
+            assert [part.size for part in ours[key]] == [part.size for part in theirs[key]]

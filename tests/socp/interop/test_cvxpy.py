@@ -5,9 +5,12 @@ import inspect
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.reductions.solvers import defines
 from cvxpy.tests import solver_test_helpers as helpers
 
-from socp.interop.cvxpy import CentralPath
+import qp
+import socp
+from socp.interop.cvxpy import CentralPath, register
 
 CLASSES = (
     helpers.StandardTestLPs,
@@ -15,32 +18,91 @@ CLASSES = (
     helpers.StandardTestSOCPs,
     helpers.StandardTestInfeasibleProblems,
 )
-ELSEWHERE = {
-    "test_lp_7": "asks for the package of another solver before it looks at ours",
-    "test_lp_bound_attr": "is for solvers that take bounds as bounds; cvxpy makes rows of them for the others",
-    "test_qp_bound_attr": "is for solvers that take bounds as bounds; cvxpy makes rows of them for the others",
-}
+NAME = "CENTRALPATH"
+ELSEWHERE = {"test_lp_7": "asks for the package of another solver before it looks at ours"}
+OF_QP = {"test_qp_bound_attr": "is for the interface of quadratic programs, which an object is not"}
 
 
-def standard_tests():
+def standard_tests(left_out):
     for cls in CLASSES:
         for name, function in inspect.getmembers(cls, inspect.isfunction):
-            if name.startswith("test_") and "mi_" not in name and name not in ELSEWHERE:  # no integers here
+            if name.startswith("test_") and "mi_" not in name and name not in left_out:  # no integers here
                 yield pytest.param(function, id=f"{cls.__name__}-{name}")
 
 
-@pytest.mark.parametrize("test", list(standard_tests()))
+@pytest.mark.parametrize("test", list(standard_tests(ELSEWHERE)))
+def test_standard_by_name(test):
+    test(NAME)
+
+
+@pytest.mark.parametrize("test", list(standard_tests(ELSEWHERE | OF_QP)))
 def test_standard(test):
     test(CentralPath())
 
 
-@pytest.mark.parametrize("problem", ["lp_7", "lp_bound_attr", "qp_bound_attr"])
-def test_the_problems_of_the_tests_that_ask_for_more(problem):
+@pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
+@pytest.mark.parametrize("problem", ["lp_7", "qp_bound_attr"])
+def test_the_problems_of_the_tests_that_ask_for_more(problem, solver):
     case = getattr(helpers, problem)()
-    case.solve(CentralPath())
+    case.solve(solver)
     case.verify_objective(4)
     if problem != "lp_7":  # many solutions
         case.verify_primal_values(4)
+
+
+def test_the_name_is_known_once_the_module_is_imported():
+    assert cp.installed_solvers().count(NAME) == 1
+    assert {NAME} <= set(defines.INSTALLED_SOLVERS) & set(defines.CONIC_SOLVERS) & set(defines.QP_SOLVERS)
+    register(CentralPath(), defines.SOLVER_MAP_CONIC, defines.CONIC_SOLVERS)
+    assert defines.CONIC_SOLVERS.count(NAME) == 1
+    x = cp.Variable(2)
+    assert cp.Problem(cp.Minimize(cp.sum(x)), [cp.norm(x) <= 1]).solve(solver=NAME.lower()) == pytest.approx(-(2**0.5))
+
+
+def test_by_name_a_quadratic_program_goes_to_qp_with_bounds_as_bounds_and_other_problems_to_the_cones():
+    rng = np.random.default_rng(4)
+    root, x = rng.normal(size=(100, 100)), cp.Variable(100, bounds=[0.0, 1.0])
+    total = cp.sum(x) == 10
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, root @ root.T) - cp.sum(root[0] @ x)), [total])
+    value = problem.solve(solver=NAME)
+    answer = problem.solver_stats.extra_stats
+    kept = problem._solver_cache[NAME]
+    assert isinstance(answer, qp.Solution) and isinstance(kept, qp.Solver)
+    assert kept.active_set is not None  # a boxed program with a dense P, and seen as one
+    assert (kept.program.lb == 0.0).all() and (kept.program.ub == 1.0).all() and kept.program.m == 1
+    ours = total.dual_value, x.value
+    assert value == pytest.approx(problem.solve(solver=cp.CLARABEL), rel=1e-6)
+    np.testing.assert_allclose(ours[0], total.dual_value, rtol=1e-5)
+    np.testing.assert_allclose(ours[1], x.value, atol=1e-5)
+    problem = cp.Problem(cp.Minimize(cp.norm(x - 2.0)), [x[0] <= 0.5])
+    assert problem.solve(solver=NAME) == pytest.approx((99 + 2.25) ** 0.5, rel=1e-6)
+    assert isinstance(problem.solver_stats.extra_stats, socp.Solution)
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_a_bound_on_one_side_or_of_some_variables(quadratic):
+    lower, upper = np.array([-1.0, -np.inf, 2.0]), np.array([np.inf, 3.0, 2.0])
+    x = cp.Variable(3, bounds=[lower, upper])
+    size = cp.sum_squares(x) if quadratic else cp.norm1(x)
+    problem = cp.Problem(cp.Minimize(size + 4 * x[0] - 9 * x[1]), [x[1] - x[0] <= 5])
+    ours, point = problem.solve(solver=NAME), x.value
+    assert ours == pytest.approx(problem.solve(solver=cp.CLARABEL), rel=1e-6)
+    np.testing.assert_allclose(point, x.value, atol=1e-5)
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_familiar_names_of_settings(quadratic):
+    x = cp.Variable(2)
+    size = cp.sum_squares(x - [1, 2]) if quadratic else cp.norm(x - [1, 2])
+    problem = cp.Problem(cp.Minimize(size), [x >= 0, cp.sum(x) <= 1])
+    problem.solve(solver=NAME, max_iters=70, abstol=1e-5, reltol=1e-4, feastol=1e-3, eps_abs=1e-2)
+    assert problem._solver_cache[NAME].settings == socp.Settings(max_iter=70, tol=1e-5, tol_abs=1e-2)
+    problem.solve(solver=NAME, eps=1e-6)
+    assert problem._solver_cache[NAME].settings == socp.Settings(tol=1e-6)
+    with pytest.raises(socp.ProgramError, match="max_iters must be a nonnegative integer, but 'many' came"):
+        problem.solve(solver=NAME, max_iters="many")
+    with pytest.raises(socp.ProgramError, match="unknown setting 'tolerance'"):
+        problem.solve(solver=NAME, tolerance=1e-4)
 
 
 def test_one_changed_line_gives_the_answers_of_the_default_solver():
@@ -90,39 +152,45 @@ def test_a_limit_gives_the_best_point_found():
     assert np.isfinite(x.value).all()
 
 
-def test_parameters_change_and_the_solver_is_kept():
+@pytest.mark.parametrize("kind", ["cones", "quadratic", "bounds"])
+def test_parameters_change_and_the_solver_is_kept(kind):
     rng = np.random.default_rng(1)
     samples = rng.normal(size=(20, 4))
 
     def make():
         target, radius, x = cp.Parameter(20), cp.Parameter(nonneg=True), cp.Variable(4)
-        return target, radius, cp.Problem(cp.Minimize(cp.sum_squares(samples @ x - target)), [cp.norm(x) <= radius])
+        if kind == "bounds":
+            x = cp.Variable(4, bounds=[-1.0, radius])
+        constraints = {"cones": [cp.norm(x) <= radius], "quadratic": [x <= radius], "bounds": []}[kind]
+        return target, radius, cp.Problem(cp.Minimize(cp.sum_squares(samples @ x - target)), constraints)
 
-    problems, solver, kept = (make(), make()), CentralPath(), set()
+    problems, kept = (make(), make()), set()
     for size in (0.1, 0.12, 5.0):
         values = rng.normal(size=20)
         for target, radius, _ in problems:
             target.value, radius.value = values, size
-        ours = problems[0][2].solve(solver=solver)
-        kept.add(id(problems[0][2]._solver_cache["CENTRALPATH"]))
+        ours = problems[0][2].solve(solver=NAME)
+        kept.add(id(problems[0][2]._solver_cache[NAME]))
         assert ours == pytest.approx(problems[1][2].solve(solver=cp.CLARABEL), rel=1e-6)
     assert len(kept) == 1
 
 
-def test_an_infeasible_problem_has_its_certificate_as_dual_values():
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_an_infeasible_problem_has_its_certificate_as_dual_values(quadratic):
     x = cp.Variable(2)
-    constraints = [x[0] + x[1] >= 3, cp.norm(x) <= 1]
-    problem = cp.Problem(cp.Minimize(x[0]), constraints)
-    assert problem.solve(solver=CentralPath()) == np.inf
+    constraints = [x[0] + x[1] >= 3, x <= 1 if quadratic else cp.norm(x) <= 1]
+    problem = cp.Problem(cp.Minimize(cp.square(x[0]) if quadratic else x[0]), constraints)
+    assert problem.solve(solver=NAME) == np.inf
     assert problem.status == "infeasible"
     assert constraints[0].dual_value > 0
 
 
 def test_an_unbounded_problem_is_called_so():
     x = cp.Variable(2)
-    problem = cp.Problem(cp.Minimize(x[0]), [cp.norm(x) <= 1 + 2 * x[1]])
-    assert problem.solve(solver=CentralPath()) == -np.inf
-    assert problem.status == "unbounded"
+    for objective, constraint in ((x[0], cp.norm(x) <= 1 + 2 * x[1]), (cp.square(x[0]) - x[1], x >= 0)):
+        problem = cp.Problem(cp.Minimize(objective), [constraint])
+        assert problem.solve(solver=NAME) == -np.inf
+        assert problem.status == "unbounded"
 
 
 def test_verbose_prints_the_iterations(capsys):

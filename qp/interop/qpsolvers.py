@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from socp.interop.names import in_our_names
 from socp.problem.checks import ProgramError
 from socp.problem.lowrank import LowRank
+from socp.problem.settings import Settings
 from socp.problem.status import Status
 
-from .problem.program import QuadraticProgram
-from .solver import Solver
+from ..problem.program import QuadraticProgram
+from ..solver import Solver
 
 
 def solve_qp(
@@ -45,7 +47,7 @@ def solve_qp(
         Of no use here: the engine finds a start.
     verbose : bool, default False
     **settings
-        See `socp.Settings`.
+        See `socp.Settings`; ``eps_abs`` is `tol_abs`, ``eps_rel`` is `tol`, ``max_iters`` is `max_iter`.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def solve_qp(
     if solver not in (None, "centralpath"):
         raise ProgramError(f"solver must be None or 'centralpath', but {solver!r} came")
     program = _program(P, q, G, h, A, b, lb, ub)
-    solution = Solver(program, verbose=verbose, **settings).solve()
+    solution = Solver.of_checked(program, _settings(verbose, settings)).solve()
     if solution.status is Status.OPTIMAL:
         return solution.x
     warnings.warn(f"no solution: the program ended as {solution.status.value!r}, {solution.message}", stacklevel=2)
@@ -93,7 +95,8 @@ def qpsolvers_solve_problem(problem: Any, initvals: Any = None, verbose: bool = 
 
     P, q, G, h, A, b, lb, ub = problem.unpack()
     try:
-        ours = Solver(_program(P, q, G, h, A, b, lb, ub), verbose=verbose, **settings).solve()
+        checked = _settings(verbose, settings)
+        ours = Solver.of_checked(_program(P, q, G, h, A, b, lb, ub), checked).solve()
     except KeyError as error:  # qpsolvers would report that the solver is not installed
         raise RuntimeError(f"the solver failed on the key {error}") from error
     equalities = 0 if b is None else np.size(b)
@@ -131,6 +134,10 @@ def register_with_qpsolvers(name: str = "centralpath") -> None:
     ):
         if name not in names:
             names.append(name)
+
+
+def _settings(verbose: bool, settings: dict[str, Any]) -> Settings:
+    return Settings.checked(in_our_names({"verbose": verbose, **settings}))
 
 
 def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:

@@ -1,0 +1,81 @@
+"""What ``python -m socp`` and ``python -m qp`` share: a file solved with any settings, or the configuration shown."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .problem.checks import ProgramError
+from .problem.settings import WAYS, Settings, explained
+from .problem.solution import Solution
+from .problem.status import Status
+from .version import __version__
+from .warmup import show_config
+
+NOT_HERE = ("callback",)  # what cannot be written on a command line
+
+
+def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser, with an option for each setting that is not left out."""
+    made = argparse.ArgumentParser(prog=prog, description=description)
+    made.add_argument("what", nargs="?", default="config", metavar="FILE | config | warmup", help=files)
+    made.add_argument("--version", action="version", version=f"centralpath {__version__}")
+    words = explained()
+    for setting in dataclasses.fields(Settings):
+        name = setting.name
+        if name in (*NOT_HERE, *left_out):
+            continue
+        kind: dict[str, Any] = {"type": int} if setting.type == "int" else {"type": float}
+        if setting.type == "bool":
+            kind = {"action": argparse.BooleanOptionalAction}
+        elif name == "kkt":
+            kind = {"choices": WAYS}
+        text = " ".join(words.get(name, "").partition("\n")[2].split())
+        if setting.default is not None:
+            text = f"{text} (default {setting.default})"
+        made.add_argument(f"--{name.replace('_', '-')}", default=setting.default, help=text.replace("%", "%%"), **kind)
+    return made
+
+
+def answer(
+    made: argparse.ArgumentParser,
+    arguments: Sequence[str] | None,
+    warmup: Callable[[], int],
+    read: Callable[[str], Any],
+    solve: Callable[[Any, Settings], Any],
+) -> int:
+    """Do what the arguments ask for; returns the exit code: 0 for an optimal point or a certificate, 1 for less."""
+    options = vars(made.parse_args(arguments))
+    what = options.pop("what")
+    if what == "warmup":
+        return warmup()
+    if what == "config":
+        show_config()
+        return 0
+    try:
+        settings = Settings.checked(options)
+        program = read(what)
+        solution = solve(program, settings)
+    except (ProgramError, OSError) as error:
+        print(f"{made.prog}: {error}", file=sys.stderr)
+        return 2
+    print(f"program      {program!r}")
+    print(describe(solution))
+    return 0 if solution.status is Status.OPTIMAL or solution.status.is_infeasible else 1
+
+
+def describe(solution: Solution) -> str:
+    """A solution in lines, as ``python -m bench solve`` has them; residuals are those that the solver measured."""
+    lines = [f"status       {solution.status}: {solution.message}"]
+    if not solution.status.is_infeasible:
+        lines.append(f"objective    {solution.objective:.10g} (dual {solution.dual_objective:.10g})")
+    found = f"primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, gap {solution.gap:.1e}"
+    lines += [
+        f"residuals    {found}",
+        f"iterations   {solution.iterations}",
+        f"time         set-up {solution.setup_time:.3f} s, solve {solution.solve_time:.3f} s",
+    ]
+    return "\n".join(lines)
