@@ -307,6 +307,7 @@ def _declaration(kernel: Kernel) -> str:
     return repr([_layout(kind) for kind in (kernel.signature.return_type, *kernel.signature.args)])
 
 
+@functools.cache
 def _layout(kind: types.Type) -> str:
     if isinstance(kind, StructureType):
         return f"{kind.name}{[(name, _layout(field), place) for name, field, place in kind.fields]}"
