@@ -24,7 +24,7 @@ class QuadraticProgram:
     Parameters
     ----------
     P : matrix, shape (n, n), or `LowRank`, or None
-        Symmetric positive semidefinite; None is zero.
+        Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
     q : array_like, shape (n,)
         The linear objective.
     A : matrix, shape (m, n), optional

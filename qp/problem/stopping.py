@@ -199,7 +199,8 @@ def primal_infeasibility(program: QuadraticProgram, y: np.ndarray, z: np.ndarray
     row_support, row_stray = support(program.l, program.u, y)
     bound_support, bound_stray = support(program.lb, program.ub, z)
     slope = -(row_support + bound_support)
-    if not slope > 0.0:
+    size = support_sizes(program.l, program.u, y) + support_sizes(program.lb, program.ub, z)
+    if not slope > LOST * size:
         return np.inf
     r = norm(program.A.T @ y + z) / slope
     size = (largest(program.A) * norm(y) + norm(z)) / slope
@@ -210,7 +211,7 @@ def primal_infeasibility(program: QuadraticProgram, y: np.ndarray, z: np.ndarray
 def dual_infeasibility(program: QuadraticProgram, x: np.ndarray) -> float:
     """The smallest tol at which x, scaled to q'x = -1, certifies that the objective falls for ever."""
     slope = -float(program.q @ x)
-    if not slope > 0.0:
+    if not slope > LOST * float(np.abs(program.q) @ np.abs(x)):
         return np.inf
     x = x / slope
     # a direction may not move towards a finite side

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
+from socp.form.hessian import as_operator, check_semidefinite
 from socp.linalg.csc import csc
 from socp.problem.checks import as_csc
 from socp.problem.lowrank import LowRank
@@ -83,6 +84,7 @@ class ConeForm:
         G = self._stacked(program, stack_sides, self.m, self._entries_of_G)
         P = program.P
         if self._has_fixed:
+            check_semidefinite(as_operator(P, program.n))  # the engine sees no more than what is left of it
             P = _submatrix(P, np.flatnonzero(self.kinds[program.m :] != EQUAL))
         return ConeProgram.of_checked(c, G, h, (NonNeg(self.m),) if self.m else (), A, b, P, offset)
 

@@ -14,6 +14,7 @@ from socp.compiled.signatures import Bools, Floats, Ints
 from socp.compiled.structures import Structure, floats, integer, integers
 from socp.linalg.csc import transpose
 from socp.linalg.parallel_rows import parallel_rows
+from socp.problem.stopping import LOST
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
 NONE = -1
@@ -206,6 +207,12 @@ def take_singleton(i: int, l: Floats, u: Floats, lb: Floats, ub: Floats, removed
         lb[j], removed.lower_row[j] = min(lower, ub[j]), i
     if upper < ub[j]:
         ub[j], removed.upper_row[j] = max(upper, lb[j]), i
+    terms = max(abs(lb[j]), abs(ub[j]), size / abs(a))
+    if math.isfinite(terms) and ub[j] - lb[j] <= LOST * terms:  # what is left between them is rounding
+        if removed.lower_row[j] == i:
+            lb[j] = ub[j]
+        elif removed.upper_row[j] == i:
+            ub[j] = lb[j]
     return NONE if lb[j] < ub[j] else j
 
 

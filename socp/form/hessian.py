@@ -6,7 +6,6 @@ factor D P D, and its upper triangle for a sparse KKT matrix.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,13 @@ from ..linalg.dense import scale_symmetric_dense
 from ..linalg.ldl.factorization import LDL
 from ..problem.checks import ProgramError
 from ..problem.lowrank import LowRank
+from ..problem.stopping import LOST
 
 GLANCE = 150  # an order up to which a Cholesky factor is quicker than the analysis of a sparse one
 SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
-SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its largest entry makes it definite
+SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
+EPS = float(np.finfo(np.float64).eps)
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 
 
@@ -54,6 +55,12 @@ class SparseHessian:
         full = np.zeros((n, n))
         expand(self.indptr, self.indices, self.data, full)
         return full
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal."""
+        found = np.zeros(self.indptr.size - 1)
+        add_diagonal(self.indptr, self.indices, self.data, found)
+        return found
 
     def largest(self) -> float:
         """The largest absolute entry."""
@@ -92,8 +99,8 @@ class DenseHessian:
         scale_symmetric_dense(self.array, D, factor, array)
         return DenseHessian(array)
 
-    def is_semidefinite(self, tol: float) -> bool:
-        """Whether P + tol max(P_ii) I is positive definite.
+    def is_semidefinite(self, shift: np.ndarray) -> bool:
+        """Whether P + diag(shift) is positive definite.
 
         A P of low rank is found out first, and its pivoted Cholesky P = F F' kept in `low_rank`; all others are
         left to a plain Cholesky, which is several times quicker.
@@ -103,9 +110,9 @@ class DenseHessian:
         if not self._has_low_rank(size):
             # the lower triangle by columns is the upper one by rows of the same memory
             self._room = self.array.ravel().copy()
-            self._room[:: n + 1] += tol * size
+            self._room[:: n + 1] += shift
             return size > 0.0 and cholesky(n, self._room) == 0
-        return self._pivoted(tol, size)
+        return self._pivoted(shift, size)
 
     def take_room(self) -> np.ndarray:
         """n^2 numbers to write into: those of `is_semidefinite` once, as memory is dear when it is touched first."""
@@ -122,17 +129,13 @@ class DenseHessian:
         _, _, rank, info = lapack.dpstrf(part, tol=LOW_RANK_TOL * size, lower=1, overwrite_a=1)
         return info >= 0 and rank < sample.size
 
-    def _pivoted(self, tol: float, size: float) -> bool:
+    def _pivoted(self, shift: np.ndarray, size: float) -> bool:
         """`is_semidefinite` by the pivoted Cholesky P = F F', F kept.
 
         LAPACK's dpstrf stops at the rank r where no pivot is above its own tol; what is left of a semidefinite
-        matrix is then below that, entry by entry.
+        matrix is then below that, entry by entry, but for rounding.
         """
         n = self.array.shape[0]
-        # |P_ij| <= sqrt(P_ii P_jj): no row is large whose diagonal entry is none
-        empty = self.array[self.array.diagonal() <= LOW_RANK_TOL * size]
-        if np.abs(empty).max(initial=0.0) > 10.0 * np.sqrt(LOW_RANK_TOL) * size:
-            return False
         factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
         if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
             return False
@@ -143,12 +146,17 @@ class DenseHessian:
         if rank == n:
             return True
         rest = order[rank:]
-        left = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T
-        return bool(np.abs(left).max(initial=0.0) <= tol * size)
+        left, root = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T, np.sqrt(shift[rest])
+        small = np.abs(left) <= np.outer(root, root) + LOW_RANK_TOL * size
+        return bool(small.all() and (left.diagonal() >= -shift[rest]).all())
 
     def dense(self) -> np.ndarray:
         """P as a full array, not to be written to."""
         return self.array
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal."""
+        return self.array.diagonal()
 
     def largest(self) -> float:
         """The largest entry."""
@@ -266,38 +274,48 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
     return SparseHessian(P.indptr, P.indices, P.data)
 
 
-def check_semidefinite(P: Hessian, tol: float = SEMIDEFINITE_TOL) -> None:
-    """Refuse a P that is not positive semidefinite: P + tol max|P_ij| I has no LDL' with D > 0.
+def check_semidefinite(P: Hessian, units: np.ndarray | None = None, tol: float = SEMIDEFINITE_TOL) -> None:
+    """Refuse a P that is not positive semidefinite: P with its diagonal raised has no LDL' with D > 0.
+
+    P is raised by tol P_ii and by what rounding may take of its largest entry: no scaling of the variables hides a
+    negative curvature, as it can where a share of the largest entry is added.  `units`, positive, are those of the
+    entries P_ii, in which a P that was scaled is measured as it was.
 
     A `LowRankHessian` is semidefinite by construction.
     """
-    if P.is_zero or isinstance(P, LowRankHessian) or _is_clearly_semidefinite(P, tol):
+    if P.is_zero or isinstance(P, LowRankHessian):
+        return
+    shift = shift_of(P.diagonal(), units, tol)
+    if _is_clearly_semidefinite(P, shift):
         return
     if isinstance(P, DenseHessian):
-        column = -1 if P.is_semidefinite(tol) else int(P.array.diagonal().argmin())
+        column = -1 if P.is_semidefinite(shift) else int(P.array.diagonal().argmin())
     else:
-        column = _first_bad_pivot(P.indptr.size - 1, *P.upper(), tol * np.abs(P.data).max())
+        column = _first_bad_pivot(shift, *P.upper())
     if column >= 0:
         raise ProgramError(
             f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
         )
 
 
-def _is_clearly_semidefinite(P: SparseHessian | DenseHessian, tol: float) -> bool:
+def shift_of(diagonal: np.ndarray, units: np.ndarray | None, tol: float) -> np.ndarray:
+    """tol P_ii, and (64 + n) units in the last place of the largest P_ii."""
+    units = np.ones(diagonal.size) if units is None else units
+    return tol * np.maximum(diagonal, 0.0) + (LOST + diagonal.size * EPS) * (diagonal / units).max(initial=0.0) * units
+
+
+def _is_clearly_semidefinite(P: SparseHessian | DenseHessian, shift: np.ndarray) -> bool:
     """Whether it is seen at a glance: by the diagonal of a sparse P, by a Cholesky factor of a small one.
 
     False leaves it open.
     """
-    if isinstance(P, SparseHessian):
-        n = P.indptr.size - 1
-        if is_dominant(P.indptr, P.indices, P.data):
-            return True
-    else:
-        n = P.array.shape[0]
+    if isinstance(P, SparseHessian) and is_dominant(P.indptr, P.indices, P.data):
+        return True
+    n = shift.size
     if n > GLANCE:
         return False
     array = np.ascontiguousarray(P.dense()).reshape(-1)
-    return bool(is_semidefinite(n, array, tol, np.empty(n * n)))
+    return bool(is_semidefinite(n, array, shift, np.empty(n * n)))
 
 
 @kernel
@@ -317,35 +335,25 @@ def is_dominant(indptr: Ints, indices: Ints, data: Floats) -> bool:
 
 
 @kernel
-def is_semidefinite(n: int, P: Floats, tol: float, work: Floats) -> bool:
-    """Whether P + tol max P_ii I is positive definite, and rows with a diagonal entry of none have no large entry.
-
-    True proves semidefinite; False is inconclusive.
-    """
-    size = 0.0
-    for i in range(n):
-        size = max(size, P[i * n + i])
+def is_semidefinite(n: int, P: Floats, shift: Floats, work: Floats) -> bool:
+    """Whether P + diag(shift) is positive definite."""
     for i in range(n * n):
         work[i] = P[i]
     for i in range(n):
-        work[i * n + i] += tol * size
-        if P[i * n + i] <= LOW_RANK_TOL * size:
-            for j in range(n):
-                if abs(P[i * n + j]) > math.sqrt(LOW_RANK_TOL) * size:
-                    return False
-    return size > 0.0 and cholesky(n, work) == 0
+        work[i * n + i] += shift[i]
+    return cholesky(n, work) == 0
 
 
-def _first_bad_pivot(n: int, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, shift: float) -> int:
-    """The variable at which the LDL' of P + shift I meets a pivot that is not positive, or -1."""
-    columns = np.repeat(np.arange(n), np.diff(indptr))
-    if (np.diff(indptr) <= 1).all() or shift == 0.0:
+def _first_bad_pivot(shift: np.ndarray, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> int:
+    """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
+    n, columns = shift.size, np.repeat(np.arange(shift.size), np.diff(indptr))
+    if (np.diff(indptr) <= 1).all() or not shift.any():
         # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
-        bad = ((indices != columns) & (data != 0.0)) | (data < -shift)
+        bad = ((indices != columns) & (data != 0.0)) | (data < -shift[columns])
         return int(columns[bad][0]) if bad.any() else -1
-    # P + shift I with every diagonal entry, also where the sum is zero
+    # P + diag(shift) with every diagonal entry, also where the sum is zero
     rows, columns = (np.concatenate([part, np.arange(n)]) for part in (indices, columns))
-    upper = sp.csc_array((np.concatenate([data, np.full(n, shift)]), (rows, columns)), shape=(n, n))
+    upper = sp.csc_array((np.concatenate([data, shift]), (rows, columns)), shape=(n, n))
     ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
     if ldl.factor(upper.data, 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1

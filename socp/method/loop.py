@@ -44,6 +44,7 @@ PATIENCE_NEAR = 10  # the same once an iterate is "inaccurate": from there on, a
 LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
+FAR_RAY = 1e4  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
 NEARLY = 1e3  # times tol is a residual of which rounding may be the reason
 SMALL_STEP = 1e-8  # a step below this is none
 ROWS = 60  # records that a trace has room for at first
@@ -74,8 +75,8 @@ class State(Structure):
         The number of the present iterate.
     worst, absolute : float
         The largest relative and the largest absolute residual or gap of the present iterate.
-    primal_ray, dual_ray : float
-        The slopes of its two rays (see `problem.stopping`).
+    primal_ray, dual_ray, ray_limit : float
+        The slopes of its two rays (see `problem.stopping`), and the one at which the dual one may be a certificate.
     best_worst, best_ray, last_better, last_progress
         The best of these so far, the iterations of the best iterate and of the last progress of any kind.
     warm : bool
@@ -90,7 +91,7 @@ class State(Structure):
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
     worst, absolute, primal_ray, dual_ray = number(), number(), number(), number()
-    best_worst, best_ray = number(), number()
+    ray_limit, best_worst, best_ray = number(), number(), number()
     warm = flag()
     sigma, alpha_affine, alpha, started = number(), number(), number(), number()
     trace = records(TRACE, "rows")
@@ -194,8 +195,10 @@ def judge(state: State) -> int:
     ray = min(state.primal_ray, state.dual_ray)
     if ray < state.best_ray:  # progress, but towards a certificate: no better solution
         state.best_ray, state.last_progress = ray, k
+    state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     solved = state.worst <= state.tol and state.absolute <= state.tol_abs
-    return CANDIDATE if solved or ray <= RAY * state.tol_infeasible else limit(state)
+    certified = state.primal_ray <= RAY * state.tol_infeasible or state.dual_ray <= state.ray_limit
+    return CANDIDATE if solved or certified else limit(state)
 
 
 @kernel

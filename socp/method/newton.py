@@ -39,11 +39,12 @@ from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
-from ..linalg.vectors import norm_within
+from ..linalg.vectors import norm_tail, norm_within
 from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
+LARGE_SCALING = 1.0  # a norm of W from which on ds is computed from M dx
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
 
@@ -124,8 +125,8 @@ class Newton(Structure):
         The Nesterov-Todd scaling and the scaled point (see `cones.scaling`).
     u2, u1 : arrays
         The solutions of the constant right-hand side and of a direction's.
-    du, ds_scaled, dtau, dkappa : arrays and floats
-        The direction: (dx, dy, W dz), W^-1 ds, dtau, dkappa.
+    du, ds, ds_scaled, dtau, dkappa : arrays and floats
+        The direction: (dx, dy, W dz), ds, W^-1 ds, dtau, dkappa.
     """
 
     form, kkt = structure(StandardForm), structure(KKT)
@@ -133,14 +134,15 @@ class Newton(Structure):
     rtau, mu, xPx, cx, gv = number(), number(), number(), number(), number()
     rows, cone, dual, norm_Px = number(), number(), number(), number()
     norm_Ax, norm_Gx, norm_Mtv, norm_Mxs = number(), number(), number(), number()
-    lost = floats("n + p + m")
+    lost, Mdx = floats("n + p + m"), floats("p + m")
     lam = floats("m")
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
     rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # of u2, then of u1
     shift, work = floats("m"), floats("m")
     curvature, kappa_rhs = number(), number()
-    du, ds_scaled, dtau, dkappa = floats("n + p + m"), floats("m"), number(), number()
-    du_before, ds_before, shift_before = floats("n + p + m"), floats("m"), floats("m")
+    du, ds, ds_scaled, dtau, dkappa = floats("n + p + m"), floats("m"), floats("m"), number(), number()
+    du_before, ds_before, scaled_before = floats("n + p + m"), floats("m"), floats("m")
+    shift_before = floats("m")
     dtau_before, dkappa_before = number(), number()
 
     def __init__(self, form: StandardForm, kkt: KKT) -> None:
@@ -349,7 +351,8 @@ def keep_direction(newton: Newton) -> None:
     for i in range(newton.du.size):
         newton.du_before[i] = newton.du[i]
     for i in range(newton.shift.size):
-        newton.ds_before[i], newton.shift_before[i] = newton.ds_scaled[i], newton.shift[i]
+        newton.scaled_before[i], newton.shift_before[i] = newton.ds_scaled[i], newton.shift[i]
+        newton.ds_before[i] = newton.ds[i]
     newton.dtau_before, newton.dkappa_before = newton.dtau, newton.dkappa
 
 
@@ -359,7 +362,8 @@ def take_back(newton: Newton) -> None:
     for i in range(newton.du.size):
         newton.du[i] = newton.du_before[i]
     for i in range(newton.shift.size):
-        newton.ds_scaled[i], newton.shift[i] = newton.ds_before[i], newton.shift_before[i]
+        newton.ds_scaled[i], newton.shift[i] = newton.scaled_before[i], newton.shift_before[i]
+        newton.ds[i] = newton.ds_before[i]
     newton.dtau, newton.dkappa = newton.dtau_before, newton.dkappa_before
 
 
@@ -408,16 +412,8 @@ def lift(product: float, target: float) -> float:
 
 @inner
 def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> float:
-    """du := u1 + dtau u2, of which W dz is the end, W^-1 ds := shift - W dz, and dkappa; returns the longest step."""
-    form, q, Px, du, ds, shift, tau = (
-        newton.form,
-        newton.q,
-        newton.Px,
-        newton.du,
-        newton.ds_scaled,
-        newton.shift,
-        point.tau,
-    )
+    """du := u1 + dtau u2, of which W dz is the end, ds, W^-1 ds and dkappa; returns the longest step."""
+    form, q, Px, du, ds, tau = newton.form, newton.q, newton.Px, newton.du, newton.ds_scaled, point.tau
     size, first, solution = du.size, du.size - ds.size, newton.solution
     linear, mixed = 0.0, 0.0
     for j in range(Px.size):
@@ -429,8 +425,7 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
     newton.dtau, newton.dkappa = dtau, dkappa
     for i in range(size):
         du[i] = solution[size + i] + dtau * solution[i]
-    for i in range(ds.size):
-        ds[i] = shift[i] - du[first + i]
+    slack_direction(newton, sigma)
     alpha = cones.max_step(form.l, form.ptr, newton.lam, du[first:])
     alpha = min(alpha, cones.max_step(form.l, form.ptr, newton.lam, ds))
     if dtau < 0.0:
@@ -459,16 +454,40 @@ def descent_limit(newton: Newton, point: Point) -> float:
 
 @inner
 def advance(newton: Newton, point: Point, alpha: float) -> None:
-    """(x, y) += alpha (dx, dy), z += alpha W^-1 (W dz), s += alpha W (W^-1 ds), and tau and kappa."""
-    form, u, s, du, work = newton.form, point.u, point.s, newton.du, newton.work
+    """(x, y) += alpha (dx, dy), z += alpha W^-1 (W dz), s += alpha ds, and tau and kappa."""
+    form, u, s, du, ds, work = newton.form, point.u, point.s, newton.du, newton.ds, newton.work
     first = u.size - s.size
     for i in range(first):
         u[i] += alpha * du[i]
     scaling.apply_inverse(form.l, form.ptr, newton.kkt.w, newton.kkt.eta, du, first, work, 0)
     for i in range(s.size):
         u[first + i] += alpha * work[i]
-    scaling.apply(form.l, form.ptr, newton.kkt.w, newton.kkt.eta, newton.ds_scaled, work)
-    for i in range(s.size):
-        s[i] += alpha * work[i]
+        s[i] += alpha * ds[i]
     point.tau += alpha * newton.dtau
     point.kappa += alpha * newton.dkappa
+
+
+@inner
+def slack_direction(newton: Newton, sigma: float) -> None:
+    """W^-1 ds := shift - W dz, and ds; on a second-order cone where W is large ds := g dtau - (1 - sigma) rz - M dx.
+
+    The two differ by W times what is left of the KKT system.  W is the larger and the worse conditioned, the nearer s
+    and z come to the boundary, and what W (W^-1 ds) loses would stay behind as a primal residual.  The other way it is
+    an error of the complementarity equation, where it is not enlarged and the next step makes up for it.
+    """
+    form, ds, scaled, work = newton.form, newton.ds, newton.ds_scaled, newton.work
+    l, p, first, ptr, w, eta = form.l, form.p, newton.du.size - ds.size, form.ptr, newton.kkt.w, newton.kkt.eta
+    for i in range(ds.size):
+        scaled[i] = newton.shift[i] - newton.du[first + i]
+    scaling.apply(l, ptr, w, eta, scaled, ds)
+    if l == ds.size:
+        return
+    rows = newton.Mdx
+    multiply_both(form.M_indptr, form.M_indices, form.M_data, newton.du, newton.r[form.n :], rows, newton.Mtv)
+    for i in range(p, rows.size):
+        rows[i] = form.g[i] * newton.dtau - (1.0 - sigma) * newton.r[form.n + i] - rows[i]
+    scaling.apply_inverse(l, ptr, w, eta, rows, p, work, 0)
+    for k in range(ptr.size - 1):
+        if eta[k] * (w[ptr[k]] + norm_tail(w, ptr[k], ptr[k + 1])) >= LARGE_SCALING:
+            for i in range(ptr[k], ptr[k + 1]):
+                ds[i], scaled[i] = rows[p + i], work[i]

@@ -18,6 +18,7 @@ from ..problem.solution import TRACE, Solution
 from ..problem.status import Status
 from .loop import (
     CANDIDATE,
+    FAR_RAY,
     GO_ON,
     MAX_ITERATIONS,
     NOT_FACTORED,
@@ -219,8 +220,8 @@ class Run:
             if ray is not None:
                 message = "(y, z) certifies that no feasible point exists"
                 return self.finish(Status.PRIMAL_INFEASIBLE, message, ray)
-        if state.dual_ray <= RAY * state.tol_infeasible:
-            ray = self._certificate(self._dual_infeasibility)
+        if state.dual_ray <= state.ray_limit:
+            ray = self._certificate(self._dual_infeasibility, unbounded=True)
             if ray is not None:
                 return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
         return False
@@ -235,18 +236,33 @@ class Run:
         beyond = self.test.residuals(*answer, rounding=True)
         return (beyond, True) if beyond.meets(settings.tol, settings.tol_abs) else (found, False)
 
-    def _certificate(self, error_of: Callable[[Point4], float]) -> Point4 | None:
-        """The point, as it is or without its small entries, whichever is the better certificate; None if neither is.
+    def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
+        """The best certificate of the point, as it is, without its small entries, or near an unbounded ray; or None.
 
         A multiplier that tends to zero never vanishes beside terms that are none: x >= 0 and 0 x <= -1 have the
         multipliers (tau, 1).
         """
-        tol = self.state.tol_infeasible
-        rays = [
-            self.unscale(point) for point in (self.state.point, self.state.point.without_small_entries(self.form, tol))
-        ]
+        tol, point = self.state.tol_infeasible, self.state.point
+        rays = [self.unscale(p) for p in (point, point.without_small_entries(self.form, tol))]
         errors = [error_of(ray) for ray in rays]
+        if unbounded and tol < min(errors) <= FAR_RAY * tol:
+            rays = [self.unscale(p) for p in self._directions()]
+            errors = [error_of(ray) for ray in rays]
         return rays[errors.index(min(errors))] if min(errors) <= tol else None
+
+    def _directions(self) -> list[Point]:
+        """Rays in place of x where the objective is unbounded: two steps of inverse iteration with the KKT matrix K.
+
+        x'Px vanishes as mu does, hence Px with its root, and rounding stops that at 1e-8.  But the ray is what K is
+        nearly singular for: P, A and, on the rows that hold, W^-1 G vanish there, on the others W^-1 does.  So it is
+        most of u2 = K^-1 (-c, b, W^-1 h), and more so of K^-1 (x2, 0, 0).
+        """
+        kkt, first, second = self.state.kkt, Point(self.form), Point(self.form)
+        first.u[: self.form.n] = np.nan_to_num(self.state.newton.u2[: self.form.n])
+        first.u /= max(1.0, np.abs(first.u).max())
+        kkt.solve(first.u, second.u)
+        second.u[:] = np.nan_to_num(second.u)
+        return [first, second]
 
     def _primal_infeasibility(self, ray: Point4) -> float:
         return self.test.primal_infeasibility(ray[1], ray[2])

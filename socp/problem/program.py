@@ -94,7 +94,9 @@ class ConeProgram:
         The equalities.
     P : matrix, shape (n, n), or `LowRank`, optional
         Symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by the
-        `Solver`.  A matrix of which most entries are nonzero is kept as a dense array, whatever it is stored as.
+        `Solver`: a Cholesky factor must exist once each P_ii is raised by 1e-8 of itself and by 64 + n units in the
+        last place of the largest one.  A negative curvature below that is not seen.
+        A matrix of which most entries are nonzero is kept as a dense array, whatever it is stored as.
     offset : float, default 0
         A constant of the objective, added to the reported values and to nothing else.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import qp
 from bench.programs import generate
@@ -101,11 +102,24 @@ def test_what_is_refused_leaves_the_solver_as_it_was():
     np.testing.assert_array_equal(before.x, after.x)
 
 
-def test_a_hardly_indefinite_P_is_judged_in_equilibrated_units():
-    # beside 1e10 the -1 would be a rounding error, but its variable has units of its own
+def test_a_hardly_indefinite_P_is_judged_by_its_own_diagonal():
+    # a -1 beside 1e10 is more than rounding, and with bounds of 1e6 a -1e-9 beside 1e3 is worth 2000
+    for P, size in ((np.diag([1e10, -1.0]), 1.0), (np.diag([1e3, -1e-9]), 2e6)):
+        with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+            qp.Solver(QuadraticProgram(P, [0.0, 0.0], lb=-size, ub=size))
+    assert qp.solve(np.diag([1.0, -1e-15]), [1.0, 1.0], lb=-1.0, ub=1.0).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_a_P_that_is_indefinite_in_fixed_variables_only_is_refused_all_the_same(presolve):
+    # by equal bounds, and by a row that presolve makes bounds of
+    for more in ({"lb": [-1.0, 2.0], "ub": 2.0}, {"A": [[0.0, 3.0]], "l": 6.0, "u": 6.0}):
+        with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+            qp.solve(np.diag([1.0, -1.0]), [0.0, 0.0], presolve=presolve, **more)
+    fixed = qp.Solver(QuadraticProgram(sp.eye_array(2), [0.0, 0.0], lb=[-1.0, 2.0], ub=2.0), presolve=presolve)
     with pytest.raises(ProgramError, match="P must be positive semidefinite"):
-        qp.Solver(QuadraticProgram(np.diag([1e10, -1.0]), [0.0, 0.0], lb=-1.0, ub=1.0))
-    assert qp.solve(np.diag([1.0, -1e-12]), [1.0, 1.0], lb=-1.0, ub=1.0).status is Status.OPTIMAL
+        fixed.update(P_data=[1.0, -1.0])
+    assert fixed.solve().objective == pytest.approx(2.0)
 
 
 def test_answers_do_not_share_memory():

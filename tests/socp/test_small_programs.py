@@ -9,7 +9,7 @@ from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.kkt.dense import DenseKKT, apply_dense
 from socp.kkt.sparse import SparseKKT
 from tests.support.kkt_systems import factor_never
-from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, check, planted_optimum
+from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, check, planted_optimum, solve_and_check
 
 
 def programs():
@@ -169,3 +169,54 @@ def test_a_large_cone_beside_few_variables():
     Q = G[1:].T @ G[1:]
     assert solution.objective == pytest.approx(-np.sqrt(np.ones(4) @ np.linalg.solve(Q, np.ones(4))), rel=1e-7)
     assert socp.solve(ConeProgram([-1.0], [[1.0]], [2.0], [NonNeg(1)])).objective == pytest.approx(-2.0)
+
+
+ON_THE_BOUNDARY = {
+    "an apex": dict(c=[36, -128], G=[[3, 2], [3, 0], [3, -2]], h=[17, 8, 15], cones=[SecondOrder(3)],
+                    P=np.diag([4.0, 3.0])),
+    "two sides": dict(c=[-10, 27], A=[[-2, 0]], b=[2], G=[[2, 1], [3, 1]], h=[-5, -6], cones=[SecondOrder(2)],
+                      P=[[13, -9], [-9, 12]]),
+    "low rank": dict(c=[-0.14328844654420414, 0.7985408228310257],
+                     G=[[0.0, -0.7706832412726772], [0.0, -0.2270873725884556], [1.3803102894437718, 0.0], [0.0, 0.0],
+                        [0.0, 0.0], [-0.3658167165430917, 0.0], [0.0, -0.08951528945662342]],
+                     h=[2.638303383843464, 0.4771874040818572, -0.8781957901933383, 0.0, 0.6727356439891361,
+                        -0.4399918160923293, 0.12341582828253847],
+                     cones=[SecondOrder(1), NonNeg(3), SecondOrder(2), SecondOrder(1)],
+                     P=LowRank(np.array([[1.62040573142079], [-1.4095442268981029]]))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ON_THE_BOUNDARY)
+@pytest.mark.parametrize("equilibrate", [True, False])
+def test_answers_at_which_s_and_z_are_on_the_boundary_of_the_same_cone(name, equilibrate):
+    solve_and_check(ConeProgram(**ON_THE_BOUNDARY[name]), equilibrate=equilibrate)
+
+
+FALLING_FOR_EVER = {
+    "along the boundary": dict(c=[1, 0], G=[[0, 0], [2, 3], [3, 6], [-2, -3]], h=np.zeros(4),
+                               cones=[NonNeg(1), SecondOrder(3)], P=[[9, 18], [18, 36]]),
+    "between two rows": dict(c=[-1, 0, 0], G=[[-2, -3, -11], [0, 0, 1]], h=np.zeros(2), cones=[NonNeg(2)],
+                             P=[[5, 1, 8], [1, 17, 52], [8, 52, 164]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALLING_FOR_EVER)
+def test_a_ray_beside_a_singular_P_is_found(name):
+    solve_and_check(ConeProgram(**FALLING_FOR_EVER[name]), "dual_infeasible")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rays_beside_a_singular_P(seed):
+    """P of whole numbers vanishes along the ray alone, which the method reaches with the root of mu only."""
+    rng = np.random.default_rng([seed, 7])
+    n = int(rng.integers(2, 8))
+    ray = rng.integers(-3, 4, n).astype(float)
+    ray[0] = rng.choice([-1.0, 1.0])
+    F = rng.integers(-3, 4, (n, n - 1)).astype(float)
+    F[0] = -ray[0] * (ray[1:] @ F[1:])  # F'ray = 0
+    c = rng.integers(-3, 4, n).astype(float)
+    c[0] -= ray[0] * (c @ ray + rng.integers(1, 4))
+    G = rng.integers(-3, 4, (2 * n, n)).astype(float)
+    G[:, 0] -= ray[0] * (G @ ray + rng.integers(0, 3, 2 * n))  # G ray <= 0
+    program = ConeProgram(c, G, G @ rng.integers(-2, 3, n) + rng.integers(0, 3, 2 * n), [NonNeg(2 * n)], P=F @ F.T)
+    solve_and_check(program, "dual_infeasible")

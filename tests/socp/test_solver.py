@@ -309,11 +309,12 @@ def test_a_real_signal_between_two_iterations(hard):
     assert solution.status is Status.INTERRUPTED
 
 
-def test_too_small_a_tolerance_is_inaccurate_and_says_how_far(hard):
+def test_too_small_a_tolerance_ends_where_rounding_does_and_says_how_far(hard):
     solution = socp.solve(hard, tol=1e-30)
-    assert solution.status is Status.INACCURATE
-    assert max(solution.primal_residual, solution.dual_residual, solution.gap) <= 1e-5
-    assert verify(hard, solution.x, solution.y, solution.z).solved(1e-5)
+    # optimal where all that is left may be rounding
+    assert solution.status in (Status.OPTIMAL, Status.INACCURATE)
+    assert max(solution.primal_residual, solution.dual_residual, solution.gap) <= 1e-10
+    assert verify(hard, solution.x, solution.y, solution.z).solved(1e-10)
     assert "the stopping test holds at" in solution.message
     assert solution.status.has_solution and not solution.status.is_infeasible
 

@@ -194,6 +194,17 @@ def test_rounding_errors_are_left_out_when_asked():
     assert residuals(bound, array(-1e-300), array(), array(0), rounding=True).cone == 1e-300
 
 
+@pytest.mark.parametrize("part", [0.1, 0.3, 7.0])
+def test_a_slope_that_is_rounding_certifies_nothing(part):
+    # the sides 3 part, -2 part and -part of the same x: zero in numbers, though not always in floating point
+    program = QuadraticProgram(None, [-3 * part, part, part, part], [[1, 0, 0, 0]] * 3,
+                               l=[-INF, 2 * part, part], u=[3 * part, INF, INF])  # fmt: skip
+    assert primal_infeasibility(program, np.array([1.0, -1.0, -1.0]), np.array([1e-16, 0, 0, 0])) == INF
+    assert dual_infeasibility(program, np.array([1.0, 1.0, 1.0, 1.0])) == INF
+    program = QuadraticProgram(None, [1.0, -1.0 - 1e-11], l=None, u=None, lb=[0.0, 0.0])
+    assert dual_infeasibility(program, np.array([1.0, 1.0])) == 0.0
+
+
 # ---- points of the cone program
 
 # x1 + x2 <= 3 twice, a bound of x1 as a row, x3 fixed

@@ -181,6 +181,24 @@ def test_sides_that_cross_are_equal_only_by_rounding(kind, factor, size):
     assert rows[1e-13] == rows[0.0] and rows[1e-11] == rows[1e-8] == rows[0.0] + 1  # a contradiction is left as it is
 
 
+@pytest.mark.parametrize("size", [0.3, -0.3, 1e6, 1e-6])
+@pytest.mark.parametrize("factor", [3.0, -0.7])
+def test_bounds_that_a_row_brings_within_rounding_fix_the_variable(size, factor):
+    below, above = np.nextafter(size, -INF), np.nextafter(size, INF)
+    for lb, ub, row in ((-INF, above, (below, INF)), (below, INF, (-INF, above)), (below, 2e6, (-INF, above))):
+        sides = sorted(factor * side for side in row)
+        program = QuadraticProgram(
+            np.eye(2), [1.0, -1.0], [[factor, 0.0]], [sides[0]], [sides[1]], lb=[lb, 0.0], ub=[ub, 1.0]
+        )
+        left = Presolve(program).program
+        assert left.m == 0 and left.lb[0] == left.ub[0] == pytest.approx(size, rel=1e-14)
+        solve_and_check(program)
+    l, u = sorted([factor * size, INF * factor])
+    wide = QuadraticProgram(np.eye(2), [0.0, 0.0], [[factor, 0.0]], [l], [u], ub=size + 1e-11 * abs(size))
+    left = Presolve(wide).program
+    assert left.m == 0 and left.lb[0] < left.ub[0]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_infeasible_beside_what_is_left_out(seed):
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import socp
 from socp import ConeProgram
-from socp.form.hessian import GLANCE, SEMIDEFINITE_TOL, is_dominant, is_semidefinite
+from socp.form.hessian import GLANCE, SEMIDEFINITE_TOL, is_dominant, is_semidefinite, shift_of
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from socp.form.hessian import GLANCE, SEMIDEFINITE_TOL, is_dominant, is_semidefi
 )  # fmt: skip
 def test_at_a_glance(P, convex):
     array = np.array(P)
-    assert is_semidefinite(2, array.ravel(), SEMIDEFINITE_TOL, np.empty(4)) == convex
+    assert is_semidefinite(2, array.ravel(), shift_of(array.diagonal(), None, SEMIDEFINITE_TOL), np.empty(4)) == convex
     large = sp.block_diag([array, sp.eye_array(2 * GLANCE)])  # too large for that
     for form in (array, sp.csc_array(array), np.kron(array, np.ones((2, 2))), large, large.toarray()):
         n = form.shape[0]
@@ -29,16 +29,43 @@ def test_at_a_glance(P, convex):
                 socp.Solver(ConeProgram(np.zeros(n), P=form))
 
 
+@pytest.mark.parametrize("n", [2, 70, 2 * GLANCE])
+@pytest.mark.parametrize("kind", [np.array, sp.csc_array])
+@pytest.mark.parametrize("coupling", [0.0, 1e-5])
+def test_no_scaling_of_the_variables_hides_a_negative_curvature(n, kind, coupling):
+    # one curvature of -1e-9 beside 1e3; x_n is bounded by a side of its own size, so that no equilibration shows it
+    P = np.diag(np.r_[1e3, np.ones(n - 2), -1e-9])
+    P[0, -1] = P[-1, 0] = coupling
+    sides = np.zeros((1, n))
+    sides[0, -1] = 1.0
+    for factor in (1.0, 1e-6, 1e6):
+        with pytest.raises(socp.ProgramError, match="P must be positive semidefinite"):
+            socp.Solver(ConeProgram(np.zeros(n), sides, [2e6], [socp.NonNeg(1)], P=kind(factor * P)))
+    P[-1, -1] = 1e-9 + coupling**2 / 1e3
+    socp.Solver(ConeProgram(np.zeros(n), sides, [2e6], [socp.NonNeg(1)], P=kind(P)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_semidefinite_matrices_of_any_scale_are_taken(seed):
+    rng = np.random.default_rng([seed, 5])
+    n = int(rng.integers(2, 3 * GLANCE))
+    F = rng.normal(size=(n, int(rng.integers(1, n + 1)))) * 10.0 ** rng.uniform(-4, 4, (n, 1))
+    for P in (F @ F.T, sp.csc_array(F @ F.T)):
+        socp.Solver(ConeProgram(np.zeros(n), P=P))
+        socp.Solver(ConeProgram(np.zeros(n), P=P), equilibrate=False)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_random_matrices(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))
     F = rng.normal(size=(n, int(rng.integers(1, n + 1)))) * 10.0 ** rng.uniform(-3, 3, (n, 1))
     P, room = F @ F.T, np.empty(n * n)
-    assert is_semidefinite(n, P.ravel(), SEMIDEFINITE_TOL, room)
+    assert is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), None, SEMIDEFINITE_TOL), room)
     eigenvalues, Q = np.linalg.eigh(P)
     eigenvalues[0] = -1e-5 * P.diagonal().max()
-    assert not is_semidefinite(n, ((Q * eigenvalues) @ Q.T).ravel(), SEMIDEFINITE_TOL, room)
+    P = (Q * eigenvalues) @ Q.T
+    assert not is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), None, SEMIDEFINITE_TOL), room)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -94,6 +94,7 @@ def check_direction(newton, point, sigma, ds_rhs, kappa_rhs):
     np.testing.assert_array_equal(newton.dz_scaled, dz_scaled)
     dv[form.p :] = W_inverse @ dz_scaled
     ds = W @ newton.ds_scaled
+    np.testing.assert_allclose(newton.ds, ds, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(ds).max(initial=0.0)))
     rx, rv, rtau, _ = written_out(form, point)
     dtau, dkappa, x = newton.dtau, newton.dkappa, point.u[:n]
     scale = 1.0 + max(np.abs(newton.du).max(initial=0.0), np.abs(dv).max(initial=0.0), np.abs(ds).max(initial=0.0))
@@ -172,13 +173,14 @@ def test_a_centrality_corrector_solves_the_same_linear_equations_and_steps_furth
     form, newton, point = off_the_path(seed, spread)
     sigma = (1.0 - min(1.0, predict(newton, point))) ** 3
     alpha = correct(newton, point, sigma)
-    kept = newton.du.copy(), newton.ds_scaled.copy(), newton.dtau, newton.dkappa
+    kept, kept_slack = (newton.du.copy(), newton.ds_scaled.copy(), newton.dtau, newton.dkappa), newton.ds.copy()
     further = center(newton, point, sigma, alpha)
     assert further > alpha if gains else further == alpha
-    np.testing.assert_array_equal(newton.ds_scaled, newton.shift - newton.dz_scaled)
+    np.testing.assert_allclose(newton.ds_scaled, newton.shift - newton.dz_scaled, rtol=1e-9, atol=1e-9)
     if not gains:  # given up: the direction is the old one
         np.testing.assert_array_equal(newton.du, kept[0])
         np.testing.assert_array_equal(newton.ds_scaled, kept[1])
+        np.testing.assert_array_equal(newton.ds, kept_slack)
         assert (newton.dtau, newton.dkappa) == kept[2:]
     before = np.concatenate(written_out(form, point)[:2])
     advance(newton, point, 0.9 * further)
@@ -252,6 +254,27 @@ def test_a_step_leaves_its_share_of_the_linear_residuals_and_stays_inside(form):
     assert point.tau > 0.0 and point.kappa > 0.0
     measure(newton, point)
     assert linearize(newton, point)  # s and z are in the interior
+
+
+@pytest.mark.parametrize("margin", [1e-2, 1e-5, 1e-8, 1e-10])
+@pytest.mark.parametrize("backend", [SparseKKT, DenseKKT])
+def test_a_step_near_the_boundary_of_a_cone_loses_nothing_of_the_linear_equations(margin, backend):
+    # s and z on opposite sides of a cone's boundary: W has the condition number 1 / margin
+    program = ConeProgram([1.0, -2.0], [[3, 2], [3, 0], [3, -2]], [17, 8, 15], [SecondOrder(3)], P=np.diag([4.0, 3.0]))
+    form = StandardForm(program, equilibrate=False)
+    newton, point = Newton(form, backend(form, None, 10)), Point(form)
+    point.u[:2] = 0.3, -0.2
+    point.s[:] = 5.0 * np.array([1.0 + margin, 0.6, 0.8])
+    point.z[:] = 2.0 * np.array([1.0 + margin, -0.6, -0.8])
+    measure(newton, point)
+    assert linearize(newton, point)
+    sigma = (1.0 - min(1.0, predict(newton, point))) ** 3
+    alpha = min(1.0, 0.99 * correct(newton, point, sigma))
+    before = written_out(form, point)[1]
+    advance(newton, point, alpha)
+    after = written_out(form, point)[1]
+    np.testing.assert_allclose(after, (1 - alpha * (1 - sigma)) * before, rtol=0.0, atol=1e-12 * np.abs(form.g).max())
+    assert newton_interior(form, point)
 
 
 @pytest.mark.parametrize("tau, kappa", [(1.0, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1.0, 1e3), (1e3, 1e3)])

@@ -271,5 +271,21 @@ def test_each_block_of_a_direction_is_judged_by_its_own_size():
     assert dual_infeasibility(program, array(1, 0)) == 1.0
 
 
+@pytest.mark.parametrize("part", [0.1, 0.3, 7.0])
+def test_a_slope_that_is_rounding_certifies_nothing(part):
+    # 3 part - part - part - part is zero in numbers, though not always in floating point
+    terms = array(3 * part, part, part, part)
+    program = ConeProgram([-3 * part, part, part, part], terms[None] * 0.0, [0.0], [NonNeg(1)])
+    assert dual_infeasibility(program, np.ones(4) * (1.0 + 1e-16)) == np.inf
+    sides = [[1.0], [-1.0], [0.0], [0.0]]
+    program = ConeProgram([0.0], sides, [3 * part, -2 * part, -part, 0.0], [NonNeg(4)])
+    assert primal_infeasibility(program, array(), array(1, 1, 1, 1)) == np.inf
+    # but ten thousand units in the last place are a slope: x <= 1 and x >= 1 + 1e-11 contradict each other
+    program = ConeProgram([0.0], [[1.0], [-1.0]], [1.0, -1.0 - 1e-11], [NonNeg(2)])
+    assert primal_infeasibility(program, array(), array(1, 1)) == 0.0
+    program = ConeProgram([1.0, -1.0 - 1e-11], [[1.0, -1.0]], [0.0], [NonNeg(1)])
+    assert dual_infeasibility(program, array(1, 1)) == 0.0
+
+
 def test_inaccurate_is_a_stated_tolerance():
     assert stopping.INACCURATE_TOL == 1e-5
