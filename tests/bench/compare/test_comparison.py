@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -90,9 +89,7 @@ def test_every_installed_solver_starts_in_its_process(solver):
 
 def test_a_solver_that_hangs_is_killed_at_the_limit_and_not_asked_for_larger_ones():
     limits = Limits(1e-8, 0.2)
-    start = time.monotonic()
     found = ask(["hangs"], [ball(2), ball(3)], limits)
-    assert time.monotonic() - start < 60
     assert (found["2", "hangs"].status, found["2", "hangs"].seconds) == ("killed", 0.2)
     assert (found["3", "hangs"].status, found["3", "hangs"].verdict) == ("not tried", "failed")
     assert "size 2" in found["3", "hangs"].note
@@ -257,6 +254,7 @@ def test_the_command_end_to_end_and_again(tmp_path, capsys):
     assert document["versions"]["centralpath"] and document["machine"]["cores"]
     assert "All programs" in printed.out and "mpc_3" in printed.out
     assert (tmp_path / "report.html").exists()
+    assert f"in a browser: {(tmp_path / 'report.html').as_uri()}" in printed.out
     assert ROOT not in (tmp_path / "measurements.json").read_text()
 
     assert command.main(arguments) == 0  # nothing is measured again

@@ -96,6 +96,7 @@ def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeyp
     assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
     assert "as an example" in printed and "nobody says anything" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
+    assert f"python -m bench solve {tmp_path}" in printed
 
 
 @pytest.mark.parametrize("arguments", [["--programs", "0"], ["--seconds", "-1"], ["--seed", "-1"], ["--only", "-1"]])
