@@ -29,6 +29,7 @@ setup(
         ],
         "test": [
             "pytest",
+            "pytest-xdist",
             "hypothesis",
             "hmmlearn",
             "clarabel",

@@ -10,6 +10,8 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
+pytestmark = pytest.mark.full  # the distribution is built and installed
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("socp", "qp", "models", "bench")
 

@@ -266,6 +266,7 @@ def test_nonzeros_count_every_matrix():
     assert suite.nonzeros(program) == 20 + np.count_nonzero(program.P.F) + np.count_nonzero(program.P.d)
 
 
+@pytest.mark.full
 def test_the_tour_shows_four_programs_with_every_installed_solver(capsys):
     assert command.main([]) == 0
     printed = capsys.readouterr().out

@@ -6,6 +6,7 @@ from bench.__main__ import main
 from bench.compare import anatomy
 
 
+@pytest.mark.full
 def test_rows_add_up(capsys):
     assert main(["anatomy", "--programs", "svm_dual_rbf_100,lasso_50,enclosing_ball_20"]) == 0
     lines = capsys.readouterr().out.strip().splitlines()

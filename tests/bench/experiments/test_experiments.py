@@ -14,6 +14,8 @@ from bench.experiments import conduct, pages
 from bench.experiments.experiment import Experiment
 from bench.programs.sets import DataError
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 class Dice(Experiment):
     name, title, source = "dice", "Throwing dice", "folklore"

@@ -151,6 +151,7 @@ def test_the_examples_of_the_paper_have_distance_two(real):
     assert real.distances(words, "guns").tolist() == [2, 2, 2, 4, 3, 0]
 
 
+@pytest.mark.full
 def test_distances_agree_with_nltk(real, monkeypatch):
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
