@@ -35,6 +35,7 @@ setup(
         ],
         "test": [
             "pytest",
+            "pytest-xdist",
             "hypothesis",
             "hmmlearn",
             "clarabel",

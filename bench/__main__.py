@@ -24,7 +24,7 @@ from .fuzz import campaign, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .teaching import ablation
-from .tour import tour
+from .tour import INTRODUCTION, tour
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,32 +38,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tour(options: argparse.Namespace) -> int:
+    print(INTRODUCTION, flush=True)
     qp.warmup()
     return 0 if tour() else 1
 
 
 def _ablation(options: argparse.Namespace) -> int:
-    names = list(ablation.PROGRAMS) if not options.only else [n for n in ablation.PROGRAMS if options.only in n]
-    print(ablation.table(names).text())
+    print(ablation.table(sets.chosen(ablation.PROGRAMS, options.only, "program")).text())
     return 0
 
 
 def _anatomy(options: argparse.Namespace) -> int:
+    names = anatomy.names(options.programs)
     qp.warmup()
-    print(anatomy.table(options.programs.split(",") if options.programs else anatomy.PROGRAMS))
+    print(anatomy.table(names))
     return 0
 
 
 def _models(options: argparse.Namespace) -> int:
+    """The table alone goes to stdout, so that it can be sent to a file as well."""
+    measured, rows = machines.run(options.only), []
     qp.warmup()
-    rows = []
-    for row in machines.run(options.only):
+    for row in measured:
         print(f"{row.data}, {row.kernel}, C = {row.C:g}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
         rows.append(row)
     table = machines.markdown(rows)
     print(table)
     if options.out:
-        Path(options.out).write_text(table + "\n")
+        options.out.write_text(table + "\n")
+        print(f"written: {options.out} (Markdown)", file=sys.stderr)
     return 0
 
 
@@ -100,6 +103,7 @@ def _suite(options: argparse.Namespace) -> int:
     print(suite.summary(rows, options.tol))
     if options.json:
         suite.write_json(options.json, options.name, rows, options.tol, options.limit)
+        print(f"written: {options.json} (all measurements, as JSON)")
     return 1 if any(row.verdict == "WRONG" for row in rows) else 0
 
 
@@ -127,7 +131,9 @@ def _compare(options: argparse.Namespace) -> int:
         interrupted = True
     record.save(path)
     print(report.terminal(record))
-    print("\nwritten:", *[path, *report.write(record, folder)])
+    written = report.write(record, folder)
+    print("\nwritten:", path, *written)
+    _show_page(written[-1])
     if interrupted:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return 130
@@ -148,6 +154,8 @@ def _fuzz(options: argparse.Namespace) -> int:
         names, options.seed, folder, seconds, options.programs, lambda failure: print(failure.text(), flush=True)
     )
     print(found.table().text())
+    if any(failure.path for failure in found.failures):
+        print(f"the programs that failed are kept in {folder}; solve one: python -m bench solve {folder}/NAME.npz")
     return 1 if found.failed else 0
 
 
@@ -172,13 +180,18 @@ def _experiment(options: argparse.Namespace) -> int:
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
         print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}\n")
         print("written:", *written)
-    print("written:", pages.index(folder))
+    _show_page(pages.index(folder))
     return 0
 
 
 def _report(options: argparse.Namespace) -> int:
-    print("written:", pages.index(Path(options.folder)))
+    _show_page(pages.index(Path(options.folder)))
     return 0
+
+
+def _show_page(page: Path) -> None:
+    """Where the page of results is, and how to look at it."""
+    print(f"the page of the results: {page}; in a browser: {page.resolve().as_uri()}")
 
 
 COMMANDS = {
@@ -215,6 +228,17 @@ def _count(least: int) -> Callable[[str], int]:
     return count
 
 
+def _file_to_write(text: str) -> Path:
+    """A file in a folder that is there, for the parser: known before the work, not after it."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a file in a folder that is there, but {text} came")
+    return path
+
+
+MATCHES = "a shell pattern (as svm*) or a part of the name, upper and lower case alike"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description="With no command: a short tour on generated programs."
@@ -222,17 +246,23 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command")
 
     without = commands.add_parser("ablation", help="iterations of the textbook method without each of its parts")
-    without.add_argument("--only", help="a part of the names of the programs")
+    without.add_argument(
+        "--only", help=f"the programs whose name matches: {MATCHES}; the names: {', '.join(ablation.PROGRAMS)}"
+    )
 
     parts = commands.add_parser("anatomy", help="where the time of a solve goes, for one program of each kind")
     parts.add_argument(
-        "--programs", help="classes and sizes, as svm_dual_rbf_200,lasso_500 (default: one of each kind)"
+        "--programs",
+        help="CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
+        f"the classes: {', '.join(anatomy.CLASSES)}",
     )
 
     _add_trials(commands)
-    machines = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
-    machines.add_argument("--only", help="a part of the names of the data")
-    machines.add_argument("--out", help="write the table to this file, too")
+    table = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
+    table.add_argument(
+        "--only", help=f"the data whose name matches: {MATCHES}; the names: {'; '.join(machines.data_sets())}"
+    )
+    table.add_argument("--out", type=_file_to_write, help="write the table to this file, too")
 
     one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)")
     one.add_argument("file", help="the file; its ending says what it is")
@@ -244,29 +274,29 @@ def _parser() -> argparse.ArgumentParser:
     many = commands.add_parser("suite", help="solve a set of files and verify every answer")
     many.add_argument("name", choices=list(sets.SETS), help="the set")
     many.add_argument("--data", help=f"the folder of the sets (default: ${sets.DATA_VARIABLE})")
-    many.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
-    many.add_argument("--limit", type=float, default=60.0, help="seconds a program (default %(default)g)")
-    many.add_argument("--json", help="write all measurements to this file")
-    many.add_argument("--only", help="a shell pattern of names, or a part of a name")
+    many.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
+    many.add_argument("--limit", type=_positive, default=60.0, help="seconds a program (default %(default)g)")
+    many.add_argument("--json", type=_file_to_write, help="write all measurements to this file")
+    many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
     every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
     every.add_argument("name", choices=catalogue.names(), help="the set")
     every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
-    every.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
-    every.add_argument("--limit", type=float, default=60.0, help="seconds a run (default %(default)g)")
-    every.add_argument("--threads", type=int, default=1, help="threads of every solver (default %(default)d)")
+    every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
+    every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")
+    every.add_argument("--threads", type=_count(1), default=1, help="threads of every solver (default %(default)d)")
     every.add_argument("--data", help=f"the folder of the sets of files (default: ${sets.DATA_VARIABLE})")
     every.add_argument(
         "--sizes", default="medium", help="small, medium, large or sizes as 10,500 (default %(default)s)"
     )
-    every.add_argument("--only", help="a shell pattern of names, or a part of a name")
+    every.add_argument("--only", help=f"the programs whose name, as lasso_50 or that of the file, matches: {MATCHES}")
     every.add_argument("--out", help="the folder of the report (default: compare-SET)")
     every.add_argument("--fresh", action="store_true", help="do not go on with the measurements that are there")
 
     trial = commands.add_parser("experiment", help="an experiment of a paper on its real data")
     trial.add_argument("name", choices=[*experiments.MODULES, "all"], help="the experiment")
     trial.add_argument("--data", help=f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)")
-    trial.add_argument("--repeats", type=int, help="how often each set-up is run (default: as the paper)")
+    trial.add_argument("--repeats", type=_count(1), help="how often each set-up is run (default: as the paper)")
     trial.add_argument("--jobs", type=int, default=1, help="processes (default %(default)d)")
     trial.add_argument("--dask", help="the address of a dask scheduler whose workers run it")
     trial.add_argument("--out", help="the folder of the results (default: experiments)")
@@ -284,8 +314,10 @@ def _add_trials(commands: Any) -> None:
     fuzz.add_argument("--seconds", type=_positive, help="how long (default 60, or as --programs says)")
     fuzz.add_argument("--programs", type=_count(1), help="how many programs (default: as many as there is time for)")
     fuzz.add_argument("--seed", type=_count(0), default=0, help="of all programs (default %(default)d)")
-    fuzz.add_argument("--family", help="a shell pattern of names, or a part of a name (default: all families)")
-    fuzz.add_argument("--only", type=_count(0), help="one program of each family, by its number")
+    fuzz.add_argument(
+        "--family", help=f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"
+    )
+    fuzz.add_argument("--only", type=_count(0), help="one program of each family alone, by its number from 0 on")
     fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
 

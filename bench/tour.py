@@ -17,6 +17,10 @@ STOPS: tuple[tuple[str, Callable[[int, int], Program], int], ...] = (
     ("Robust least squares, two second-order cones of 401 and 201 rows", generate.robust_least_squares, 200),
     ("An infeasible cone program; the answer is a certificate (y, z)", generate.infeasible, 60),
 )
+INTRODUCTION = """\
+The tour: four generated programs, solved here and by the reference solvers that are installed, every answer verified.
+It takes some ten seconds, and a minute more the first time on a machine, when kernels are compiled.
+"""
 HEADER = f"   {'solver':12s} {'status':17s} {'objective':>14s} {'verified':>9s} {'iter':>6s} {'seconds':>9s}  verdict"
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
-import mathml  # noqa: E402  (needs the path)
+import listing  # noqa: E402  (needs the path)
+import mathml  # noqa: E402
 from docstrings import plain_text  # noqa: E402
 
 # the kernels that run the chapters see the same sources, on one thread
@@ -38,5 +39,6 @@ suppress_warnings = ["ref.python"]  # `n` in a shape is no link
 
 
 def setup(app):
+    app.connect("source-read", listing.insert)
     app.connect("autodoc-process-docstring", plain_text, priority=400)  # before napoleon
     app.connect("html-page-context", mathml.replace)

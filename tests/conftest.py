@@ -1,10 +1,22 @@
-"""What several files of tests are given."""
+"""What several files of tests are given, and the kernels compiled before the tests' processes start."""
+
+import os
 
 import numpy as np
 import pytest
 
 from socp import ConeProgram, NonNeg, SecondOrder
+from socp.__main__ import warmup
 from tests.support.programs import complementary
+
+
+def pytest_configure(config):
+    """What pytest-xdist's processes share is made once: each would compile the same kernels, on all processors."""
+    starts_processes = not hasattr(config, "workerinput") and getattr(config.option, "numprocesses", None)
+    if starts_processes and not config.option.collectonly:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of a process that is one of several
+        with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            warmup()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bench import __main__ as bench_command
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CHAPTERS = sorted((DOCS / "course").glob("*.md"))
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "results"} & set(path.relative_to(DOCS).parts))
@@ -37,6 +39,7 @@ def objects(path):
     return names
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_the_cells_of_a_chapter_run(chapter, monkeypatch):
     monkeypatch.chdir(chapter.parent)
@@ -125,6 +128,36 @@ def test_the_rooms_of_the_engine_use_those_alone_to_which_an_arrow_leads():
                 assert not (
                     isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("qp", "models", "bench"))
                 )
+
+
+def test_the_list_of_files_has_a_line_for_every_file_and_every_folder():
+    listing, root = module_of_the_docs("listing"), DOCS.parent
+    assert listing.PLACE in (DOCS / "files.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## `(.*)/`$", listing.markdown(), flags=re.MULTILINE)
+    listed = {f"{folder}/" for folder in sections[1::2]}
+    for folder, text in zip(sections[1::2], sections[2::2]):
+        assert text.strip().splitlines()[0][-1] in ".`", folder  # a sentence
+        rows = re.findall(r"^\| `([^`]+)` \| (.{10,}) \|$", text, re.MULTILINE)
+        assert text.count("\n| `") == len(rows), folder
+        listed |= {f"{folder}/{name}" for name, _ in rows}
+    files = [path.relative_to(root) for package in listing.PACKAGES for path in (root / package).rglob("*.py")]
+    expected = {f"{path.parent}/" if path.name == "__init__.py" else str(path) for path in files}
+    assert listed == {path.replace("\\", "/") for path in expected}
+
+
+def test_what_the_list_of_files_takes_from_docstrings_is_escaped():
+    listing = module_of_the_docs("listing")
+    assert listing.escape("R^l_+ x |y| of `a_b|c` and ``*``") == r"R^l\_+ x \|y\| of `a_b|c` and ``*``"
+
+
+@pytest.mark.parametrize("command", [name for name in bench_command.COMMANDS if name])
+def test_the_command_line_of_the_docs_is_the_one_there_is(command, capsys):
+    text = (DOCS / "command_line.md").read_text(encoding="utf-8")
+    (options,) = re.findall(rf"^    python -m bench {command} (.*(?:\n {{20,}}.*)*)$", text, re.MULTILINE)
+    with pytest.raises(SystemExit):
+        bench_command.main([command, "--help"])
+    usage = capsys.readouterr().out.split("\n\n")[0]
+    assert set(re.findall(r"--[a-z-]+", options)) == set(re.findall(r"--[a-z-]+", usage))
 
 
 # ---- docstrings as reStructuredText

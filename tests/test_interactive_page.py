@@ -128,6 +128,7 @@ def random_program(seed):
     return {**{name: value.tolist() for name, value in names.items()}, "cones": cones}
 
 
+@pytest.mark.full
 @needs_node
 def test_every_example_runs_as_the_textbook_does():
     answers = by_node([{"example": name} for name in EXAMPLES])
@@ -142,6 +143,7 @@ def test_every_example_runs_as_the_textbook_does():
     assert statuses["infeasible"] == "primal_infeasible" and statuses["unbounded"] == "dual_infeasible"
 
 
+@pytest.mark.full
 @needs_node
 def test_random_programs_of_every_outcome_run_as_the_textbook_does():
     programs = [random_program(seed) for seed in range(30)]
@@ -151,6 +153,7 @@ def test_random_programs_of_every_outcome_run_as_the_textbook_does():
     assert {answer["status"] for answer in answers} >= {"optimal", "primal_infeasible", "dual_infeasible"}
 
 
+@pytest.mark.full
 @needs_node
 @pytest.mark.parametrize("part", PARTS)
 def test_a_switch_means_what_it_means_in_the_textbook(part):
@@ -171,6 +174,7 @@ def test_a_switch_means_what_it_means_in_the_textbook(part):
             compare(answer, solution)
 
 
+@pytest.mark.full
 @needs_node
 def test_an_example_shows_the_worth_of_the_part_it_names():
     found = [
@@ -194,6 +198,7 @@ def test_an_example_shows_the_worth_of_the_part_it_names():
         assert less.status is not whole.status or less.iterations > whole.iterations, (name, part)
 
 
+@pytest.mark.full
 @needs_node
 def test_the_central_path_ends_at_the_solution_and_is_central():
     (answer,) = by_node([{"example": "disc", "path": True}])
@@ -250,6 +255,7 @@ def shown_table(page, solution):
     return table
 
 
+@pytest.mark.full
 @needs_browser
 @pytest.mark.parametrize(
     "address",
@@ -273,6 +279,7 @@ def test_the_table_is_the_textbooks_run_of_the_python_code_beside_it(chromium, a
     assert table[0][5][0] == lines[head + 1].split()[6] == "------"
 
 
+@pytest.mark.full
 @needs_browser
 def test_the_iterates_are_drawn_on_the_drawn_region(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=disc")
@@ -297,6 +304,7 @@ def test_the_iterates_are_drawn_on_the_drawn_region(chromium):
     assert len(outside) > 150 and not is_region[1].any()
 
 
+@pytest.mark.full
 @needs_browser
 def test_handles_keys_and_switches_change_what_is_solved(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=disc")
@@ -332,6 +340,7 @@ def test_handles_keys_and_switches_change_what_is_solved(chromium):
         chromium.evaluate(f'document.getElementById("part-{part}").click()')
 
 
+@pytest.mark.full
 @needs_browser
 def test_a_link_brings_the_same_picture_back(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=sections")
@@ -344,6 +353,7 @@ def test_a_link_brings_the_same_picture_back(chromium):
     assert chromium.evaluate(code) == written
 
 
+@pytest.mark.full
 @needs_browser
 def test_the_page_asks_for_nothing_reports_no_error_and_fits_a_phone(chromium):
     chromium.events.clear()

@@ -15,6 +15,8 @@ import models
 import qp
 import socp
 
+pytestmark = pytest.mark.full  # the distribution is built and installed
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("socp", "qp", "models", "bench")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy.linalg import blas
@@ -19,7 +19,9 @@ import qp
 import socp
 from socp.problem.solution import TIMINGS
 
+from ..answers.verify import Program
 from ..programs import generate, learning
+from ..programs.sets import DataError
 
 PROGRAMS = (
     "svm_dual_rbf_10", "svm_dual_rbf_200", "svm_dual_rbf_2000", "svm_dual_linear_2000", "ea_svm_cubic_800",
@@ -28,6 +30,35 @@ PROGRAMS = (
 )  # fmt: skip
 """One of each kind: class and size."""
 RUNS = 3
+
+
+CLASSES: dict[str, Callable[[int, int], Program]] = {**generate.CLASSES, **learning.CLASSES}
+
+
+def names(wanted: str | None = None) -> tuple[str, ...]:
+    """The programs to look at: `PROGRAMS`, or those named, with commas between.
+
+    Raises
+    ------
+    DataError
+        One is not a known class with a size.
+
+    Examples
+    --------
+    >>> names("lasso_50,mpc_20")
+    ('lasso_50', 'mpc_20')
+    """
+    if wanted is None:
+        return PROGRAMS
+    found = tuple(name.strip() for name in wanted.split(","))
+    for name in found:
+        group, _, size = name.rpartition("_")
+        if group not in CLASSES or not size.isdecimal() or int(size) < 2:
+            raise DataError(
+                f"there is no program {name!r}; a program is CLASS_SIZE as lasso_50, with a size from 2 on "
+                f"and one of the classes {', '.join(CLASSES)}"
+            )
+    return found
 
 
 def dgemm_rate(order: int = 1000) -> float:
@@ -44,7 +75,7 @@ def dgemm_rate(order: int = 1000) -> float:
 def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.Solver]:
     """The solution with the median time of `RUNS`, each with a set-up of its own, and a solver."""
     group, size = name.rsplit("_", 1)
-    program = {**generate.CLASSES, **learning.CLASSES}[group](int(size), 0)
+    program = CLASSES[group](int(size), 0)
     module = qp if isinstance(program, qp.QuadraticProgram) else socp
     solutions = []
     for _ in range(RUNS):

@@ -22,7 +22,7 @@ from models.svm.margin import primal_program
 from .. import peers
 from ..answers.verify import verify
 from ..programs import generate
-from ..programs.sets import DataError
+from ..programs.sets import DataError, chosen
 
 Data = tuple[np.ndarray, np.ndarray]
 LIBSVM_TOL = 1e-6
@@ -83,20 +83,26 @@ def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float
 
 
 def run(only: str | None = None) -> Iterator[Row]:
-    """The rows of the table one after the other, those whose data have `only` in their name.
+    """The rows of the table one after the other, those whose data match `only` (see `sets.matches`).
 
     Raises
     ------
     DataError
-        scikit-learn, which has LIBSVM and the data, is not installed.
+        No data match; or scikit-learn, which has LIBSVM and the data, is not installed.
     """
+    wanted = chosen(data_sets(), only, "data")
     if not peers.is_installed("libsvm"):
         raise DataError("the table needs scikit-learn, for LIBSVM and the data: install the extra 'bench'")
-    for name, (load, cases) in data_sets().items():
-        if only is None or only in name:
-            X, y = load()
-            for kernel, C in cases:
-                yield measure(name, X, y, kernel, C)
+    return _rows(wanted)
+
+
+def _rows(names: Sequence[str]) -> Iterator[Row]:
+    known = data_sets()
+    for name in names:
+        load, cases = known[name]
+        X, y = load()
+        for kernel, C in cases:
+            yield measure(name, X, y, kernel, C)
 
 
 def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: str, C: float) -> Row:

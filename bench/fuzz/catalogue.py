@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..programs.sets import DataError, matches
+from ..programs.sets import chosen
 from . import callers, cone_families, quadratic_families, updates
 from .case import Case, Refusal
 
@@ -26,10 +26,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Case | Refusal]] = {
 
 def names(only: str | None = None) -> list[str]:
     """The names of the families, of those that match when something is given; see `sets.matches`."""
-    chosen = [name for name in FAMILIES if only is None or matches(name, only)]
-    if not chosen:
-        raise DataError(f"no family matches {only!r}; there are {', '.join(FAMILIES)}")
-    return chosen
+    return chosen(FAMILIES, only, "family")
 
 
 def case(family: str, seed: int, number: int) -> Case | Refusal:

@@ -126,12 +126,8 @@ def cases(
                     forms=(FACTORED, PRODUCT) if low_rank else ("",),
                 )
             )
-    chosen = [case for case in found if only is None or sets.matches(case.name, only)]
-    if not chosen:
-        raise sets.DataError(
-            f"no name of the set {name} matches {only!r}; there are {', '.join(c.name for c in found)}"
-        )
-    return chosen
+    wanted = set(sets.chosen([case.name for case in found], only, f"name of the set {name}"))
+    return [case for case in found if case.name in wanted]
 
 
 def load(case: Case, form: str = "") -> Program:

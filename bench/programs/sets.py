@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -93,10 +94,8 @@ def files(name: str, data: str | os.PathLike[str] | None = None, only: str | Non
         raise DataError(
             f"the set {name} is not there: no file {problem_set.ending} in {folder}. {_advice(problem_set)}"
         )
-    chosen = [path for path in found if only is None or matches(stem(path), only)]
-    if not chosen:
-        raise DataError(f"no name of the set {name} matches {only!r}; there are {', '.join(map(stem, found))}")
-    return chosen
+    wanted = set(chosen(map(stem, found), only, f"name of the set {name}"))
+    return [path for path in found if stem(path) in wanted]
 
 
 def read(path: str | os.PathLike[str]) -> Program:
@@ -133,6 +132,29 @@ def matches(name: str, only: str) -> bool:
     """Whether a shell pattern fits a name, or a text without its signs is a part of it; case does not matter."""
     name, only = name.lower(), only.lower()
     return fnmatchcase(name, only) if any(sign in only for sign in "*?[") else only in name
+
+
+def chosen(names: Iterable[str], only: str | None, what: str) -> list[str]:
+    """The names that match `only`, all of them when it is None.
+
+    Raises
+    ------
+    DataError
+        None does; the message says what there is.
+
+    Examples
+    --------
+    >>> chosen(["lasso_20", "lasso_50", "huber_20"], "lasso*", "program")
+    ['lasso_20', 'lasso_50']
+    >>> chosen(["lasso_20", "huber_20"], "mpc", "program")
+    Traceback (most recent call last):
+    bench.programs.sets.DataError: no program matches 'mpc'; there are lasso_20; huber_20
+    """
+    known = list(names)
+    found = [name for name in known if only is None or matches(name, only)]
+    if not found:
+        raise DataError(f"no {what} matches {only!r}; there are {'; '.join(known)}")
+    return found
 
 
 def _advice(problem_set: ProblemSet) -> str:

@@ -11,13 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import qp
 import socp
 from bench import __main__ as command
-from bench import peers, tour
+from bench import experiments, peers, tour
 from bench.answers import answer
 from bench.answers.verify import Verification, verify
-from bench.compare import suite
-from bench.programs import generate, sets
+from bench.compare import anatomy, machines, suite
+from bench.fuzz import catalogue as families
+from bench.programs import catalogue, generate, sets
+from bench.teaching import ablation
 from socp import Status
 from tests.support.data import data_folder
 from tests.support.problem_sets import CBF, QPS, write_rows, write_struct
@@ -106,6 +109,78 @@ def test_errors_are_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
     assert "there is no such file" in result.stderr and "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments, wrong, valid",
+    [
+        (["ablation", "--only", "nonsense"], "no program matches 'nonsense'", list(ablation.PROGRAMS)),
+        (["anatomy", "--programs", "lasso_50,foo_3"], "no program 'foo_3'", list(anatomy.CLASSES)),
+        (["anatomy", "--programs", "lasso"], "no program 'lasso'", list(anatomy.CLASSES)),
+        (["anatomy", "--programs", "lasso_1"], "no program 'lasso_1'", ["CLASS_SIZE", "from 2 on"]),
+        (["models", "--only", "nonsense"], "no data matches 'nonsense'", list(machines.data_sets())),
+        (["compare", "tiny", "--only", "nonsense"], "tiny matches 'nonsense'", ["box_update_10", "ball_update_10"]),
+        (["compare", "tiny", "--solvers", "nonsense"], "no solver 'nonsense'", ["centralpath", *peers.names()]),
+        (["fuzz", "--family", "nonsense"], "no family matches 'nonsense'", list(families.FAMILIES)),
+    ],
+)
+def test_a_name_that_is_not_known_is_refused_with_the_list_of_those_that_are(
+    arguments, wrong, valid, capsys, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(qp, "warmup", lambda: pytest.fail("refused only after work"))
+    assert command.main(arguments) == 2
+    printed = capsys.readouterr()
+    assert wrong in printed.err and not printed.out and len(printed.err.splitlines()) == 1
+    for name in valid:
+        assert name in printed.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments, valid",
+    [
+        (["nonsense"], [name for name in command.COMMANDS if name]),
+        (["suite", "nonsense"], list(sets.SETS)),
+        (["compare", "nonsense"], catalogue.names()),
+        (["experiment", "nonsense"], [*experiments.MODULES, "all"]),
+    ],
+)
+def test_a_choice_that_is_not_there_is_refused_with_the_choices(arguments, valid, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main(arguments)
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert "nonsense" in error.splitlines()[-1]
+    for name in valid:
+        assert name in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["suite", "cblib", "--tol", "-1"],
+        ["suite", "cblib", "--json", "/not/there/out.json"],
+        ["compare", "tiny", "--limit", "0"],
+        ["compare", "tiny", "--threads", "0"],
+        ["experiment", "transfer", "--repeats", "0"],
+        ["models", "--out", "/not/there/table.md"],
+    ],
+)
+def test_a_bad_option_is_refused_by_name(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main(arguments)
+    assert ended.value.code == 2
+    assert f"argument {arguments[-2]}: must be" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["ablation", "models", "suite", "compare"])
+def test_the_help_of_only_says_what_it_matches(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main([name, "--help"])
+    assert ended.value.code == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "whose name" in words and "a shell pattern (as svm*) or a part of the name" in words
+
+
 def test_suite_prints_a_line_a_program_and_a_summary(folder, capsys):
     assert command.main(["suite", "maros_meszaros", "--data", str(folder)]) == 0
     header, *lines, last = capsys.readouterr().out.splitlines()
@@ -141,7 +216,9 @@ def test_suite_writes_json(folder, tmp_path, capsys):
     broken, solved, *_ = document["programs"]
     assert broken["name"] == "BROKEN" and broken["status"] == "refused" and broken["primal"] is None
     assert solved["objective"] == pytest.approx(0.5) and solved["verdict"] == "solved"
-    assert "4 programs: 3 solved (3 to 1e-08, 0 to 1e-06), 0 certified, 0 WRONG, 1 failed" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "4 programs: 3 solved (3 to 1e-08, 0 to 1e-06), 0 certified, 0 WRONG, 1 failed" in printed
+    assert f"written: {path}" in printed
 
 
 def test_a_wrong_optimal_makes_exit_code_one(folder, capsys, monkeypatch):
@@ -189,9 +266,11 @@ def test_nonzeros_count_every_matrix():
     assert suite.nonzeros(program) == 20 + np.count_nonzero(program.P.F) + np.count_nonzero(program.P.d)
 
 
+@pytest.mark.full
 def test_the_tour_shows_four_programs_with_every_installed_solver(capsys):
     assert command.main([]) == 0
     printed = capsys.readouterr().out
+    assert printed.startswith("The tour: four generated programs") and "It takes some" in printed.splitlines()[1]
     assert [line[0] for line in printed.splitlines() if line[:1].isdigit()] == ["1", "2", "3", "4"]
     ours = [line for line in printed.splitlines() if line.split()[:1] == ["centralpath"]]
     assert [line.split()[1] for line in ours] == ["optimal", "optimal", "optimal", "primal_infeasible"]

@@ -85,12 +85,22 @@ CHECKS_WITHOUT_SAMPLES = (
 )
 
 
+LONG = ("MaxMarginScoreSpace", "MEDClassifier", "MedLDA", "Perceptron", "SubgradientSVC")
+
+
+def estimators_to_check():
+    """The estimators as parameters of a test; those of `LONG` and all variants have the mark `full`."""
+    named = {estimator: type(estimator).__name__ in LONG for estimator in OF_MATRICES}
+    is_long = {**named, **dict.fromkeys(VARIANTS, True)}
+    return [pytest.param(estimator, marks=pytest.mark.full if long else ()) for estimator, long in is_long.items()]
+
+
 def test_every_public_estimator_is_here():
     assert {type(estimator) for estimator in OF_MATRICES} | set(OF_SEQUENCES) == set(PUBLIC)
 
 
 @pytest.mark.filterwarnings("ignore:Estimator .* does not inherit from `sklearn.base.BaseEstimator`")
-@pytest.mark.parametrize("estimator", [*OF_MATRICES, *VARIANTS], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", estimators_to_check(), ids=lambda e: type(e).__name__)
 def test_scikit_learn_accepts(estimator):
     results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
     assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}

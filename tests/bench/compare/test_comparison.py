@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -46,6 +45,7 @@ def ask(solvers, cases, limits=SMALL, into=None, save=lambda: None):
     return {(m.program.rsplit("_", 1)[1], m.solver.split(":")[1]): m for m in into.measurements.values()}
 
 
+@pytest.mark.full
 def test_honest_lying_late_and_raising_solvers_are_told_apart():
     found = ask(["honest", "liar", "late", "raises"], [ball(3)])
     honest = found["3", "honest"]
@@ -60,6 +60,7 @@ def test_honest_lying_late_and_raising_solvers_are_told_apart():
     assert raises.note == "RuntimeError: cannot read solver.cfg"
 
 
+@pytest.mark.full
 def test_a_crash_is_one_failure_and_the_others_go_on():
     found = ask(["dies_on_larger", "exits", "honest"], [ball(2), ball(3)])
     assert [found[size, "honest"].verdict for size in "23"] == ["solved", "solved"]
@@ -71,6 +72,7 @@ def test_a_crash_is_one_failure_and_the_others_go_on():
     assert "code 3" in exits.note and "licence.txt" in exits.note and "/home" not in exits.note
 
 
+@pytest.mark.full
 def test_a_solver_that_does_not_start_is_left_out_and_named():
     kept = record()
     found = ask(["does_not_start", "not_there", "honest"], [ball(2), ball(3)], into=kept)
@@ -79,6 +81,7 @@ def test_a_solver_that_does_not_start_is_left_out_and_named():
     assert "no licence" in kept.broken[f"{FAKE}:does_not_start"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("solver", ["centralpath", *peers.names()])
 def test_every_installed_solver_starts_in_its_process(solver):
     if solver in peers.names() and not peers.is_installed(solver):
@@ -88,16 +91,16 @@ def test_every_installed_solver_starts_in_its_process(solver):
     assert 0.0 < process.first_answer_seconds < compare.START_SECONDS
 
 
+@pytest.mark.full
 def test_a_solver_that_hangs_is_killed_at_the_limit_and_not_asked_for_larger_ones():
     limits = Limits(1e-8, 0.2)
-    start = time.monotonic()
     found = ask(["hangs"], [ball(2), ball(3)], limits)
-    assert time.monotonic() - start < 60
     assert (found["2", "hangs"].status, found["2", "hangs"].seconds) == ("killed", 0.2)
     assert (found["3", "hangs"].status, found["3", "hangs"].verdict) == ("not tried", "failed")
     assert "size 2" in found["3", "hangs"].note
 
 
+@pytest.mark.full
 def test_what_is_measured_is_not_measured_again_and_each_is_saved():
     saves = []
     kept = record()
@@ -109,6 +112,7 @@ def test_what_is_measured_is_not_measured_again_and_each_is_saved():
     assert kept.cold_starts[f"{FAKE}:honest"] >= 0.0
 
 
+@pytest.mark.full
 def test_interrupted_between_two_measurements_what_is_done_is_kept_and_no_process_is_left():
     kept, workers = record(), []
 
@@ -140,6 +144,7 @@ def test_the_second_form_gets_no_more_than_twice_the_time_of_a_solved_first():
     assert compare._limit_of_second_form(kept, case, "s", "product", Limits(seconds=60)).seconds == 60
 
 
+@pytest.mark.full
 def test_every_thread_variable_is_set_for_the_solver_alone(monkeypatch):
     seen = {}
     real = subprocess.Popen
@@ -245,6 +250,7 @@ def test_a_worker_measures_ours_and_what_is_refused(tmp_path):
     assert "MATLAB" in found["note"] and str(tmp_path) not in found["note"]
 
 
+@pytest.mark.full
 def test_the_command_end_to_end_and_again(tmp_path, capsys):
     arguments = ["compare", "generated", "--sizes", "3", "--only", "mpc*", "--limit", "5", "--out", str(tmp_path)]
     arguments += ["--solvers", f"{FAKE}:liar,clarabel"]
@@ -257,6 +263,7 @@ def test_the_command_end_to_end_and_again(tmp_path, capsys):
     assert document["versions"]["centralpath"] and document["machine"]["cores"]
     assert "All programs" in printed.out and "mpc_3" in printed.out
     assert (tmp_path / "report.html").exists()
+    assert f"in a browser: {(tmp_path / 'report.html').as_uri()}" in printed.out
     assert ROOT not in (tmp_path / "measurements.json").read_text()
 
     assert command.main(arguments) == 0  # nothing is measured again
@@ -282,6 +289,7 @@ def test_a_wrong_answer_of_ours_makes_exit_code_one(tmp_path, monkeypatch, capsy
     assert "goes on from here" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_nothing_is_left_to_load_after_the_warm_up():
     """In a process of its own, since the tests before have loaded kernels here."""
     code = """

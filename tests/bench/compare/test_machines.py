@@ -30,8 +30,9 @@ def test_what_is_behind_is_told(monkeypatch):
 def test_the_command_prints_the_table_and_writes_it(tmp_path, capsys):
     path = tmp_path / "table.md"
     assert command.main(["models", "--only", "wine", "--out", str(path)]) == 0
-    printed = capsys.readouterr().out
+    printed, told = capsys.readouterr()
     assert printed == path.read_text()
+    assert f"written: {path}" in told
     header, rule, *rows = printed.splitlines()
     assert {line.count("|") for line in (header, rule, *rows)} == {14}
     assert [row.split(" | ")[:3] for row in rows] == [

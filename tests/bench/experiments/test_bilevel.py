@@ -23,6 +23,8 @@ from bench.experiments.setups import BY_DATE, FIRST, WITH_LINE, both_texts, draw
 from models import MultiTaskSVC
 from tests.support.data import data_folder
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 def made_up(posts=300, words=400, seed=0):
     """Posts of four labels in which words near the label are frequent; some words are those of the groups' names."""

@@ -20,6 +20,8 @@ from bench.experiments.easvm_digits import (
 )
 from bench.experiments.strokes import PROTOTYPES, STROKES, essential, mask
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 def test_every_pair_of_digits_has_strokes_that_tell_it_apart():
     assert len(set(PROTOTYPES)) == 10 and set().union(*PROTOTYPES) == set(STROKES)

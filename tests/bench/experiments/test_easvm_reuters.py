@@ -11,6 +11,8 @@ from bench.experiments.conduct import conduct
 from bench.experiments.easvm_reuters import CATEGORIES, SIZES, VARIANTS, Articles, ReutersExplanations, f1, weighted
 from tests.support.data import data_folder
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 def made_up(articles=400, words=300, seed=0):
     """Articles of which the first three words tell the category, and many others do by chance."""

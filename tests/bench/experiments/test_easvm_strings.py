@@ -8,6 +8,8 @@ from bench.experiments import easvm_strings as strings
 from bench.experiments.conduct import conduct
 from tests.support.data import data_folder
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 def promoter(early, late):
     """57 letters with both motifs, which begin there."""

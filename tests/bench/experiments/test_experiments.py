@@ -14,6 +14,8 @@ from bench.experiments import conduct, pages
 from bench.experiments.experiment import Experiment
 from bench.programs.sets import DataError
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 class Dice(Experiment):
     name, title, source = "dice", "Throwing dice", "folklore"
@@ -128,7 +130,10 @@ def test_the_command_writes_everything(tmp_path, dice, capsys):
     assert '<a href="dice/page.html">Throwing dice</a>' in index
     out = capsys.readouterr().out
     assert "paper:    the mean is 3.5" in out and "measured: the mean is 3." in out
+    page = f"in a browser: {(tmp_path / 'index.html').as_uri()}"
+    assert page in out
     assert command_line.main(["report", str(tmp_path)]) == 0
+    assert page in capsys.readouterr().out
 
 
 def test_after_an_interruption_the_command_says_how_to_go_on(tmp_path, dice, monkeypatch, capsys):

@@ -26,6 +26,8 @@ from bench.experiments.hybrid import (
 from models import HybridNaiveBayes
 from tests.support.data import data_folder
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 def made_up(seed=0, count=500, words=40):
     """Posts whose subjects tell more than their bodies."""

@@ -11,6 +11,8 @@ from bench.experiments.score_space import BESIDES, PRINTED, ScoreSpaces, accurac
 from models import DiscreteHMM
 from tests.support.data import data_folder
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 def made_up():
     rng = np.random.default_rng(0)

@@ -12,6 +12,8 @@ from bench.experiments.transfer import PAIRS, SIZES, Transfer, best_accuracy, sp
 from bench.programs.sets import DataError
 from tests.support.data import data_folder
 
+pytestmark = pytest.mark.full  # whole experiments, some on real data
+
 
 class FewNouns:
     """Some words are nouns; their distance is that of their length to the label's."""

@@ -43,6 +43,7 @@ def test_what_is_accepted_though_it_should_not_be_is_wrong(monkeypatch):
     assert (found.name, found.why) == ("wrong", "accepted: nothing amiss")
 
 
+@pytest.mark.full
 def test_a_process_that_ends_is_a_crash_and_is_replaced():
     worker = Worker(0)
     try:
@@ -57,6 +58,7 @@ def test_a_process_that_ends_is_a_crash_and_is_replaced():
         worker.stop()
 
 
+@pytest.mark.full
 def test_a_failure_is_kept_as_a_file_that_solve_reads(tmp_path, capsys):
     path = campaign.keep(tmp_path / "new", "cone_curved", 3, 5)
     program, read = catalogue.case("cone_curved", 3, 5).program, sets.read(path)
@@ -67,6 +69,7 @@ def test_a_failure_is_kept_as_a_file_that_solve_reads(tmp_path, capsys):
     assert campaign.keep(tmp_path, "refusals", 0, 0) is None
 
 
+@pytest.mark.full
 def test_the_command_prints_a_table(tmp_path, capsys):
     arguments = ["fuzz", "--programs", "6", "--family", "*_tiny", "--seed", "5", "--out", str(tmp_path / "out")]
     assert command.main(arguments) == 0
@@ -96,6 +99,7 @@ def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeyp
     assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
     assert "as an example" in printed and "nobody says anything" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
+    assert f"python -m bench solve {tmp_path}" in printed
 
 
 @pytest.mark.parametrize("arguments", [["--programs", "0"], ["--seconds", "-1"], ["--seed", "-1"], ["--only", "-1"]])

@@ -70,7 +70,7 @@ def test_a_missing_set_says_both_ways_and_where_it_comes_from(tmp_path, monkeypa
 def test_unknown_names_are_refused_with_those_that_there_are(folder):
     with pytest.raises(sets.DataError, match="the sets are maros_meszaros, cblib, netlib, netlib_infeasible"):
         sets.files("mittelmann", folder)
-    with pytest.raises(sets.DataError, match=r"no name .* matches 'zzz'; there are CVXQP1_S, CVXQP2_S, HS21"):
+    with pytest.raises(sets.DataError, match=r"no name .* matches 'zzz'; there are CVXQP1_S; CVXQP2_S; HS21"):
         sets.files("maros_meszaros", folder, "zzz")
 
 

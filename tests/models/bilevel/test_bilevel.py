@@ -3,7 +3,6 @@
 import functools
 import math
 import pickle
-import time
 import warnings
 
 import numpy as np
@@ -223,16 +222,16 @@ def test_a_hard_problem_that_is_feasible_at_other_means_is_solved():
     assert model.objective_ == pytest.approx(1.0, rel=1e-5)
 
 
-def test_ten_documents_of_ten_thousand_words_take_milliseconds():
-    rng = np.random.default_rng(0)
-    X = sp.random_array((10, 10_000), density=0.008, rng=rng, format="csr")
-    y = np.arange(10) % 2
-    prior = GenerativePrior(rng.random((2, 10_000)) * 0.02, (rng.random(10_000) * 1e-3, rng.random(10_000) * 1e-3))
-    BilevelClassifier(prior).fit(X, y)  # kernels are compiled
-    started = time.process_time()
-    model = BilevelClassifier(prior).fit(X, y)
-    assert time.process_time() - started < 0.25
-    assert model.program_.n < 40 and model.n_iter_ >= 2
+def test_the_programs_of_ten_documents_do_not_grow_with_their_words():
+    sizes = []
+    for words in (1_000, 10_000):
+        rng = np.random.default_rng(0)
+        X = sp.random_array((10, words), density=0.008, rng=rng, format="csr")
+        prior = GenerativePrior(rng.random((2, words)) * 0.02, (rng.random(words) * 1e-3, rng.random(words) * 1e-3))
+        model = BilevelClassifier(prior).fit(X, np.arange(10) % 2)
+        assert model.n_iter_ >= 2
+        sizes.append((model.program_.n, model.program_.p, model.program_.m))
+    assert sizes[0] == sizes[1] and max(sizes[0]) < 100
 
 
 def test_pipelines_searches_and_pickles():

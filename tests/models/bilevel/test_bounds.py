@@ -30,6 +30,7 @@ def functions_of_the_class(rng, prior, beta, phi, tries=4000):
     return np.array(kept)
 
 
+@pytest.mark.full
 def test_no_two_functions_of_the_class_are_farther_apart_than_the_proof_says():
     """(B.8): ||w_1 - w_2|| <= 4 alpha sqrt(1 - alpha^2)."""
     checked = 0

@@ -46,6 +46,7 @@ def test_the_radius_by_sampling(g, n):
         assert abs(share - probability) < 4.0 * math.sqrt(probability * (1.0 - probability) / lengths.size)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("g", FAMILIES, ids=ids)
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_the_density_has_integral_one_and_is_that_of_the_samples(g, n):

@@ -139,6 +139,7 @@ def observed_log_likelihood(model, covariances, X, y, others):
     return total
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("discriminant", [LinearDiscriminant, QuadraticDiscriminant])
 def test_the_likelihood_of_em_is_that_of_the_observed_entries_and_stationary(discriminant, covariance):

@@ -73,6 +73,7 @@ def test_the_score_is_that_of_the_best_path():
     assert model.objectives_[-1] == pytest.approx(_objective(w, start, 1.0, short))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_alignment_raises_the_objective_and_margins_grow(classes, seed):

@@ -40,6 +40,7 @@ def path_statistics(x, path):
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("xi", [1.0, 4.0])
 def test_the_exact_tilt_is_the_best_of_all_distributions_over_paths(xi):
     rng = np.random.default_rng(0)

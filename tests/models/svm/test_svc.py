@@ -33,6 +33,11 @@ CASES = [
 HARD = [{"kernel": "linear", "C": np.inf}, {"kernel": "rbf", "C": np.inf}]
 
 
+def said(case):
+    """A case in words that are the same in every process."""
+    return ", ".join(f"{name}={getattr(value, '__name__', value)}" for name, value in case.items())
+
+
 def primal_objective(machine, X, y, C):
     """1/2 |w|^2 + C'xi from the fitted attributes alone."""
     signs = np.where(y == machine.classes_[1], 1.0, -1.0)
@@ -41,7 +46,7 @@ def primal_objective(machine, X, y, C):
     return 0.5 * squared + (float(C @ xi) if np.isfinite(C).all() else 0.0)
 
 
-@pytest.mark.parametrize("case", CASES + HARD, ids=str)
+@pytest.mark.parametrize("case", CASES + HARD, ids=said)
 @pytest.mark.parametrize("shape", [(60, 4), (30, 40)], ids=["tall", "wide"])
 def test_all_forms_agree(case, shape):
     X, y = separable(*shape) if case.get("C") == np.inf else two_classes(*shape)
@@ -57,7 +62,7 @@ def test_all_forms_agree(case, shape):
         np.testing.assert_allclose(sparse.decision_function(X), dual.decision_function(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("case", CASES + HARD, ids=str)
+@pytest.mark.parametrize("case", CASES + HARD, ids=said)
 def test_the_primal_objective_is_the_dual_one_and_kkt_holds(case):
     X, y = separable() if case.get("C") == np.inf else two_classes()
     machine = SVC(**case).fit(X, y)

@@ -101,6 +101,7 @@ def test_a_learned_prior_is_that_of_the_data():
     np.testing.assert_allclose(prior, truth, rtol=0.05)
 
 
+@pytest.mark.full
 def test_the_sampler_visits_topics_as_often_as_their_posterior_says():
     # the document-topic and the topic-word shares are integrated out: enumerate all topics of all words
     documents, words = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])

@@ -455,6 +455,7 @@ def test_maros_meszaros_has_the_published_value(tmp_path, name):
     assert value == pytest.approx(OPTIMA[name], rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.full
 def test_maros_meszaros_has_its_bounds_and_comes_back_from_qps(tmp_path):
     paths = sorted(data_folder("maros_meszaros").glob("*.mat"))
     assert len(paths) == 69

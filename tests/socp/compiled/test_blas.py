@@ -147,6 +147,7 @@ def test_contradicting_configuration_is_refused(monkeypatch):
         blas_integers.integer_bits()
 
 
+@pytest.mark.full
 def test_without_compilation_the_same_functions_run():
     code = (
         "import sys; sys.argv = ['pytest']; import pytest;"

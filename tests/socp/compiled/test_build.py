@@ -48,6 +48,7 @@ print("answer", last(np.ones(1)))
 """
 
 
+@pytest.mark.full
 def test_helpers_compile_what_this_process_loads(tmp_path):
     write_many(tmp_path)
     out = run(CODE.format(more=""), tmp_path)
@@ -57,6 +58,7 @@ def test_helpers_compile_what_this_process_loads(tmp_path):
     assert "compiling" not in run(CODE.format(more=""), tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("more", [
     "build.Helper.start = lambda self: False",
     "import sys; sys.executable = '/bin/false'",
@@ -88,6 +90,7 @@ def test_callees_come_first():
         assert {id(callee) for callee in kernel.callees} <= {id(other) for other in order[:at]}
 
 
+@pytest.mark.full
 def test_after_a_warmup_nothing_is_compiled_or_loaded(tmp_path):
     code = """
     import numpy as np
@@ -120,6 +123,7 @@ def test_after_a_warmup_nothing_is_compiled_or_loaded(tmp_path):
     assert "late: []" in run(code, tmp_path, {**environment, "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", "")})
 
 
+@pytest.mark.full
 def test_the_same_answers_without_compilation(tmp_path):
     code = """
         import numpy as np, qp, socp

@@ -15,6 +15,7 @@ def in_cache(folder):
     return sorted((folder / "cache").glob("centralpath/*/*.kernel"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("damage", [b"", b"garbage", None, "other"], ids=["empty", "garbage", "truncated", "altered"])
 def test_a_damaged_file_is_thrown_away_and_made_anew(tmp_path, damage):
     write(tmp_path)
@@ -33,6 +34,7 @@ def test_a_damaged_file_is_thrown_away_and_made_anew(tmp_path, damage):
     assert "answers 11.0 1.0" in out and "damaged" not in out and "compiling" not in out
 
 
+@pytest.mark.full
 def test_a_file_of_another_version_is_not_looked_at(tmp_path):
     write(tmp_path)
     run(CODE, tmp_path)
@@ -52,6 +54,7 @@ def test_the_users_folder(tmp_path):
     assert not list(tmp_path.glob("*.nb[ic]")) and not list((tmp_path / "__pycache__").glob("*.nb[ic]"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("environment", [{"CENTRALPATH_NO_CACHE": "1"}, {"NUMBA_CACHE_DIR": "/dev/null/nowhere"}])
 def test_without_a_folder_it_works_and_leaves_nothing(tmp_path, environment):
     write(tmp_path)

@@ -87,6 +87,7 @@ def new_files(folder, before):
     return {path.name.split("-")[0] for path in found if path.name not in old and "probe" not in path.name}
 
 
+@pytest.mark.full
 def test_to_edit_the_body_of_a_kernel_is_to_compile_that_kernel(tmp_path):
     write(tmp_path)
     assert "answers 11.0 1.0" in run(CODE, tmp_path)
@@ -99,6 +100,7 @@ def test_to_edit_the_body_of_a_kernel_is_to_compile_that_kernel(tmp_path):
     assert new_files(tmp_path, before) == {"inner_file.total"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("change, answer, compiled", [
     ({"shift": "5.0"}, "19.0", {"inner_file.total"}),  # a number that is compiled in
     ({"factor": "4.0"}, "19.0", {"outer_file.outer"}),  # a leaf, in its callers
@@ -112,6 +114,7 @@ def test_what_a_kernel_is_made_of_is_in_its_stamp(tmp_path, change, answer, comp
     assert new_files(tmp_path, before) == compiled
 
 
+@pytest.mark.full
 def test_comments_and_docstrings_compile_nothing(tmp_path):
     write(tmp_path)
     run(CODE, tmp_path)
@@ -124,12 +127,14 @@ def test_comments_and_docstrings_compile_nothing(tmp_path):
     assert files(tmp_path) == before
 
 
+@pytest.mark.full
 def test_without_symbols_kernels_are_linked(tmp_path):
     write(tmp_path)
     assert "answers 11.0 1.0" in run(CODE, tmp_path, {"CENTRALPATH_LINKED": "1"})
     assert files(tmp_path) == {}
 
 
+@pytest.mark.full
 def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path):
     write(tmp_path)
     broken = """
@@ -141,11 +146,13 @@ def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path):
     assert "answers 11.0 1.0" in out and out.count("does not let kernels call each other through symbols") == 1
 
 
+@pytest.mark.full
 def test_the_same_without_compilation(tmp_path):
     write(tmp_path)
     assert "answers 11.0 1.0" in run(CODE, tmp_path, {"NUMBA_DISABLE_JIT": "1"})
 
 
+@pytest.mark.full
 def test_division_by_zero_is_numpys(tmp_path):
     (tmp_path / "ratio_file.py").write_text(
         IMPORT + "@kernel\ndef ratio(x: float, y: float) -> float:\n    return x / y\n"
@@ -153,6 +160,7 @@ def test_division_by_zero_is_numpys(tmp_path):
     assert "inf nan" in run("from ratio_file import ratio; print(ratio(1.0, 0.0), ratio(0.0, 0.0))", tmp_path)
 
 
+@pytest.mark.full
 def test_numbers_are_cast_to_the_declared_types(tmp_path):
     (tmp_path / "half_file.py").write_text(
         IMPORT + "@kernel\ndef half(x: float, k: int) -> float:\n    return x / 2 + k\n"
@@ -161,6 +169,7 @@ def test_numbers_are_cast_to_the_declared_types(tmp_path):
     assert "1.5 2.5" in run(code, tmp_path)
 
 
+@pytest.mark.full
 def test_checks_refuse_arrays_of_another_kind(tmp_path):
     write(tmp_path)
     code = "import numpy as np\nfrom outer_file import other\nother(np.ones(3)[::2])"
@@ -194,6 +203,7 @@ def test_every_kernel_has_one_signature():
             assert str(kernel.signature.return_type) in ("none", "int64", "float64", "bool", "boolean")
 
 
+@pytest.mark.full
 def test_arrays_of_a_kernel_that_allocates(tmp_path):
     source = """
 import numpy as np

@@ -284,6 +284,7 @@ def test_other_endings_and_damaged_files(tmp_path):
         socp.files.cbf.read(path)
 
 
+@pytest.mark.full
 def test_a_hundred_thousand_variables(tmp_path):
     n = 100_000
     rng = np.random.default_rng(2)
@@ -321,6 +322,7 @@ def clarabel_value(program):
     return solution.obj_val + program.offset
 
 
+@pytest.mark.full
 def test_library_files_have_the_sizes_that_they_declare():
     # n, p, m, cones: counted in the files' own headers
     sizes = {
@@ -350,6 +352,7 @@ def test_library_files_have_the_sizes_that_they_declare():
 
 
 # the optimal values that the DIMACS challenge publishes
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "value"), [("nb", -0.05070309), ("nb_L1", -13.01227), ("nql30", -0.9460285), ("qssp30", -6.496675)]
 )

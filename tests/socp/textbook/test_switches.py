@@ -89,6 +89,7 @@ def test_without_a_part_programs_solved_by_hand_have_the_same_answer_or_none(par
     assert answers >= (len(BY_HAND) - 6 if part == "regularization" else len(BY_HAND) - 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", PARTS)
 def test_without_a_part_random_programs_end_as_they_are_or_unknown(part):
     claims = 0

@@ -197,6 +197,7 @@ def test_bad_arguments_are_named():
         ldl.solve(np.ones(3), np.ones(2))
 
 
+@pytest.mark.full
 def test_without_compilation_the_same_functions_run():
     names = [
         f"{__file__}::test_factor_and_solve[{name}-amd-{method}]" for name in ("grid", "kkt") for method in METHODS
