@@ -7,13 +7,11 @@ import pytest
 
 from socp import ConeProgram, NonNeg, SecondOrder
 from socp.__main__ import warmup
-from tests.support.programs import complementary
 
 
 def pytest_configure(config):
-    """What pytest-xdist's processes share is made once: each would compile the same kernels, on all processors."""
-    starts_processes = not hasattr(config, "workerinput") and getattr(config.option, "numprocesses", None)
-    if starts_processes and not config.option.collectonly:
+    """Compile all kernels once, and say so: else each process of pytest-xdist would compile the same ones, silently."""
+    if not hasattr(config, "workerinput") and not config.option.collectonly:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of a process that is one of several
         with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
             warmup()
@@ -22,6 +20,8 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def hard():
     """A program that takes some ten iterations."""
+    from tests.support.programs import complementary  # which needs kernels, so not before they are there
+
     rng = np.random.default_rng(11)
     cones = [NonNeg(15), SecondOrder(8), SecondOrder(4)]
     G, A, F = rng.normal(size=(27, 20)), rng.normal(size=(3, 20)), rng.normal(size=(20, 20))

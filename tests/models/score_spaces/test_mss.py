@@ -135,6 +135,7 @@ def test_a_strong_tilt_of_topics_overflows_nowhere():
     assert (np.diff(space.objectives_[0]) < 0.0).all() and np.isfinite(space.transform(X)).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["discrete", "vectors"])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_round_raises_the_objective(kind, seed):

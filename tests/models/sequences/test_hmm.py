@@ -99,6 +99,7 @@ def test_a_bent_chain_is_the_sum_over_all_bent_paths():
     assert np.allclose(model._infer(model._batch(DISCRETE), bend=Bend(strength, *bend)).gamma.sum(axis=1), 1.0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scale", [100.0, 1000.0])
 def test_a_chain_bent_as_far_as_doubles_do_not_reach_is_the_sum_over_all_bent_paths(scale):
     found_lost = 0

@@ -45,6 +45,7 @@ def test_a_file_of_another_version_is_not_looked_at(tmp_path):
     assert "compiling" not in run(CODE, tmp_path)
 
 
+@pytest.mark.full
 def test_the_users_folder(tmp_path):
     write(tmp_path)
     run(CODE, tmp_path, {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path / "users"), "HOME": str(tmp_path)})
