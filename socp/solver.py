@@ -45,6 +45,12 @@ Kind = TypeVar("Kind", bound="SetUpOnce")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+def _worst(run: Run) -> float:
+    """The largest relative residual of the answer with which a run has ended."""
+    assert run.found is not None
+    return run.found.worst
+
+
 def one_at_a_time(method: Method) -> Method:
     """Of the threads that call such methods of one solver, which has one memory for its work, all but one wait."""
 
@@ -293,11 +299,12 @@ class Solver(SetUpOnce):
         run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
         with self._threads():
             run.solve()
-            if run.status in (Status.INACCURATE, Status.NUMERICAL_ERROR) and self._has_robust_way():
+            failed = (Status.INACCURATE, Status.NUMERICAL_ERROR)
+            if run.status in failed and self._has_robust_way():
                 again = Run(self.program, self._robust(), self.settings, None, test)
                 again.started = run.started
                 again.solve()
-                if run.status is Status.NUMERICAL_ERROR or again.status is not Status.NUMERICAL_ERROR:
+                if again.status not in failed or _worst(again) < _worst(run):
                     run = again
         if run.status is Status.OPTIMAL:
             self._optimal = run.state.point

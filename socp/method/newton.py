@@ -435,6 +435,24 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
     return alpha
 
 
+@kernel
+def singular_directions(newton: Newton, first: Floats, second: Floats) -> None:
+    """Two steps of inverse iteration with the KKT matrix K, whose x are near a ray along which the objective falls.
+
+    On the way to such a ray x'Px vanishes as mu does, hence Px with its root, and rounding stops that at 1e-8.  But K
+    is nearly singular along the ray: P, A and, on the rows that hold, W^-1 G vanish there, on the others W^-1 does.  So
+    it is most of u2 = K^-1 (-c, b, W^-1 h), and more so of K^-1 (x2, 0, 0).
+    """
+    n, largest = newton.form.n, 1.0
+    for i in range(first.size):
+        value = newton.solution[i]
+        first[i] = value if i < n and math.isfinite(value) else 0.0
+        largest = max(largest, abs(first[i]))
+    for i in range(n):
+        first[i] /= largest
+    solve(newton.kkt, 1, first, second)
+
+
 @inner
 def descent_limit(newton: Newton, point: Point) -> float:
     """The step at which mu is smallest along the direction, where (degree + 1) mu changes by

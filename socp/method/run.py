@@ -32,7 +32,7 @@ from .loop import (
     prepare_run,
     prepare_warm,
 )
-from .newton import Point, unscale
+from .newton import Point, singular_directions, unscale
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 MANY = 2**62  # iterations that a kernel can count
@@ -251,16 +251,9 @@ class Run:
         return rays[errors.index(min(errors))] if min(errors) <= tol else None
 
     def _directions(self) -> list[Point]:
-        """Rays in place of x where the objective is unbounded: two steps of inverse iteration with the KKT matrix K.
-
-        x'Px vanishes as mu does, hence Px with its root, and rounding stops that at 1e-8.  But the ray is what K is
-        nearly singular for: P, A and, on the rows that hold, W^-1 G vanish there, on the others W^-1 does.  So it is
-        most of u2 = K^-1 (-c, b, W^-1 h), and more so of K^-1 (x2, 0, 0).
-        """
-        kkt, first, second = self.state.kkt, Point(self.form), Point(self.form)
-        first.u[: self.form.n] = np.nan_to_num(self.state.newton.u2[: self.form.n])
-        first.u /= max(1.0, np.abs(first.u).max())
-        kkt.solve(first.u, second.u)
+        """Rays in place of x where the objective is unbounded."""
+        first, second = Point(self.form), Point(self.form)
+        singular_directions(self.state.newton, first.u, second.u)
         second.u[:] = np.nan_to_num(second.u)
         return [first, second]
 
