@@ -17,7 +17,8 @@ from .compiled.threads import blas_threads
 from .form.hessian import check_semidefinite
 from .form.standard import StandardForm
 from .kkt.base import KKT
-from .kkt.choice import SMALL_DENSE, choose, is_small
+from .kkt.choice import MAX_DENSE, SMALL_DENSE, choose
+from .kkt.dense import DenseKKT
 from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import Iterate, Run
@@ -293,7 +294,7 @@ class Solver(SetUpOnce):
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
-        Where dense Cholesky of a small program breaks down, the run begins anew with sparse LDL'.
+        Where dense Cholesky breaks down, the run begins anew with sparse LDL'.
         """
         last = self._last_optimal()
         run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
@@ -312,7 +313,7 @@ class Solver(SetUpOnce):
         return run
 
     def _has_robust_way(self) -> bool:
-        return self.settings.kkt == "auto" and is_small(self.form)
+        return self.settings.kkt == "auto" and isinstance(self.kkt, DenseKKT) and self.form.n <= MAX_DENSE
 
     def _robust(self) -> State:
         if self._robust_state is None:

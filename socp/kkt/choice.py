@@ -27,13 +27,13 @@ MAX_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by
 def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
     """The KKT solver that `settings.kkt` names, or for "auto" the one with the least work.
 
-    With `robust` dense Cholesky of a small program, which has failed, is none of them.
+    With `robust` it is sparse LDL', with pivots of either sign, after dense Cholesky has failed.
     """
     arguments = (form, settings.regularization, settings.refinement_steps)
-    if form.n == 0:  # BLAS refuses empty arrays
+    if form.n == 0 or robust:  # BLAS refuses empty arrays
         return SparseKKT(*arguments)
     if settings.kkt == "auto" and is_small(form):
-        return SparseKKT(*arguments) if robust else DenseKKT(*arguments)
+        return DenseKKT(*arguments)
     if settings.kkt in ("auto", "lowrank"):
         factors = _low_rank(form, forced=settings.kkt == "lowrank")
         if factors is not None:
