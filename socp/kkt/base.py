@@ -185,7 +185,7 @@ def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.delta, kkt.rest, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
-    kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, GOOD_ENOUGH
+    kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, GOOD_ENOUGH if kkt.form.cones == 0 else PRECISE
     for k in range(kkt.allowed.size):
         kkt.allowed[k] = 0.0
 
@@ -235,7 +235,7 @@ def find_excess(kkt: KKT, row: int, norm: float) -> float:
     least = max(kkt.enough * kkt.rhs_norm[row], 1e-300)
     if norm <= least:
         return norm / least
-    n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
+    n, first, l, r = form.n, form.n + form.p, form.l, kkt.residual[row * size : (row + 1) * size]
     most, excess = MOST * kkt.rhs_norm[row], 0.0
     for block in range(2):
         limit = max(least, min(kkt.allowed[3 * row + block], most))
@@ -244,10 +244,8 @@ def find_excess(kkt: KKT, row: int, norm: float) -> float:
     allowed = kkt.allowed[3 * row + 2]
     for i in range(l):
         excess = max(excess, abs(r[first + i]) / max(least, min(allowed / w[i], most)))
-    for k in range(ptr.size - 1):
-        limit = max(least, min(allowed / (2.0 * kkt.eta[k] * w[ptr[k]]), most))
-        for i in range(first + ptr[k], first + ptr[k + 1]):
-            excess = max(excess, abs(r[i]) / limit)
+    for i in range(first + l, size):  # a second-order cone's equations must hold where W is large
+        excess = max(excess, abs(r[i]) / least)
     return excess
 
 

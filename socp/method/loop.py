@@ -135,6 +135,7 @@ def begin(state: State) -> int:
     newton, point = state.newton, state.point
     state.started = clock()
     restart(newton.kkt)
+    newton.dtau = 1.0  # what the run before ended with must not change the bits of this one
     if state.warm:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):

@@ -261,8 +261,13 @@ def linearize(newton: Newton, point: Point) -> bool:
 @inner
 def allow(newton: Newton, row: int, factor: float) -> None:
     """What a solve may leave of a right-hand side that enters the direction with a factor: `SHARE` of the residuals
-    that the step is to remove, block by block."""
+    that the step is to remove, block by block.
+
+    Nothing beside second-order cones: near their boundary the direction must keep what W enlarges.
+    """
     kkt, n, r = newton.kkt, newton.form.n, newton.r
+    if newton.form.cones > 0:
+        return
     first, factor = n + newton.form.p, max(factor, 1e-300)
     kkt.allowed[3 * row] = SHARE * norm_within(r, 0, n) / factor
     kkt.allowed[3 * row + 1] = SHARE * norm_within(r, n, first) / factor
