@@ -27,7 +27,7 @@ def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spr
     elif spread and type(value) is float and size is not None:
         return np.full(size, value)
     else:
-        vector = _as_float(name, value.toarray() if sp.issparse(value) else value)
+        vector = _as_float(name, _full(name, value) if sp.issparse(value) else value)
     if vector.ndim == 0 and spread and size is not None:
         vector = np.full(size, vector)
     if (vector.ndim == 2 and 1 in vector.shape) or (vector.ndim == 0 and size == 1):
@@ -41,7 +41,7 @@ def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spr
 
 def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> np.ndarray:
     """`value` as a new C-contiguous float64 matrix of finite entries."""
-    matrix = _as_float(name, value.toarray() if sp.issparse(value) else value)
+    matrix = _as_float(name, _full(name, value) if sp.issparse(value) else value)
     if matrix.ndim != 2:
         raise ProgramError(f"{name} must be a matrix, but an array of shape {matrix.shape} came")
     _check_shape(name, matrix.shape, shape, why)
@@ -58,6 +58,7 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
             _check_shape(name, value.shape, shape, why)
             return csc(data, indices, indptr, value.shape)
     if sp.issparse(value):
+        check_places(name, value)
         if value.dtype.kind not in "fiub":
             raise ProgramError(f"{name} must be real, but its entries are of type {value.dtype}")
         if value.ndim == 1:
@@ -81,6 +82,38 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     matrix.indices = matrix.indices.astype(np.int64, copy=False)
     matrix.indptr = matrix.indptr.astype(np.int64, copy=False)
     return matrix
+
+
+def check_places(name: str, matrix: Any) -> None:
+    """Refuse a sparse matrix with entries outside of it: scipy's constructors take it, its C++ does not survive it."""
+    shape = matrix.shape if matrix.ndim == 2 else (1, *matrix.shape)
+    if matrix.format == "coo":
+        for places, length in zip(matrix.coords, matrix.shape):
+            _check_indices(name, places, length)
+    elif matrix.format in ("csc", "csr", "bsr"):
+        rows, columns = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        lines, length = (shape[1], shape[0]) if matrix.format == "csc" else (shape[0] // rows, shape[1] // columns)
+        indptr, size = np.asarray(matrix.indptr), min(len(matrix.indices), len(matrix.data))
+        if indptr.shape != (lines + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] > size:
+            raise ProgramError(
+                f"{name} must be a valid {matrix.format} matrix: its indptr must rise from 0 to at most {size}, "
+                f"the number of its entries, in {lines} steps"
+            )
+        _check_indices(name, np.asarray(matrix.indices)[: indptr[-1]], length)
+
+
+def _check_indices(name: str, indices: np.ndarray, length: int) -> None:
+    bad = np.flatnonzero((indices < 0) | (indices >= length))
+    if bad.size:
+        raise ProgramError(
+            f"{name} must be a valid sparse matrix: its indices must lie in 0 to {length - 1}, "
+            f"but {indices[bad[0]]} came"
+        )
+
+
+def _full(name: str, matrix: Any) -> np.ndarray:
+    check_places(name, matrix)
+    return np.asarray(matrix.toarray())
 
 
 def as_number(name: str, value: Any) -> float:
@@ -194,7 +227,7 @@ def is_canonical(rows: int, indptr: Ints, indices: Ints, data: Floats) -> bool:
     if indptr[0] != 0 or indptr[-1] > size or indices.size != data.size:
         return False
     for j in range(indptr.size - 1):
-        if indptr[j + 1] < indptr[j]:
+        if not indptr[j] <= indptr[j + 1] <= size:
             return False
         last = -1
         for k in range(indptr[j], indptr[j + 1]):
