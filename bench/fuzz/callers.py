@@ -166,7 +166,6 @@ def _refused_cone_program(rng: Generator) -> Refusal:
         ("P not square", {"P": np.ones((good.n, good.n + 1))}),
         ("tol negative", {"tol": -1.0}),
         ("max_iter of words", {"max_iter": "many"}),
-        ("a setting that is not there", {"tolerance": 1e-8}),
     ]
     if good.n > 1:
         bad.append(("P not symmetric", {"P": np.triu(np.ones((good.n, good.n)))}))
