@@ -81,14 +81,8 @@ class FlagField(IntField):
         return self if owner is None else owner._words.item(self.place) != 0
 
 
-class ArrayField(Field):
-    """An array, kept alive by the structure."""
-
-    def __init__(self, numba_type: Any, shape: str | None = None, dtype: np.dtype | None = None) -> None:
-        super().__init__(numba_type, shape)
-        self.words, self.axes = 1 + numba_type.ndim, numba_type.ndim
-        self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
-        self.item = self.dtype.itemsize // WORD  # words of an entry
+class KeptField(Field):
+    """What Python keeps an object for, made by `_view` when it is first asked for."""
 
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
@@ -97,6 +91,20 @@ class ArrayField(Field):
         if found is None:
             found = owner._kept[self.name] = self._view(owner)
         return found
+
+    def _view(self, owner: Any) -> Any:
+        """What is in the block, as an object."""
+        raise NotImplementedError
+
+
+class ArrayField(KeptField):
+    """An array, kept alive by the structure."""
+
+    def __init__(self, numba_type: Any, shape: str | None = None, dtype: np.dtype | None = None) -> None:
+        super().__init__(numba_type, shape)
+        self.words, self.axes = 1 + numba_type.ndim, numba_type.ndim
+        self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
+        self.item = self.dtype.itemsize // WORD  # words of an entry
 
     def _view(self, owner: Any) -> np.ndarray:
         """The array in the block."""
@@ -132,20 +140,12 @@ class StructureField(Field):
         owner._words[self.place] = value.address
 
 
-class PartField(Field):
+class PartField(KeptField):
     """A structure in the same block."""
 
     def __init__(self, kind: type[Structure]) -> None:
         super().__init__(kind.numba_type)
         self.kind = kind
-
-    def __get__(self, owner: Any, kind: type) -> Any:
-        if owner is None:
-            return self
-        found = owner._kept.get(self.name)
-        if found is None:
-            found = owner._kept[self.name] = self._view(owner)
-        return found
 
     def _view(self, owner: Any) -> Any:
         """The part as an object of its own."""

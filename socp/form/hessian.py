@@ -62,10 +62,6 @@ class SparseHessian:
         add_diagonal(self.indptr, self.indices, self.data, found)
         return found
 
-    def largest(self) -> float:
-        """The largest absolute entry."""
-        return float(np.abs(self.data).max(initial=0.0))
-
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC, its arrays not to be written to; the diagonal only where P has it."""
         if self._upper is None:
@@ -158,10 +154,6 @@ class DenseHessian:
         """The diagonal."""
         return self.array.diagonal()
 
-    def largest(self) -> float:
-        """The largest entry."""
-        return float(self.array.diagonal().max(initial=0.0))
-
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC."""
         n = self.array.shape[0]
@@ -242,10 +234,6 @@ class LowRankHessian:
     def dense(self) -> np.ndarray:
         """P as a full array."""
         return self.F @ self.F.T + np.diag(self.d)
-
-    def largest(self) -> float:
-        """The largest entry."""
-        return float(self.diagonal().max(initial=0.0))
 
     def diagonal(self) -> np.ndarray:
         """The diagonal."""

@@ -137,10 +137,10 @@ def residuals(
 ) -> Residuals:
     """The residuals of a point on the program's own data; with `rounding` without what evaluating them may lose."""
     A, G = program.A, program.G
-    found, work = np.zeros(RESIDUALS), np.empty(measure_size(program))
+    found, work = np.zeros(RESIDUALS), np.empty(2 * program.n + program.p + 2 * program.m)
     lost, lost_gap = _lost(program, x, y, z, s) if rounding else (NOTHING, 0.0)
     measure(
-        A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, *program.cone_layout, hessian_product(program, x),
+        A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, *program.cone_layout, product(program.P, x),
         program.c, program.b, program.h, x, y, z, s, lost, work, found,
     )  # fmt: skip
     measured = Residuals(*found.tolist())
@@ -158,11 +158,6 @@ def _lost(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: 
     ]
     gap = size_x @ (Px + np.abs(program.c)) + np.abs(program.b) @ np.abs(y) + h @ np.abs(z)
     return LOST * np.concatenate(parts), LOST * float(gap)
-
-
-def measure_size(program: ConeProgram) -> int:
-    """The entries that `measure` works in."""
-    return 2 * program.n + program.p + 2 * program.m
 
 
 @kernel
@@ -237,7 +232,7 @@ def dual_infeasibility(program: ConeProgram, x: np.ndarray) -> float:
         return np.inf
     x = x / -slope
     outside = cone_violation(program, np.where(np.isfinite(program.h), -(program.G @ x), np.inf))
-    zeros = ((program.P, norm(hessian_product(program, x))), (program.A, norm(program.A @ x)), (program.G, outside))
+    zeros = ((program.P, norm(product(program.P, x))), (program.A, norm(program.A @ x)), (program.G, outside))
     return max(max(r, relative(r, largest(matrix) * norm(x))) for matrix, r in zeros)
 
 
@@ -280,11 +275,6 @@ class ProgramTest:
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
         return dual_infeasibility(self.program, x)
-
-
-def hessian_product(program: ConeProgram, x: np.ndarray) -> np.ndarray:
-    """P x, zero when P is absent."""
-    return product(program.P, x)
 
 
 def product(P, x: np.ndarray) -> np.ndarray:
