@@ -17,8 +17,8 @@ from .compiled.threads import blas_threads
 from .form.hessian import check_semidefinite
 from .form.standard import StandardForm
 from .kkt.base import KKT
-from .kkt.choice import MAX_DENSE, SMALL_DENSE, choose
-from .kkt.dense import DenseKKT
+from .kkt.choice import SMALL_DENSE, choose
+from .method.attempts import Attempts
 from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import Iterate, Run
@@ -44,12 +44,6 @@ FEW = 60  # variables and equalities up to which BLAS is not called, or with mat
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def _worst(run: Run) -> float:
-    """The largest relative residual of the answer with which a run has ended."""
-    assert run.found is not None
-    return run.found.worst
 
 
 def one_at_a_time(method: Method) -> Method:
@@ -167,7 +161,7 @@ class Solver(SetUpOnce):
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings = form, timings
         self._state = State(form, kkt)
-        self._robust_state: State | None = None
+        self._attempts = Attempts(self._state, self.settings)
         self._optimal: Point | None = None  # of the last run, in the memory of that
         self._last: Point | None = None
 
@@ -265,7 +259,7 @@ class Solver(SetUpOnce):
             self._last = last
             return None
         self.kkt.refresh()
-        self._robust_state = None
+        self._attempts = Attempts(self._state, self.settings)
         return None
 
     def _last_optimal(self) -> Point | None:
@@ -294,31 +288,17 @@ class Solver(SetUpOnce):
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
-        Where dense Cholesky breaks down, the run begins anew with sparse LDL'.
+        A run that fails is followed by others (see `method.attempts`).
         """
         last = self._last_optimal()
         run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
         with self._threads():
             run.solve()
-            failed = (Status.INACCURATE, Status.NUMERICAL_ERROR)
-            if run.status in failed and self._has_robust_way():
-                again = Run(self.program, self._robust(), self.settings, None, test)
-                again.started = run.started
-                again.solve()
-                if again.status not in failed or _worst(again) < _worst(run):
-                    run = again
-        if run.status is Status.OPTIMAL:
+            run = self._attempts.improve(run, self.program, test)
+        if run.status is Status.OPTIMAL and run.form is self.form:
             self._optimal = run.state.point
         run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.state.kkt))
         return run
-
-    def _has_robust_way(self) -> bool:
-        return self.settings.kkt == "auto" and isinstance(self.kkt, DenseKKT) and self.form.n <= MAX_DENSE
-
-    def _robust(self) -> State:
-        if self._robust_state is None:
-            self._robust_state = State(self.form, choose(self.form, self.settings, robust=True))
-        return self._robust_state
 
     def _timings(self, total: float, kkt: KKT) -> dict[str, float]:
         """The seconds of set-up and of a run by part."""

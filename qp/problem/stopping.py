@@ -20,6 +20,7 @@ from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.linalg.csc import multiply_both
 from socp.problem.stopping import (
+    LEAST_SLOPE,
     LOST,
     NOTHING,
     RESIDUALS,
@@ -200,7 +201,7 @@ def primal_infeasibility(program: QuadraticProgram, y: np.ndarray, z: np.ndarray
     bound_support, bound_stray = support(program.lb, program.ub, z)
     slope = -(row_support + bound_support)
     size = support_sizes(program.l, program.u, y) + support_sizes(program.lb, program.ub, z)
-    if not slope > LOST * size:
+    if not slope > LEAST_SLOPE * size:
         return np.inf
     r = norm(program.A.T @ y + z) / slope
     size = (largest(program.A) * norm(y) + norm(z)) / slope
@@ -211,7 +212,7 @@ def primal_infeasibility(program: QuadraticProgram, y: np.ndarray, z: np.ndarray
 def dual_infeasibility(program: QuadraticProgram, x: np.ndarray) -> float:
     """The smallest tol at which x, scaled to q'x = -1, certifies that the objective falls for ever."""
     slope = -float(program.q @ x)
-    if not slope > LOST * float(np.abs(program.q) @ np.abs(x)):
+    if not slope > LEAST_SLOPE * float(np.abs(program.q) @ np.abs(x)):
         return np.inf
     x = x / slope
     # a direction may not move towards a finite side

@@ -13,8 +13,8 @@ A certificate is judged twice.  Scaled to b'y + h'z = -1, the ray (y, z) has the
 feasible x has r'x <= -1, hence ||x||_1 >= 1 / |r|; |r| <= tol says that no x of reasonable size is
 feasible.  And |r| <= tol (|A| |y| + |G| |z|), in largest entries, says that it is a zero of the data's own size: the
 ray is exact for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1, where Px, Ax
-and Gx are each a zero of the size of their own data.  A b'y + h'z or c'x that is no more than its terms may lose to
-rounding is none.
+and Gx are each a zero of the size of their own data.  A b'y + h'z or c'x that is not some digits beyond what its terms
+lose to rounding is none.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .program import ConeProgram
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
+LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
 
 
 class Residuals(NamedTuple):
@@ -216,7 +217,7 @@ def primal_infeasibility(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> 
     finite = np.isfinite(program.h)
     b, h = np.abs(program.b), np.abs(program.h[finite])
     slope = program.b @ y + program.h[finite] @ z[finite]
-    if not slope < -LOST * (b @ np.abs(y) + h @ np.abs(z[finite])) or norm(z[~finite]) > 0.0:
+    if not slope < -LEAST_SLOPE * (b @ np.abs(y) + h @ np.abs(z[finite])) or norm(z[~finite]) > 0.0:
         return np.inf
     y, z = y / -slope, z / -slope
     r = norm(program.A.T @ y + program.G.T @ z)
@@ -228,7 +229,7 @@ def primal_infeasibility(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> 
 def dual_infeasibility(program: ConeProgram, x: np.ndarray) -> float:
     """The smallest tol at which x, scaled to c'x = -1, certifies that the objective falls for ever."""
     slope = program.c @ x
-    if not slope < -LOST * (np.abs(program.c) @ np.abs(x)):
+    if not slope < -LEAST_SLOPE * (np.abs(program.c) @ np.abs(x)):
         return np.inf
     x = x / -slope
     outside = cone_violation(program, np.where(np.isfinite(program.h), -(program.G @ x), np.inf))

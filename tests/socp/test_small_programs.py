@@ -154,7 +154,7 @@ def test_a_run_by_the_callers_choice_of_dense_cholesky_does_not():
 
 def test_where_both_fail_it_is_said():
     solver = with_failing_cholesky(OPTIMAL["disk"][0])
-    solver._robust().kkt._use(factor_never, apply_dense)
+    solver._attempts.robust().kkt._use(factor_never, apply_dense)
     solution = solver.solve()
     assert solution.status is Status.NUMERICAL_ERROR and solution.iterations == 0
 

@@ -1,0 +1,80 @@
+"""What is tried after a run has failed: other ways of solving the same program, one after another.
+
+    sparse LDL' with pivots of either sign, where dense Cholesky broke down;
+    shorter steps: near the boundary the margin s0 - |s1| of a cone has few digits, and so has its scaling;
+    both kinds of steps on the data as they came: equilibration can make of a thin set one that looks empty or large.
+
+The best answer of all is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..form.standard import StandardForm
+from ..kkt.choice import MAX_DENSE, choose
+from ..kkt.dense import DenseKKT
+from ..problem.program import ConeProgram
+from ..problem.settings import Settings
+from ..problem.status import Status
+from ..problem.stopping import Test
+from .loop import State
+from .run import Run
+
+FAILED = (Status.INACCURATE, Status.NUMERICAL_ERROR)
+SHORT_STEPS = 0.9  # share of the way to the boundary
+LARGE = 20_000  # variables and rows from which a second run with shorter steps takes too long to be a surprise
+
+
+class Attempts:
+    """The runs after a failed one.
+
+    Parameters
+    ----------
+    state : State
+        The memory of the first run.
+    settings : Settings
+    """
+
+    def __init__(self, state: State, settings: Settings) -> None:
+        self.state, self.settings = state, settings
+        self._robust: State | None = None
+
+    def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
+        """The run itself where it has not failed, or the first that has not, or the best."""
+        for state, settings in self._ways(run, program):
+            if run.status not in FAILED:
+                break
+            again = Run(program, state, settings, None, test)
+            again.started = run.started
+            again.solve()
+            if again.status not in FAILED or _worst(again) < _worst(run):
+                run = again
+        return run
+
+    def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings]]:
+        form, settings = self.state.form, self.settings
+        if settings.kkt == "auto" and isinstance(self.state.kkt, DenseKKT) and form.n <= MAX_DENSE:
+            yield self.robust(), settings
+        if run.iterations == 0 or form.n + form.p + form.m > LARGE:
+            return
+        careful = replace(settings, step_fraction=min(settings.step_fraction, SHORT_STEPS))
+        yield self.state, careful
+        if settings.equilibrate:
+            form = StandardForm(program, False)
+            plain = State(form, choose(form, settings))
+            yield plain, careful
+            yield plain, settings
+
+    def robust(self) -> State:
+        """The memory of runs with sparse LDL' in place of dense Cholesky."""
+        if self._robust is None:
+            self._robust = State(self.state.form, choose(self.state.form, self.settings, robust=True))
+        return self._robust
+
+
+def _worst(run: Run) -> float:
+    """The largest relative residual of the answer with which a run has ended."""
+    assert run.found is not None
+    return run.found.worst
