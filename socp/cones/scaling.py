@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner
+from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints
 from ..linalg.vectors import dot, dot_within, norm_tail
 
@@ -49,6 +49,12 @@ def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Float
         if not (lam[start] > norm_tail(lam, start, stop) and math.isfinite(lam[start])):
             return -1
     return 0
+
+
+@leaf
+def norm(eta: float, w0: float) -> float:
+    """|W| on a second-order cone: eta (w_0 + |w_1|), where w'Jw = 1."""
+    return eta * (w0 + math.sqrt(max(w0 * w0 - 1.0, 0.0)))
 
 
 @inner

@@ -28,7 +28,7 @@ from ..compiled.clock import clock
 from ..compiled.kernels import address_of, inner, kernel, kernel_type
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
-from ..cones.scaling import apply_inverse
+from ..cones.scaling import apply_inverse, norm
 from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
@@ -49,7 +49,8 @@ from ..linalg.refinement import (
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_EXCESS = 1.0  # at which a factorization is good enough
 GOOD_ENOUGH, MOST = 1e-8, 1e-4  # relative residuals that may always be left, and at most
-PRECISE = 1e-12  # what is left when Python asks
+BESIDE_CONES = 1e-10  # of the equations' residuals, where W^-1 h may be most of the right-hand side
+PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
@@ -74,6 +75,8 @@ class KKT(Structure):
         The one in use.
     flops : float
         Of a factorization.
+    precise : bool
+        Whether solves leave next to nothing, `PRECISE`, instead of what the direction does not need.
     correctors : int
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
@@ -89,11 +92,12 @@ class KKT(Structure):
         integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
-    approximate, exact, caution = flag(), flag(), number()  # see `factor`
+    precise = flag()
+    approximate, exact, caution = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    allowed, excess, enough = floats("6"), floats("2"), number()  # see `find_excess`
+    allowed, excess, enough, equations = floats("6"), floats("2"), number(), number()  # see `find_excess`
     krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)")  # the basis of GMRES, then the images of its vectors
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
@@ -152,12 +156,12 @@ class KKT(Structure):
     @contextlib.contextmanager
     def _precisely(self) -> Iterator[None]:
         """Solves leave next to nothing."""
-        before = self.enough, self.allowed.copy()
-        self.enough, self.allowed[:] = PRECISE, 0.0
+        before = self.enough, self.equations, self.allowed.copy()
+        self.enough, self.equations, self.allowed[:] = PRECISE, PRECISE, 0.0
         try:
             yield
         finally:
-            self.enough, self.allowed[:] = before
+            self.enough, self.equations, self.allowed[:] = before
 
 
 @kernel_type
@@ -185,7 +189,8 @@ def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.delta, kkt.rest, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
-    kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, GOOD_ENOUGH if kkt.form.cones == 0 else PRECISE
+    kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
+    kkt.equations = min(kkt.enough, BESIDE_CONES) if kkt.form.cones > 0 else kkt.enough
     for k in range(kkt.allowed.size):
         kkt.allowed[k] = 0.0
 
@@ -215,37 +220,40 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
     """
     size, product, residual = kkt.product.size, kkt.product, kkt.residual
     multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
-    norm, trap, at = 0.0, 0.0, np.uint64(row * size)  # 0 times a number that is not finite is NaN
+    largest, trap, at = 0.0, 0.0, np.uint64(row * size)  # 0 times a number that is not finite is NaN
     for i in range(np.uint64(size)):
         value = rhs[at + i] - product[i]
         residual[at + i] = value
-        norm = max(norm, abs(value))
+        largest = max(largest, abs(value))
         trap += 0.0 * value
-    kkt.excess[row] = find_excess(kkt, row, norm) if trap == 0.0 else np.inf
-    return norm if trap == 0.0 else np.inf
+    kkt.excess[row] = find_excess(kkt, row, largest) if trap == 0.0 else np.inf
+    return largest if trap == 0.0 else np.inf
 
 
 @inner
-def find_excess(kkt: KKT, row: int, norm: float) -> float:
-    """The largest residual beside what may be left: `enough` of the right-hand side, or what its block is `allowed`.
+def find_excess(kkt: KKT, row: int, largest: float) -> float:
+    """The largest residual beside what may be left: what its block is `allowed`, or `equations` and, of the cone's
+    block, `enough` of the right-hand side.
 
     What is allowed is meant before the scaling, so that W weighs the entries of the cone's block.
     """
     form, w, size = kkt.form, kkt.w, kkt.product.size
-    least = max(kkt.enough * kkt.rhs_norm[row], 1e-300)
-    if norm <= least:
-        return norm / least
-    n, first, l, r = form.n, form.n + form.p, form.l, kkt.residual[row * size : (row + 1) * size]
+    least, strict = max(kkt.enough * kkt.rhs_norm[row], 1e-300), max(kkt.equations * kkt.rhs_norm[row], 1e-300)
+    if largest <= strict:
+        return largest / strict
+    n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
     most, excess = MOST * kkt.rhs_norm[row], 0.0
     for block in range(2):
-        limit = max(least, min(kkt.allowed[3 * row + block], most))
+        limit = max(strict, min(kkt.allowed[3 * row + block], most))
         for i in range(0 if block == 0 else n, n if block == 0 else first):
             excess = max(excess, abs(r[i]) / limit)
     allowed = kkt.allowed[3 * row + 2]
     for i in range(l):
         excess = max(excess, abs(r[first + i]) / max(least, min(allowed / w[i], most)))
-    for i in range(first + l, size):  # a second-order cone's equations must hold where W is large
-        excess = max(excess, abs(r[i]) / least)
+    for k in range(ptr.size - 1):
+        limit = max(least, min(allowed / norm(kkt.eta[k], w[ptr[k]]), most))
+        for i in range(first + ptr[k], first + ptr[k + 1]):
+            excess = max(excess, abs(r[i]) / limit)
     return excess
 
 
@@ -360,13 +368,13 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     Returns whether a further one is to come.
     """
     size, previous = kkt.product.size, kkt.excess[row]
-    norm = measure_residual(kkt, row, rhs, out)
+    left = measure_residual(kkt, row, rhs, out)
     what = verdict(kkt.excess[row], previous, kkt.solves[row], kkt.refinement_steps)
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
             out[i] = kkt.before[i]
-        norm = measure_residual(kkt, row, rhs, out)
-    kkt.residual_norm[row] = norm
+        left = measure_residual(kkt, row, rhs, out)
+    kkt.residual_norm[row] = left
     if what != GO_ON:
         return False
     for i in range(row * size, (row + 1) * size):
@@ -399,9 +407,9 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count
-    norm = measure_residual(kkt, row, rhs, out)
-    if not norm < SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row]):
+    after = measure_residual(kkt, row, rhs, out)
+    if not after < SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row]):
         for i in range(size):
             solution[i] = kkt.before[row * size + i]
-        norm = measure_residual(kkt, row, rhs, out)
-    kkt.residual_norm[row] = norm
+        after = measure_residual(kkt, row, rhs, out)
+    kkt.residual_norm[row] = after

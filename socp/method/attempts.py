@@ -1,5 +1,6 @@
 """What is tried after a run has failed: other ways of solving the same program, one after another.
 
+    precise solves, where inexact ones made directions that near the boundary of a cone are none;
     sparse LDL' with pivots of either sign, where dense Cholesky broke down;
     shorter steps: near the boundary the margin s0 - |s1| of a cone has few digits, and so has its scaling;
     both kinds of steps on the data as they came: equilibration can make of a thin set one that looks empty or large.
@@ -43,18 +44,26 @@ class Attempts:
 
     def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
         """The run itself where it has not failed, or the first that has not, or the best."""
-        for state, settings in self._ways(run, program):
-            if run.status not in FAILED:
-                break
-            again = Run(program, state, settings, None, test)
-            again.started = run.started
-            again.solve()
-            if again.status not in FAILED or _worst(again) < _worst(run):
-                run = again
+        if run.status not in FAILED:
+            return run
+        try:
+            for state, settings in self._ways(run, program):
+                state.kkt.precise = True
+                again = Run(program, state, settings, None, test)
+                again.started = run.started
+                again.solve()
+                if again.status not in FAILED or _worst(again) < _worst(run):
+                    run = again
+                if run.status not in FAILED:
+                    break
+        finally:
+            self.state.kkt.precise = False
         return run
 
     def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings]]:
         form, settings = self.state.form, self.settings
+        if form.cones > 0 and run.iterations > 0:
+            yield self.state, settings
         if settings.kkt == "auto" and isinstance(self.state.kkt, DenseKKT) and form.n <= MAX_DENSE:
             yield self.robust(), settings
         if run.iterations == 0 or form.n + form.p + form.m > LARGE:

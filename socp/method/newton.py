@@ -39,7 +39,7 @@ from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
-from ..linalg.vectors import norm_tail, norm_within
+from ..linalg.vectors import norm_within
 from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
@@ -262,11 +262,9 @@ def linearize(newton: Newton, point: Point) -> bool:
 def allow(newton: Newton, row: int, factor: float) -> None:
     """What a solve may leave of a right-hand side that enters the direction with a factor: `SHARE` of the residuals
     that the step is to remove, block by block.
-
-    Nothing beside second-order cones: near their boundary the direction must keep what W enlarges.
     """
     kkt, n, r = newton.kkt, newton.form.n, newton.r
-    if newton.form.cones > 0:
+    if kkt.precise:
         return
     first, factor = n + newton.form.p, max(factor, 1e-300)
     kkt.allowed[3 * row] = SHARE * norm_within(r, 0, n) / factor
@@ -511,6 +509,6 @@ def slack_direction(newton: Newton, sigma: float) -> None:
         rows[i] = form.g[i] * newton.dtau - (1.0 - sigma) * newton.r[form.n + i] - rows[i]
     scaling.apply_inverse(l, ptr, w, eta, rows, p, work, 0)
     for k in range(ptr.size - 1):
-        if eta[k] * (w[ptr[k]] + norm_tail(w, ptr[k], ptr[k + 1])) >= LARGE_SCALING:
+        if scaling.norm(eta[k], w[ptr[k]]) >= LARGE_SCALING:
             for i in range(ptr[k], ptr[k + 1]):
                 ds[i], scaled[i] = rows[p + i], work[i]

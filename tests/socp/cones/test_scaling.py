@@ -1,5 +1,7 @@
 """The Nesterov-Todd scaling against its definition: W z = W^-1 s, W symmetric, an automorphism of the cone."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,16 @@ def test_operators_are_their_matrices(cone):
     np.testing.assert_array_equal(W, W.T)
     np.testing.assert_allclose(W @ W_inverse, np.eye(ptr[-1]), atol=1e-11)
     np.testing.assert_allclose(W @ W, W_square, rtol=1e-10, atol=1e-10)
+
+
+def test_the_norm_of_the_scaling_of_each_cone(cone):
+    l, ptr = cone
+    rng = np.random.default_rng(1)
+    w, eta, _ = scaled(l, ptr, inside(l, ptr, rng, 1e-3), inside(l, ptr, rng))
+    W = matrices(l, ptr, w, eta)[0]
+    for k, (start, stop) in enumerate(itertools.pairwise(ptr)):
+        norm = np.linalg.norm(W[start:stop, start:stop], 2)
+        assert scaling.norm(eta[k], w[start]) == pytest.approx(norm, rel=1e-12, abs=0.0)
 
 
 def test_operators_may_overwrite_their_argument(cone):

@@ -1,15 +1,18 @@
 """The KKT solvers multiplied back: every backend, every mixture of rows, points near the boundary, bad ranks."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.form.standard import StandardForm
-from socp.kkt.base import MOST, PRECISE, REST, find_excess, measure_residual, solve
+from socp.kkt.base import BESIDE_CONES, GOOD_ENOUGH, MOST, PRECISE, REST, find_excess, measure_residual, solve
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT, apply_by_panels, apply_by_rows
 from socp.linalg.refinement import STOP, TAKE_BACK, verdict
+from tests.support.cone_points import matrices
 from tests.support.kkt_systems import factored_by, system
 from tests.support.programs import planted_optimum
 from tests.support.standard_forms import DIMENSIONS, dense_kkt, mixture, operator_matrix, scaling_point
@@ -162,7 +165,7 @@ def test_refreshed_is_built_anew(backend):
 def refined(kkt, apply, rhs, out):
     """Refinement step by step, as Python asks for it: (residual, further solves); out is the solution."""
     previous, count = np.inf, 0
-    kkt.enough, kkt.rhs_norm[0] = PRECISE, np.abs(rhs).max()
+    kkt.enough, kkt.equations, kkt.rhs_norm[0] = PRECISE, PRECISE, np.abs(rhs).max()
     kkt.residual[: rhs.size], out[:] = rhs, 0.0
     while True:
         before = out.copy()
@@ -185,13 +188,17 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     kkt = SparseKKT(form, None, 10)
     kkt.w[:], kkt.eta[:] = scaling_point(form, seed)
     r, size = rng.normal(size=n + p + form.m), 3.0
-    kkt.residual[: r.size], kkt.rhs_norm[0], kkt.enough = r, size, 1e-8
-    # nothing is allowed: all beside the right-hand side
-    assert find_excess(kkt, 0, np.abs(r).max()) == pytest.approx(np.abs(r).max() / (1e-8 * size), rel=1e-14)
-    # each block beside what it is allowed, that of the orthant before the scaling, and cones exactly
+    kkt.residual[: r.size], kkt.rhs_norm[0], kkt.enough, kkt.equations = r, size, 1e-8, 1e-9
+    # nothing is allowed: all beside the right-hand side, the equations more strictly
+    least = size * np.where(np.arange(r.size) < n + p, 1e-9, 1e-8)
+    assert find_excess(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / least).max(), rel=1e-14, abs=0.0)
+    # each block beside what it is allowed, that of the cone before the scaling
     kkt.allowed[:3] = 1e-5, 2e-5, 1e-6
-    limits = np.concatenate([np.full(n, 1e-5), np.full(p, 2e-5), 1e-6 / kkt.w[:l], np.zeros(form.m - l)])
-    limits = np.maximum(1e-8 * size, np.minimum(limits, MOST * size))
+    W = matrices(form.l, form.ptr, kkt.w, kkt.eta)[0]
+    norms = [np.linalg.norm(W[i:j, i:j], 2) for i, j in itertools.pairwise(form.ptr)]
+    tails = [np.full(j - i, 1e-6 / norm) for norm, (i, j) in zip(norms, itertools.pairwise(form.ptr))]
+    limits = np.concatenate([np.full(n, 1e-5), np.full(p, 2e-5), 1e-6 / kkt.w[:l], *tails])
+    limits = np.maximum(least, np.minimum(limits, MOST * size))
     assert find_excess(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / limits).max(), rel=1e-13)
 
 
@@ -204,7 +211,7 @@ def test_little_is_refined_where_much_may_be_left():
     for enough in (1e-13, MOST):
         kkt = SparseKKT(form, 1e-6, 10)
         kkt.factor(w, eta, rhs, np.empty_like(rhs))
-        kkt.enough, kkt.refinements = enough, 0
+        kkt.enough, kkt.equations, kkt.refinements = enough, enough, 0
         solve(kkt, 1, rhs, np.empty_like(rhs))
         counts.append(kkt.refinements)
         assert kkt.excess[0] <= 1.0 or kkt.solves[0] > 0
@@ -217,7 +224,12 @@ def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     kkt.allowed[:] = 1e3
     kkt.factor(*scaling_point(form), rhs, rhs.copy())
     assert kkt.solve(rhs, rhs.copy()) <= 1e-11
-    assert kkt.enough == PRECISE and (kkt.allowed == 1e3).all()  # beside second-order cones
+    assert kkt.enough == GOOD_ENOUGH and kkt.equations == BESIDE_CONES and (kkt.allowed == 1e3).all()
+    kkt.precise = True  # as after a run that has failed
+    kkt.restart()
+    assert kkt.enough == kkt.equations == PRECISE and (kkt.allowed == 0.0).all()
+    without = SparseKKT(mixture(1, []), None, 10)
+    assert without.enough == without.equations == GOOD_ENOUGH
 
 
 @pytest.mark.parametrize("method", ["scalar", "supernodal"])

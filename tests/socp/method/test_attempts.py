@@ -43,12 +43,13 @@ def ways_after(run_iterations=1, **settings):
 def test_the_ways_in_turn():
     _, ways = ways_after()
     assert ways == [
+        ("DenseKKT", True, 0.99),
         ("SparseKKT", True, 0.99),
         ("DenseKKT", True, SHORT_STEPS),
         ("DenseKKT", False, SHORT_STEPS),
         ("DenseKKT", False, 0.99),
     ]
-    assert ways_after(kkt="ldl", equilibrate=False, step_fraction=0.5)[1] == [("SparseKKT", True, 0.5)]
+    assert ways_after(kkt="ldl", equilibrate=False, step_fraction=0.5)[1] == 2 * [("SparseKKT", True, 0.5)]
     assert ways_after(0)[1] == [("SparseKKT", True, 0.99)]  # a matrix that cannot be factored at the start
 
 
