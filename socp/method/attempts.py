@@ -47,8 +47,8 @@ class Attempts:
         if run.status not in FAILED:
             return run
         try:
-            for state, settings in self._ways(run, program):
-                state.kkt.precise = True
+            for state, settings, precise in self._ways(run, program):
+                state.kkt.precise = precise
                 again = Run(program, state, settings, None, test)
                 again.started = run.started
                 again.solve()
@@ -60,21 +60,22 @@ class Attempts:
             self.state.kkt.precise = False
         return run
 
-    def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings]]:
+    def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings, bool]]:
+        """What to run, and whether with precise solves."""
         form, settings = self.state.form, self.settings
         if form.cones > 0 and run.iterations > 0:
-            yield self.state, settings
+            yield self.state, settings, True
         if settings.kkt == "auto" and isinstance(self.state.kkt, DenseKKT) and form.n <= MAX_DENSE:
-            yield self.robust(), settings
+            yield self.robust(), settings, True
         if run.iterations == 0 or form.n + form.p + form.m > LARGE:
             return
         careful = replace(settings, step_fraction=min(settings.step_fraction, SHORT_STEPS))
-        yield self.state, careful
+        yield self.state, careful, False
         if settings.equilibrate:
             form = StandardForm(program, False)
             plain = State(form, choose(form, settings))
-            yield plain, careful
-            yield plain, settings
+            yield plain, careful, False
+            yield plain, settings, False
 
     def robust(self) -> State:
         """The memory of runs with sparse LDL' in place of dense Cholesky."""

@@ -36,7 +36,8 @@ def ways_after(run_iterations=1, **settings):
     run.trace = np.zeros(run_iterations + 1)
     attempts = Attempts(solver._state, solver.settings)
     return solver, [
-        (type(s.kkt).__name__, s.form is solver.form, t.step_fraction) for s, t in attempts._ways(run, solver.program)
+        (type(s.kkt).__name__, s.form is solver.form, t.step_fraction)
+        for s, t, _ in attempts._ways(run, solver.program)
     ]
 
 
