@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..programs.catalogue import REPEATED
 from .measurement import OURS, Record
 from .summary import SHIFT, TINY_SHIFT, Results, comparisons, profile
 from .tables import Table, outcome, tables
@@ -29,7 +30,7 @@ img { max-width: 100%; }
 
 def results_of(record: Record) -> Results:
     """The results of a record, with the failures' limit and the shift that belong to its set."""
-    shift = TINY_SHIFT if record.settings["set"] == "tiny" else SHIFT
+    shift = TINY_SHIFT if record.settings["set"] in REPEATED else SHIFT
     return Results(record.measurements.values(), float(record.settings["limit"]), shift)
 
 

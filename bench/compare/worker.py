@@ -79,14 +79,15 @@ def _measured(
     solver: str, threads: int, case: Any, program: Any, tol: float, limit: float, on_run: Callable[[], None]
 ) -> dict[str, Any]:
     from ..answers.verify import verify
-    from ..programs import tiny
+    from ..programs import repeated
+    from ..programs.catalogue import REPEATED
     from .measurement import without_paths
     from .suite import VERIFIED_TOL, nonzeros, rows, verdict
 
     asked = program
-    if case.source == "tiny":
+    if case.source in REPEATED:
         on_run()
-        result, asked, runs = tiny.measure(solver, case.group, program, tol)
+        result, asked, runs = repeated.measure(solver, case.group, program, tol)
     else:
         call = solver_function(solver, threads)
         on_run()

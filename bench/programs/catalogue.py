@@ -12,7 +12,7 @@ import socp
 
 from .. import peers
 from ..answers.verify import Program
-from . import generate, learning, sets, tiny
+from . import generate, large, learning, repeated, sets, small, tiny
 
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "generated": {
@@ -41,9 +41,21 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
         "bilevel": (10, 30, 100, 300, 1000, 3000),
     },
     "tiny": {name: (10,) for name in tiny.CLASSES},
+    "small": {name: (10, 30, 100, 300) for name in small.CLASSES},
+    "large": {
+        **{name: (5_000, 20_000, 50_000, 200_000) for name in large.CLASSES},
+        "random_rows": (1_000, 2_000, 5_000, 200_000),
+        "random_cones": (2_000, 5_000, 20_000, 50_000),
+        "cones_of_three": (5_000, 20_000, 50_000),
+    },
 }
 """All sizes of every class; `STEPS` says how many of them are "small" and "medium", "large" is all."""
-STEPS = {"small": {"generated": 2, "learning": 3, "tiny": 1}, "medium": {"generated": 4, "learning": 5, "tiny": 1}}
+STEPS = {
+    "small": {"generated": 2, "learning": 3, "tiny": 1, "small": 2, "large": 1},
+    "medium": {"generated": 4, "learning": 5, "tiny": 1, "small": 4, "large": 3},
+}
+REPEATED = ("tiny", "small")
+"""The sets whose programs are asked again and again, set up and updated."""
 
 FACTORED, PRODUCT = "factored", "product"
 
@@ -57,7 +69,7 @@ class Case:
     name : str
         Unique in its set: the file's stem, or class and size.
     source : str
-        "file", "generated", "learning" or "tiny".
+        "file", or the name of the set that it is generated for.
     group : str
         The class of a generated program; empty for a file.
     size, seed : int
@@ -122,7 +134,7 @@ def cases(
                     name,
                     group,
                     size,
-                    peers=tuple(peers.peers_for(sample)) if name != "tiny" else tiny.peers_for(group),
+                    peers=repeated.peers_for(group, sample) if name in REPEATED else tuple(peers.peers_for(sample)),
                     forms=(FACTORED, PRODUCT) if low_rank else ("",),
                 )
             )
@@ -141,7 +153,9 @@ def load(case: Case, form: str = "") -> Program:
 
 
 def _classes(source: str) -> dict[str, Callable[[int, int], Program]]:
-    return {"generated": generate.CLASSES, "learning": learning.CLASSES, "tiny": tiny.CLASSES}[source]
+    modules = {"generated": generate, "learning": learning, "tiny": tiny, "small": small, "large": large}
+    classes: dict[str, Callable[[int, int], Program]] = modules[source].CLASSES
+    return classes
 
 
 def _file_case(path: os.PathLike[str]) -> Case:
