@@ -44,7 +44,7 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "small": {name: (10, 30, 100, 300) for name in small.CLASSES},
     "large": {
         **{name: (5_000, 20_000, 50_000, 200_000) for name in large.CLASSES},
-        "random_rows": (1_000, 2_000, 5_000, 200_000),
+        "random_rows": (1_000, 2_000, 5_000, 10_000),
         "random_cones": (2_000, 5_000, 20_000, 50_000),
         "cones_of_three": (5_000, 20_000, 50_000),
     },
