@@ -51,6 +51,8 @@ class Verification:
         Between the two objectives.
     primal_infeasible, dual_infeasible : float
         The error of (y, z), or of x, as a certificate; infinite when its slope is not negative.
+    objective_rounding : float
+        What evaluating the two objectives may lose: x may be large along directions that change nothing.
     """
 
     objective: float
@@ -62,6 +64,7 @@ class Verification:
     gap: float
     primal_infeasible: float
     dual_infeasible: float
+    objective_rounding: float = 0.0
 
     @property
     def worst(self) -> float:
@@ -211,6 +214,7 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
                 ),
             ],
         ),
+        objective_rounding=ROUNDING * float(sum(terms)),
     )
 
 
@@ -257,6 +261,7 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
                 (_norm(_leaving(x, lb, ub)), _norm(x)),
             ],
         ),
+        objective_rounding=ROUNDING * float(sum(terms)),
     )
 
 

@@ -112,7 +112,8 @@ def _explained(case: Case, answer: Answer, found: Verification) -> float:
         f(x)       >=  f(x*) - |y*|_1 |Ax - b| - |z*|_1 dist(s, K)
         g(x, y, z) <=  f(x*) + |x*|_1 |Px + c + A'y + G'z| + |s*|_1 dist(z, K)
 
-    with the norms of residuals and distances in infinity norm, f and g the primal and the dual objective.
+    with the norms of residuals and distances in infinity norm, f and g the primal and the dual objective, and what
+    evaluating these may lose.
     """
     program, planted = case.program, case.planted
     point = tuple(np.asarray(part, dtype=float) for part in (answer.x, answer.y, answer.z))
@@ -123,7 +124,7 @@ def _explained(case: Case, answer: Answer, found: Verification) -> float:
         else _by_residuals_of_sides(program, point, optimum)
     )
     gap = abs(found.objective - found.dual_objective)
-    return gap + explained + 1e-10 * (1.0 + abs(found.objective) + sum(map(_one, optimum)))
+    return gap + explained + found.objective_rounding + 1e-10 * (1.0 + abs(found.objective) + sum(map(_one, optimum)))
 
 
 def _by_residuals_of_cones(program: socp.ConeProgram, point: Point, optimum: Point) -> float:

@@ -6,6 +6,7 @@ import pytest
 import qp
 import socp
 from bench.answers.answer import Answer
+from bench.answers.verify import verify
 from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case, Planted
 from bench.fuzz.judge import judge
 from socp import Status
@@ -70,3 +71,15 @@ def test_an_objective_off_by_more_than_residuals_and_gap_explain():
     case = Case(HALFLINE, Planted(OPTIMAL, np.array([4.0]), np.zeros(0), np.array([0.0])))
     found = judge(case, given(Status.OPTIMAL, [3.0], [], [2.0]))
     assert found.name == "wrong" and "off by 2.0e+00" in found.why
+
+
+def test_an_objective_off_by_what_evaluating_it_loses():
+    # P = F F' with F = (1/3, 1/10): far out along (1/10, -1/3) what is left of x'Px is rounding
+    P = np.outer([1.0 / 3.0, 0.1], [1.0 / 3.0, 0.1])
+    program = socp.ConeProgram([0.0, 0.0], np.zeros((1, 2)), [1.0], [socp.NonNeg(1)], P=P)
+    case = Case(program, Planted(OPTIMAL, np.zeros(2), np.zeros(0), np.zeros(1)))
+    for t in (1e7, 3e7, 7e7, 1.1e8):
+        far = np.array([0.1 * t, -t / 3.0])
+        found = verify(program, far, [], [0.0])
+        assert abs(found.objective) <= found.objective_rounding and found.objective_rounding > 1e-3
+        assert judge(case, given(Status.OPTIMAL, far, [], [0.0])).name == "optimal"
