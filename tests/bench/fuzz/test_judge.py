@@ -1,5 +1,7 @@
 """The verdict on answers that are right, wrong, contradictory, or missing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ import socp
 from bench.answers.answer import Answer
 from bench.answers.verify import verify
 from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case, Planted
-from bench.fuzz.judge import judge
+from bench.fuzz.judge import _explained, judge
 from socp import Status
 
 HALFLINE = socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)])  # min 2x, x >= 3
@@ -82,4 +84,7 @@ def test_an_objective_off_by_what_evaluating_it_loses():
         far = np.array([0.1 * t, -t / 3.0])
         found = verify(program, far, [], [0.0])
         assert abs(found.objective) <= found.objective_rounding and found.objective_rounding > 1e-3
-        assert judge(case, given(Status.OPTIMAL, far, [], [0.0])).name == "optimal"
+        answer = given(Status.OPTIMAL, far, [], [0.0])
+        assert judge(case, answer).name == "optimal"
+        exact = replace(found, objective_rounding=0.0)
+        assert _explained(case, answer, found) - _explained(case, answer, exact) > 1e-3
