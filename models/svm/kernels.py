@@ -56,6 +56,13 @@ class Kernel:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
+    def is_semidefinite(self) -> bool:
+        """Whether its matrices are positive semidefinite by what it is: who solves with them need not test that."""
+        if not isinstance(self.kernel, str) or self.is_precomputed:
+            return False
+        return self.kernel != "poly" or (self.gamma >= 0.0 and self.coef0 >= 0.0)
+
+    @property
     def absent(self) -> float:
         """What stands for a feature that is left out of a sample: zero, or what a callable says by `absent`."""
         return float(getattr(self.kernel, "absent", 0.0))
@@ -69,8 +76,12 @@ class Kernel:
         if self.kernel == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
         if self.kernel == "rbf":
-            distances = squares(A)[:, None] + squares(B)[None, :] - 2.0 * products
-            return np.exp(-self.gamma * np.maximum(distances, 0.0))
+            exponents = 2.0 * products  # in place from here on: the matrix may be all of the memory there is
+            exponents -= squares(A)[:, None]
+            exponents -= squares(B)[None, :]
+            np.minimum(exponents, 0.0, out=exponents)
+            exponents *= self.gamma
+            return np.exp(exponents, out=exponents)
         return products
 
     def gram(self, X: Any) -> np.ndarray:
@@ -88,7 +99,8 @@ class Kernel:
             difference = np.abs(K - K.T).max(initial=0.0)
             if difference > SYMMETRY_TOL * np.abs(K).max(initial=0.0):
                 raise ValueError(f"the matrix of the kernel must be symmetric, but entries differ by {difference:.2g}")
-        K = 0.5 * (K + K.T)
+        K = K + K.T
+        K *= 0.5
         if self.kernel == "rbf":
             np.fill_diagonal(K, 1.0)
         return K

@@ -79,6 +79,7 @@ def largest_margin(
     ValueError
         The margin is hard and the classes cannot be separated, or the kernel is not positive semidefinite.
     """
+    settings = {"check_convexity": not kernel.is_semidefinite, **settings}
     K = None if kernel.is_linear else kernel.gram(X)
     if check_choice("solver", form, FORMS) != "auto":
         return _by_form(X, y, C, K, bias, form, settings)
@@ -130,7 +131,9 @@ def low_rank_pays(samples: int, features: int) -> bool:
 def hessian(X: Any, y: np.ndarray, K: np.ndarray | None) -> np.ndarray | qp.LowRank:
     """G: of low rank when K is None (a linear kernel) and the features are few, else in full."""
     if K is not None:
-        return K * y * y[:, None]
+        G = K * y
+        G *= y[:, None]
+        return G
     signed = sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X
     if low_rank_pays(*X.shape):
         return qp.LowRank(signed.toarray() if sp.issparse(signed) else signed)

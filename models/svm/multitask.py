@@ -193,6 +193,7 @@ class MultiTaskSVC(Classifier):
             P = y[:, None] * K * y
         self.program_ = qp.QuadraticProgram(P, -np.ones(y.size), same * y, 0.0, 0.0, 0.0, weights)
         settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        settings["check_convexity"] = not self.kernel_.is_semidefinite
         self.solution_ = solve(self.program_, settings)
         warn_unless_good("MultiTaskSVC", self.solution_)
         self.n_iter_ = self.solution_.iterations

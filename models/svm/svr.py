@@ -157,6 +157,7 @@ class SVR(Regressor):
         else:
             self.program_ = primal_program(features, y, C, epsilon, bias)
         settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        settings["check_convexity"] = not self.kernel_.is_semidefinite
         solution = self.solution_ = solve(self.program_, settings, NOT_IN_TUBE)
         warn_unless_good("SVR", solution)
         if features is None:

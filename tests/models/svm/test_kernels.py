@@ -91,3 +91,14 @@ def test_a_precomputed_kernel_must_be_square_and_cannot_be_evaluated():
         Kernel("precomputed").gram(A)
     with pytest.raises(ValueError, match="precomputed"):
         Kernel("precomputed")(A, B)
+
+
+def test_what_is_semidefinite_by_its_formula():
+    for kernel in (Kernel(), Kernel("rbf", 0.7), Kernel("poly", 0.5, 3, 1.0), Kernel("poly", 1.0, 2, 0.0)):
+        assert kernel.is_semidefinite
+        values = np.linalg.eigvalsh(kernel.gram(np.random.default_rng(0).normal(size=(12, 3))))
+        assert values[0] >= -1e-12 * values[-1]
+    for kernel in (Kernel("poly", 1.0, 2, -1.0), Kernel("precomputed"), Kernel(lambda A, B: A @ B.T)):
+        assert not kernel.is_semidefinite  # or at least not known to be
+    indefinite = Kernel("poly", 1.0, 2, -1.0).gram(np.array([[0.0], [1.0], [2.0]]))
+    assert np.linalg.eigvalsh(indefinite)[0] < -0.1
