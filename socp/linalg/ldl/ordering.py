@@ -20,6 +20,8 @@ Variables which have become indistinguishable are merged into one supervariable,
 neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(p) are absorbed, and
 variables with very many neighbours are set aside and ordered last.  Weak variables, whose diagonal entry is
 zero, wait until a neighbour has been eliminated.
+
+Where the graph is a fringe around a dense core, all this is not needed: see `core`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from numpy.typing import NDArray
 from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Bools, Ints
 from ...compiled.structures import Structure, integer, integers
+from .core import core_order
 from .symbolic import postorder
 
 IntArray = NDArray[np.int64]
@@ -72,7 +75,9 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
         entries = 2 * int(indptr[n])
         graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
         graph.n = n
-        _minimum_degree(graph, indptr, indices, dense, weak, perm)
+        adjacency(graph, indptr, indices)
+        if not core_order(graph.lists, graph.start, graph.length, dense, weak, perm):
+            minimum_degree(graph, dense, weak, perm)
     return perm
 
 
@@ -102,13 +107,10 @@ WAITING = -2  # in `before`: a weak variable that is in no list yet
 
 
 @kernel
-def _minimum_degree(
-    graph: QuotientGraph, indptr: Ints, indices: Ints, dense: int, weak: Bools, perm: Ints
-) -> None:  # fmt: skip
-    """Eliminate pivot after pivot of least approximate degree; `graph` comes as zeros."""
+def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) -> None:
+    """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
     n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
     head, after, before = graph.head, graph.after, graph.before
-    _adjacency(graph, indptr, indices)
     eliminated = _start_degree_lists(graph, dense, weak)
     flag, least, largest = 2, 0, 0
     while eliminated < n:
@@ -129,30 +131,48 @@ def _minimum_degree(
     _assembly_order(graph, weak, perm)
 
 
-@inner
-def _adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
-    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them."""
-    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
+@kernel
+def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
+    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
+
+    `graph` comes as zeros.
+    """
+    n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
+    repeats = False
     for j in range(n):
-        for p in range(indptr[j], indptr[j + 1]):
-            length[j] += 1
-            length[indices[p]] += 1
+        previous = -1
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = indices[p]
+            if i != j:
+                length[j] += 1
+                length[np.uint64(i)] += 1
+            repeats = repeats or i <= previous or i > j
+            previous = i
     total = 0
     for j in range(n):
         start[j] = total
         total += length[j]
         length[j] = 0
     for j in range(n):
-        for p in range(indptr[j], indptr[j + 1]):
-            i = indices[p]
-            lists[start[i] + length[i]] = j
-            length[i] += 1
-            lists[start[j] + length[j]] = i
-            length[j] += 1
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[p])
+            if i != np.uint64(j):
+                lists[np.uint64(start[i] + length[i])] = j
+                length[i] += 1
+                lists[np.uint64(start[j] + length[j])] = indices[p]
+                length[j] += 1
+    graph.free = total
+    if repeats:
+        _remove_repetitions(graph)
+
+
+@inner
+def _remove_repetitions(graph: QuotientGraph) -> None:
+    """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
+    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
     write = 0
     for j in range(n):
         begin = write
-        mark[j] = j + 1  # seen, and so is the diagonal
         for p in range(start[j], start[j] + length[j]):
             i = lists[p]
             if mark[i] != j + 1:
