@@ -41,7 +41,13 @@ DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is d
 DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
 
 
-def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | None = None) -> IntArray:
+def amd(
+    n: int,
+    indptr: IntArray,
+    indices: IntArray,
+    weak: NDArray[np.bool_] | None = None,
+    stage: IntArray | None = None,
+) -> IntArray:
     """Approximate minimum degree order of a symmetric pattern.
 
     Parameters
@@ -53,6 +59,8 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
         diagonal does not matter, and neither do repeated entries.
     weak : (n,) bool array, optional
         Variables that no pivot should be taken from before a neighbour of theirs.
+    stage : (n,) int64 array, optional
+        Variables of a later stage are eliminated when those of all earlier ones, from 0 on, have been.
 
     Returns
     -------
@@ -76,8 +84,11 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
         graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
         graph.n = n
         adjacency(graph, indptr, indices)
-        if not core_order(graph.lists, graph.start, graph.length, dense, weak, perm):
-            minimum_degree(graph, dense, weak, perm)
+        if stage is not None:
+            graph.stage[:] = stage
+        elif core_order(graph.lists, graph.start, graph.length, dense, weak, perm):
+            return perm
+        minimum_degree(graph, dense, weak, perm)
     return perm
 
 
@@ -100,10 +111,11 @@ class QuotientGraph(Structure):
     after = integers("n")  # next variable of the same degree, or of the same hash value
     before = integers("n")  # previous variable of the same degree; or the hash value
     bucket = integers("n")  # of a hash value: first variable
+    stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
     owner = integers("n")  # in the end: the element in which a variable was eliminated
 
 
-WAITING = -2  # in `before`: a weak variable that is in no list yet
+WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no list yet
 
 
 @kernel
@@ -116,8 +128,8 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
     while eliminated < n:
         while least < n and head[least] == -1:
             least += 1
-        if least == n:  # weak variables with weak neighbours alone
-            least = _link_waiting(graph)
+        while least == n:
+            least = _link_waiting(graph, weak)
         pivot = head[least]
         _unlink(degree, head, after, before, pivot)
         eliminated += size[pivot]
@@ -210,7 +222,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
             elements[i] = -1
             mark[i] = 0
             done += 1
-        elif weak[i]:
+        elif weak[i] or graph.stage[i] > 0:
             before[i] = WAITING
         else:
             _link(degree, head, after, before, i)
@@ -218,13 +230,19 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
 
 
 @inner
-def _link_waiting(graph: QuotientGraph) -> int:
-    """List the variables that wait; returns their least degree."""
-    n, elements, size, degree = graph.n, graph.elements, graph.size, graph.degree
+def _link_waiting(graph: QuotientGraph, weak: Bools) -> int:
+    """List the variables of the next stage, in the end the weak ones with weak neighbours alone; the least degree."""
+    n, elements, size, degree, stage = graph.n, graph.elements, graph.size, graph.degree, graph.stage
     head, after, before = graph.head, graph.after, graph.before
-    least = n
+    least, following = n, n
     for i in range(n):
-        if elements[i] != -1 and size[i] > 0 and before[i] == WAITING:
+        if stage[i] > graph.latest:
+            following = min(following, stage[i])
+    graph.latest = following
+    for i in range(n):
+        if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
+            continue
+        if following == n or (stage[i] <= following and (elements[i] > 0 or not weak[i])):
             _link(degree, head, after, before, i)
             least = min(least, degree[i])
     return least
@@ -435,7 +453,7 @@ def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
 def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
     n, lists, start, length, size, degree = graph.n, graph.lists, graph.start, graph.length, graph.size, graph.degree
-    mark, head, after, before = graph.mark, graph.head, graph.after, graph.before
+    mark, head, after, before, stage = graph.mark, graph.head, graph.after, graph.before, graph.stage
     begin, end = start[pivot], start[pivot] + length[pivot]
     write, least = begin, n
     for k in range(begin, end):
@@ -444,8 +462,11 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
             continue
         size[i] = -size[i]
         degree[i] = min(degree[i] + degree[pivot], left) - size[i]
-        least = min(least, degree[i])
-        _link(degree, head, after, before, i)
+        if stage[i] > graph.latest:
+            before[i] = WAITING
+        else:
+            least = min(least, degree[i])
+            _link(degree, head, after, before, i)
         lists[write] = i
         write += 1
     size[pivot] = -size[pivot]
@@ -459,8 +480,8 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
 
 @inner
 def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
-    """Elements in postorder of the assembly tree, each with the variables it absorbed, the weak ones behind the others;
-    dense variables last."""
+    """Elements in postorder of the assembly tree, each with the variables it absorbed, weak ones behind the others and
+    the pivot before those that may have no other neighbour yet; dense variables last."""
     n, start, elements, size, parent = graph.n, graph.start, graph.elements, graph.size, graph.parent
     owner, before, bucket, mark = graph.owner, graph.before, graph.bucket, graph.mark
     tree, order = graph.head, graph.after  # the degree lists have done their part
@@ -482,10 +503,10 @@ def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
         if elements[i] == -1:
             start[i] = count
             count += size[i]
-    for turn in range(2):
+    for turn in range(3):
         for i in range(n):
             last = owner[i]
-            if weak[i] != (turn == 1):
+            if turn != (0 if not weak[i] else 1 if i == last else 2):
                 continue
             if elements[last] == -1:
                 perm[start[last]] = i

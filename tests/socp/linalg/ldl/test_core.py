@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from socp.linalg.ldl import core
 from socp.linalg.ldl.ordering import DENSE_FACTOR, DENSE_LEAST, QuotientGraph, adjacency, amd, minimum_degree
 from socp.linalg.ldl.symbolic import analyze
-from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, upper
+from tests.support.sparse_matrices import arrow, dense_factor_pattern, follow_a_neighbour, grid_laplacian, upper
 
 
 def regression(columns, rows, density, seed, slacks=1):
@@ -112,15 +112,7 @@ def test_few_dense_rows_are_a_core_of_their_own():
 @pytest.mark.parametrize("name", FRINGES)
 def test_weak_variables_wait_for_a_neighbour(name):
     K, weak, _ = FRINGES[name]
-    follow_a_neighbour(K, weak, fringe_first(K, weak))
-
-
-def follow_a_neighbour(K, weak, perm):
-    """Each weak variable that has a neighbour with a pivot of its own."""
-    place = np.argsort(perm)
-    for i in np.flatnonzero(weak):
-        others = K.indices[K.indptr[i] : K.indptr[i + 1]]
-        assert weak[others].all() or place[others].min() < place[i]
+    assert follow_a_neighbour(K, weak, fringe_first(K, weak))
 
 
 @settings(deadline=None, max_examples=150)
@@ -139,6 +131,6 @@ def test_any_small_pattern(data):
     if perm is None:
         return
     np.testing.assert_array_equal(np.sort(perm), np.arange(n))
-    follow_a_neighbour(K, weak, perm)
+    assert follow_a_neighbour(K, weak, perm)
     indptr, indices, _ = upper(K)
     assert analyze(n, indptr, indices, perm).nnz == dense_factor_pattern(K, perm).sum() - n
