@@ -116,6 +116,7 @@ class QuotientGraph(Structure):
 
 
 WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no list yet
+ALONE = -1  # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
 
 
 @kernel
@@ -390,6 +391,8 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int) -> int:
                 value += j
         if external == 0:  # no neighbour outside of L(p)
             parent[i] = pivot
+            if elements[i] == 0:
+                degree[i] = ALONE
             with_pivot -= size[i]
             size[i] = 0
             continue
@@ -480,10 +483,12 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
 
 @inner
 def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
-    """Elements in postorder of the assembly tree, each with the variables it absorbed, weak ones behind the others and
-    the pivot before those that may have no other neighbour yet; dense variables last."""
+    """Elements in postorder of the assembly tree, each with the variables it absorbed, the weak ones behind the others;
+    dense variables last."""
     n, start, elements, size, parent = graph.n, graph.start, graph.elements, graph.size, graph.parent
-    owner, before, bucket, mark = graph.owner, graph.before, graph.bucket, graph.mark
+    degree, owner, before, bucket, mark = (
+        graph.degree, graph.owner, graph.before, graph.bucket, graph.mark
+    )  # fmt: skip
     tree, order = graph.head, graph.after  # the degree lists have done their part
     for i in range(n):
         tree[i] = parent[i] if elements[i] == -1 else -1
@@ -506,7 +511,7 @@ def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
     for turn in range(3):
         for i in range(n):
             last = owner[i]
-            if turn != (0 if not weak[i] else 1 if i == last else 2):
+            if turn != (0 if not weak[i] else 2 if degree[i] == ALONE else 1):
                 continue
             if elements[last] == -1:
                 perm[start[last]] = i
