@@ -35,6 +35,7 @@ SEEDS = 6  # vertices that halves are grown from
 SIDE = 0.6  # of all vertices that a side may have
 LOSSES = 60  # moves without a better separator after which a pass ends
 PASSES = 6
+SCANS = 2000  # looks at the separator's vertices, per vertex of the graph, after which a pass ends
 WIDE = 0.4  # of all vertices: a separator that large is of no use,
 LARGE = 0.9  # nor is one beside so large a part
 
@@ -73,7 +74,7 @@ def dissection(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
     A path of 500 vertices is cut by single ones.
 
     >>> import numpy as np
-    >>> indptr, indices = np.append(0, np.arange(1, 1000, 2)), np.arange(1, 1000) // 2
+    >>> indptr, indices = np.append(0, np.arange(1, 1000, 2)), np.arange(999) // 2
     >>> stage = dissection(500, indptr, indices)
     >>> int((stage == stage.max()).sum())
     1
@@ -348,11 +349,12 @@ def _pass(graph: Graph) -> None:
     part, side, log, log_end, moved = graph.part, graph.side, graph.log, graph.log_end, graph.moved
     most = int(SIDE * (side[LEFT] + side[RIGHT] + side[BETWEEN]))
     _list_separator(graph)
-    best, kept, moves = _cost(side), 0, 0
+    best, kept, moves, scans = _cost(side), 0, 0, SCANS * graph.n
     if max(side[LEFT], side[RIGHT]) > most:
         best = side[LEFT] + side[RIGHT] + side[BETWEEN]
         best = best * best + best  # whatever comes is better
-    while moves < kept + LOSSES:
+    while moves < kept + LOSSES and scans > 0:
+        scans -= graph.length
         move = _best_move(graph, most)
         if move == -1:
             break
