@@ -26,7 +26,7 @@ IntArray = NDArray[np.int64]
 
 FILL = 0.05  # of the entries of K in the columns of the fringe
 SPARSE = 0.15
-COLUMN_FILL = 8  # a column of the fringe may have one entry more than K for each so many, but one in any case
+COLUMN_FILL = 8  # a column of the fringe may have one entry more than K for each so many, but two in any case
 NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
 CORE_ENTRIES = 4  # times the entries of K that a full core may have
 
@@ -170,7 +170,7 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
             columns[write] = j
             write += 1
     own = write - first
-    most = write + max(1, own // COLUMN_FILL)
+    most = write + max(2, own // COLUMN_FILL)
     for p in range(begin, end):
         if state[lists[p]] != GONE:
             continue
