@@ -12,15 +12,16 @@ from socp.linalg.ldl.symbolic import analyze
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, follow_a_neighbour, grid_laplacian, upper
 
 
-def regression(columns, rows, density, seed, slacks=1):
-    """The KKT pattern of  D w - (slacks) = t  and which variables have no diagonal; w first."""
+def regression(columns, rows, density, seed, slacks=1, split=False):
+    """The KKT pattern of  D w - (slacks) = t  and which variables have no diagonal; w first, or (u, v) for w = u - v."""
     rng = np.random.default_rng(seed)
     D = sp.random_array((rows, columns), density=density, rng=rng)
+    D = sp.hstack([D, -D]) if split else D
     A = sp.hstack([D] + slacks * [sp.eye_array(rows)])
     n = A.shape[1]
     K = sp.csc_array(sp.block_array([[sp.eye_array(n), A.T], [A, sp.eye_array(rows)]]))
     weak = np.zeros(n + rows, np.bool_)
-    weak[:columns] = True
+    weak[:columns] = not split  # u and v have bounds
     weak[n:] = True
     return K, weak
 
@@ -41,7 +42,7 @@ FRINGES = {
     "three slacks": (*regression(40, 200, 0.5, 2, slacks=3), 40),
     "full rows": (*regression(30, 100, 1.0, 3), 30),
     "absolute values": (*bounded(40, 120, 4), 40),
-    "split variables": (*regression(25, 150, 0.6, 5), 25),
+    "split variables": (*regression(25, 150, 0.6, 5, split=True), 50),
 }
 OTHERS = {
     "grid": grid_laplacian(30, 30),
