@@ -13,7 +13,7 @@ from tests.support.sparse_matrices import arrow, dense_factor_pattern, follow_a_
 
 
 def regression(columns, rows, density, seed, slacks=1, split=False):
-    """The KKT pattern of  D w - (slacks) = t  and which variables have no diagonal; w first, or (u, v) for w = u - v."""
+    """The KKT pattern of  D w - (slacks) = t  and who has no diagonal; first w, or (u, v) for w = u - v."""
     rng = np.random.default_rng(seed)
     D = sp.random_array((rows, columns), density=density, rng=rng)
     D = sp.hstack([D, -D]) if split else D
