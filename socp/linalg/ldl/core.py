@@ -161,7 +161,7 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
     columns, column_start, column_length = core.columns, core.column_start, core.column_length
     absorbed, elements = core.count, 0
     begin, end = core.start[i], core.start[i] + core.length[i]
-    write = first = core.free
+    write = first = core.free  # unsigned in the loops: numba then makes no test of negative indices
     mark[i] = i
     for p in range(begin, end):
         j = lists[p]
@@ -180,13 +180,13 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
         element_mark[e] = i
         absorbed[elements] = e
         elements += 1
-        for q in range(column_start[e], column_start[e] + column_length[e]):
+        for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
             j = columns[q]
-            if mark[j] != i:
+            if mark[np.uint64(j)] != i:
                 if write == most:
                     return False
-                mark[j] = i
-                columns[write] = j
+                mark[np.uint64(j)] = i
+                columns[np.uint64(write)] = j
                 write += 1
     for k in range(elements):
         parent[absorbed[k]] = i
@@ -205,6 +205,7 @@ def _is_full(core: Core) -> bool:
     """Whether nearly all variables of the core have nearly all others for neighbours."""
     lists, start, length, state = core.lists, core.start, core.length, core.state
     mark, element_mark, columns = core.mark, core.element_mark, core.columns
+    column_start, column_length = core.column_start, core.column_length
     size = core.n - core.gone
     enough, short = size - 1 - int(SPARSE * size), int(SPARSE * size)
     for i in range(core.n):
@@ -225,10 +226,10 @@ def _is_full(core: Core) -> bool:
                 e = _element(core.parent, lists[p])
                 if element_mark[e] != i:
                     element_mark[e] = i
-                    for q in range(core.column_start[e], core.column_start[e] + core.column_length[e]):
-                        if mark[columns[q]] != i:
-                            mark[columns[q]] = i
-                            found += 1
+                    for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
+                        j = np.uint64(columns[q])
+                        found += mark[j] != i
+                        mark[j] = i
             p += 1
         if found < enough:
             short -= 1
