@@ -35,7 +35,9 @@ class SparseKKT(KKT):
             form, regularization, refinement_steps, l=form.l, order=matrix.size, groups=matrix.groups.count
         )
         self.matrix = matrix
-        self.ldl = LDL(matrix.size, matrix.indptr, matrix.indices, matrix.signs, weak=matrix.weak)
+        self.ldl = LDL(
+            matrix.size, matrix.indptr, matrix.indices, matrix.signs, ordering="auto", weak=matrix.weak
+        )  # fmt: skip
         self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         if self.ldl.method == "scalar":
             self._use(factor_by_rows, apply_by_rows)

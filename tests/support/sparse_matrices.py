@@ -57,3 +57,13 @@ def dense_factor_pattern(K, perm):
         below = j + 1 + np.flatnonzero(pattern[j + 1 :, j])
         pattern[np.ix_(below, below)] = True
     return np.tril(pattern)
+
+
+def follow_a_neighbour(K, weak, perm):
+    """Whether each weak variable that has a neighbour which is not weak comes behind one of its neighbours."""
+    place = np.argsort(perm)
+    for i in np.flatnonzero(weak):
+        others = K.indices[K.indptr[i] : K.indptr[i + 1]]
+        if place[others].min() >= place[i] and not weak[others].all():
+            return False
+    return True

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...compiled.kernels import kernel
 from ...compiled.signatures import Ints
+from .dissection import dissection
 from .factors import Factors
 from .ordering import amd
 from .panels import product_size, scaled_size
@@ -28,6 +29,7 @@ from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve
 FloatArray = NDArray[np.float64]
 
 SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
+DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 QUICK = 2e5  # nanoseconds of a scalar factorization up to which to find panels takes longer than they would save
 
 
@@ -42,11 +44,12 @@ class LDL(Factors):
         The upper triangle of K by columns: row <= column, rows ascending, every diagonal entry present.
     signs : (n,) array
         The sign, +1 or -1, that each pivot must have, in the order of K.
-    ordering : {"amd", "natural"} or (n,) int array
-        How the order of elimination is chosen; an array gives it. It is postordered in any case, which changes neither
-        fill nor work.
+    ordering : {"amd", "auto", "natural"} or (n,) int array
+        How the order of elimination is chosen; an array gives it. With "auto" it is that of minimum degree or of nested
+        dissection, which is tried where the factorization takes much longer. It is postordered in any case, which
+        changes neither fill nor work.
     weak : (n,) bool array, optional
-        Diagonal entries that are zero or nearly so: "amd" eliminates each behind one of its neighbours, which makes a
+        Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
         pivot of it.
     method : {"auto", "scalar", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
@@ -103,6 +106,11 @@ class LDL(Factors):
         self.ordering_time = perf_counter() - start
         start = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
+        if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
+            begin = perf_counter()
+            analysis = _least_work(analysis, n, indptr, indices, weak)
+            spent = perf_counter() - begin
+            self.ordering_time, start = self.ordering_time + spent, start + spent
         self.nnz, self.flops = analysis.nnz, analysis.flops
         self._nnz_data = int(indptr[-1])
         self._signs = np.asarray(signs, np.float64)
@@ -205,15 +213,26 @@ def _order(
     weak: NDArray[np.bool_] | None,
 ) -> IntArray:
     if isinstance(ordering, str):
-        if ordering == "amd":
+        if ordering in ("amd", "auto"):
             return amd(n, indptr, indices, weak)
         if ordering == "natural":
             return np.arange(n)
-        raise ValueError(f'ordering must be "amd", "natural" or a permutation, but {ordering!r} came')
+        raise ValueError(f'ordering must be "amd", "auto", "natural" or a permutation, but {ordering!r} came')
     perm = np.array(ordering, np.int64)
     if not np.array_equal(np.sort(perm), np.arange(n)):
         raise ValueError(f"ordering must be a permutation of 0 ... {n - 1}")
     return perm
+
+
+def _least_work(
+    analysis: Analysis, n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | None
+) -> Analysis:
+    """The given analysis or that of an order by nested dissection, whichever takes fewer operations."""
+    stage = dissection(n, indptr, indices)
+    for stages in (stage, np.minimum(stage, 1)):
+        perm = amd(n, indptr, indices, weak, stages)
+        analysis = min(analysis, analyze(n, indptr, indices, perm), key=lambda each: each.flops)
+    return analysis
 
 
 @kernel

@@ -20,6 +20,8 @@ Variables which have become indistinguishable are merged into one supervariable,
 neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(p) are absorbed, and
 variables with very many neighbours are set aside and ordered last.  Weak variables, whose diagonal entry is
 zero, wait until a neighbour has been eliminated.
+
+Where the graph is a fringe around a dense core, all this is not needed: see `core`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from numpy.typing import NDArray
 from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Bools, Ints
 from ...compiled.structures import Structure, integer, integers
+from .core import core_order
 from .symbolic import postorder
 
 IntArray = NDArray[np.int64]
@@ -38,7 +41,13 @@ DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is d
 DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
 
 
-def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | None = None) -> IntArray:
+def amd(
+    n: int,
+    indptr: IntArray,
+    indices: IntArray,
+    weak: NDArray[np.bool_] | None = None,
+    stage: IntArray | None = None,
+) -> IntArray:
     """Approximate minimum degree order of a symmetric pattern.
 
     Parameters
@@ -50,6 +59,8 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
         diagonal does not matter, and neither do repeated entries.
     weak : (n,) bool array, optional
         Variables that no pivot should be taken from before a neighbour of theirs.
+    stage : (n,) int64 array, optional
+        Variables of a later stage are eliminated when those of all earlier ones, from 0 on, have been.
 
     Returns
     -------
@@ -72,7 +83,12 @@ def amd(n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | N
         entries = 2 * int(indptr[n])
         graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
         graph.n = n
-        _minimum_degree(graph, indptr, indices, dense, weak, perm)
+        adjacency(graph, indptr, indices)
+        if stage is not None:
+            graph.stage[:] = stage
+        elif core_order(graph.lists, graph.start, graph.length, dense, weak, perm):
+            return perm
+        minimum_degree(graph, dense, weak, perm)
     return perm
 
 
@@ -95,27 +111,26 @@ class QuotientGraph(Structure):
     after = integers("n")  # next variable of the same degree, or of the same hash value
     before = integers("n")  # previous variable of the same degree; or the hash value
     bucket = integers("n")  # of a hash value: first variable
+    stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
     owner = integers("n")  # in the end: the element in which a variable was eliminated
 
 
-WAITING = -2  # in `before`: a weak variable that is in no list yet
+WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no list yet
+ALONE = -1  # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
 
 
 @kernel
-def _minimum_degree(
-    graph: QuotientGraph, indptr: Ints, indices: Ints, dense: int, weak: Bools, perm: Ints
-) -> None:  # fmt: skip
-    """Eliminate pivot after pivot of least approximate degree; `graph` comes as zeros."""
+def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) -> None:
+    """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
     n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
     head, after, before = graph.head, graph.after, graph.before
-    _adjacency(graph, indptr, indices)
     eliminated = _start_degree_lists(graph, dense, weak)
     flag, least, largest = 2, 0, 0
     while eliminated < n:
         while least < n and head[least] == -1:
             least += 1
-        if least == n:  # weak variables with weak neighbours alone
-            least = _link_waiting(graph)
+        while least == n:
+            least = _link_waiting(graph, weak)
         pivot = head[least]
         _unlink(degree, head, after, before, pivot)
         eliminated += size[pivot]
@@ -129,30 +144,48 @@ def _minimum_degree(
     _assembly_order(graph, weak, perm)
 
 
-@inner
-def _adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
-    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them."""
-    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
+@kernel
+def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
+    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
+
+    `graph` comes as zeros.
+    """
+    n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
+    repeats = False
     for j in range(n):
-        for p in range(indptr[j], indptr[j + 1]):
-            length[j] += 1
-            length[indices[p]] += 1
+        previous = -1
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = indices[p]
+            if i != j:
+                length[j] += 1
+                length[np.uint64(i)] += 1
+            repeats = repeats or i <= previous or i > j
+            previous = i
     total = 0
     for j in range(n):
         start[j] = total
         total += length[j]
         length[j] = 0
     for j in range(n):
-        for p in range(indptr[j], indptr[j + 1]):
-            i = indices[p]
-            lists[start[i] + length[i]] = j
-            length[i] += 1
-            lists[start[j] + length[j]] = i
-            length[j] += 1
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[p])
+            if i != np.uint64(j):
+                lists[np.uint64(start[i] + length[i])] = j
+                length[i] += 1
+                lists[np.uint64(start[j] + length[j])] = indices[p]
+                length[j] += 1
+    graph.free = total
+    if repeats:
+        _remove_repetitions(graph)
+
+
+@inner
+def _remove_repetitions(graph: QuotientGraph) -> None:
+    """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
+    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
     write = 0
     for j in range(n):
         begin = write
-        mark[j] = j + 1  # seen, and so is the diagonal
         for p in range(start[j], start[j] + length[j]):
             i = lists[p]
             if mark[i] != j + 1:
@@ -190,7 +223,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
             elements[i] = -1
             mark[i] = 0
             done += 1
-        elif weak[i]:
+        elif weak[i] or graph.stage[i] > 0:
             before[i] = WAITING
         else:
             _link(degree, head, after, before, i)
@@ -198,13 +231,19 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
 
 
 @inner
-def _link_waiting(graph: QuotientGraph) -> int:
-    """List the variables that wait; returns their least degree."""
-    n, elements, size, degree = graph.n, graph.elements, graph.size, graph.degree
+def _link_waiting(graph: QuotientGraph, weak: Bools) -> int:
+    """List the variables of the next stage, in the end the weak ones with weak neighbours alone; the least degree."""
+    n, elements, size, degree, stage = graph.n, graph.elements, graph.size, graph.degree, graph.stage
     head, after, before = graph.head, graph.after, graph.before
-    least = n
+    least, following = n, n
     for i in range(n):
-        if elements[i] != -1 and size[i] > 0 and before[i] == WAITING:
+        if stage[i] > graph.latest:
+            following = min(following, stage[i])
+    graph.latest = following
+    for i in range(n):
+        if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
+            continue
+        if following == n or (stage[i] <= following and (elements[i] > 0 or not weak[i])):
             _link(degree, head, after, before, i)
             least = min(least, degree[i])
     return least
@@ -352,6 +391,8 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int) -> int:
                 value += j
         if external == 0:  # no neighbour outside of L(p)
             parent[i] = pivot
+            if elements[i] == 0:
+                degree[i] = ALONE
             with_pivot -= size[i]
             size[i] = 0
             continue
@@ -415,7 +456,7 @@ def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
 def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
     n, lists, start, length, size, degree = graph.n, graph.lists, graph.start, graph.length, graph.size, graph.degree
-    mark, head, after, before = graph.mark, graph.head, graph.after, graph.before
+    mark, head, after, before, stage = graph.mark, graph.head, graph.after, graph.before, graph.stage
     begin, end = start[pivot], start[pivot] + length[pivot]
     write, least = begin, n
     for k in range(begin, end):
@@ -424,8 +465,11 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
             continue
         size[i] = -size[i]
         degree[i] = min(degree[i] + degree[pivot], left) - size[i]
-        least = min(least, degree[i])
-        _link(degree, head, after, before, i)
+        if stage[i] > graph.latest:
+            before[i] = WAITING
+        else:
+            least = min(least, degree[i])
+            _link(degree, head, after, before, i)
         lists[write] = i
         write += 1
     size[pivot] = -size[pivot]
@@ -442,7 +486,9 @@ def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
     """Elements in postorder of the assembly tree, each with the variables it absorbed, the weak ones behind the others;
     dense variables last."""
     n, start, elements, size, parent = graph.n, graph.start, graph.elements, graph.size, graph.parent
-    owner, before, bucket, mark = graph.owner, graph.before, graph.bucket, graph.mark
+    degree, owner, before, bucket, mark = (
+        graph.degree, graph.owner, graph.before, graph.bucket, graph.mark
+    )  # fmt: skip
     tree, order = graph.head, graph.after  # the degree lists have done their part
     for i in range(n):
         tree[i] = parent[i] if elements[i] == -1 else -1
@@ -462,10 +508,10 @@ def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
         if elements[i] == -1:
             start[i] = count
             count += size[i]
-    for turn in range(2):
+    for turn in range(3):
         for i in range(n):
             last = owner[i]
-            if weak[i] != (turn == 1):
+            if turn != (0 if not weak[i] else 2 if degree[i] == ALONE else 1):
                 continue
             if elements[last] == -1:
                 perm[start[last]] = i

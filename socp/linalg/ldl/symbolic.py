@@ -116,18 +116,21 @@ def permute_upper(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -
 def _permute_upper(
     n: int, indptr: Ints, indices: Ints, inverse: Ints, out_ptr: Ints, out_ind: Ints, position: Ints
 ) -> None:  # fmt: skip
+    # unsigned: numba then makes no test of negative indices
     for j in range(n):
-        for p in range(indptr[j], indptr[j + 1]):
-            out_ptr[max(inverse[indices[p]], inverse[j]) + 1] += 1
+        k = inverse[j]
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            out_ptr[np.uint64(max(inverse[np.uint64(indices[p])], k) + 1)] += 1
     for j in range(n):
         out_ptr[j + 1] += out_ptr[j]
     for j in range(n):  # column k goes to out_ptr[k] and on, which ends where column k + 1 begins
-        for p in range(indptr[j], indptr[j + 1]):
-            i, k = inverse[indices[p]], inverse[j]
-            column = max(i, k)
+        k = inverse[j]
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = inverse[np.uint64(indices[p])]
+            column = np.uint64(max(i, k))
             q = out_ptr[column]
             out_ptr[column] = q + 1
-            out_ind[q] = min(i, k)
+            out_ind[np.uint64(q)] = min(i, k)
             position[p] = q
     for j in range(n, 0, -1):
         out_ptr[j] = out_ptr[j - 1]
@@ -146,13 +149,13 @@ def _elimination_tree(n: int, indptr: Ints, indices: Ints, ancestor: Ints, paren
     """`ancestor` is a shortcut on the path to the root of the tree built so far."""
     for k in range(n):
         parent[k] = ancestor[k] = -1
-        for p in range(indptr[k], indptr[k + 1]):
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
             i = indices[p]
             while i != -1 and i < k:
-                above = ancestor[i]
-                ancestor[i] = k
+                above = ancestor[np.uint64(i)]
+                ancestor[np.uint64(i)] = k
                 if above == -1:
-                    parent[i] = k
+                    parent[np.uint64(i)] = k
                 i = above
 
 
@@ -226,14 +229,15 @@ def _column_counts(
     for j in range(n):
         if parent[j] != -1:
             weight[parent[j]] -= 1  # row subtree j ends in j, the diagonal of L
-        for p in range(lower_ptr[j], lower_ptr[j + 1]):
-            i = lower_ind[p]
-            if i > j and first[j] > latest_first[i]:
+        first_j = first[j]
+        for p in range(np.uint64(lower_ptr[j]), np.uint64(lower_ptr[j + 1])):
+            i = np.uint64(lower_ind[p])
+            if first_j > latest_first[i] and i != np.uint64(j):
                 weight[j] += 1
                 if latest_leaf[i] != -1:
                     weight[_root(ancestor, latest_leaf[i])] -= 1
                 latest_leaf[i] = j
-                latest_first[i] = first[j]
+                latest_first[i] = first_j
         if parent[j] != -1:
             ancestor[j] = parent[j]
     for j in range(n):
