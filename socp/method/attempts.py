@@ -67,6 +67,7 @@ class Attempts:
             yield self.state, settings, True
         if settings.kkt == "auto" and isinstance(self.state.kkt, DenseKKT) and form.n <= MAX_DENSE:
             yield self.robust(), settings, True
+            yield self.robust(), settings, False
         if run.iterations == 0 or form.n + form.p + form.m > LARGE:
             return
         careful = replace(settings, step_fraction=min(settings.step_fraction, SHORT_STEPS))
