@@ -67,6 +67,19 @@ def test_the_plane_shows_region_path_iterates_and_ellipses():
         pictures.plane(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)]), (-1, 1, -1, 1))
 
 
+def test_the_iterates_that_start_on_the_path_are_central_and_stay_near_it():
+    start = barrier.on_the_path(PROGRAM, 1.0)
+    cone = textbook.Cone(PROGRAM.cones)
+    np.testing.assert_allclose(cone.arrow(start.s) @ start.z, cone.e, atol=1e-6)
+    np.testing.assert_allclose(PROGRAM.c + PROGRAM.G.T @ start.z, 0.0, atol=1e-5)
+    path = barrier.central_path(PROGRAM, np.geomspace(10.0, 1e-6, 141))
+    iterates = list(barrier.follow(PROGRAM, 1.0))
+    followed, cold = pictures.points(iterates), pictures.points(textbook.iterates(PROGRAM))
+    far = [max(np.linalg.norm(path - x, axis=1).min() for x in points) for points in (followed, cold)]
+    assert iterates[-1].status is socp.Status.OPTIMAL and far[0] < 0.5 * far[1]
+    np.testing.assert_allclose(followed[-1], cold[-1], atol=1e-5)
+
+
 def test_points_are_in_the_callers_units():
     exact = socp.solve(PROGRAM, kkt="ldl").x
     for points in (pictures.points(textbook.iterates(PROGRAM)), pictures.points(socp.iterates(PROGRAM))):
