@@ -18,7 +18,9 @@ def graded(request):
     folder = Path(request.config.getoption("--of"))
     folder = folder if folder.is_absolute() or folder.is_dir() else HERE / folder
     number = request.function.__name__.split("_")[1]
-    (path,) = sorted(folder.glob(f"{number}_*.py"))
+    found = sorted(folder.glob(f"{number}_*.py"))
+    assert found, f"there is no {number}_*.py in {folder}"
+    path = found[0]
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
