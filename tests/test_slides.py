@@ -4,6 +4,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,6 +58,15 @@ def test_an_unknown_chapter_is_refused_with_those_that_there_are(capsys):
     with pytest.raises(SystemExit) as refused:
         BUILD.main(["cone"])
     assert refused.value.code == 2 and "no chapter is called cone; there are cones, " in capsys.readouterr().err
+
+
+def test_the_deck_goes_where_the_book_goes_if_that_was_built(tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(BUILD, "main", called.append)
+    for kind, exception in (("html", None), ("html", RuntimeError()), ("latex", None)):
+        app = SimpleNamespace(builder=SimpleNamespace(format=kind), outdir=tmp_path)
+        BUILD.after_the_book(app, exception)
+    assert called == [["--out", str(tmp_path / "slides.html")]]
 
 
 def test_formulas_are_mathml_and_nothing_is_asked_from_a_network():

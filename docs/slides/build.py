@@ -3,7 +3,8 @@
     python docs/slides/build.py [--out docs/_build/slides.html] [CHAPTER ...]
 
 Nothing is written twice: each slide is a formula of a chapter with the sentences that lead to it, or a picture that a
-cell of it draws when it is run here.  A chapter ends with its exercises.  Needs the `docs` extra.
+cell of it draws when it is run here.  A chapter ends with its exercises.  Needs the `docs` extra.  Sphinx builds it
+with the book where conf.py connects `after_the_book`.
 """
 
 from __future__ import annotations
@@ -182,6 +183,12 @@ def main(arguments: list[str] | None = None) -> int:
     given.out.write_text(page, encoding="utf-8")
     print("written:", given.out, f"with {page.count('<section ')} slides")
     return 0
+
+
+def after_the_book(app, exception) -> None:
+    """The hook of Sphinx ("build-finished") that puts the deck beside the pages of the book."""
+    if exception is None and app.builder.format == "html":
+        main(["--out", str(Path(app.outdir) / "slides.html")])
 
 
 if __name__ == "__main__":
