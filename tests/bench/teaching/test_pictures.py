@@ -91,7 +91,7 @@ def test_the_readmes_picture_shows_iterates_that_start_on_the_path():
     (axes,) = module.picture().axes
     drawn = lines_of(axes)
     away = [np.linalg.norm(drawn["central path"] - x[:, None], axis=0).min() for x in drawn["iterates"].T]
-    assert away[0] < 1e-6 and max(away) < 0.08 and len(away) > 4
+    assert away[0] < 1e-4 and max(away) < 0.08 and len(away) > 4
     assert module.PICTURE.read_bytes().startswith(b"\x89PNG")
 
 
