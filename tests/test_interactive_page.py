@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from dataclasses import fields, replace
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -62,9 +63,9 @@ const run = (code) => { const module = {}; new Function("module", code)(module);
 const [methodCode, sceneCode, tasks] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 const method = run(methodCode), scenes = run(sceneCode);
 const text = (key, value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
-const answers = tasks.map(({ example, program, switches, path }) => {
+const answers = tasks.map(({ example, program, switches, settings, path }) => {
   program = program ?? scenes.program(scenes.EXAMPLES[example].scene);
-  const { status, trace } = method.solve(program, { switches: { ...method.SWITCHES, ...switches } });
+  const { status, trace } = method.solve(program, { ...settings, switches: { ...method.SWITCHES, ...switches } });
   const central = path ? method.centralPath(program) : null;
   return { program, status, trace, central, without: scenes.EXAMPLES[example]?.without };
 });
@@ -216,6 +217,157 @@ def test_the_central_path_ends_at_the_solution_and_is_central():
         np.testing.assert_allclose(program.c + mu * gradient, 0.0, atol=1e-5)
 
 
+@pytest.mark.full
+@needs_node
+@pytest.mark.parametrize(("tol", "share"), [(1e-4, 0.99), (1e-8, 0.9), (1e-6, 0.5)])
+def test_the_settings_mean_what_they_mean_in_the_textbook(tol, share, monkeypatch):
+    monkeypatch.setattr(textbook.method, "STEP", share)
+    names = ["disc", "sections", "nearest", "infeasible"]
+    for answer in by_node([{"example": name, "settings": {"tol": tol, "share": share}} for name in names]):
+        compare(answer, textbook.solve(cone_program(answer["program"]), tol=tol))
+
+
+# ---- the KKT matrix that is drawn
+
+NODE_KKT = """
+const [methodCode, sceneCode, kktCode, tasks] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
+const run = (code) => { const module = {}; new Function("module", code)(module); return module.exports; };
+const method = run(methodCode), scenes = run(sceneCode), kkt = run(kktCode);
+console.log(JSON.stringify(tasks.map(({ example, part, order, at }) => {
+  const scene = scenes.EXAMPLES[example].scene, program = scenes.program(scene);
+  const switches = { ...method.SWITCHES, ...(part ? { [part]: !method.SWITCHES[part] } : {}) };
+  const it = method.iterates(program, { switches })[at], system = method.kktMatrix(program, it, switches);
+  const labels = kkt.labels(scene.constraints, scenes.LETTERS), found = kkt.analyse(system, order);
+  return { program, system, found, labels, note: kkt.describe(found) };
+})));
+"""
+
+
+def drawn_matrices(tasks):
+    data = json.dumps([script("method"), script("scene"), script("kkt-code"), tasks])
+    result = subprocess.run(
+        ["node", "-e", NODE_KKT], input=data, capture_output=True, text=True, timeout=60, check=True
+    )
+    return json.loads(result.stdout)
+
+
+@pytest.mark.full
+@needs_node
+@pytest.mark.parametrize("part", [None, "equilibration"])
+def test_the_matrix_that_is_drawn_is_the_textbooks_and_its_factor_a_factor(part):
+    tasks = [
+        {"example": name, "part": part, "order": order, "at": 3}
+        for name in ("disc", "nearest", "polygon", "units")
+        for order in ("natural", "degree")
+    ]
+    for task, answer in zip(tasks, drawn_matrices(tasks)):
+        program, found = cone_program(answer["program"]), answer["found"]
+        switches = textbook.Switches(equilibration=part is not None)
+        it = list(textbook.iterates(program, switches=switches))[3]
+        if part:
+            units = textbook.Units(program)
+            s, z = it.s * units.F, it.z * units.factor / units.F
+            program = units.program
+        else:
+            s, z = it.s, it.z
+        P, A, G = textbook.dense(program)
+        _, W_inv = textbook.Cone(program.cones).scaling(s, z)
+        n, p, m = program.n, program.p, program.m
+        expected = np.block([
+            [P, A.T, (W_inv @ G).T],
+            [A, np.zeros((p, p + m))],
+            [W_inv @ G, np.zeros((m, p)), -np.eye(m)],
+        ])  # fmt: skip
+        K, added = np.array(answer["system"]["K"]), np.array(answer["system"]["added"])
+        np.testing.assert_allclose(K, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
+        assert np.sign(added).tolist() == [1.0] * n + [-1.0] * (p + m)
+        order, L, d = found["order"], np.array(found["L"]), np.array(found["d"])
+        permuted = (K + np.diag(added))[np.ix_(order, order)]
+        scale = (np.abs(L) * np.abs(d)) @ np.abs(L).T  # rounding errors are a share of this
+        assert (np.abs(L @ np.diag(d) @ L.T - permuted) <= 1e-12 * scale).all()
+        assert (d > 0).sum() == n and found["turned"] == 0 and len(answer["labels"]) == len(K)
+        entries = {(cell["row"], cell["column"]) for cell in found["cells"]["L"]}
+        assert entries >= set(zip(*np.nonzero(np.abs(L) > 1e-12 * np.abs(L).max())))
+        assert len(found["cells"]["K"]) == np.count_nonzero(K) and f"{found['fill']} of them fill" in answer["note"]
+        assert order == list(range(len(K))) or task["order"] == "degree"
+
+
+@pytest.mark.full
+@needs_node
+def test_minimum_degree_has_no_more_fill_and_without_scaling_there_is_no_factor():
+    tasks = [
+        {"example": name, "order": order, "at": 2} for name in ("disc", "sections") for order in ("natural", "degree")
+    ]
+    fill = [answer["found"]["fill"] for answer in drawn_matrices(tasks)]
+    assert fill[1] < fill[0] and fill[3] < fill[2]
+    (answer,) = drawn_matrices([{"example": "sections", "part": "scaling", "order": "natural", "at": 2}])
+    assert not answer["found"]["symmetric"] and "not symmetric" in answer["note"]
+    (answer,) = drawn_matrices([{"example": "disc", "part": "regularization", "order": "natural", "at": 2}])
+    assert "A pivot is zero" in answer["note"]
+
+
+# ---- the address
+
+NODE_ADDRESS = """
+const [methodCode, sceneCode, addressCode, hashes] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
+const run = (code, ...names) => { const module = {};
+  new Function("module", ...names, code)(module, method, scenes); return module.exports; };
+let method, scenes;
+method = run(methodCode);
+scenes = run(sceneCode);
+const address = run(addressCode, "method", "scenes");
+console.log(JSON.stringify(hashes.map((hash) => {
+  const read = address.decode(hash);
+  return { read, written: address.encode({ ...read, iterate: Number.isFinite(read.iterate) ? read.iterate : 0 }) };
+})));
+"""
+
+
+def addresses(hashes):
+    data = json.dumps([script("method"), script("scene"), script("address"), hashes])
+    run = subprocess.run(
+        ["node", "-e", NODE_ADDRESS], input=data, capture_output=True, text=True, timeout=60, check=True
+    )
+    return json.loads(run.stdout)
+
+
+DRAWN = {
+    "objective": {"kind": "linear", "angle": 12, "target": [2, 2]},
+    "units": 0,
+    "constraints": [{"kind": "cone", "at": [0.5, -0.25], "angle": 0, "size": 2, "eccentricity": 0.5, "units": -1}],
+}
+
+
+@needs_node
+def test_an_address_holds_the_program_that_is_drawn_and_comes_back_as_it_was():
+    scene = quote(json.dumps(DRAWN, separators=(",", ":")), safe="")
+    hashes = [
+        f"#scene={scene}&off=predictor&on=equilibration&tol=1e-10&share=0.9&order=degree&iterate=2",
+        "#example=sections",
+    ]
+    drawn, example = addresses(hashes)
+    assert drawn["read"]["scene"] == DRAWN and drawn["read"]["iterate"] == 2
+    assert (drawn["read"]["tol"], drawn["read"]["share"], drawn["read"]["order"]) == (1e-10, 0.9, "degree")
+    assert not drawn["read"]["switches"]["predictor"] and drawn["read"]["switches"]["equilibration"]
+    assert example["written"] == "example=sections&iterate=0"
+    again = addresses([f"#{drawn['written']}"])[0]
+    assert again == drawn
+
+
+@needs_node
+def test_an_address_that_makes_no_sense_is_the_first_example():
+    def broken(**change):
+        return "#scene=" + quote(json.dumps({**DRAWN, **change}))
+
+    cone = DRAWN["constraints"][0]
+    hashes = ["", "#", "#example=constructor", "#scene={", "#scene=null", "#tol=1e-30&share=7&iterate=-1"]
+    hashes += [broken(constraints=7), broken(units=99), broken(objective={"kind": "linear"})]
+    hashes += [broken(constraints=[{**cone, **change}]) for change in ({"size": -1}, {"at": [1, "<b>"]}, {"kind": "b"})]
+    hashes += [broken(constraints=[cone] * 9)]
+    first = addresses(["#example=disc"])[0]
+    assert all(answer == first for answer in addresses(hashes))
+
+
 # ---- the page
 
 
@@ -351,6 +503,58 @@ def test_a_link_brings_the_same_picture_back(chromium):
     assert "A=" in written and "predictor=False" in written
     chromium.open(link)
     assert chromium.evaluate(code) == written
+
+
+@pytest.mark.full
+@needs_browser
+def test_settings_matrix_and_address_follow_each_other(chromium, monkeypatch):
+    monkeypatch.setattr(textbook.method, "STEP", textbook.STEP)  # the code that is shown sets it
+    chromium.open(f"{PAGE.as_uri()}#example=sections&share=0.8&tol=1e-6")
+    _, solution, _ = run_python(chromium)
+    shown_table(chromium, solution)
+    assert textbook.method.STEP == 0.8 and solution.trace[-2].error > 1e-6 >= solution.trace[-1].error
+    change = """((id, value) => { const field = document.getElementById(id); field.value = value;
+      field.dispatchEvent(new Event("input")); field.dispatchEvent(new Event("change")); })"""
+    chromium.evaluate(f"{change}('tol', '1e-8')")
+    chromium.evaluate(f"{change}('share', '0.95')")
+    _, finer, _ = run_python(chromium)
+    shown_table(chromium, finer)
+    assert textbook.method.STEP == 0.95 and finer.trace[-1].error <= 1e-8 < solution.trace[-1].error
+    chromium.evaluate(f"{change}('share', '7')")  # is refused
+    assert "STEP = 0.95" in chromium.evaluate('document.getElementById("python").textContent')
+    cells = 'document.querySelectorAll("#kkt rect.cell").length'
+    before = chromium.evaluate(cells)
+    chromium.evaluate(f"{change}('order', 'degree')")
+    assert 0 < chromium.evaluate(cells) < before  # less fill
+    # the address is written a little later, and opening it brings all of this back
+    chromium.evaluate("new Promise((done) => setTimeout(done, 600))")
+    hash = chromium.evaluate("location.hash")
+    assert (
+        "share=0.95" in hash
+        and "order=degree" in hash
+        and hash == "#" + chromium.evaluate('document.getElementById("link").href.split("#")[1]')
+    )
+    chromium.evaluate('location.hash = "#example=infeasible"')
+    chromium.evaluate("new Promise((done) => setTimeout(done, 300))")
+    assert "primal infeasible" in chromium.evaluate('document.getElementById("status").textContent')
+    assert chromium.evaluate('document.getElementById("example").value') == "infeasible"
+
+
+@pytest.mark.full
+@needs_browser
+def test_one_click_copies_the_python(chromium):
+    chromium.open(f"{PAGE.as_uri()}#example=disc")
+    chromium.evaluate("""(() => { window.taken = null;
+      const value = { writeText: async (text) => { taken = text; } };
+      Object.defineProperty(navigator, "clipboard", { configurable: true, value }); })()""")
+    chromium.evaluate('document.getElementById("copy").click()')
+    code = chromium.evaluate('document.getElementById("python").textContent')
+    assert chromium.evaluate("taken") == code and "textbook.solve(program" in code
+    assert chromium.evaluate('document.getElementById("copied").textContent') == "copied"
+    chromium.evaluate("""Object.defineProperty(navigator, "clipboard", { configurable: true, value: undefined })""")
+    chromium.evaluate('document.getElementById("copy").click()')
+    assert chromium.evaluate("getSelection().toString()").strip() == code
+    assert chromium.evaluate('document.getElementById("copied").textContent').startswith("marked")
 
 
 @pytest.mark.full

@@ -9,12 +9,12 @@ the Jordan algebra, s^-1 = Js / det s): the minimizers for all mu > 0 are the ce
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 import socp
-from socp.textbook import Cone, det
+from socp.textbook import Cone, Iterate, Method, det
 from socp.textbook.switches import dense
 
 NEWTON_TOL = 1e-10  # of half the squared Newton decrement, in units of mu
@@ -105,3 +105,35 @@ def central_path(program: socp.ConeProgram, mus: Iterable[float]) -> np.ndarray:
         x = central_point(program, float(mu), x)
         points.append(x)
     return np.array(points)
+
+
+def on_the_path(program: socp.ConeProgram, mu: float) -> Iterate:
+    """The point of the path for mu with its multipliers, as an iterate of the textbook.
+
+    Without residuals, with s o z = mu e and tau kappa = mu, it is on the central path of the homogeneous embedding too.
+
+    Examples
+    --------
+    >>> program = socp.ConeProgram(c=[1.0], G=[[-1.0], [1.0]], h=[0.0, 1.0], cones=[socp.NonNeg(2)])
+    >>> it = on_the_path(program, 0.1)
+    >>> print((it.s * it.z).round(6), (it.z[1] - it.z[0] + 1.0).round(4) + 0.0)
+    [0.1 0.1] 0.0
+    """
+    P, A, G = dense(program)
+    x = central_path(program, [max(mu, 1.0), mu])[-1]
+    s = program.h - G @ x
+    z = -mu * barrier(Cone(program.cones), s)[1]
+    y = np.linalg.lstsq(A.T, -(P @ x + program.c + G.T @ z), rcond=None)[0]
+    return Iterate(x, y, z, s, tau=1.0, kappa=mu)
+
+
+def follow(program: socp.ConeProgram, mu: float, tol: float = 1e-8, max_iter: int = 100) -> Iterator[Iterate]:
+    """The iterates of the textbook's predictor-corrector method, from the point of the path for mu."""
+    method, it = Method(program), on_the_path(program, mu)
+    method.judge(it, tol)
+    for _ in range(max_iter):
+        yield it
+        if it.status is not None:
+            return
+        it = method.step(it)
+        method.judge(it, tol)

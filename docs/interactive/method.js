@@ -21,6 +21,8 @@ const method = (() => {
     equilibration: false, refinement: true, regularization: true, embedding: true,
   };
 
+  const DEFAULTS = { tol: 1e-8, share: STEP };
+
   // ---- vectors and matrices
 
   const zeros = (n) => new Array(n).fill(0);
@@ -136,8 +138,9 @@ const method = (() => {
   // ---- the method
 
   class Method {
-    constructor(program, switches) {
+    constructor(program, switches, share = STEP) {
       Object.assign(this, program);
+      this.share = share;
       this.n = this.c.length;
       this.p = this.b.length;
       this.cone = new Cone(program.cones);
@@ -149,8 +152,8 @@ const method = (() => {
       return [u.slice(0, this.n), u.slice(this.n, this.n + this.p), u.slice(this.n + this.p)];
     }
 
-    // Solve with the KKT matrix [P A' (W^-1 G)'; A 0 0; W^-1 G 0 -block], regularized and refined.
-    kktSolver(inverse, block) {
+    // The KKT matrix [P A' (W^-1 G)'; A 0 0; W^-1 G 0 -block], and what its regularization adds to the diagonal.
+    kktMatrix(inverse, block) {
       const { n, p } = this, G = multiply(inverse, this.G), total = n + p + this.cone.dim;
       const K = matrix(total, total);
       const put = (M, row, column) => M.forEach((r, i) => r.forEach((value, j) => (K[row + i][column + j] = value)));
@@ -160,7 +163,13 @@ const method = (() => {
       putBoth(G, n + p);
       put(block.map((row) => times(-1, row)), n + p, n + p);
       const little = this.on.regularization ? REGULARIZATION * Math.max(1, this.size) : 0;
-      const solve = factor(K.map((row, i) => row.map((v, j) => (i === j ? v + (i < n ? little : -little) : v))));
+      return { K, added: zeros(total).map((_, i) => (i < n ? little : -little)) };
+    }
+
+    // Solve with it, regularized and refined.
+    kktSolver(inverse, block) {
+      const { K, added } = this.kktMatrix(inverse, block), total = K.length;
+      const solve = factor(K.map((row, i) => row.map((v, j) => (i === j ? v + added[i] : v))));
       const solves = this.on.refinement ? 1 + REFINEMENTS : 1;
       return (rhs) => {
         let u = zeros(total);
@@ -219,9 +228,9 @@ const method = (() => {
       return it;
     }
 
-    // What one Newton step needs: residuals, scaling, factors; `direction` is the solve for a right-hand side.
-    linearize(it) {
-      const { cone, on, P, A, G, b, c, h, n, p } = this, { tau, kappa } = it;
+    // The scaling at an iterate, the scaled points, and the block that they leave in the KKT matrix.
+    scaled(it) {
+      const { cone, on } = this;
       let W = identity(cone.dim), inverse = W, { s, z } = it;
       if (on.scaling) {
         [W, inverse] = cone.scaling(it.s, it.z);
@@ -230,7 +239,13 @@ const method = (() => {
       const S = cone.arrow(s), Z = cone.arrow(z), overZ = factor(Z);
       const columns = on.scaling ? null : S.map((_, j) => overZ(S.map((row) => row[j])));
       const block = on.scaling ? identity(cone.dim) : S.map((_, i) => columns.map((column) => column[i]));
-      const solve = this.kktSolver(inverse, block);
+      return { W, inverse, s, z, S, overZ, block };
+    }
+
+    // What one Newton step needs: residuals, scaling, factors; `direction` is the solve for a right-hand side.
+    linearize(it) {
+      const { cone, on, P, A, G, b, c, h, n, p } = this, { tau, kappa } = it;
+      const { W, inverse, s, z, S, overZ, block } = this.scaled(it), solve = this.kktSolver(inverse, block);
 
       const Px = apply(P, it.x), scaledH = apply(inverse, h);
       const duals = add(applyTransposed(A, it.y, n), applyTransposed(G, it.z, n));
@@ -283,7 +298,7 @@ const method = (() => {
       if (!on.centrality) sigma = 0;
       const dsRhs = plus(plus(rest, sigma * mu, cone.e), -1, dsSecond);
       const d = at.direction(sigma, dsRhs, sigma * mu - tau * kappa - dkSecond);
-      const alpha = least(1, least(STEP * d.alpha, Math.max(LEAST_STEP, this.descentLimit(it, d, at))));
+      const alpha = least(1, least(this.share * d.alpha, Math.max(LEAST_STEP, this.descentLimit(it, d, at))));
       return this.move(it, d, at, alpha, sigma);
     }
 
@@ -330,6 +345,15 @@ const method = (() => {
       };
     }
 
+    // The way back from `ofTheCaller`.
+    ofTheMethod(it) {
+      const { D, E, F, factor: f } = this;
+      return {
+        ...it, x: it.x.map((v, j) => v / D[j]), y: it.y.map((v, i) => (f * v) / E[i]), z: it.z.map((v, i) => (f * v) / F[i]),
+        s: it.s.map((v, i) => F[i] * v), kappa: f * it.kappa,
+      };
+    }
+
     ofTheCaller(it) {
       const { D, E, F, factor: f } = this, by = (u, v) => u.map((value, i) => value * v[i]);
       return {
@@ -339,10 +363,18 @@ const method = (() => {
     }
   }
 
+  // The matrix that is factored at an iterate (of the caller's units), as the method sees it: {K, added}.
+  function kktMatrix(program, it, switches = SWITCHES) {
+    const units = switches.equilibration ? new Units(program) : null;
+    const inner = new Method(units ? units.program : program, switches);
+    const { inverse, block } = inner.scaled(units ? units.ofTheMethod(it) : it);
+    return inner.kktMatrix(inverse, block);
+  }
+
   // The iterates up to the first that has a status, at most maxIter steps, as long as there is progress.
-  function iterates(program, { tol = 1e-8, maxIter = 100, switches = SWITCHES } = {}) {
-    const judge = new Method(program, switches), units = switches.equilibration ? new Units(program) : null;
-    const inner = units ? new Method(units.program, switches) : judge, trace = [];
+  function iterates(program, { tol = DEFAULTS.tol, share = DEFAULTS.share, maxIter = 100, switches = SWITCHES } = {}) {
+    const judge = new Method(program, switches, share), units = switches.equilibration ? new Units(program) : null;
+    const inner = units ? new Method(units.program, switches, share) : judge, trace = [];
     let it = inner.start();
     for (let k = 0; k <= maxIter; k++) {
       const seen = judge.judge(units ? units.ofTheCaller(it) : it, tol);
@@ -387,7 +419,7 @@ const method = (() => {
     return points;
   }
 
-  return { SWITCHES, Cone, Method, Units, iterates, solve, centralPath };
+  return { SWITCHES, DEFAULTS, Cone, Method, Units, kktMatrix, iterates, solve, centralPath };
 })();
 
 if (typeof module !== "undefined") module.exports = method;

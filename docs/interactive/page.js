@@ -4,6 +4,7 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const PAUSE = 700; // milliseconds between iterates
+  const LATER = 250; // milliseconds until the address follows; browsers refuse to change it too often
   const FORM = [["x", "at", 0], ["y", "at", 1], ["angle", "angle"], ["size", "size"], ["eccentricity", "eccentricity"]];
 
   const PARTS = {
@@ -26,21 +27,21 @@
     max_iterations: "The limit of 100 iterations was reached.",
   };
 
-  let scene, switches, run, alone, central, current = 0, timer = null;
+  let scene, program, switches, settings, order, run, alone, central, current = 0, timer = null, writing = null;
   const plane = new picture.Picture($("picture"), () => solve());
 
   // ---- solving
 
   function solve(at = Infinity) {
-    const program = scenes.program(scene);
-    run = method.solve(program, { switches });
+    program = scenes.program(scene);
+    run = method.solve(program, { ...settings, switches });
     run.points = run.trace.map((it) => scenes.point(it, scene.units));
     const untouched = Object.keys(switches).every((part) => switches[part] === method.SWITCHES[part]);
-    run.whole = untouched ? [] : method.solve(program).trace.map((it) => scenes.point(it, scene.units));
+    run.whole = untouched ? [] : method.solve(program, settings).trace.map((it) => scenes.point(it, scene.units));
     central = method.centralPath(program).map((x) => [x[0], x[1] * 10 ** scene.units]);
     alone = Object.fromEntries(Object.keys(PARTS).map((part) =>
-      [part, method.solve(program, { switches: { ...switches, [part]: !switches[part] } })]));
-    $("python").textContent = scenes.python(program, switches, method.SWITCHES);
+      [part, method.solve(program, { ...settings, switches: { ...switches, [part]: !switches[part] } })]));
+    $("python").textContent = scenes.python(program, switches, method.SWITCHES, settings, method.DEFAULTS);
     $("sizes").textContent = sizes(program);
     tables.fill($("trace"), run.trace, show);
     drawControls();
@@ -51,7 +52,8 @@
   function sizes({ b, cones }) {
     const rows = cones.filter((size) => size === 1).length, round = cones.length - rows;
     return `variables 2, equalities ${b.length}, ${rows} nonnegative rows` +
-      (round ? `, ${round} second-order cones (dimensions 3 to 3)` : "") + "; tol 1e-08";
+      (round ? `, ${round} second-order cones (dimensions 3 to 3)` : "") +
+      `; tol ${tables.exponential(settings.tol, 0)}`;
   }
 
   function outcome({ status, trace }) {
@@ -70,9 +72,17 @@
     for (const id of ["first", "back"]) $(id).disabled = current === 0;
     for (const id of ["forward", "last"]) $(id).disabled = ended;
     tables.mark($("trace"), current);
-    tables.curves($("curves"), run.trace, current);
+    tables.curves($("curves"), run.trace, current, settings.tol);
+    drawMatrix(it);
     prices(it, ended && run.status === "primal_infeasible");
-    $("link").href = `#${address()}`;
+    $("link").href = `#${here()}`;
+    writeAddress();
+  }
+
+  function drawMatrix(it) {
+    const found = kkt.analyse(method.kktMatrix(program, it, switches), order);
+    kkt.draw($("kkt"), found, kkt.labels(scene.constraints, scenes.LETTERS));
+    $("kkt-note").textContent = kkt.describe(found);
   }
 
   function prices(it, certificate) {
@@ -113,6 +123,9 @@
     }
     for (const radio of document.getElementsByName("objective")) radio.checked = radio.value === scene.objective.kind;
     $("units").value = scene.units;
+    $("tol").value = settings.tol;
+    $("order").value = order;
+    if (document.activeElement !== $("share")) $("share").value = settings.share;
     drawConstraints();
     for (const button of document.querySelectorAll("[data-add]")) button.disabled = scene.constraints.length >= scenes.LETTERS.length;
   }
@@ -174,6 +187,15 @@
     $("example").addEventListener("change", (event) => load(event.target.value));
     $("units").innerHTML = powers();
     $("units").addEventListener("change", (event) => { scene.units = Number(event.target.value); solve(); });
+    $("tol").innerHTML = address.TOLERANCES.map((tol) => `<option value="${tol}">${tables.exponential(tol, 0)}</option>`).join("");
+    $("tol").addEventListener("change", (event) => { settings.tol = Number(event.target.value); solve(); });
+    $("share").addEventListener("input", (event) => {
+      const share = event.target.valueAsNumber;
+      if (address.isShare(share)) { settings.share = share; solve(); }
+    });
+    $("share").addEventListener("blur", () => { $("share").value = settings.share; });
+    $("order").addEventListener("change", (event) => { order = event.target.value; show(current); });
+    $("copy").addEventListener("click", copy);
     $("switches").innerHTML = Object.entries(PARTS).map(([part, text]) =>
       `<div class="switch"><label><input type="checkbox" id="part-${part}" aria-describedby="worth-${part}">${text}</label>
       <span class="worth" id="worth-${part}"></span></div>`).join("");
@@ -193,43 +215,41 @@
     solve();
   }
 
-  function load(name, options = {}) {
+  function load(name) {
     scene = structuredClone(scenes.EXAMPLES[name].scene);
-    switches = { ...method.SWITCHES, ...options };
-    $("example").value = name;
+    switches = { ...method.SWITCHES };
     plane.home();
     solve();
   }
 
-  // ---- the address: #example=NAME&off=PARTS&on=PARTS&iterate=K, or the scene itself in place of an example
+  // ---- the address follows what is drawn, a little later, and what is drawn follows the address
 
-  function address() {
-    const parts = new URLSearchParams(), changed = (on) => Object.keys(PARTS).filter((part) => switches[part] === on && method.SWITCHES[part] !== on);
-    const example = Object.keys(scenes.EXAMPLES).find((name) => JSON.stringify(scenes.EXAMPLES[name].scene) === JSON.stringify(scene));
-    if (example) parts.set("example", example);
-    else parts.set("scene", JSON.stringify(scene));
-    if (changed(false).length) parts.set("off", changed(false).join(" "));
-    if (changed(true).length) parts.set("on", changed(true).join(" "));
-    parts.set("iterate", current);
-    return parts.toString();
+  const here = () => address.encode({ scene, switches, ...settings, order, iterate: current });
+
+  function writeAddress() {
+    clearTimeout(writing);
+    writing = setTimeout(() => history.replaceState(null, "", `#${here()}`), LATER);
   }
 
   function readAddress() {
-    const parts = new URLSearchParams(location.hash.slice(1)), options = {};
-    for (const [key, on] of [["off", false], ["on", true]]) {
-      for (const part of (parts.get(key) ?? "").split(/[ ,]/)) if (part in PARTS) options[part] = on;
+    const read = address.decode(location.hash);
+    ({ scene, switches, order } = read);
+    settings = { tol: read.tol, share: read.share };
+    $("example").value = read.example;
+    plane.home();
+    solve(read.iterate);
+  }
+
+  async function copy() {
+    const code = $("python").textContent;
+    try {
+      await navigator.clipboard.writeText(code);
+      $("copied").textContent = "copied";
+    } catch { // no clipboard here: show it, marked
+      document.querySelector("details").open = true;
+      getSelection().selectAllChildren($("python"));
+      $("copied").textContent = "marked below: copy it by hand";
     }
-    const name = parts.get("example");
-    load(name in scenes.EXAMPLES ? name : "disc", options);
-    if (parts.has("scene")) {
-      try {
-        scene = JSON.parse(parts.get("scene"));
-        solve();
-      } catch {
-        load("disc", options);
-      }
-    }
-    if (parts.has("iterate")) show(Number(parts.get("iterate")) || 0);
   }
 
   // ---- keys and buttons

@@ -142,8 +142,19 @@ const scenes = (() => {
   const section = (e) => (e === 0 ? "disc" : e < 1 ? "ellipse" : e === 1 ? "parabola" : "hyperbola");
   const name = (constraint) => NAMES[constraint.kind] ?? section(constraint.eccentricity);
 
+  // Whether something that came from outside is a scene.
+  function isScene(found) {
+    const isPoint = (v) => Array.isArray(v) && v.length === 2 && v.every(Number.isFinite);
+    const isPower = (v) => Number.isInteger(v) && Math.abs(v) <= 4;
+    const isConstraint = (c) => c && ["half", "line", "cone"].includes(c.kind) && isPoint(c.at) && Number.isFinite(c.angle) &&
+      isPower(c.units) && (c.kind !== "cone" || (c.size > 0 && Number.isFinite(c.size) && c.eccentricity >= 0 && Number.isFinite(c.eccentricity)));
+    const goal = found?.objective, list = found?.constraints;
+    return Boolean(goal && ["linear", "distance"].includes(goal.kind) && Number.isFinite(goal.angle) && isPoint(goal.target) &&
+      isPower(found.units) && Array.isArray(list) && list.length <= LETTERS.length && list.every(isConstraint));
+  }
+
   // The same program and solve in Python.
-  function python(found, switches, defaults) {
+  function python(found, switches, defaults, { tol, share }, usual) {
     const list = (v) => `[${v.map((value) => (Array.isArray(value) ? list(value) : String(value))).join(", ")}]`;
     const cones = found.cones.map((size) => (size === 1 ? "NonNeg(1)" : `SecondOrder(${size})`)).join(", ");
     const changed = Object.keys(defaults).filter((part) => switches[part] !== defaults[part]);
@@ -153,12 +164,15 @@ const scenes = (() => {
     if (found.P.flat().some((v) => v)) lines.push(`    P=${list(found.P)},`);
     if (found.b.length) lines.push(`    A=${list(found.A)},`, `    b=${list(found.b)},`);
     if (found.h.length) lines.push(`    G=${list(found.G)},`, `    h=${list(found.h)},`, `    cones=[${cones}],`);
-    lines.push(")", `solution = textbook.solve(program, switches=textbook.Switches(${options}))  # this page`);
-    lines.push("solve(program, verbose=True)  # the engine");
+    lines.push(")");
+    const same = tol === usual.tol, whole = share === usual.share;
+    if (!whole) lines.push(`textbook.method.STEP = ${share}`);
+    lines.push(`solution = textbook.solve(program, ${same ? "" : `tol=${tol}, `}switches=textbook.Switches(${options}))  # this page`);
+    lines.push(`solve(program, ${same ? "" : `tol=${tol}, `}${whole ? "" : `step_fraction=${share}, `}verbose=True)  # the engine`);
     return lines.join("\n");
   }
 
-  return { EXAMPLES, LETTERS, half, line, cone, direction, degrees, program, point, multipliers, outline, name, python };
+  return { EXAMPLES, LETTERS, half, line, cone, direction, degrees, program, point, multipliers, outline, name, isScene, python };
 })();
 
 if (typeof module !== "undefined") module.exports = scenes;

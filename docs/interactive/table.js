@@ -65,7 +65,7 @@ const tables = (() => {
   const CURVES = [["gap", (it) => it.gap], ["pres", (it) => it.primalResidual], ["dres", (it) => it.dualResidual], ["mu", (it) => it.mu]];
   const WIDTH = 560, HEIGHT = 190, LEFT = 44, BOTTOM = 24, HIGHEST = 4, LOWEST = -12;
 
-  function curves(svg, trace, current) {
+  function curves(svg, trace, current, tol) {
     const last = Math.max(trace.length - 1, 1), right = WIDTH - 56;
     const x = (k) => LEFT + (k / last) * (right - LEFT);
     const y = (value) => {
@@ -78,7 +78,7 @@ const tables = (() => {
       parts.push(`<line class="grid" x1="${LEFT}" x2="${right}" y1="${at}" y2="${at}"/>`);
       parts.push(`<text x="${LEFT - 6}" y="${at + 4}" text-anchor="end">1e${e}</text>`);
     }
-    parts.push(`<line class="tolerance" x1="${LEFT}" x2="${right}" y1="${y(1e-8)}" y2="${y(1e-8)}"/>`);
+    parts.push(`<line class="tolerance" x1="${LEFT}" x2="${right}" y1="${y(tol)}" y2="${y(tol)}"/>`);
     parts.push(`<line class="now" x1="${x(current)}" x2="${x(current)}" y1="4" y2="${HEIGHT - BOTTOM}"/>`);
     const ends = CURVES.map(([name, value]) => [name, y(value(trace[trace.length - 1]))]).sort((a, b) => a[1] - b[1]);
     ends.forEach((end, i) => { if (i) end[1] = Math.max(end[1], ends[i - 1][1] + 13); });

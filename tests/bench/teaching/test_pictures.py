@@ -1,5 +1,8 @@
 """The pictures draw what they should: the data in their artists."""
 
+import importlib.util
+from pathlib import Path
+
 import matplotlib.colors
 import numpy as np
 import pytest
@@ -65,6 +68,31 @@ def test_the_plane_shows_region_path_iterates_and_ellipses():
     assert np.max(distances) < 0.03
     with pytest.raises(socp.ProgramError, match="two variables and no equations, but 1 and 0 came"):
         pictures.plane(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)]), (-1, 1, -1, 1))
+
+
+def test_the_iterates_that_start_on_the_path_are_central_and_stay_near_it():
+    start = barrier.on_the_path(PROGRAM, 1.0)
+    cone = textbook.Cone(PROGRAM.cones)
+    np.testing.assert_allclose(cone.arrow(start.s) @ start.z, cone.e, atol=1e-6)
+    np.testing.assert_allclose(PROGRAM.c + PROGRAM.G.T @ start.z, 0.0, atol=1e-5)
+    path = barrier.central_path(PROGRAM, np.geomspace(10.0, 1e-6, 141))
+    iterates = list(barrier.follow(PROGRAM, 1.0))
+    followed, cold = pictures.points(iterates), pictures.points(textbook.iterates(PROGRAM))
+    far = [max(np.linalg.norm(path - x, axis=1).min() for x in points) for points in (followed, cold)]
+    assert iterates[-1].status is socp.Status.OPTIMAL and far[0] < 0.5 * far[1]
+    np.testing.assert_allclose(followed[-1], cold[-1], atol=1e-5)
+
+
+def test_the_readmes_picture_shows_iterates_that_start_on_the_path():
+    path = Path(__file__).resolve().parents[3] / "docs" / "images" / "path.py"
+    spec = importlib.util.spec_from_file_location("path_picture", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (axes,) = module.picture().axes
+    drawn = lines_of(axes)
+    away = [np.linalg.norm(drawn["central path"] - x[:, None], axis=0).min() for x in drawn["iterates"].T]
+    assert away[0] < 1e-4 and max(away) < 0.08 and len(away) > 4
+    assert module.PICTURE.read_bytes().startswith(b"\x89PNG")
 
 
 def test_points_are_in_the_callers_units():

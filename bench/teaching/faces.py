@@ -1,0 +1,75 @@
+"""A primal active-set method in a few lines, for  minimize 1/2 x'Px + q'x,  lb <= x <= ub  with a positive definite P.
+
+From face to face of the box: on each the minimum of the objective, until no multiplier has the wrong sign (Nocedal and
+Wright 2006, section 16.5).  It counts what it does, to be put beside an interior-point method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import socp
+
+
+@dataclass
+class Walk:
+    """The way of the method: x at the end, and all points on the way with the number of free variables at each."""
+
+    x: np.ndarray
+    points: list[np.ndarray] = field(default_factory=list)
+    free: list[int] = field(default_factory=list)
+
+    @property
+    def work(self) -> float:
+        """Multiplications: k^3 / 3 for the factorization of each face's k free variables."""
+        return float(sum(k**3 for k in self.free)) / 3.0
+
+
+def active_set(
+    P: np.ndarray, q: np.ndarray, lb: np.ndarray, ub: np.ndarray, x: np.ndarray, max_faces: int = 100_000
+) -> Walk:
+    """The minimum over the box, from the point x of it.
+
+    Examples
+    --------
+    >>> walk = active_set(np.eye(2), np.array([-2.0, -0.5]), np.zeros(2), np.ones(2), np.zeros(2))
+    >>> print(walk.x, walk.free)
+    [1.  0.5] [1, 1]
+    """
+    walk, free = Walk(x.copy(), [x.copy()]), (lb < x) & (x < ub)
+    for _ in range(max_faces):
+        x, gradient = walk.x, P @ walk.x + q
+        if not free.any() or np.abs(gradient[free]).max() <= 1e-10 * (1.0 + np.abs(q).max()):  # the face's minimum
+            wrong = np.where(x <= lb, -gradient, gradient)  # positive: the objective falls into the box
+            wrong[free] = 0.0
+            k = int(wrong.argmax())
+            if wrong[k] <= 1e-10 * (1.0 + np.abs(q).max()):
+                return walk
+            free[k] = True
+        d = np.zeros(x.size)
+        d[free] = np.linalg.solve(P[np.ix_(free, free)], -gradient[free])
+        walk.free.append(int(free.sum()))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(d > 0.0, (ub - x) / d, np.where(d < 0.0, (lb - x) / d, np.inf))
+        first = int(room.argmin())
+        walk.x = x + min(1.0, room[first]) * d
+        if room[first] <= 1.0:  # a bound stops the step: it becomes active
+            walk.x[first] = ub[first] if d[first] > 0.0 else lb[first]
+            free[first] = False
+        walk.points.append(walk.x.copy())
+    raise socp.ProgramError(f"no minimum was found on {max_faces} faces")
+
+
+def boxed_program(n: int, free: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(P, q, x): over the box [0, 1]^n the minimum is x, strictly complementary, with so many entries between."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, n))
+    P = F @ F.T / n + 0.1 * np.eye(n)
+    x = np.where(rng.random(n) < 0.5, 0.0, 1.0)
+    between = rng.permutation(n)[:free]
+    x[between] = rng.uniform(0.1, 0.9, free)
+    multiplier = rng.uniform(0.1, 1.0, n) * np.where(x == 1.0, -1.0, 1.0)
+    multiplier[between] = 0.0
+    return P, multiplier - P @ x, x

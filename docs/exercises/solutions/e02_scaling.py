@@ -1,0 +1,17 @@
+"""The Nesterov-Todd scaling of a second-order cone (chapter: scaling)."""
+
+import numpy as np
+
+
+def scaling(s: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """The symmetric positive definite W that maps the cone onto itself and has W z = W^-1 s.
+
+    s and z are in the interior of the second-order cone of their dimension, {u_0 >= ||u_1||}; dimension 1 is a
+    positive number.
+    """
+    J = np.diag(np.r_[1.0, -np.ones(s.size - 1)])
+    e = np.eye(s.size)[0]
+    root_s, root_z = (np.sqrt(u @ J @ u) for u in (s, z))
+    w = s / root_s + J @ z / root_z
+    w /= np.sqrt(w @ J @ w)
+    return np.sqrt(root_s / root_z) * (np.outer(w + e, w + e) / (1.0 + w[0]) - J)

@@ -1,0 +1,18 @@
+"""How far a step may go in a second-order cone (chapter: scaling)."""
+
+import numpy as np
+
+
+def longest_step(u: np.ndarray, du: np.ndarray) -> float:
+    """The largest alpha >= 0 with u + alpha du in the second-order cone; inf where there is no end.
+
+    u is in the interior.  Mind: det(u + alpha du) is quadratic in alpha, and its roots alone are not the answer; a
+    direction along an edge of the cone makes the leading coefficient zero.
+    """
+    J = np.diag(np.r_[1.0, -np.ones(u.size - 1)])
+    root = np.sqrt(u @ J @ u)
+    unit, d = u / root, du / root
+    d0 = unit @ J @ d
+    d1 = d[1:] - (d0 + d[0]) / (1.0 + unit[0]) * unit[1:]
+    smallest = d0 - np.linalg.norm(d1)  # the smallest eigenvalue of du, seen from u
+    return -1.0 / smallest if smallest < 0.0 else np.inf

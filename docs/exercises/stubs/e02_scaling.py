@@ -1,0 +1,12 @@
+"""The Nesterov-Todd scaling of a second-order cone (chapter: scaling)."""
+
+import numpy as np
+
+
+def scaling(s: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """The symmetric positive definite W that maps the cone onto itself and has W z = W^-1 s.
+
+    s and z are in the interior of the second-order cone of their dimension, {u_0 >= ||u_1||}; dimension 1 is a
+    positive number.
+    """
+    raise NotImplementedError

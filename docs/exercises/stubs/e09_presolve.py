@@ -1,0 +1,14 @@
+"""Presolve: what can be left out of a linear program before it is solved (qp/reduce does this)."""
+
+import numpy as np
+
+
+def presolve(lp: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """(smaller program, x) of  minimize q'x,  l <= Ax <= u,  lb <= x <= ub;  `lp` has q, A, l, u, lb, ub.
+
+    Until nothing changes: a row with one entry becomes a bound of its variable and goes; a row without entries goes; a
+    variable with lb = ub goes, its part moved into l and u (its part of the objective is dropped).  x has the values of
+    the variables that went, and NaN for those that are left.  Raise ValueError where a side, or a pair of bounds,
+    cannot be met (with a tolerance of 1e-9).  The data that came are not changed.
+    """
+    raise NotImplementedError

@@ -1,0 +1,111 @@
+"""The slides: every formula and every picture of the chapters, in one file that keys turn."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support import browser
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+needs_browser = pytest.mark.skipif(
+    browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM"
+)
+
+
+def module():
+    spec = importlib.util.spec_from_file_location("build_slides", DOCS / "slides" / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = build  # dataclasses look for it
+    spec.loader.exec_module(build)
+    return build
+
+
+BUILD = module()
+
+
+def test_all_chapters_are_there_in_the_order_of_the_index():
+    names = BUILD.chapters()
+    assert sorted(names) == sorted(path.stem for path in (DOCS / "course").glob("*.md"))
+    assert names[:3] == ["cones", "central_path", "newton"]
+
+
+@pytest.mark.parametrize("name", BUILD.chapters())
+def test_every_formula_and_every_exercise_of_a_chapter_is_on_a_slide(name):
+    text = (DOCS / "course" / f"{name}.md").read_text(encoding="utf-8")
+    main, _, rest = text.partition("\n## Exercises\n")
+    slides = BUILD.chapter_slides(name, with_pictures=False)
+    shown = [content for slide in slides for kind, content in slide.parts if kind == "formula"]
+    in_sections = main[main.index("\n## ") :]
+    assert shown == [formula.strip() for formula in re.findall(r"^\$\$\n(.*?)^\$\$$", in_sections, re.M | re.S)]
+    tasks = [content for slide in slides for kind, content in slide.parts if kind == "list"]
+    assert len(tasks) == len(re.findall(r"^\*\*\d\.\*\*", rest.partition("\n## Solutions\n")[0], re.M))
+    assert slides[0].heading in text and all(len(slide.parts) <= 6 for slide in slides)
+
+
+def test_a_sentence_becomes_html():
+    assert BUILD.inline("**Lemma** with `a*b*c`, $x < y$ and *s* in [a page](b.md).") == (
+        '<b>Lemma</b> with <code>a*b*c</code>, <span class="math">\\(x &lt; y\\)</span> and <i>s</i> in a page.'
+    )
+    assert BUILD.lead("First one.\n\nAnother: here. " + "Long " * 90 + "end. So\nthat:") == "So that:"
+
+
+def test_an_unknown_chapter_is_refused_with_those_that_there_are(capsys):
+    with pytest.raises(SystemExit) as refused:
+        BUILD.main(["cone"])
+    assert refused.value.code == 2 and "no chapter is called cone; there are cones, " in capsys.readouterr().err
+
+
+def test_the_deck_goes_where_the_book_goes_if_that_was_built(tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(BUILD, "main", called.append)
+    for kind, exception in (("html", None), ("html", RuntimeError()), ("latex", None)):
+        app = SimpleNamespace(builder=SimpleNamespace(format=kind), outdir=tmp_path)
+        BUILD.after_the_book(app, exception)
+    assert called == [["--out", str(tmp_path / "slides.html")]]
+
+
+def test_formulas_are_mathml_and_nothing_is_asked_from_a_network():
+    pytest.importorskip("latex2mathml", reason="needs the docs extra")
+    page = BUILD.deck(BUILD.chapters(), with_pictures=False)
+    body = page[page.index("<main") : page.index("</main>")]
+    assert not re.search(r"\\\[|\\\(|\*\*|\$", body) and body.count("<math") > 300
+    assert not re.search(r"\bsrc=(?!\"data:)|@import|url\(|https?://(?!www\.w3\.org/1998/Math)", page)
+    assert len(set(re.findall(r'id="(s\d+)"', page))) == page.count("<section ")
+
+
+@pytest.mark.full
+@needs_browser
+def test_keys_turn_the_slides_and_nothing_leaves_the_screen(tmp_path):
+    pytest.importorskip("latex2mathml", reason="needs the docs extra")
+    out = tmp_path / "slides.html"
+    assert BUILD.main(["cones", "central_path", "bound", "--out", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").count("<img ") == 5
+    profile = tmp_path / "chromium"
+    profile.mkdir()
+    with browser.Browser(browser.find(), profile, 1024, 700) as page:
+        page.open(out.as_uri())
+        number, shown = "location.hash", 'document.querySelectorAll(".slide.shown").length'
+        count = page.evaluate('document.querySelectorAll(".slide").length')
+        assert page.evaluate(number) == "#1" and page.evaluate(shown) == 1
+        for key, at in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", count), ("Home", 1)):
+            page.press(key)
+            assert page.evaluate(number) == f"#{at}" and page.evaluate(shown) == 1
+        page.press("ArrowDown")
+        page.press("ArrowDown")  # the second chapter
+        assert page.evaluate('document.querySelector(".slide.shown h1").textContent') == "The central path"
+        for k in range(count):
+            page.evaluate(f'location.hash = "#{k + 1}"')
+            page.evaluate("new Promise((done) => setTimeout(done, 30))")
+            assert page.evaluate(number) == f"#{k + 1}"
+            boxes = page.evaluate("""(() => { const slide = document.querySelector(".slide.shown");
+              const body = slide.querySelector(".body"), formulas = [...slide.querySelectorAll("div.math")];
+              return [body, ...formulas].map((box) => [box.scrollWidth - box.clientWidth, box === body ?
+                box.scrollHeight - box.clientHeight : 0]); })()""")
+            assert all(max(over) <= 1 for over in boxes), (k + 1, boxes)
+        errors = [e for e in page.events if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded")]
+        assert errors == []
