@@ -1,0 +1,43 @@
+"""Directions along which the objective falls for ever, made exact.
+
+On the way to such a ray Px vanishes as the root of mu, and rounding stops that long before tol.  But the ray is near,
+and so is the null space that it lies in: that of P, of A and of the rows of the orthant that it does not leave.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..problem.program import ConeProgram
+
+LARGE = 500  # variables from which the null space is not computed: its matrix is dense
+RANK_TOL = 1e-11  # singular values below this share of the largest are rounding
+TURNS = 5
+
+
+def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
+    """The direction nearest to x with Px = 0, Ax = 0 and (Gx)_i = 0 on the rows of the orthant that x would leave.
+
+    Rows of second-order cones are left as they are.
+    """
+    if program.n > LARGE or not np.isfinite(x).all() or not x.any():
+        return x
+    x = x / np.abs(x).max()
+    start, second_order = program.cone_layout
+    orthant = ~np.repeat(second_order, np.diff(start)) & np.isfinite(program.h)
+    equations, G = np.vstack([_dense(program.P, program.n), program.A.toarray()]), program.G.toarray()[orthant]
+    held = np.zeros(G.shape[0], dtype=np.bool_)
+    for turn in range(TURNS):
+        left = (G @ x > 0.0) & ~held
+        if turn > 0 and not left.any():
+            break
+        held |= left
+        rows = np.vstack([equations, G[held]])
+        x = x - np.linalg.lstsq(rows, rows @ x, rcond=RANK_TOL)[0]
+    return x
+
+
+def _dense(P: Any, n: int) -> np.ndarray:
+    return np.zeros((0, n)) if P is None else P if isinstance(P, np.ndarray) else P.toarray()
