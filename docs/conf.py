@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 import listing  # noqa: E402  (needs the path)
 import mathml  # noqa: E402
-from docstrings import plain_text  # noqa: E402
+from docstrings import plain_text, write_attributes  # noqa: E402
 
 # the kernels that run the chapters see the same sources, on one thread
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -34,11 +34,11 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
-napoleon_use_ivar = True
 suppress_warnings = ["ref.python"]  # `n` in a shape is no link
 
 
 def setup(app):
     app.connect("source-read", listing.insert)
     app.connect("autodoc-process-docstring", plain_text, priority=400)  # before napoleon
+    app.connect("doctree-read", write_attributes)
     app.connect("html-page-context", mathml.replace)
