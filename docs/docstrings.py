@@ -79,8 +79,8 @@ def _described(lines):
         names = names.split(", ")
         for name, its in zip(names, kinds(kind, len(names))):
             out += ["", f".. attribute:: {name}", ""]
-            out += [f"   .. {KIND}{its}", ""] if its else []
-            out += [f"   .. {TOGETHER}", ""] if name != names[-1] else []
+            out += [f"    .. {KIND}{its}", ""] if its else []
+            out += [f"    .. {TOGETHER}", ""] if name != names[-1] else []
     return [*out, "", "", *lines[end:]]
 
 
@@ -108,7 +108,7 @@ def write_attributes(app, doctree):
         for comment in [node for node in content if isinstance(node, nodes.comment)]:
             text = comment.astext()
             if text.startswith(KIND):
-                signatures[0] += addnodes.desc_annotation("", f": {text[len(KIND) :]}")
+                signatures[-1] += addnodes.desc_annotation("", f": {text[len(KIND) :]}")
                 content.remove(comment)
             elif text == TOGETHER:
                 following = entry.next_node(addnodes.desc, descend=False, siblings=True)
