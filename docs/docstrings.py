@@ -10,9 +10,6 @@ attributes are written as Sphinx's own directives here: each with its type, thos
 
 import re
 
-from docutils import nodes
-from sphinx import addnodes
-
 FIELDS = {"Parameters", "Attributes", "Returns", "Raises", "Yields"}  # sections whose items are described, indented
 TOKEN = re.compile(r"(:\w+:`[^`]*`|``[^`]*(?:`[^`]+)*``|`[^`]+`)")
 
@@ -65,7 +62,9 @@ KIND, TOGETHER = "type: ", "described with the next"  # comments of an attribute
 
 def _described(lines):
     """The lines with the items of the section "Attributes" as directives."""
-    start = next((k for k in range(len(lines) - 1) if lines[k] == "Attributes" and lines[k + 1].startswith("---")), None)
+    start = next(
+        (k for k in range(len(lines) - 1) if lines[k] == "Attributes" and lines[k + 1].startswith("---")), None
+    )
     if start is None:
         return lines
     rules = (k for k in range(start + 2, len(lines) - 1) if lines[k] and re.fullmatch("-{3,}", lines[k + 1]))
@@ -90,19 +89,22 @@ def kinds(kind, count):
     >>> kinds("arrays, shapes (n,), (m,)", 2)
     ['array, shape (n,)', 'array, shape (m,)']
     """
-    plural = re.match(r"(\w+?)s?, shapes? (?=\()", kind)
-    if count > 1 and plural:
-        head, parts = plural[1] + ", shape ", re.findall(r"\([^)]*\)", kind[plural.end() :])
-        rest = re.sub(r"\([^)]*\)|,|\s|\band\b", "", kind[plural.end() :])  # "and float" and the like
-    else:
-        head, rest, parts = "", "", re.split(r", | and ", kind)
-    if not rest and len(parts) == count:
-        return [head + part for part in parts]
-    return [re.sub(r"^arrays\b", "array", kind) if count > 1 else kind] * count
+    if count == 1:
+        return [kind]
+    outside = r"(?![^(]*\))"  # of parentheses
+    parts = re.split(rf"(?:, and |, | and ){outside}", kind)
+    shape = re.match(r"(\w+?)s?, shapes? (?=\()", kind)
+    if shape:  # the first part is the noun
+        parts = [parts[1].split(" ", 1)[1], *parts[2:]]
+        parts = [f"{shape[1]}, shape {part}" if part.startswith("(") else part for part in parts]
+    return parts if len(parts) == count else [re.sub(r"^arrays\b", "array", kind)] * count
 
 
 def write_attributes(app, doctree):
     """The hook of Sphinx that adds the types, as they stand in the docstring, and merges what is described together."""
+    from docutils import nodes
+    from sphinx import addnodes
+
     for entry in list(doctree.findall(addnodes.desc)):
         signatures, content = entry[:-1], entry[-1]
         for comment in [node for node in content if isinstance(node, nodes.comment)]:

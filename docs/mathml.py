@@ -14,7 +14,12 @@ from latex2mathml.converter import convert
 
 FORMULA = re.compile(r'(<(span|div) class="math[^"]*"[^>]*>)\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)', re.DOTALL)
 BRACE = "<mo>&#x23DF;</mo></munder>"  # ends what latex2mathml makes of an underbrace
-PLAIN = ((r"\\[bB]ig+[lrm]?(?![a-zA-Z])", ""), (r"\\\|", r"\\Vert "), (r"\\arg(?![a-zA-Z])", r"\\operatorname{arg}"))
+PLAIN = (  # what the converter knows by another name
+    (r"\\[bB]ig+[lrm]?(?![a-zA-Z])", ""),
+    (r"\\\|", r"\\Vert "),
+    (r"\\arg(?![a-zA-Z])", r"\\operatorname{arg}"),
+    (r"\\mathrm(?=\{)", r"\\text"),
+)
 
 
 def to_mathml(match):
@@ -23,6 +28,8 @@ def to_mathml(match):
     tex = html.unescape(tex)
     for pattern, replacement in PLAIN:
         tex = re.sub(pattern, replacement, tex)
+    if bracket == "[":
+        tex = re.sub(r"\\(max|min)_", r"\\\1\\limits_", tex)  # below, as TeX has it
     # Sphinx puts formulas of several lines into `split` or `align`, and the converter knows no `aligned` within
     inner = "" if re.search(r"\\begin\{(split|align)\}", tex) else r"\\\1{split}"
     tex = re.sub(r"\\(begin|end)\{aligned\}", inner, tex)
