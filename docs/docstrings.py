@@ -105,6 +105,9 @@ def write_attributes(app, doctree):
     from docutils import nodes
     from sphinx import addnodes
 
+    for link in list(doctree.findall(addnodes.pending_xref)):
+        if len(link.get("reftarget", "")) == 1:  # the n of a shape is no link
+            link.replace_self(link.children)
     for entry in list(doctree.findall(addnodes.desc)):
         signatures, content = entry[:-1], entry[-1]
         for comment in [node for node in content if isinstance(node, nodes.comment)]:

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 SILENT = {"script", "style", "pre", "code", "math"}  # what is no text of the page, or shows markup on purpose
 EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-RAW = re.compile(r"\$\$|```|\{eval-rst\}|:(?:math|class|func|ref|doc):|``|\\\(|\\\[|\*\*\w")
+RAW = re.compile(r"\$\$|```|\{eval-rst\}|:(?:math|class|func|ref|doc):|``|\\\(|\\\[|\*\*\w[^*\n]*\*\*")
 SCROLLS = {"table-wrapper", "cell_output"}  # as furo and style/book.css have it
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -121,6 +121,7 @@ def test_attributes_stand_once_with_their_types(book):
     for name in ("x", "y", "z_bounds", "objective", "trace", "timings"):
         (signature,) = re.findall(rf'<dt class="sig sig-object py" id="qp.Solution.{name}">(.*?)</dt>', text, re.DOTALL)
         assert re.sub("<.*?>", "", signature).split(":")[1].strip(), name
+    assert not re.search(r"<a [^>]*>(<[^>]*>)*[a-z](<[^>]*>)*</a>", text)  # the n of a shape is no link
 
 
 @pytest.mark.skipif(browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM")
