@@ -53,6 +53,6 @@ setup(
             "setuptools",
             "wheel",
         ],
-        "docs": ["latex2mathml", "matplotlib", "myst-nb", "sphinx"],
+        "docs": ["furo", "latex2mathml", "matplotlib", "myst-nb", "sphinx"],
     },
 )

@@ -1,14 +1,16 @@
 """Sphinx: the course, executed while it is built, and the reference from the docstrings."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
-import listing  # noqa: E402  (needs the path)
+import gallery  # noqa: E402  (needs the path)
+import listing  # noqa: E402
 import mathml  # noqa: E402
-from docstrings import plain_text  # noqa: E402
+from docstrings import plain_text, write_attributes  # noqa: E402
 
 # the kernels that run the chapters see the same sources, on one thread
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -18,9 +20,11 @@ project = "centralpath"
 author = copyright = "the centralpath developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build", "results", "jupyter_execute", ".jupyter_cache"]
-html_theme = "alabaster"
+html_theme = "furo"  # light and dark, previous and next, search
+html_title = "centralpath"
+html_static_path = ["style"]
+html_css_files = ["book.css"]
 html_extra_path = ["interactive.html"]  # linked in the index
-html_theme_options = {"page_width": "1260px", "body_max_width": "1010px", "code_font_size": "0.76em"}
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
@@ -34,11 +38,19 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
-napoleon_use_ivar = True
 suppress_warnings = ["ref.python"]  # `n` in a shape is no link
+
+
+def copy_results(app, error):
+    """The reports of measurements and experiments, which link to each other, beside the pages that link to them."""
+    if error is None and app.builder.format == "html":
+        shutil.copytree(ROOT / "docs" / "results", Path(app.outdir) / "results", dirs_exist_ok=True)
 
 
 def setup(app):
     app.connect("source-read", listing.insert)
     app.connect("autodoc-process-docstring", plain_text, priority=400)  # before napoleon
+    app.connect("doctree-read", write_attributes)
     app.connect("html-page-context", mathml.replace)
+    app.connect("html-page-context", gallery.show)
+    app.connect("build-finished", copy_results)

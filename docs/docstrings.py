@@ -3,6 +3,9 @@
 Sphinx gives the lines of a docstring to `plain_text` before napoleon reads its sections.  There bars, stars and
 trailing underscores of the text are escaped, names in backticks become literals, a block that is indented below a
 paragraph becomes a literal block, and a list ends with an empty line.  Mathematics, code and doctests stay as they are.
+
+Napoleon takes ``x, y : type`` under "Parameters" for two names and under "Attributes" for one of that name, so the
+attributes are written as Sphinx's own directives here: each with its type, those of an item with one description.
 """
 
 import re
@@ -44,9 +47,78 @@ def plain_text(app, what, name, obj, options, lines):
             if in_list and not is_item and indent <= base:
                 out.append("")
             in_list = is_item or (in_list and indent > base)
-            line = line[:indent] + _item(text) if section in FIELDS and indent == 0 else line[:indent] + escape(text)
+            if section in FIELDS and indent == 0:
+                line = text if section == "Attributes" else _item(text)
+            else:
+                line = line[:indent] + escape(text)
         out.append(line)
-    lines[:] = out
+    lines[:] = _described(out)
+
+
+# ---- attributes
+
+KIND, TOGETHER = "type: ", "described with the next"  # comments of an attribute, which the second hook carries out
+
+
+def _described(lines):
+    """The lines with the items of the section "Attributes" as directives."""
+    start = next(
+        (k for k in range(len(lines) - 1) if lines[k] == "Attributes" and lines[k + 1].startswith("---")), None
+    )
+    if start is None:
+        return lines
+    rules = (k for k in range(start + 2, len(lines) - 1) if lines[k] and re.fullmatch("-{3,}", lines[k + 1]))
+    end = next(rules, len(lines))
+    out = [*lines[:start], "", "", ".. rubric:: Attributes", ""]  # two empty lines end the section before
+    for line in lines[start + 2 : end]:
+        if not line or line.startswith(" "):
+            out.append(line)
+            continue
+        names, _, kind = line.partition(" : ")
+        names = names.split(", ")
+        for name, its in zip(names, kinds(kind, len(names))):
+            out += ["", f".. attribute:: {name}", ""]
+            out += [f"    .. {KIND}{its}", ""] if its else []
+            out += [f"    .. {TOGETHER}", ""] if name != names[-1] else []
+    return [*out, "", "", *lines[end:]]
+
+
+def kinds(kind, count):
+    """What the type of an item says of each of its names: "arrays, shapes (n,), (m,)" is one shape for each.
+
+    >>> kinds("arrays, shapes (n,), (m,)", 2)
+    ['array, shape (n,)', 'array, shape (m,)']
+    """
+    if count == 1:
+        return [kind]
+    outside = r"(?![^(]*\))"  # of parentheses
+    parts = re.split(rf"(?:, and |, | and ){outside}", kind)
+    shape = re.match(r"(\w+?)s?, shapes? (?=\()", kind)
+    if shape:  # the first part is the noun
+        parts = [parts[1].split(" ", 1)[1], *parts[2:]]
+        parts = [f"{shape[1]}, shape {part}" if part.startswith("(") else part for part in parts]
+    return parts if len(parts) == count else [re.sub(r"^arrays\b", "array", kind)] * count
+
+
+def write_attributes(app, doctree):
+    """The hook of Sphinx that adds the types, as they stand in the docstring, and merges what is described together."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    for link in list(doctree.findall(addnodes.pending_xref)):
+        if len(link.get("reftarget", "")) == 1:  # the n of a shape is no link
+            link.replace_self(link.children)
+    for entry in list(doctree.findall(addnodes.desc)):
+        signatures, content = entry[:-1], entry[-1]
+        for comment in [node for node in content if isinstance(node, nodes.comment)]:
+            text = comment.astext()
+            if text.startswith(KIND):
+                signatures[-1] += addnodes.desc_annotation("", f": {text[len(KIND) :]}")
+                content.remove(comment)
+            elif text == TOGETHER:
+                following = entry.next_node(addnodes.desc, descend=False, siblings=True)
+                following[0:0] = signatures
+                entry.parent.remove(entry)
 
 
 def _follows_doctest(out):

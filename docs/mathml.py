@@ -2,6 +2,9 @@
 
 MyST and autodoc leave TeX in the page for MathJax, which is loaded from the network.  Here it is replaced by MathML
 when a page is written.  MathJax takes that too.  What cannot be converted stays TeX.
+
+Without a font for mathematics a browser sets the brace of an underbrace as wide as a letter.  The style of the book
+draws it instead, along the group that has the class ``underbraced``.
 """
 
 import html
@@ -10,7 +13,13 @@ import re
 from latex2mathml.converter import convert
 
 FORMULA = re.compile(r'(<(span|div) class="math[^"]*"[^>]*>)\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)', re.DOTALL)
-PLAIN = ((r"\\[bB]ig+[lrm]?(?![a-zA-Z])", ""), (r"\\\|", r"\\Vert "), (r"\\arg(?![a-zA-Z])", r"\\operatorname{arg}"))
+BRACE = "<mo>&#x23DF;</mo></munder>"  # ends what latex2mathml makes of an underbrace
+PLAIN = (  # what the converter knows by another name
+    (r"\\[bB]ig+[lrm]?(?![a-zA-Z])", ""),
+    (r"\\\|", r"\\Vert "),
+    (r"\\arg(?![a-zA-Z])", r"\\operatorname{arg}"),
+    (r"\\mathrm(?=\{)", r"\\text"),
+)
 
 
 def to_mathml(match):
@@ -19,14 +28,31 @@ def to_mathml(match):
     tex = html.unescape(tex)
     for pattern, replacement in PLAIN:
         tex = re.sub(pattern, replacement, tex)
+    if bracket == "[":
+        tex = re.sub(r"\\(max|min)_", r"\\\1\\limits_", tex)  # below, as TeX has it
     # Sphinx puts formulas of several lines into `split` or `align`, and the converter knows no `aligned` within
     inner = "" if re.search(r"\\begin\{(split|align)\}", tex) else r"\\\1{split}"
     tex = re.sub(r"\\(begin|end)\{aligned\}", inner, tex)
     try:
-        found = convert(tex, display="block" if bracket == "[" else "inline")
+        found = draw_braces(convert(tex, display="block" if bracket == "[" else "inline"))
     except Exception:
         return match.group()
     return match.group() if re.search(r">\\[A-Za-z|]|<mi>&(amp;)?<", found) else before + found + after
+
+
+def draw_braces(mathml):
+    """The formula with groups in place of the braces below them."""
+    while BRACE in mathml:
+        end = mathml.index(BRACE)
+        depth, start = 0, end
+        for tag in reversed(list(re.finditer(r"<(/?)munder>", mathml[:end]))):
+            if not tag[1] and depth == 0:
+                start = tag.start()
+                break
+            depth += 1 if tag[1] else -1
+        group = mathml[start + len("<munder>") : end]
+        mathml = f'{mathml[:start]}<mrow class="underbraced">{group}</mrow>{mathml[end + len(BRACE) :]}'
+    return mathml
 
 
 def replace(app, pagename, templatename, context, doctree):

@@ -40,7 +40,7 @@ def objects(path):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("chapter", [*CHAPTERS, DOCS / "quickstart.md"], ids=lambda path: path.stem)
 def test_the_cells_of_a_chapter_run(chapter, monkeypatch):
     monkeypatch.chdir(chapter.parent)
     text = chapter.read_text(encoding="utf-8")
@@ -223,6 +223,55 @@ def test_an_indented_formula_becomes_a_literal_block():
     assert "coef_, x : (n,) array" in lines  # its names are napoleon's to escape
     k = lines.index("        |x| = 1")
     assert lines[k - 2 : k] == ["    ::", ""] and lines[k + 2] == "    in it."
+
+
+def test_attributes_of_one_item_have_each_its_type_and_together_a_description():
+    lines = as_text(
+        """A point.
+
+        Attributes
+        ----------
+        x, y : arrays, shapes (n,), (m,)
+            The |best| found.
+        gap_ : float
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+    )
+    text = "\n".join(line for line in lines if line)
+    expected = """A point.
+.. rubric:: Attributes
+.. attribute:: x
+    .. type: array, shape (n,)
+    .. described with the next
+.. attribute:: y
+    .. type: array, shape (m,)
+    The \\|best\\| found.
+.. attribute:: gap_
+    .. type: float
+Examples
+--------"""
+    assert text.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "expected"),
+    [
+        ("float", 2, ["float", "float"]),
+        ("arrays", 2, ["array", "array"]),
+        ("arrays, shape (n,)", 2, ["array, shape (n,)"] * 2),
+        ("ndarray, shape (1, n) and (1,)", 2, ["ndarray, shape (1, n)", "ndarray, shape (1,)"]),
+        ("array, shape (n,), and float", 2, ["array, shape (n,)", "float"]),
+        ("qp.QuadraticProgram, qp.Solution", 2, ["qp.QuadraticProgram", "qp.Solution"]),
+        ("array, shape (1,) or (classes,)", 1, ["array, shape (1,) or (classes,)"]),
+        ("", 2, ["", ""]),
+    ],
+)
+def test_a_type_says_something_of_each_name(kind, names, expected):
+    assert module_of_the_docs("docstrings").kinds(kind, names) == expected
 
 
 def test_a_backslash_that_divides_stays():

@@ -1,4 +1,4 @@
-"""What `verbose` prints, through `print`, so it shows in notebooks: a header, one line an iteration, a footer; and how
+"""What `verbose` prints: a header, one line an iteration, a footer, in a notebook as one table that grows; and how
 solutions and programs look there."""
 
 from __future__ import annotations
@@ -7,6 +7,8 @@ import html
 from typing import Any
 
 import numpy as np
+
+from . import notebook
 
 COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
 
@@ -17,34 +19,40 @@ def header(form: Any, kkt_description: str, tol: float) -> None:
     cones = f"{form.l} nonnegative rows"
     if sizes.size:
         cones += f", {sizes.size} second-order cones (dimensions {sizes.min()} to {sizes.max()})"
-    print("centralpath: homogeneous primal-dual interior point")
-    print(f"  variables {form.n}, equalities {form.p}, {cones}")
-    print(
+    title = (
+        "centralpath: homogeneous primal-dual interior point\n"
+        f"  variables {form.n}, equalities {form.p}, {cones}\n"
         f"  entries of P {form.P.entries}, of A and G {form.M_indices.size}; KKT system: {kkt_description}; tol {tol:g}"
     )
-    print(COLUMNS)
+    if not notebook.begin(title, COLUMNS):
+        print(title)
+        print(COLUMNS)
 
 
 def line(record: np.void) -> None:
     """One iteration."""
     step = f"{record['alpha']:7.1e}" if np.isfinite(record["alpha"]) else " ------"
-    print(
+    text = (
         f"{record['iteration']:5d} {record['primal_objective']:15.8e} {record['dual_objective']:15.8e} "
         f"{record['primal_residual']:7.1e} {record['dual_residual']:7.1e} {record['gap']:7.1e} {step} "
         f"{record['mu']:7.1e} {record['seconds']:6.2f}"
     )
+    if not notebook.row(text):
+        print(text)
 
 
 def footer(solution: Any) -> None:
     """The status and the reason for it."""
-    print(f"{solution.status.value}: {solution.message}")
+    text = f"{solution.status.value}: {solution.message}\n"
     if not solution.status.is_infeasible:
-        print(f"  objective {solution.objective:.12g}, dual objective {solution.dual_objective:.12g}")
-    print(
+        text += f"  objective {solution.objective:.12g}, dual objective {solution.dual_objective:.12g}\n"
+    text += (
         f"  {solution.iterations} iterations, {solution.solve_time:.3f} s after {solution.setup_time:.3f} s of set-up; "
         f"relative residuals: primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, "
         f"gap {solution.gap:.1e}"
     )
+    if not notebook.end(text):
+        print(text)
 
 
 def html_table(caption: str, rows: dict[str, Any]) -> str:
@@ -58,7 +66,7 @@ def html_table(caption: str, rows: dict[str, Any]) -> str:
 
 
 def html_summary(solution: Any) -> str:
-    """A solution of a cone program or of a quadratic program as a table."""
+    """A solution of a cone program or of a quadratic program as a table, with its convergence where it can be drawn."""
     rows = {"status": f"{solution.status.value}: {solution.message}"}
     if not solution.status.is_infeasible:
         rows["objective"] = f"{solution.objective:.12g}"
@@ -68,4 +76,4 @@ def html_summary(solution: Any) -> str:
     )
     rows["iterations"] = str(solution.iterations)
     rows["seconds"] = f"{solution.solve_time:.3g} after {solution.setup_time:.3g} of set-up"
-    return html_table("Solution", rows)
+    return f"<div>{html_table('Solution', rows)}{notebook.convergence(solution.trace)}</div>"

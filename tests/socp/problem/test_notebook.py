@@ -1,0 +1,91 @@
+"""`verbose` and solutions in a notebook, with a stand-in for IPython."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import qp
+import socp
+from socp.problem import notebook
+
+
+class Handle:
+    """Keeps the text of everything that it was told to show."""
+
+    def __init__(self, thing):
+        self.shown = [repr(thing)]
+        self.thing = thing
+
+    def update(self, thing):
+        assert thing is self.thing
+        self.shown.append(repr(thing))
+
+
+@pytest.fixture
+def handles(monkeypatch):
+    """The handles of what is displayed in a notebook."""
+    made = []
+
+    def display(thing, display_id):
+        assert display_id is True
+        made.append(Handle(thing))
+        return made[-1]
+
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = lambda: SimpleNamespace(kernel=object())
+    ipython.display = SimpleNamespace(display=display)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    return made
+
+
+def disk(**settings):
+    G, h = [[0, 0], [-1, 0], [0, -1]], [1, 0, 0]
+    return socp.solve(c=[1, 1], G=G, h=h, cones=[socp.SecondOrder(3)], **settings)
+
+
+def test_verbose_is_one_table_that_grows_in_place(handles, capsys):
+    solution = disk(verbose=True)
+    (handle,) = handles
+    assert capsys.readouterr().out == ""
+    assert len(handle.thing.rows) == len(solution.trace)
+    assert all(after.startswith(before) for before, after in zip(handle.shown, handle.shown[1:]))
+    assert len(handle.shown) == len(solution.trace) + 2  # the heads before, the status after
+    shown = handle.thing._repr_html_()
+    assert shown.count("<tr>") == len(solution.trace) + 1
+    assert shown.count("<th ") == 9 and shown.count("<td ") == 9 * len(solution.trace)
+    assert "optimal" in handle.shown[-1]
+
+
+def test_every_solve_has_a_table_of_its_own(handles):
+    disk(verbose=True)
+    qp.solve(np.eye(2), [-1.0, -1.0], A=[[1.0, 1.0]], l=[1.0], u=[1.0], verbose=True)
+    assert len(handles) == 2 and all("optimal" in handle.shown[-1] for handle in handles)
+
+
+def test_it_is_what_is_printed_elsewhere(handles, capsys, monkeypatch):
+    disk(verbose=True)
+    monkeypatch.delitem(sys.modules, "IPython")
+    disk(verbose=True)
+    heads = [line for line in capsys.readouterr().out.splitlines()]
+    here = handles[0].shown[-1].splitlines()
+    assert len(handles) == 1 and len(here) == len(heads) and here[:4] == heads[:4]
+
+
+@pytest.mark.parametrize("shell", [None, SimpleNamespace()], ids=["no shell", "a terminal"])
+def test_outside_of_a_notebook_nothing_changes(handles, capsys, monkeypatch, shell):
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    solution = disk(verbose=True)
+    assert handles == []
+    assert len(capsys.readouterr().out.splitlines()) == 4 + len(solution.trace) + 3
+
+
+def test_a_solution_shows_its_convergence_where_matplotlib_is(monkeypatch):
+    pytest.importorskip("matplotlib")
+    program = socp.ConeProgram(c=[1, 1], G=[[0, 0], [-1, 0], [0, -1]], h=[1, 0, 0], cones=[socp.SecondOrder(3)])
+    solution = socp.solve(program)
+    assert "<img alt='convergence' src='data:image/png;base64," in solution._repr_html_()
+    assert notebook.convergence(solution.trace[:1]) == ""
+    monkeypatch.setattr(notebook.importlib.util, "find_spec", lambda name: None)
+    assert "<img" not in solution._repr_html_() and "optimal" in solution._repr_html_()

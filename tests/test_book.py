@@ -1,0 +1,134 @@
+"""The book as it is built: no warning, no raw markup, no broken link, nothing wider than the page."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from urllib.parse import unquote
+
+import pytest
+
+from tests.support import browser
+from tests.test_docs import CHAPTERS, DOCS
+
+NEEDED = [name for name in ("sphinx", "furo", "myst_nb", "latex2mathml") if find_spec(name) is None]
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(bool(NEEDED), reason=f"the book is not built without {', '.join(NEEDED)}: the docs extra"),
+]
+SILENT = {"script", "style", "pre", "code", "math"}  # what is no text of the page, or shows markup on purpose
+EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+RAW = re.compile(r"\$\$|```|\{eval-rst\}|:(?:math|class|func|ref|doc):|``|\\\(|\\\[|\*\*\w[^*\n]*\*\*")
+SCROLLS = {"table-wrapper", "cell_output"}  # as furo and style/book.css have it
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+class Page(HTMLParser):
+    """The text, the links, the names that links lead to, and what is not in an element that scrolls."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.text, self.links, self.names, self.wide = [], [], [], set(), []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        classes = set((attributes.get("class") or "").split())
+        self.names |= {attributes[name] for name in ("id", "name") if attributes.get(name)}
+        self.links += [attributes[name] for name in ("href", "src") if attributes.get(name)]
+        if tag == "table" and not any(SCROLLS & its for _, its in self.open):
+            self.wide.append(self.getpos())
+        if tag not in EMPTY:
+            self.open.append((tag, classes))
+
+    def handle_endtag(self, tag):
+        while tag in [name for name, _ in self.open] and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        if not any(tag in SILENT or "literal" in classes for tag, classes in self.open):
+            self.text.append(data)
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory):
+    """The folder of the book, built by the README's command but for the folder."""
+    folder = tmp_path_factory.mktemp("book") / "html"
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", str(DOCS), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, cwd=DOCS.parent)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pages(book):
+    paths = [path for path in book.rglob("*.html") if "results" not in path.relative_to(book).parts]
+    return {path: Page(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def test_no_page_shows_markup(pages):
+    for path, page in pages.items():
+        if path.name != "interactive.html":
+            found = RAW.search("".join(page.text))
+            assert found is None, (path.name, "".join(page.text)[found.start() - 60 : found.end() + 60])
+
+
+def test_links_and_pictures_lead_somewhere(book, pages):
+    known = {path.resolve(): page.names for path, page in pages.items()}
+    count = 0
+    for path, page in pages.items():
+        for link in page.links:
+            if re.match(r"[a-z]+:|//", link) or (
+                path.name in ("search.html", "genindex.html") and link.startswith("#")
+            ):
+                continue
+            address, _, name = unquote(link).partition("#")
+            target = (path.parent / address.split("?")[0]).resolve() if address else path.resolve()
+            assert target.exists(), (path.name, link)
+            if name and target in known and target.name != "interactive.html":
+                assert name in known[target], (path.name, link)
+            count += 1
+    assert count > 1000
+
+
+def test_tables_are_in_an_element_that_scrolls(book, pages):
+    style = (book / "_static" / "book.css").read_text(encoding="utf-8")
+    assert re.search(r"^pre \{ overflow-x: auto; \}$", style, re.MULTILINE)
+    for path, page in pages.items():
+        if path.name not in ("interactive.html", "genindex.html", "py-modindex.html"):
+            assert not page.wide, (path.name, page.wide)
+
+
+def test_chapters_are_numbered_and_the_interactive_page_leads_back(book, pages):
+    index = (book / "index.html").read_text(encoding="utf-8")
+    assert len(
+        re.findall(r'<li class="toctree-l1"><a class="reference internal" href="course/\w+.html">\d+\. ', index)
+    ) == 2 * len(CHAPTERS)
+    assert "interactive.html" in pages[book / "index.html"].links
+    assert "index.html" in pages[book / "interactive.html"].links
+
+
+def test_the_gallery_has_a_picture_of_every_chapter(book, pages):
+    links = set(pages[book / "gallery.html"].links)
+    assert {f"course/{chapter.stem}.html" for chapter in CHAPTERS} <= links
+
+
+def test_attributes_stand_once_with_their_types(book):
+    text = (book / "reference" / "qp.html").read_text(encoding="utf-8")
+    for name in ("x", "y", "z_bounds", "objective", "trace", "timings"):
+        (signature,) = re.findall(rf'<dt class="sig sig-object py" id="qp.Solution.{name}">(.*?)</dt>', text, re.DOTALL)
+        assert re.sub("<.*?>", "", signature).split(":")[1].strip(), name
+    assert not re.search(r"<a [^>]*>(<[^>]*>)*[a-z](<[^>]*>)*</a>", text)  # the n of a shape is no link
+
+
+@pytest.mark.skipif(browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM")
+@pytest.mark.parametrize("width", [1240, 420])
+def test_no_page_is_wider_than_the_window(book, pages, tmp_path, width):
+    with browser.Browser(browser.find(), str(tmp_path), width=width) as shown:
+        shown.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        for path in sorted(pages):
+            shown.open(path.as_uri())
+            assert shown.evaluate(WIDER) <= 0, path.name
