@@ -25,7 +25,7 @@ from .run import Run
 
 FAILED = (Status.INACCURATE, Status.NUMERICAL_ERROR)
 SHORT_STEPS = 0.9  # share of the way to the boundary
-LARGE = 20_000  # variables and rows from which a second run with shorter steps takes too long to be a surprise
+LARGE = 5_000  # variables and rows from which a second run with shorter steps takes too long to be a surprise
 
 
 class Attempts:
@@ -62,19 +62,22 @@ class Attempts:
 
     def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings, bool]]:
         """What to run, and whether with precise solves."""
-        form, settings = self.state.form, self.settings
+        form, settings, sturdy = self.state.form, self.settings, self.state
         if form.cones > 0 and run.iterations > 0:
             yield self.state, settings, True
-        if settings.kkt == "auto" and isinstance(self.state.kkt, DenseKKT) and form.n <= MAX_DENSE:
-            yield self.robust(), settings, True
-            yield self.robust(), settings, False
+        breaks_down = settings.kkt == "auto" and isinstance(self.state.kkt, DenseKKT) and form.n <= MAX_DENSE
+        if breaks_down:
+            sturdy = self.robust()
+            yield sturdy, settings, True
+            yield sturdy, settings, False
         if run.iterations == 0 or form.n + form.p + form.m > LARGE:
             return
         careful = replace(settings, step_fraction=min(settings.step_fraction, SHORT_STEPS))
         yield self.state, careful, False
+        yield sturdy, careful, True
         if settings.equilibrate:
             form = StandardForm(program, False)
-            plain = State(form, choose(form, settings))
+            plain = State(form, choose(form, settings, robust=breaks_down))
             yield plain, careful, False
             yield plain, settings, False
 

@@ -48,10 +48,11 @@ def test_the_ways_in_turn():
         ("SparseKKT", True, 0.99),
         ("SparseKKT", True, 0.99),
         ("DenseKKT", True, SHORT_STEPS),
-        ("DenseKKT", False, SHORT_STEPS),
-        ("DenseKKT", False, 0.99),
+        ("SparseKKT", True, SHORT_STEPS),
+        ("SparseKKT", False, SHORT_STEPS),
+        ("SparseKKT", False, 0.99),
     ]
-    assert ways_after(kkt="ldl", equilibrate=False, step_fraction=0.5)[1] == 2 * [("SparseKKT", True, 0.5)]
+    assert ways_after(kkt="ldl", equilibrate=False, step_fraction=0.5)[1] == 3 * [("SparseKKT", True, 0.5)]
     assert ways_after(0)[1] == 2 * [("SparseKKT", True, 0.99)]  # a matrix that cannot be factored at the start
 
 
