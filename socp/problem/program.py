@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -13,7 +12,9 @@ import scipy.sparse as sp
 
 from ..linalg.csc import csc
 from .checks import (
+    FLOAT,
     ProgramError,
+    all_finite,
     as_csc,
     as_dense,
     as_number,
@@ -114,6 +115,8 @@ class ConeProgram:
     ConeProgram(n=2, p=0, m=2, cones: 1 SecondOrder)
     """
 
+    _cone_layout: tuple[np.ndarray, np.ndarray] | None = None  # once it was asked for
+
     def __init__(
         self,
         c: Any,
@@ -169,14 +172,13 @@ class ConeProgram:
         """The number of cone rows."""
         return self.h.size
 
-    @cached_property
+    @property
     def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
         """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
-        count = len(self.cones)
-        start, second_order = np.empty(count + 1, np.int64), np.empty(count, np.bool_)
-        start[0], start[1:] = 0, list(accumulate([cone.dim for cone in self.cones]))
-        second_order[:] = [isinstance(cone, SecondOrder) for cone in self.cones]
-        return start, second_order
+        if self._cone_layout is None:
+            start = np.array([0, *accumulate([cone.dim for cone in self.cones])], np.int64)
+            self._cone_layout = start, np.array([isinstance(cone, SecondOrder) for cone in self.cones], np.bool_)
+        return self._cone_layout
 
     def __repr__(self) -> str:
         kinds = [type(cone).__name__ for cone in self.cones]
@@ -219,7 +221,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
         if P.shape != (n, n):
             raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {P.shape} came")
         return P
-    if type(P) is np.ndarray and P.dtype == np.float64 and P.shape == (n, n) and n <= SMALL:
+    if type(P) is np.ndarray and P.dtype is FLOAT and P.shape == (n, n) and n <= SMALL:
         P = P.copy()
         if is_plain_dense(P):
             return P
@@ -264,9 +266,9 @@ def _check_cones(cones: Sequence[Cone] | None, m: int) -> tuple[Cone, ...]:
 
 
 def _check_h(h: np.ndarray, cones: tuple[Cone, ...]) -> None:
-    check_no_nan("h", h)
-    if np.isfinite(h).all():
+    if all_finite(h):
         return
+    check_no_nan("h", h)
     start = 0
     for k, cone in enumerate(cones):
         part = h[start : start + cone.dim]
