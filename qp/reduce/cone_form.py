@@ -101,7 +101,8 @@ class ConeForm:
         self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(x, y, z_bounds) of the quadratic program; a fixed variable's multiplier is what stationarity leaves."""
-        own_x, own_y, own_z = np.empty(program.n), np.empty(program.m), np.empty(program.n)
+        n, m = program.q.size, program.l.size
+        own_x, own_y, own_z = np.empty(n), np.empty(m), np.empty(n)
         spread(x, y, z, program.lb, self.kinds, own_x, own_y, own_z)
         if self._has_fixed:
             self._fix_multipliers(program, program.q + product(program.P, own_x), own_y, own_z)

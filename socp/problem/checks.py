@@ -12,7 +12,7 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
-FLOAT = np.dtype(np.float64)
+FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 
 
 class ProgramError(ValueError):
@@ -60,8 +60,7 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
     if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.data.dtype is FLOAT:
-        data = np.array(value.data, order="C")
-        indices, indptr = np.array(value.indices, dtype=np.int64), np.array(value.indptr, dtype=np.int64)
+        data, indices, indptr = np.array(value.data), np.array(value.indices, INT), np.array(value.indptr, INT)
         if is_canonical(value.shape[0], indptr, indices, data):
             _check_shape(name, value.shape, shape, why)
             return csc(data, indices, indptr, value.shape)
