@@ -143,7 +143,7 @@ class Solver(SetUpOnce):
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         self.program = old.with_data(P, A, q, l, u, lb, ub)
-        only_q = all(value is None for value in (l, u, lb, ub, P_data, A_data))
+        only_q = l is None and u is None and lb is None and ub is None and P_data is None and A_data is None
         try:
             if not self._replace(only_q, P_data is not None, A_data is not None):
                 last = self._last

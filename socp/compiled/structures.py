@@ -265,6 +265,7 @@ class _Layout:
         self.dimensions: dict[str, None] = {}
         self.links: dict[str, None] = {}
         self.sizes: list[str] = []
+        self.lengths: dict[str, str] = {}  # the names of expressions that several arrays have as a length
         self.words: list[tuple[str, list[str]]] = []  # where a run of words begins, and what they are
         self.count = 0
         self.end = str(kind._size)
@@ -303,9 +304,11 @@ class _Layout:
         if field.shape is None or not isinstance(field, ArrayField):
             return []
         lengths: list[str] = []
-        for axis in field.shape.split(","):
-            lengths.append(f"a{self.count}_{len(lengths)}")
-            self.sizes.append(f"{lengths[-1]} = {axis.strip()}")
+        for axis in map(str.strip, field.shape.split(",")):
+            if axis not in self.lengths:
+                self.lengths[axis] = f"a{len(self.lengths)}"
+                self.sizes.append(f"{self.lengths[axis]} = {axis}")
+            lengths.append(self.lengths[axis])
         begin = self._room(" * ".join([*lengths, str(field.item)]))
         return [f"begin + {WORD} * {begin}", *lengths]
 

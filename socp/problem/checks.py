@@ -60,7 +60,7 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
     if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.data.dtype is FLOAT:
-        data, indices, indptr = np.array(value.data), np.array(value.indices, INT), np.array(value.indptr, INT)
+        data, indices, indptr = np.array(value.data), value.indices.astype(INT), value.indptr.astype(INT)
         if is_canonical(value.shape[0], indptr, indices, data):
             _check_shape(name, value.shape, shape, why)
             return csc(data, indices, indptr, value.shape)
