@@ -11,7 +11,6 @@ from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats
 from socp.problem.checks import (
     ProgramError,
-    all_finite,
     as_csc,
     as_number,
     as_vector,
@@ -69,8 +68,7 @@ class QuadraticProgram:
         offset: float = 0.0,
     ) -> None:
         self.q = as_vector("q", q)
-        if not all_finite(self.q):
-            check_finite("q", self.q)
+        check_finite("q", self.q)
         n = self.q.size
         self.P = as_hessian("P", P, n, "q")
         if A is None and (l is not None or u is not None):

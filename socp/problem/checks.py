@@ -135,7 +135,8 @@ def as_number(name: str, value: Any) -> float:
 
 def check_finite(name: str, array: np.ndarray) -> None:
     """Refuse NaN and infinity, naming the first entry."""
-    if not all_finite(np.ascontiguousarray(array, np.float64).ravel()):
+    plain = array.ndim == 1 and array.dtype is FLOAT and array.flags.c_contiguous
+    if not all_finite(array if plain else np.ascontiguousarray(array, np.float64).ravel()):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         index = ", ".join(map(str, where))
         raise ProgramError(f"{name} must be finite, but {name}[{index}] is {array[where]}")
