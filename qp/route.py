@@ -27,12 +27,14 @@ def route(program: QuadraticProgram, settings: Settings) -> Route:
     An interior-point method factors all of P in each iteration, whereas the active set reads the rows of what moves,
     which is worth it from `MIN_VARIABLES` on.  Settings that belong to the interior-point method choose it.
     """
+    P: object = program.P
+    if program.n < MIN_VARIABLES or not isinstance(P, np.ndarray):
+        return Route.INTERIOR_POINT
     limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
     watched = settings.verbose or settings.callback is not None or limited
     if not settings.sifting or watched or settings.kkt != "auto" or settings.regularization is not None:
         return Route.INTERIOR_POINT
-    P: object = program.P
-    if not isinstance(P, np.ndarray) or program.n < MIN_VARIABLES or sided_rows(program).size > 1:
+    if sided_rows(program).size > 1:
         return Route.INTERIOR_POINT
     bounded = np.count_nonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
     return Route.ACTIVE_SET if 2 * bounded > program.n and P.diagonal().max() > 0.0 else Route.INTERIOR_POINT

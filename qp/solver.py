@@ -20,7 +20,7 @@ from socp.solver import Solver as ConeSolver
 from .active_set.method import ActiveSet
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
-from .problem.stopping import Point, ProgramTest
+from .problem.stopping import ProgramTest
 from .reduce.cone_form import ConeForm
 from .reduce.presolve import Presolve
 from .route import Route, route
@@ -143,7 +143,7 @@ class Solver(SetUpOnce):
         P = old.P if P_data is None else with_data("P", old.P, P_data)
         A = old.A if A_data is None else with_data("A", old.A, A_data)
         self.program = old.with_data(P, A, q, l, u, lb, ub)
-        only_q = all(value is None for value in (l, u, lb, ub, P_data, A_data))
+        only_q = l is None and u is None and lb is None and ub is None and P_data is None and A_data is None
         try:
             if not self._replace(only_q, P_data is not None, A_data is not None):
                 last = self._last
@@ -198,15 +198,15 @@ class Solver(SetUpOnce):
         run = self.cone_solver.run(warm_start, test)
         assert run.answer is not None and run.status is not None
         x, y, z, _ = run.answer
-        point: Point
-        if run.status is Status.PRIMAL_INFEASIBLE:
+        found, point = run.found, (x, y, z)
+        if found is not None:
+            point = test.point(found, x, y, z)
+        elif run.status is Status.PRIMAL_INFEASIBLE:
             point = (x, *test.dual_ray(y, z))
         elif run.status is Status.DUAL_INFEASIBLE:
             point = (test.primal_ray(x), y, z)
-        else:
-            point = test.point(run.found, x, y, z)
         return solution_at(
-            self.program, run.status, point, run.found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
+            self.program, run.status, point, found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
             message=run.message, trace=run.trace, timings=dict(run.timings), run=run,
         )  # fmt: skip
 

@@ -40,6 +40,7 @@ from .problem.status import Status
 from .problem.stopping import Test
 from .warmup import ready_for_large
 
+NOT_CHANGED = contextlib.nullcontext()  # the threads of BLAS
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
@@ -167,8 +168,8 @@ class Solver(SetUpOnce):
 
     def _threads(self) -> contextlib.AbstractContextManager[None]:
         """BLAS with the threads of the settings, where it is called with matrices large enough."""
-        few = self.program.n + self.program.p <= FEW
-        return contextlib.nullcontext() if few else blas_threads(self.settings.threads)
+        program = self.program
+        return NOT_CHANGED if program.c.size + program.b.size <= FEW else blas_threads(self.settings.threads)
 
     @property
     def newton(self) -> Newton:

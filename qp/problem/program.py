@@ -9,7 +9,15 @@ import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats
-from socp.problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.problem.checks import (
+    ProgramError,
+    as_csc,
+    as_number,
+    as_vector,
+    check_finite,
+    check_no_nan,
+    filled,
+)
 from socp.problem.printing import html_table
 from socp.problem.program import as_hessian, describe_hessian, no_rows
 
@@ -66,12 +74,15 @@ class QuadraticProgram:
         if A is None and (l is not None or u is not None):
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
-        m = self.A.shape[0]
+        m: int = self.A.shape[0]
         rows, variables = " (the rows of A)", f" ({n} variables in q)"
-        self.l, self.u = _side("l", l, m, -np.inf, rows), _side("u", u, m, np.inf, rows)
-        self.lb, self.ub = _side("lb", lb, n, -np.inf, variables), _side("ub", ub, n, np.inf, variables)
-        _check_order("l", self.l, "u", self.u)
-        _check_order("lb", self.lb, "ub", self.ub)
+        self.l, self.u = _as_side("l", l, m, -np.inf, rows), _as_side("u", u, m, np.inf, rows)
+        self.lb, self.ub = _as_side("lb", lb, n, -np.inf, variables), _as_side("ub", ub, n, np.inf, variables)
+        if not (are_plain_sides(self.l, self.u) and are_plain_sides(self.lb, self.ub)):
+            self.l, self.u = _checked_side("l", self.l, -np.inf), _checked_side("u", self.u, np.inf)
+            self.lb, self.ub = _checked_side("lb", self.lb, -np.inf), _checked_side("ub", self.ub, np.inf)
+            _check_order("l", self.l, "u", self.u)
+            _check_order("lb", self.lb, "ub", self.ub)
         self.offset = as_number("offset", offset)
 
     def with_data(
@@ -87,7 +98,8 @@ class QuadraticProgram:
         for name, side, like in (("l", l, self.l), ("u", u, self.u), ("lb", lb, self.lb), ("ub", ub, self.ub)):
             if side is not None:
                 why = " (the rows of A)" if name in "lu" else f" ({self.n} variables in q)"
-                setattr(program, name, _side(name, side, like.size, -np.inf if name in ("l", "lb") else np.inf, why))
+                absent = -np.inf if name in ("l", "lb") else np.inf
+                setattr(program, name, _checked_side(name, _as_side(name, side, like.size, absent, why), absent))
         if l is not None or u is not None:
             _check_order("l", program.l, "u", program.u)
         if lb is not None or ub is not None:
@@ -128,12 +140,13 @@ class QuadraticProgram:
         return html_table("QuadraticProgram", rows)
 
 
-def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarray:
-    if value is None:
-        return np.full(size, absent)
-    side = as_vector(name, value, size, why, spread=True)
-    if are_plain_sides(side, absent):
-        return side
+def _as_side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarray:
+    """The side as a vector, of which the entries are still to be checked."""
+    return filled(size, absent) if value is None else as_vector(name, value, size, why, spread=True)
+
+
+def _checked_side(name: str, side: np.ndarray, absent: float) -> np.ndarray:
+    """The side with what lies far out as `absent`; what can never hold is refused."""
     check_no_nan(name, side)
     side = no_side_beyond(side)
     bad = side == -absent
@@ -144,10 +157,12 @@ def _side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarr
 
 
 @kernel
-def are_plain_sides(side: Floats, absent: float) -> bool:
-    """Whether all sides are absent or numbers well below 1e20 in size, which need no further look."""
-    for i in range(side.size):
-        if not (abs(side[i]) < 0.99e20 or side[i] == absent):
+def are_plain_sides(lower: Floats, upper: Floats) -> bool:
+    """Whether all sides are in order, and absent or numbers well below 1e20 in size: these need no further look."""
+    for i in range(lower.size):
+        if not (abs(lower[i]) < 0.99e20 or lower[i] == -np.inf):
+            return False
+        if not (abs(upper[i]) < 0.99e20 or upper[i] == np.inf) or lower[i] > upper[i]:
             return False
     return True
 

@@ -112,16 +112,16 @@ def solution_at(
     """
     x, y, z = point
     objective = dual_objective = primal = dual = gap = np.nan
-    if status is Status.PRIMAL_INFEASIBLE:
+    if found is not None:
+        primal, dual, gap = found.relative
+        objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
+    elif status is Status.PRIMAL_INFEASIBLE:
         slope = -(support(program.l, program.u, y)[0] + support(program.lb, program.ub, z)[0])
         x, y, z = np.full(program.n, np.nan), y / slope, z / slope
         primal = primal_infeasibility(program, y, z)
     elif status is Status.DUAL_INFEASIBLE:
         x, y, z = x / -float(program.q @ x), np.full(program.m, np.nan), np.full(program.n, np.nan)
         dual = dual_infeasibility(program, x)
-    elif found is not None:
-        primal, dual, gap = found.relative
-        objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
     return Solution(
         status=status, x=x, y=y, z_bounds=z, objective=objective, dual_objective=dual_objective,
         primal_residual=primal, dual_residual=dual, gap=gap, **rest,

@@ -82,7 +82,7 @@ class ProgramTest:
         """The smallest tol at which x of the cone program certifies that the objective falls for ever."""
         return dual_infeasibility(self.program, self.primal_ray(x))
 
-    def point(self, found: Residuals | None, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Point:
+    def point(self, found: Residuals, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Point:
         """The point (x, y, z_bounds) at which `found` was measured: the last one, or lifted again."""
         if self.last is None or self.last[1] is not found:
             x, y, z = self.form.lift(self.presolved.program, x, y, z)

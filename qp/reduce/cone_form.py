@@ -16,6 +16,7 @@ program and count places as they meet them; nothing else has to be kept.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -28,7 +29,7 @@ from socp.form.hessian import as_operator, check_semidefinite
 from socp.linalg.csc import csc
 from socp.problem.checks import as_csc
 from socp.problem.lowrank import LowRank
-from socp.problem.program import ConeProgram, NonNeg, no_rows
+from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of, no_rows
 from socp.problem.stopping import product
 
 from ..problem.program import QuadraticProgram
@@ -86,7 +87,8 @@ class ConeForm:
         if self._has_fixed:
             check_semidefinite(as_operator(P, program.n))  # the engine sees no more than what is left of it
             P = _submatrix(P, np.flatnonzero(self.kinds[program.m :] != EQUAL))
-        return ConeProgram.of_checked(c, G, h, (NonNeg(self.m),) if self.m else (), A, b, P, offset)
+        cones, layout = orthant(self.m)
+        return ConeProgram.of_checked(c, G, h, cones, A, b, P, offset, layout)
 
     def _stacked(self, program: QuadraticProgram, stack: Any, rows: int, entries: int) -> sp.csc_array:
         """The matrix that the kernel `stack` makes of the rows of A."""
@@ -101,7 +103,8 @@ class ConeForm:
         self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(x, y, z_bounds) of the quadratic program; a fixed variable's multiplier is what stationarity leaves."""
-        own_x, own_y, own_z = np.empty(program.n), np.empty(program.m), np.empty(program.n)
+        n, m = program.q.size, program.l.size
+        own_x, own_y, own_z = np.empty(n), np.empty(m), np.empty(n)
         spread(x, y, z, program.lb, self.kinds, own_x, own_y, own_z)
         if self._has_fixed:
             self._fix_multipliers(program, program.q + product(program.P, own_x), own_y, own_z)
@@ -126,6 +129,13 @@ class ConeForm:
     ) -> None:
         A = program.A
         fix_multipliers(A.indptr, A.indices, A.data, self.kinds, gradient, own_y, own_z)
+
+
+@functools.lru_cache(maxsize=64)
+def orthant(dim: int) -> tuple[tuple[Cone, ...], Layout]:
+    """The cones of a program with so many sides and their layout, kept: few programs are of a size of their own."""
+    cones = (NonNeg(dim),) if dim else ()
+    return cones, layout_of(cones)
 
 
 @leaf

@@ -62,6 +62,10 @@ class Kernel:
     signature : numba Signature
     """
 
+    # A call from Python goes straight to the machine code, once that is loaded: no frame of Python lies between them.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
     def __init__(self, py_func: Callable[..., Any], kind: str) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func, self.kind = py_func, kind
@@ -69,7 +73,7 @@ class Kernel:
         self.symbol = f"centralpath.{self.name}"
         self.type = KernelType(self)
         self.address_or_zero = 0  # of its machine code, once that is loaded
-        self._entry: Callable[..., Any] = self._first_call
+        self.__call__ = self._first_call
         lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
         if kind != "leaf":
             _kernels.append(self)
@@ -81,17 +85,14 @@ class Kernel:
             raise TypeError(f"{self.name} is called from Python and must return nothing or a number, not {result}")
         return call_signature(result, *arguments)
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self._entry(*arguments)
-
     def _first_call(self, *arguments: Any) -> Any:
         if self.kind == "kernel":
             prepare([self])
         else:
             entry = _way_in(self)
             prepare([entry])
-            self._entry = entry._entry
-        return self._entry(*arguments)
+            self.__call__ = entry.__call__
+        return self(*arguments)
 
     @property
     def address(self) -> int:
@@ -139,7 +140,7 @@ class Kernel:
         llvmlite.binding.add_symbol(self.symbol, self.address_or_zero)
         if entry is not None:
             self._compiled_entry = entry
-            self._entry = self._checked_entry if CHECKS else entry
+            self.__call__ = self._checked_entry if CHECKS else entry
 
     def _checked_entry(self, *arguments: Any) -> Any:
         for value, kind in zip(arguments, self.signature.args, strict=True):
@@ -166,7 +167,7 @@ class Kernel:
         made = self.linkable
         self.address_or_zero = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
         self._compiled_entry = made.entry_point
-        self._entry = self._checked_entry if CHECKS else made.entry_point
+        self.__call__ = self._checked_entry if CHECKS else made.entry_point
 
     def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """The code of a call: of the symbol, or of a leaf that is linked into the caller."""

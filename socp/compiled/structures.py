@@ -105,13 +105,16 @@ class ArrayField(KeptField):
         self.words, self.axes = 1 + numba_type.ndim, numba_type.ndim
         self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
         self.item = self.dtype.itemsize // WORD  # words of an entry
+        self._pack = struct.Struct(f"{self.words}q").pack_into
+        self._address_of = {FLOAT: floats_at, INT: integers_at}.get(self.dtype) if self.axes == 1 else None
 
     def _view(self, owner: Any) -> np.ndarray:
         """The array in the block."""
         if self.shape is None:
             raise AttributeError(f"{type(owner).__name__}.{self.name} is not set")
-        begin, *sizes = owner._words[self.place : self.place + self.words].tolist()
-        return np.ndarray(tuple(sizes), self.dtype, owner._block, begin - owner.address)
+        word, place = owner._words.item, self.place
+        sizes = word(place + 1) if self.axes == 1 else (word(place + 1), word(place + 2))
+        return np.ndarray(sizes, self.dtype, owner._block, word(place) - owner.address)
 
     def __set__(self, owner: Any, value: np.ndarray) -> None:
         if value.dtype is not self.dtype or not value.flags.c_contiguous:
@@ -119,11 +122,8 @@ class ArrayField(KeptField):
         if value.ndim != self.axes:
             raise TypeError(f"{type(owner).__name__}.{self.name} has {self.axes} axes, but {value.ndim} came")
         owner._kept[self.name] = value
-        words, place = owner._words, self.place
-        words[place] = address_of_array(value)
-        for length in value.shape:
-            place += 1
-            words[place] = length
+        address = value.__array_interface__["data"][0] if self._address_of is None else self._address_of(value)
+        self._pack(owner._words, WORD * self.place, address, *value.shape)
 
 
 class StructureField(Field):
@@ -155,16 +155,6 @@ class PartField(KeptField):
         found._block, found._words, found.address = owner._block[first:], owner._words[first:], address
         found._links, found._kept = owner._links, dict(owner._links)
         return found
-
-
-def address_of_array(array: np.ndarray) -> int:
-    """Where the entries of an array begin."""
-    if array.ndim == 1:
-        if array.dtype is FLOAT:
-            return floats_at(array)  # type: ignore[no-any-return]
-        if array.dtype is INT:
-            return integers_at(array)  # type: ignore[no-any-return]
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 @kernel
@@ -275,6 +265,7 @@ class _Layout:
         self.dimensions: dict[str, None] = {}
         self.links: dict[str, None] = {}
         self.sizes: list[str] = []
+        self.lengths: dict[str, str] = {}  # the names of expressions that several arrays have as a length
         self.words: list[tuple[str, list[str]]] = []  # where a run of words begins, and what they are
         self.count = 0
         self.end = str(kind._size)
@@ -313,9 +304,11 @@ class _Layout:
         if field.shape is None or not isinstance(field, ArrayField):
             return []
         lengths: list[str] = []
-        for axis in field.shape.split(","):
-            lengths.append(f"a{self.count}_{len(lengths)}")
-            self.sizes.append(f"{lengths[-1]} = {axis.strip()}")
+        for axis in map(str.strip, field.shape.split(",")):
+            if axis not in self.lengths:
+                self.lengths[axis] = f"a{len(self.lengths)}"
+                self.sizes.append(f"{self.lengths[axis]} = {axis}")
+            lengths.append(self.lengths[axis])
         begin = self._room(" * ".join([*lengths, str(field.item)]))
         return [f"begin + {WORD} * {begin}", *lengths]
 

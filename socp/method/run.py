@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import numpy as np
 from ..compiled.clock import clock
 from ..form.standard import StandardForm
 from ..problem import printing, stopping
+from ..problem.checks import FLOAT
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution
@@ -37,7 +39,7 @@ from .rays import nearest_ray
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 MANY = 2**62  # iterations that a kernel can count
-INF, NO_RECORDS = math.inf, np.zeros(0, TRACE)
+INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
     STALLED: "no further progress",
@@ -160,7 +162,7 @@ class Run:
                     break
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
-        self.trace = copy_of_records(self.state.trace[: self.state.iteration + 1])
+        self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
         self.solve_time = time.perf_counter() - self.started
 
     def iterates(self) -> Iterator[Iterate]:
@@ -215,7 +217,7 @@ class Run:
             answer = self.unscale(state.point)
             found, holds = self._judge(answer)
             if holds:
-                return self.finish(Status.OPTIMAL, f"the stopping test holds at {settings.tol:g}", answer, found)
+                return self.finish(Status.OPTIMAL, test_holds(settings.tol), answer, found)
         if state.primal_ray <= RAY * state.tol_infeasible:
             ray = self._certificate(self._primal_infeasibility)
             if ray is not None:
@@ -272,7 +274,7 @@ class Run:
         answer = self.unscale(self.state.best)
         found, holds = self._judge(answer)
         if holds:
-            message = f"{reason}; the stopping test holds at {self.settings.tol:g}"
+            message = f"{reason}; {test_holds(self.settings.tol)}"
             return self.finish(Status.OPTIMAL, message, answer, found)
         if found.meets(tol):
             message = f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}"
@@ -347,10 +349,15 @@ def _best(rays: list[Point4], error_of: Callable[[Point4], float]) -> tuple[floa
     return min(errors), rays[errors.index(min(errors))]
 
 
-def copy_of_records(trace: np.ndarray) -> np.ndarray:
-    """The records, copied as plain numbers: NumPy copies records field by field, and is slow to view them."""
-    words = TRACE.itemsize // 8
-    return np.ndarray(trace.shape, TRACE, np.ndarray(words * trace.size, np.float64, trace).copy())
+@functools.lru_cache(maxsize=16)
+def test_holds(tol: float) -> str:
+    """The message of an optimal answer, kept: to print a number costs a program of ten variables a hundredth."""
+    return f"the stopping test holds at {tol:g}"
+
+
+def copy_of_records(trace: np.ndarray, count: int) -> np.ndarray:
+    """The first records, copied as plain numbers: NumPy copies records field by field, and is slow to view them."""
+    return np.ndarray(count, TRACE, np.ndarray(WORDS * count, FLOAT, trace).copy())
 
 
 def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:

@@ -12,6 +12,8 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
+FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
+
 
 class ProgramError(ValueError):
     """A program or a setting that cannot be accepted; the message names it."""
@@ -22,20 +24,26 @@ def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spr
 
     With `spread` a number stands for a vector of equal entries.
     """
-    if _is_plain(value):
-        vector = value.copy()
-    elif spread and type(value) is float and size is not None:
-        return np.full(size, value)
-    else:
-        vector = _as_float(name, _full(name, value) if sp.issparse(value) else value)
+    if type(value) is np.ndarray and value.dtype is FLOAT and value.ndim == 1 and (size is None or value.size == size):
+        return value.copy()
+    if spread and type(value) is float and size is not None:
+        return filled(size, value)
+    vector = _as_float(name, _full(name, value) if sp.issparse(value) else value)
     if vector.ndim == 0 and spread and size is not None:
-        vector = np.full(size, vector)
+        vector = filled(size, float(vector))
     if (vector.ndim == 2 and 1 in vector.shape) or (vector.ndim == 0 and size == 1):
         vector = vector.ravel()
     if vector.ndim != 1:
         raise ProgramError(f"{name} must be a vector, but an array of shape {vector.shape} came")
     if size is not None and vector.size != size:
         raise ProgramError(f"{name} must have {size} entries{why}, but {vector.size} came")
+    return vector
+
+
+def filled(size: int, value: float) -> np.ndarray:
+    """A vector of equal entries; `np.full` takes five times as long for a short one."""
+    vector = np.empty(size)
+    vector.fill(value)
     return vector
 
 
@@ -51,9 +59,8 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
-    if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.dtype == np.float64:
-        data = np.array(value.data, order="C")
-        indices, indptr = np.array(value.indices, dtype=np.int64), np.array(value.indptr, dtype=np.int64)
+    if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.data.dtype is FLOAT:
+        data, indices, indptr = np.array(value.data), value.indices.astype(INT), value.indptr.astype(INT)
         if is_canonical(value.shape[0], indptr, indices, data):
             _check_shape(name, value.shape, shape, why)
             return csc(data, indices, indptr, value.shape)
@@ -128,7 +135,8 @@ def as_number(name: str, value: Any) -> float:
 
 def check_finite(name: str, array: np.ndarray) -> None:
     """Refuse NaN and infinity, naming the first entry."""
-    if not all_finite(np.ascontiguousarray(array, np.float64).ravel()):
+    plain = array.ndim == 1 and array.dtype is FLOAT and array.flags.c_contiguous
+    if not all_finite(array if plain else np.ascontiguousarray(array, np.float64).ravel()):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         index = ", ".join(map(str, where))
         raise ProgramError(f"{name} must be finite, but {name}[{index}] is {array[where]}")
@@ -291,6 +299,7 @@ def _describe(value: Any) -> str:
 
 
 def _check_shape(name: str, came: tuple[int, ...], expected: tuple[int | None, int | None], why: str) -> None:
-    if any(e is not None and e != c for e, c in zip(expected, came)):
+    rows, columns = expected
+    if (rows is not None and rows != came[0]) or (columns is not None and columns != came[1]):
         shape = ", ".join("any" if e is None else str(e) for e in expected)
         raise ProgramError(f"{name} must have shape ({shape}){why}, but {came} came")

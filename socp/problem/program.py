@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -13,7 +12,10 @@ import scipy.sparse as sp
 
 from ..linalg.csc import csc
 from .checks import (
+    FLOAT,
+    INT,
     ProgramError,
+    all_finite,
     as_csc,
     as_dense,
     as_number,
@@ -65,6 +67,7 @@ class SecondOrder:
 
 
 Cone = NonNeg | SecondOrder
+Layout = tuple[np.ndarray, np.ndarray]
 
 
 def _check_dim(cone: Any) -> None:
@@ -114,6 +117,8 @@ class ConeProgram:
     ConeProgram(n=2, p=0, m=2, cones: 1 SecondOrder)
     """
 
+    _cone_layout: Layout | None = None  # once it was asked for
+
     def __init__(
         self,
         c: Any,
@@ -146,12 +151,12 @@ class ConeProgram:
     @classmethod
     def of_checked(
         cls, c: np.ndarray, G: sp.csc_array, h: np.ndarray, cones: tuple[Cone, ...], A: sp.csc_array, b: np.ndarray,
-        P: sp.csc_array | np.ndarray | LowRank | None, offset: float,
+        P: sp.csc_array | np.ndarray | LowRank | None, offset: float, cone_layout: Layout | None = None,
     ) -> ConeProgram:  # fmt: skip
         """The program of data that were checked before and are nobody else's; nothing is copied."""
         program = object.__new__(cls)
         program.c, program.G, program.h, program.cones = c, G, h, cones
-        program.A, program.b, program.P, program.offset = A, b, P, offset
+        program.A, program.b, program.P, program.offset, program._cone_layout = A, b, P, offset, cone_layout
         return program
 
     @property
@@ -169,14 +174,12 @@ class ConeProgram:
         """The number of cone rows."""
         return self.h.size
 
-    @cached_property
-    def cone_layout(self) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def cone_layout(self) -> Layout:
         """(start, second_order): cone k has rows start[k] to start[k + 1], and whether it is a `SecondOrder`."""
-        count = len(self.cones)
-        start, second_order = np.empty(count + 1, np.int64), np.empty(count, np.bool_)
-        start[0], start[1:] = 0, list(accumulate([cone.dim for cone in self.cones]))
-        second_order[:] = [isinstance(cone, SecondOrder) for cone in self.cones]
-        return start, second_order
+        if self._cone_layout is None:
+            self._cone_layout = layout_of(self.cones)
+        return self._cone_layout
 
     def __repr__(self) -> str:
         kinds = [type(cone).__name__ for cone in self.cones]
@@ -196,6 +199,12 @@ class ConeProgram:
         return html_table("ConeProgram", rows)
 
 
+def layout_of(cones: tuple[Cone, ...]) -> Layout:
+    """`ConeProgram.cone_layout`."""
+    start = np.array([0, *accumulate([cone.dim for cone in cones])], INT)
+    return start, np.array([isinstance(cone, SecondOrder) for cone in cones], np.bool_)
+
+
 def describe_hessian(P: sp.csc_array | np.ndarray | LowRank | None) -> str:
     """The form of P in words."""
     if P is None:
@@ -212,17 +221,17 @@ def no_rows(n: int) -> sp.csc_array:
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | LowRank | None:
     """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
-    why = f" ({n} variables in {vector})"
     if P is None:
         return None
+    if type(P) is np.ndarray and P.dtype is FLOAT and P.shape == (n, n) and n <= SMALL:
+        P = P.copy()
+        if is_plain_dense(P):
+            return P
+    why = f" ({n} variables in {vector})"
     if isinstance(P, LowRank):
         if P.shape != (n, n):
             raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {P.shape} came")
         return P
-    if type(P) is np.ndarray and P.dtype == np.float64 and P.shape == (n, n) and n <= SMALL:
-        P = P.copy()
-        if is_plain_dense(P):
-            return P
     if not sp.issparse(P):
         dense = as_dense(name, P, (n, n), why)
         if np.count_nonzero(dense) > FULL * n * n:
@@ -230,11 +239,12 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
             return symmetric_part(dense)
         P = dense
     matrix = as_csc(name, P, (n, n), why)
-    if np.count_nonzero(matrix.data) > FULL * n * n and n > 1:  # what it is stored as says nothing of what it is
+    full = FULL * n * n  # what it is stored as says nothing of what it is
+    if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
         dense = np.ascontiguousarray(matrix.toarray())
         check_symmetric(name, dense)
         return symmetric_part(dense)
-    if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty_like(matrix.indptr)):
+    if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
         return matrix
     check_symmetric(name, matrix)
     return symmetric_part(matrix)
@@ -264,9 +274,9 @@ def _check_cones(cones: Sequence[Cone] | None, m: int) -> tuple[Cone, ...]:
 
 
 def _check_h(h: np.ndarray, cones: tuple[Cone, ...]) -> None:
-    check_no_nan("h", h)
-    if np.isfinite(h).all():
+    if all_finite(h):
         return
+    check_no_nan("h", h)
     start = 0
     for k, cone in enumerate(cones):
         part = h[start : start + cone.dim]

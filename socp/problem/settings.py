@@ -113,11 +113,11 @@ class Settings:
     @classmethod
     def among(cls, arguments: dict[str, Any]) -> Settings:
         """Settings from the arguments of a call, among others; those that are the defaults cost next to nothing."""
-        changed = {}
-        for name, default in DEFAULTS.__dict__.items():
-            value = arguments.get(name, default)
-            if value is not default and not (type(value) is float is type(default) and value == default):
-                changed[name] = value
+        given, defaults = arguments.get, DEFAULTS.__dict__
+        changed = {name: given(name) for name, default in defaults.items() if given(name, default) is not default}
+        for name, value in list(changed.items()):
+            if type(value) is float is type(defaults[name]) and value == defaults[name]:
+                del changed[name]
         return cls.checked(changed)
 
 

@@ -27,6 +27,8 @@ def test_rows_and_sides():
     np.testing.assert_array_equal(conic.G.toarray(), [[1, 2], [0, 1], [-1, -2], [1, 0], [0, 1], [-1, 0]])
     np.testing.assert_array_equal(conic.h, [4, 0, 2, 9, 7, 0])
     assert conic.cones == (NonNeg(6),)
+    start, second_order = conic.cone_layout
+    assert start.tolist() == [0, 6] and second_order.tolist() == [False]
     np.testing.assert_array_equal(conic.P.toarray(), [[4, 0], [0, 0]])
 
 

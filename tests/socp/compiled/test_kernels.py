@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import textwrap
+import types
 from pathlib import Path
 
 import pytest
 
 from socp.compiled import kernels
+from socp.compiled.clock import clock
 from socp.compiled.kernels import Kernel
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -229,3 +231,9 @@ def reverse(x: Floats) -> None:
     """
     for _ in range(2):  # compiled, then loaded
         assert "[2. 1. 0.]" in run(code, tmp_path)
+
+
+@pytest.mark.skipif(kernels.CHECKS, reason="CENTRALPATH_CHECKS has Python look at the arguments")
+def test_no_frame_of_python_lies_before_the_machine_code():
+    assert clock() > 0.0
+    assert isinstance(clock.__call__, types.BuiltinFunctionType)
