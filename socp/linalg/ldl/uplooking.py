@@ -28,20 +28,41 @@ FLOP = 0.5
 
 def scalar_time(analysis: Analysis) -> float:
     """What one factorization and three solves by rows are expected to take, in nanoseconds."""
-    return COLUMN * len(analysis.perm) + ENTRY * analysis.nnz + FLOP * analysis.flops
+    return COLUMN * analysis.perm.size + ENTRY * analysis.nnz + FLOP * analysis.flops
 
 
 @kernel
-def scalar_pattern(
-    indptr: Ints, indices: Ints, parent: Ints, start: Ints, rows: Ints, row_start: Ints, columns: Ints, fill: Ints,
-    seen: Ints,
-) -> None:  # fmt: skip
-    """The pattern of L by columns, rows, and, for the order of the work, by rows (row_start, columns).
+def scalar_pattern(ldl: Factors, analysis: Analysis, signs: Floats) -> None:
+    """The order, the permuted K, and the pattern of L by columns and, for the order of the work, by rows.
 
-    `start` gives the beginnings of the columns.  Row k is the part of the elimination tree between the entries of
-    K(1:k, k) and k.
+    `start` gives the beginnings of the columns of L.
     """
-    n = parent.size
+    n, source, start, fill = analysis.perm.size, analysis.source, ldl.start, ldl.end
+    for k in range(n):
+        ldl.perm[k] = analysis.perm[k]
+        ldl.signs[k], ldl.d[k] = signs[ldl.perm[k]], 1.0
+        start[k + 1] = start[k] + analysis.counts[k]
+        ldl.indptr[k + 1] = analysis.indptr[k + 1]
+    for q in range(source.size):
+        ldl.indices[q], ldl.source[q] = analysis.indices[q], source[q]
+    find_rows(analysis, start, fill, ldl.rows, ldl.row_start)
+    for k in range(n):
+        fill[k] = ldl.row_start[k]
+    rows, columns = ldl.rows, ldl.columns
+    for j in range(n):
+        for p in range(start[j], start[j + 1]):
+            columns[fill[rows[p]]] = j
+            fill[rows[p]] += 1
+
+
+@inner
+def find_rows(analysis: Analysis, start: Ints, fill: Ints, rows: Ints, row_start: Ints) -> None:
+    """rows := the rows of each column of L, row_start := the beginnings of its rows.
+
+    Row k is the part of the elimination tree between the entries of K(1:k, k) and k.
+    """
+    n, indptr, indices, parent = analysis.perm.size, analysis.indptr, analysis.indices, analysis.parent
+    seen = np.empty(n, np.int64)
     for j in range(n):
         fill[j], seen[j] = start[j], -1
     row_start[0] = 0
@@ -56,12 +77,6 @@ def scalar_pattern(
                 fill[j] += 1
                 row_start[k + 1] += 1
                 j = parent[j]
-    for k in range(n):
-        fill[k] = row_start[k]
-    for j in range(n):
-        for p in range(start[j], start[j + 1]):
-            columns[fill[rows[p]]] = j
-            fill[rows[p]] += 1
 
 
 @kernel
