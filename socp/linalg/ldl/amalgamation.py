@@ -99,9 +99,7 @@ def amalgamate(merging: Merging, row_start: Ints, rows: Ints) -> None:
     count = len(above)
     for k in range(count):
         size[k] = begin[k + 1] - begin[k]
-        value[k] = height[k]
-        for p in range(row_start[k], row_start[k + 1]):
-            value[k] = (value[k] * 31 + rows[p]) % count
+        value[k] = _hash(rows, row_start[k], row_start[k + 1], count)
         head[k] = into[k] = k
         following[k] = child[k] = sibling[k] = group[k] = -1
     for k in range(count):  # children before parents: the children of k are complete
@@ -125,6 +123,17 @@ def amalgamate(merging: Merging, row_start: Ints, rows: Ints) -> None:
             child[above[k]] = k
     merging.left = _merged_tree(merging)
     _number_supernodes(merging)
+
+
+@leaf
+def _hash(rows: Ints, begin: int, end: int, count: int) -> int:
+    """A number below `count` that is the same for the same rows."""
+    value, modulus = np.uint64(end - begin), np.uint64(count)
+    for p in range(np.uint64(begin), np.uint64(end)):
+        value = value * np.uint64(31) + np.uint64(rows[p])
+        if value >= np.uint64(1 << 56):  # divisions are slow
+            value %= modulus
+    return int(value % modulus)
 
 
 @leaf

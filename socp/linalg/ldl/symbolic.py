@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Ints
 from ...compiled.structures import Structure, integer, integers, number
-from ..csc import transpose
 
 IntArray = NDArray[np.int64]
 
@@ -80,33 +79,39 @@ def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Anal
 @kernel
 def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> None:
     """`analyze`, into memory that is there."""
-    n, parent, counts = perm.size, analysis.parent, analysis.counts
-    up, ui, source = analysis.indptr, analysis.indices, analysis.source
-    order, child, sibling, stack = (
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
+    n, size, parent, counts = perm.size, analysis.source.size, analysis.parent, analysis.counts
+    up, ui, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     permute_upper(indptr, indices, perm, up, ui, source)
     elimination_tree(up, ui, parent)
-    postorder(parent, child, sibling, stack, order)
-    changed = False
+    postorder(parent, child, sibling, counts, order)
+    relabel(analysis, up, ui, source, order)
+    above, place = child, sibling
     for k in range(n):
-        analysis.perm[k] = perm[order[k]]
-        changed = changed or order[k] != k
-    if changed:
-        permute_upper(indptr, indices, analysis.perm, up, ui, source)
-        for k in range(n):
-            child[order[k]], sibling[k] = k, parent[order[k]]
-        for k in range(n):
-            parent[k] = child[sibling[k]] if sibling[k] != -1 else -1
-    column_counts(up, ui, parent, counts)
+        analysis.perm[k], above[k], place[order[k]] = perm[order[k]], parent[order[k]], k
+    for k in range(n):
+        parent[k] = place[above[k]] if above[k] != -1 else -1
+    column_counts(analysis.indptr, analysis.indices, parent, counts)
     nnz, flops = 0, 0.0
     for j in range(n):
         nnz += counts[j]
         flops += counts[j] * (counts[j] + 2.0)
     analysis.nnz, analysis.flops = nnz, flops
+
+
+@inner
+def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -> None:
+    """The upper triangle in another topological order of the tree: whole columns move, as i stays before its parent."""
+    indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), np.uint64(0)
+    for k in range(order.size):
+        place[order[k]] = k
+    indptr[0] = 0
+    for k in range(order.size):
+        j = order[k]
+        for p in range(np.uint64(up[j]), np.uint64(up[j + 1])):
+            indices[q], analysis.source[q] = place[np.uint64(ui[p])], source[p]
+            q += np.uint64(1)
+        indptr[k + 1] = q
 
 
 @inner
@@ -199,9 +204,8 @@ def column_counts(indptr: Ints, indices: Ints, parent: Ints, weight: Ints) -> No
     weights: +1 where a row subtree has a leaf, -1 at the least common ancestor of two neighbouring leaves
     of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L.
     """
-    n = parent.size
-    lower_ptr, lower_ind, source = np.empty(n + 1, np.int64), np.empty_like(indices), np.empty_like(indices)
-    transpose(n, indptr, indices, lower_ptr, lower_ind, source)
+    n, lower_ptr, lower_ind = parent.size, np.empty(parent.size + 1, np.int64), np.empty(indices.size, np.int64)
+    lower_triangle(indptr, indices, lower_ptr, lower_ind)
     first, ancestor = np.empty(n, np.int64), np.empty(n, np.int64)  # the first descendant of each node
     latest_first, latest_leaf = np.empty(n, np.int64), np.empty(n, np.int64)  # of each row, and its first descendant
     for j in range(n):
@@ -232,6 +236,26 @@ def column_counts(indptr: Ints, indices: Ints, parent: Ints, weight: Ints) -> No
         if parent[j] != -1:
             weight[parent[j]] += weight[j]
         weight[j] -= 1
+
+
+@inner
+def lower_triangle(indptr: Ints, indices: Ints, lower_ptr: Ints, lower_ind: Ints) -> None:
+    """The pattern of the lower triangle by columns, from that of the upper one."""
+    n = indptr.size - 1
+    for j in range(n + 1):
+        lower_ptr[j] = 0
+    for i in indices:
+        lower_ptr[np.uint64(i)] += 1
+    total = 0
+    for j in range(n):
+        total += lower_ptr[j]
+        lower_ptr[j] = total
+    lower_ptr[n] = total
+    for j in range(n - 1, -1, -1):  # from the end of each column down to its beginning
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[p])
+            q = lower_ptr[i] - 1
+            lower_ptr[i], lower_ind[np.uint64(q)] = q, j
 
 
 @inner
