@@ -128,18 +128,19 @@ def merge_supernodes(merging: Merging, analysis: Analysis) -> None:
 @inner
 def find_rows(indptr: Ints, indices: Ints, owner: Ints, parent: Ints, row_start: Ints, rows: Ints) -> None:
     """rows[row_start[k]:row_start[k + 1]] := the rows of supernode k below its triangle, ascending."""
-    fill, seen = row_start.copy(), np.empty(parent.size, np.int64)
+    fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent.view(np.uint64)
+    owners = owner.view(np.uint64)  # unsigned: numba then makes no test of negative indices
     for k in range(parent.size):
         seen[k] = -1
     for i in range(owner.size):  # row i of L lives in the supernodes between the entries of K(1:i, i) and i
-        seen[owner[i]] = i
-        for p in range(indptr[i], indptr[i + 1]):
-            k = owner[indices[p]]
+        seen[owners[i]] = i
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            k = owners[np.uint64(indices[p])]
             while seen[k] != i:
                 seen[k] = i
-                rows[fill[k]] = i
+                rows[np.uint64(fill[k])] = i
                 fill[k] += 1
-                k = parent[k]
+                k = above[k]
 
 
 @kernel
@@ -168,26 +169,27 @@ def build_tree(tree: AssemblyTree, merging: Merging, analysis: Analysis, indptr:
 
 @inner
 def sort_entries(tree: AssemblyTree, indptr: Ints, indices: Ints, source: Ints) -> None:
-    """The entries of the permuted upper triangle by supernodes, and where they go; entry (i, j) of it is L(j, i)."""
-    owner, first, row_start, rows, entry_start = tree.owner, tree.first, tree.row_start, tree.rows, tree.entry_start
-    target, columns, fill = tree.target, np.empty(source.size, np.int64), np.empty(tree.parent.size, np.int64)
-    for q in range(source.size):
-        entry_start[owner[indices[q]] + 1] += 1
-    for k in range(fill.size):
-        fill[k] = entry_start[k]
-        entry_start[k + 1] += entry_start[k]
-    for j in range(owner.size):
-        for q in range(indptr[j], indptr[j + 1]):
-            at = fill[owner[indices[q]]]
-            columns[at], target[at], tree.source[at] = indices[q], j, source[q]
-            fill[owner[indices[q]]] += 1
-    place = np.empty(owner.size, np.int64)
-    for k in range(fill.size):
+    """The entries of the permuted upper triangle by columns of L, and where they go; entry (i, j) of it is L(j, i)."""
+    n, first, row_start, rows, target = tree.owner.size, tree.first, tree.row_start, tree.rows, tree.target
+    begin, place = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    for i in indices:
+        begin[np.uint64(i)] += 1
+    for j in range(n):
+        begin[j + 1] += begin[j]
+    for j in range(n - 1, -1, -1):  # from the end of each column of L to its beginning
+        for q in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[q])
+            at = begin[i] - 1
+            begin[i], target[np.uint64(at)], tree.source[np.uint64(at)] = at, j, source[q]
+    for k in range(tree.parent.size):
         width = first[k + 1] - first[k]
         length = width + row_start[k + 1] - row_start[k]
+        tree.entry_start[k + 1] = begin[first[k + 1]]
         for j in range(first[k], first[k + 1]):
             place[j] = j - first[k]
         for p in range(row_start[k], row_start[k + 1]):
             place[rows[p]] = width + p - row_start[k]
-        for p in range(entry_start[k], entry_start[k + 1]):
-            target[p] = tree.panel_start[k] + (columns[p] - first[k]) * length + place[target[p]]
+        for j in range(first[k], first[k + 1]):
+            column = tree.panel_start[k] + (j - first[k]) * length
+            for p in range(np.uint64(begin[j]), np.uint64(begin[j + 1])):
+                target[p] = column + place[np.uint64(target[p])]

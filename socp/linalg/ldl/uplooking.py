@@ -48,11 +48,12 @@ def scalar_pattern(ldl: Factors, analysis: Analysis, signs: Floats) -> None:
     find_rows(analysis, start, fill, ldl.rows, ldl.row_start)
     for k in range(n):
         fill[k] = ldl.row_start[k]
-    rows, columns = ldl.rows, ldl.columns
+    rows, columns = ldl.rows.view(np.uint64), ldl.columns
     for j in range(n):
-        for p in range(start[j], start[j + 1]):
-            columns[fill[rows[p]]] = j
-            fill[rows[p]] += 1
+        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+            k = rows[p]
+            columns[np.uint64(fill[k])] = j
+            fill[k] += 1
 
 
 @inner
@@ -61,22 +62,22 @@ def find_rows(analysis: Analysis, start: Ints, fill: Ints, rows: Ints, row_start
 
     Row k is the part of the elimination tree between the entries of K(1:k, k) and k.
     """
-    n, indptr, indices, parent = analysis.perm.size, analysis.indptr, analysis.indices, analysis.parent
-    seen = np.empty(n, np.int64)
+    n, indptr, indices = analysis.perm.size, analysis.indptr, analysis.indices.view(np.uint64)
+    seen, parent = np.empty(n, np.int64), analysis.parent.view(np.uint64)  # unsigned: no test of negative indices
     for j in range(n):
         fill[j], seen[j] = start[j], -1
     row_start[0] = 0
     for k in range(n):
-        seen[k] = k
-        row_start[k + 1] = row_start[k]
-        for p in range(indptr[k], indptr[k + 1]):
+        seen[k], count = k, row_start[k]
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
             j = indices[p]
             while seen[j] != k:
                 seen[j] = k
-                rows[fill[j]] = k
+                rows[np.uint64(fill[j])] = k
                 fill[j] += 1
-                row_start[k + 1] += 1
+                count += 1
                 j = parent[j]
+        row_start[k + 1] = count
 
 
 @kernel
