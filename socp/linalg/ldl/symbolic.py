@@ -91,7 +91,8 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
         analysis.perm[k], above[k], place[order[k]] = perm[order[k]], parent[order[k]], k
     for k in range(n):
         parent[k] = place[above[k]] if above[k] != -1 else -1
-    column_counts(analysis.indptr, analysis.indices, parent, counts)
+    lower_triangle(analysis.indptr, analysis.indices, up, ui)
+    column_counts(up, ui, parent, counts)
     nnz, flops = 0, 0.0
     for j in range(n):
         nnz += counts[j]
@@ -197,15 +198,15 @@ def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: In
 
 
 @inner
-def column_counts(indptr: Ints, indices: Ints, parent: Ints, weight: Ints) -> None:
+def column_counts(lower_ptr: Ints, lower_ind: Ints, parent: Ints, weight: Ints) -> None:
     """weight := the entries of each column of L below the diagonal, for a postordered tree (Gilbert, Ng, Peyton 1994).
 
     Row i of L is a subtree of the elimination tree.  A node j has  count(j) = sum over its subtree of the
     weights: +1 where a row subtree has a leaf, -1 at the least common ancestor of two neighbouring leaves
-    of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L.
+    of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L,
+    of which the lower triangle is given.
     """
-    n, lower_ptr, lower_ind = parent.size, np.empty(parent.size + 1, np.int64), np.empty(indices.size, np.int64)
-    lower_triangle(indptr, indices, lower_ptr, lower_ind)
+    n = parent.size
     first, ancestor = np.empty(n, np.int64), np.empty(n, np.int64)  # the first descendant of each node
     latest_first, latest_leaf = np.empty(n, np.int64), np.empty(n, np.int64)  # of each row, and its first descendant
     for j in range(n):

@@ -99,6 +99,7 @@ def test_counts_of_a_band():
     parent, counts = np.empty((2, n), np.int64)
     elimination_tree(indptr, indices, parent)
     np.testing.assert_array_equal(parent, np.append(np.arange(1, n), -1))  # a band
-    column_counts(indptr, indices, parent, counts)
+    lower = sp.csc_array(sp.tril(K))
+    column_counts(lower.indptr.astype(np.int64), lower.indices.astype(np.int64), parent, counts)
     j = np.arange(n)
     np.testing.assert_array_equal(counts, np.minimum.reduce([j + 2, np.full(n, 30), n - 1 - j]))  # the band fills up
