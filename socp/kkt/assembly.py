@@ -33,7 +33,7 @@ from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
 from .expansion import ConeColumns, fill_expanded, take_entries
 
-NONE = np.zeros(1, np.int64)
+ZERO = np.zeros(1, np.int64)
 
 
 class KKTMatrix(Structure):
@@ -68,7 +68,7 @@ class KKTMatrix(Structure):
     def __init__(self, form: StandardForm) -> None:
         P_indptr, P_indices, P_data = _entries(form.P)
         cones = ConeColumns(form, form.n + form.p + form.groups.count)
-        indptr, union_ptr, union, entry = np.zeros(cones.end + 1, np.int64), NONE, NONE, NONE
+        indptr, union_ptr, union, entry = np.zeros(cones.end + 1, np.int64), ZERO, ZERO, ZERO
         if form.cones:
             union_ptr, (union, entry) = np.empty(form.cones + 1, np.int64), np.empty((2, form.entries), np.int64)
             touch_columns(form, cones, union_ptr, union, entry)
@@ -87,7 +87,7 @@ class KKTMatrix(Structure):
         """Take the memory of the rotated cones."""
         self.union_ptr, self.entry = union_ptr, entry
         blocks = np.diff(self.form.ptr) * np.diff(union_ptr)
-        self.dense_ptr = np.concatenate([NONE, np.cumsum(blocks)])
+        self.dense_ptr = np.concatenate([ZERO, np.cumsum(blocks)])
         self.dense, self.work = np.zeros(int(self.dense_ptr[-1])), np.zeros(int(blocks.max()))
 
     def refresh(self) -> None:
@@ -183,7 +183,7 @@ def count_pattern(
 def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, weak: Bools) -> None:
     """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
 
-    Of P at least the upper triangle is given, with the signs come the weak diagonal entries.
+    Of P at least the upper triangle is given.
     """
     form, groups, place_P, place_M = matrix.form, matrix.groups, matrix.place_P, matrix.place_M
     n, p, lead, M_indptr = form.n, form.p, groups.representative, form.Mt_indptr
@@ -212,7 +212,7 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints
 
 @inner
 def find_signs(matrix: KKTMatrix, weak: Bools) -> None:
-    """The signs of the pivots, and where nothing but M adds to a diagonal entry: all but those of P are known here."""
+    """The signs of the pivots, and the diagonal entries that neither bounds nor cones add to; P is not looked at."""
     form, cones, signs = matrix.form, matrix.cones, matrix.signs
     for j in range(signs.size):
         signs[j] = 1 if j < form.n else -1

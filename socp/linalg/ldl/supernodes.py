@@ -90,7 +90,7 @@ def assembly_tree(
 
 @leaf
 def _begins(parent: Ints, counts: Ints, j: int) -> bool:
-    """Whether j begins a fundamental supernode: j - 1 and j are together when their patterns below j are the same."""
+    """Whether j begins a fundamental supernode: the pattern of j - 1 below j is another one."""
     return j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1
 
 
@@ -106,23 +106,28 @@ def count_supernodes(analysis: Analysis) -> int:
 @kernel
 def merge_supernodes(merging: Merging, analysis: Analysis) -> None:
     """The fundamental supernodes and what is merged of them."""
-    parent, counts, begin, above, height = (
-        analysis.parent, analysis.counts, merging.begin, merging.above, merging.height
-    )  # fmt: skip
-    count, owner, row_start = -1, np.empty(parent.size, np.int64), np.empty(begin.size, np.int64)
+    height, owner, row_start = merging.height, np.empty_like(analysis.parent), np.empty_like(merging.begin)
+    fundamental_supernodes(merging, analysis, owner)
+    row_start[0] = 0
+    for k in range(height.size):
+        row_start[k + 1] = row_start[k] + height[k]
+    rows = np.empty(row_start[height.size], np.int64)
+    find_rows(analysis.indptr, analysis.indices, owner, merging.above, row_start, rows)
+    amalgamate(merging, row_start, rows)
+
+
+@inner
+def fundamental_supernodes(merging: Merging, analysis: Analysis, owner: Ints) -> None:
+    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
+    parent, counts, begin, height, count = analysis.parent, analysis.counts, merging.begin, merging.height, -1
     for j in range(parent.size):
         if _begins(parent, counts, j):
             count += 1
         owner[j] = count
         begin[count + 1], height[count] = j + 1, counts[j]  # the last column decides
-    row_start[0] = 0
     for k in range(height.size):
-        last = parent[begin[k + 1] - 1]
-        above[k] = owner[last] if last != -1 else -1
-        row_start[k + 1] = row_start[k] + height[k]
-    rows = np.empty(row_start[height.size], np.int64)
-    find_rows(analysis.indptr, analysis.indices, owner, above, row_start, rows)
-    amalgamate(merging, row_start, rows)
+        above = parent[begin[k + 1] - 1]
+        merging.above[k] = owner[above] if above != -1 else -1
 
 
 @inner
