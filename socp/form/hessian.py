@@ -273,6 +273,8 @@ def check_semidefinite(P: Hessian, units: np.ndarray | None = None, tol: float =
     """
     if P.is_zero or isinstance(P, LowRankHessian):
         return
+    if isinstance(P, SparseHessian) and is_dominant(P.indptr, P.indices, P.data):
+        return
     shift = shift_of(P.diagonal(), units, tol)
     if _is_clearly_semidefinite(P, shift):
         return
@@ -293,12 +295,7 @@ def shift_of(diagonal: np.ndarray, units: np.ndarray | None, tol: float) -> np.n
 
 
 def _is_clearly_semidefinite(P: SparseHessian | DenseHessian, shift: np.ndarray) -> bool:
-    """Whether it is seen at a glance: by the diagonal of a sparse P, by a Cholesky factor of a small one.
-
-    False leaves it open.
-    """
-    if isinstance(P, SparseHessian) and is_dominant(P.indptr, P.indices, P.data):
-        return True
+    """Whether it is seen at a glance, by a Cholesky factor of a small P; False leaves it open."""
     n = shift.size
     if n > GLANCE:
         return False

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
@@ -231,37 +231,51 @@ def stack(
         place[rows[i]] = p + i
     for i in range(row_ptr.size):
         row_ptr[i] = 0
-    for j in range(n):
-        indptr[j + 1] = indptr[j] + A_indptr[j + 1] - A_indptr[j]
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            row_ptr[A_indices[k] + 1] += 1
-        for k in range(G_indptr[j], G_indptr[j + 1]):
-            if place[G_indices[k]] >= 0:
-                row_ptr[place[G_indices[k]] + 1] += 1
-                indptr[j + 1] += 1
-    row_fill, column_fill = np.empty(p + rows.size, np.int64), np.empty(n, np.int64)
+    for j in range(n):  # unsigned indices: numba then makes no test of negative ones
+        count = indptr[j] + A_indptr[j + 1] - A_indptr[j]
+        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
+            row_ptr[np.uint64(A_indices[k] + 1)] += 1
+        for k in range(np.uint64(G_indptr[j]), np.uint64(G_indptr[j + 1])):
+            i = place[np.uint64(G_indices[k])]
+            if i >= 0:
+                row_ptr[np.uint64(i + 1)] += 1
+                count += 1
+        indptr[j + 1] = count
+    fill = np.empty(p + rows.size, np.int64)
     for i in range(p + rows.size):
-        row_fill[i] = row_ptr[i]
+        fill[i] = row_ptr[i]
         row_ptr[i + 1] += row_ptr[i]
-    for j in range(n):
-        column_fill[j] = indptr[j]
     # two bucket sorts: by rows, then, stable, by columns
     for j in range(n):
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            at = row_fill[A_indices[k]]
-            columns[at], entry[at] = j, k
-            row_fill[A_indices[k]] += 1
+            i = A_indices[np.uint64(k)]
+            put(columns, entry, fill, i, j, k)
         for k in range(G_indptr[j], G_indptr[j + 1]):
-            i = place[G_indices[k]]
+            i = place[np.uint64(G_indices[np.uint64(k)])]
             if i >= 0:
-                columns[row_fill[i]], entry[row_fill[i]] = j, A_indptr[n] + k
-                row_fill[i] += 1
-    indices, source = form.M_indices, form.M_source
-    for i in range(p + rows.size):
-        for q in range(row_ptr[i], row_ptr[i + 1]):
-            at = column_fill[columns[q]]
-            indices[at], source[at], form.Mt_source[q] = i, entry[q], at
-            column_fill[columns[q]] += 1
+                put(columns, entry, fill, i, j, A_indptr[n] + k)
+    sort_columns(form, entry)
+
+
+@leaf
+def put(keys: Ints, values: Ints, fill: Ints, bucket: int, key: int, value: int) -> None:
+    """One more entry in a bucket."""
+    at = np.uint64(fill[np.uint64(bucket)])
+    keys[at], values[at] = key, value
+    fill[np.uint64(bucket)] += 1
+
+
+@inner
+def sort_columns(form: StandardForm, entry: Ints) -> None:
+    """M by columns from M by rows, whose entries come from the given places."""
+    row_ptr, columns, indices, source, fill = (
+        form.Mt_indptr, form.Mt_indices, form.M_indices, form.M_source, form.M_indptr[:-1].copy()
+    )  # fmt: skip
+    for i in range(row_ptr.size - 1):
+        for q in range(np.uint64(row_ptr[i]), np.uint64(row_ptr[i + 1])):
+            at = fill[np.uint64(columns[q])]
+            form.Mt_source[q] = at
+            put(indices, source, fill, columns[q], i, entry[q])
 
 
 @kernel

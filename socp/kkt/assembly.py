@@ -25,12 +25,15 @@ import math
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats, Ints
+from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, structure
+from ..form.hessian import Hessian, SparseHessian
 from ..form.row_groups import RowGroups, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
-from .expansion import ConeColumns, fill_expanded
+from .expansion import ConeColumns, fill_expanded, take_entries
+
+ZERO = np.zeros(1, np.int64)
 
 
 class KKTMatrix(Structure):
@@ -56,81 +59,77 @@ class KKTMatrix(Structure):
 
     form, groups, cones = structure(StandardForm), structure(RowGroups), structure(ConeColumns)
     size = integer()
-    indptr, indices, data, diagonal = integers(), integers(), floats(), integers()
+    indptr, indices, data = integers(), integers("entries"), floats("entries")
+    diagonal, signs = integers("order"), integers("order")
+    place_P, place_M = integers("hessian"), integers("stacked")  # of each entry in `data`, or -1
     P_diagonal, weights = floats("n"), floats("n")
-    union_ptr, dense_ptr, dense, work = integers("cones + 1"), integers(), floats(), floats()
+    union_ptr, dense_ptr, entry, dense, work = integers(), integers(), integers(), floats(), floats()
 
     def __init__(self, form: StandardForm) -> None:
-        n, p = form.n, form.p
-        super().__init__(n=n, cones=form.cones)
-        self.form, self.groups = form, form.groups
-        self.rows = rows = form.rows_of_M
-        P_indptr, P_indices, _ = form.P.upper()
-        self.cones = cones = ConeColumns(form, rows, n + p + self.groups.count)
-        self.size = size = cones.end
+        P_indptr, P_indices, P_data = _entries(form.P)
+        cones = ConeColumns(form, form.n + form.p + form.groups.count)
+        indptr, union_ptr, union, entry = np.zeros(cones.end + 1, np.int64), ZERO, ZERO, ZERO
+        if form.cones:
+            union_ptr, (union, entry) = np.empty(form.cones + 1, np.int64), np.empty((2, form.entries), np.int64)
+            touch_columns(form, cones, union_ptr, union, entry)
+        count_pattern(form, cones, P_indptr, P_indices, union_ptr, indptr)
+        super().__init__(
+            form=form, groups=form.groups, cones=cones, n=form.n, order=cones.end, entries=int(indptr[-1]),
+            hessian=P_indices.size, stacked=form.entries,
+        )  # fmt: skip
+        self.size, self.indptr, self.weak = cones.end, indptr, np.empty(cones.end, np.bool_)
+        if form.cones:
+            self._hold_rotated(union_ptr, entry)
+        fill_pattern(self, P_indptr, P_indices, union, self.weak)
+        take_values(self, P_data)
 
-        union = self._gather_unions()
-        counts = np.empty(size, dtype=np.int64)
-        count_pattern(self, P_indptr, P_indices, rows[0], counts)
-        self.indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        self.indices = np.empty(self.indptr[-1], dtype=np.int64)
-        self.data = np.zeros(self.indptr[-1])
-        self.diagonal = np.empty(size, dtype=np.int64)
-        self.place_P = np.empty(P_indices.size, dtype=np.int64)
-        self.place_M = np.full(form.M_indices.size, -1, dtype=np.int64)
-        fill_pattern(self, P_indptr, P_indices, *rows, union, self.place_P, self.place_M)
-        self.in_M = np.flatnonzero(self.place_M >= 0)
-        self.signs = np.full(size, -1, dtype=np.int64)
-        self.signs[:n] = 1
-        self.signs[cones.extra[cones.extra >= 0] + 1] = 1
-        self.weak = self._weak(P_indptr, P_indices)
-        self.refresh()
-
-    def _gather_unions(self) -> np.ndarray:
-        """The columns that the rows of each rotated cone touch; `union_ptr` and what comes with it."""
-        form, rows = self.form, self.rows
-        count = form.cones
-        self.entry = np.empty(rows[1].size if count else 0, dtype=np.int64)
-        union = np.empty(rows[1].size if count else 0, dtype=np.int64)
-        if count:
-            touch_columns(self, rows[0], rows[1], union, self.entry, *np.empty((2, form.n), dtype=np.int64))
-        blocks = np.diff(form.ptr) * np.diff(self.union_ptr)
-        self.dense_ptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(blocks)])
-        self.dense = np.zeros(int(self.dense_ptr[-1]))
-        self.work = np.zeros(int(blocks.max(initial=0)))
-        return union
-
-    def _weak(self, P_indptr: np.ndarray, P_indices: np.ndarray) -> np.ndarray:
-        n, p, groups, cones = self.form.n, self.form.p, self.groups, self.cones
-        weak = np.zeros(self.size, dtype=np.bool_)
-        weak[: n + p] = True
-        weak[groups.variable[groups.variable >= 0]] = weak[cones.variable[cones.variable >= 0]] = False
-        has_diagonal = np.flatnonzero(np.diff(P_indptr) > 0)
-        weak[has_diagonal[P_indices[P_indptr[has_diagonal + 1] - 1] == has_diagonal]] = False
-        return weak
+    def _hold_rotated(self, union_ptr: np.ndarray, entry: np.ndarray) -> None:
+        """Take the memory of the rotated cones."""
+        self.union_ptr, self.entry = union_ptr, entry
+        blocks = np.diff(self.form.ptr) * np.diff(union_ptr)
+        self.dense_ptr = np.concatenate([ZERO, np.cumsum(blocks)])
+        self.dense, self.work = np.zeros(int(self.dense_ptr[-1])), np.zeros(int(blocks.max()))
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
-        form = self.form
-        self.data[self.diagonal] = 0.0
-        self.data[self.place_P] = form.P.upper()[2]
-        self.P_diagonal[:] = self.data[self.diagonal[: form.n]]
-        self.data[self.place_M[self.in_M]] = form.M_data[self.in_M]
-        if form.cones > 0:
-            self.cones.refresh(form.M_data)
-            gather_cones(self, self.rows[0], self.rows[2], self.entry)
+        take_values(self, _entries(self.form.P)[2])
+
+
+def _entries(P: Hessian) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """P in CSC: its upper triangle at least."""
+    return (P.indptr, P.indices, P.data) if isinstance(P, SparseHessian) else P.upper()
 
 
 @kernel
-def touch_columns(
-    matrix: KKTMatrix, indptr: Ints, indices: Ints, union: Ints, entry: Ints, seen: Ints, place: Ints
-) -> None:
+def take_values(matrix: KKTMatrix, P_data: Floats) -> None:
+    """The values of P and M; the diagonal of P apart."""
+    form, diagonal, data, place_P, place_M = (
+        matrix.form, matrix.diagonal, matrix.data, matrix.place_P, matrix.place_M
+    )  # fmt: skip
+    for j in range(diagonal.size):
+        data[diagonal[j]] = 0.0
+    for k in range(place_P.size):
+        if place_P[k] >= 0:
+            data[place_P[k]] = P_data[k]
+    for j in range(form.n):
+        matrix.P_diagonal[j] = data[diagonal[j]]
+    for k in range(place_M.size):
+        if place_M[k] >= 0:
+            data[place_M[k]] = form.M_data[k]
+    if form.cones > 0:
+        take_entries(form, matrix.cones)
+        gather_cones(matrix)
+
+
+@kernel
+def touch_columns(form: StandardForm, cones: ConeColumns, union_ptr: Ints, union: Ints, entry: Ints) -> None:
     """The columns that the rows of each rotated cone touch, sorted, and for each entry its place among them.
 
     `union` has room for all entries, `entry` follows the rows of M.
     """
-    p, ptr, extra, union_ptr = matrix.form.p, matrix.form.ptr, matrix.cones.extra, matrix.union_ptr
-    for j in range(seen.size):
+    n, p, ptr, indptr, indices, extra = form.n, form.p, form.ptr, form.Mt_indptr, form.Mt_indices, cones.extra
+    seen, place = np.empty(n, np.int64), np.empty(n, np.int64)
+    for j in range(n):
         seen[j] = -1
     total = 0
     for k in range(ptr.size - 1):
@@ -150,18 +149,19 @@ def touch_columns(
 
 
 @kernel
-def count_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, M_indptr: Ints, counts: Ints) -> None:
-    """counts[j] := entries in column j of the upper triangle."""
-    form, groups, cones = matrix.form, matrix.groups, matrix.cones
-    n, p, l, ptr, union_ptr, lead = form.n, form.p, form.l, form.ptr, matrix.union_ptr, groups.representative
-    extra, column, slots_ptr = cones.extra, cones.column, cones.slots_ptr
+def count_pattern(
+    form: StandardForm, cones: ConeColumns, P_indptr: Ints, P_indices: Ints, union_ptr: Ints, indptr: Ints
+) -> None:  # fmt: skip
+    """indptr := the beginnings of the columns of the upper triangle."""
+    n, p, l, ptr, lead, M_indptr = form.n, form.p, form.l, form.ptr, form.groups.representative, form.Mt_indptr
+    extra, column, slots_ptr, counts = cones.extra, cones.column, cones.slots_ptr, indptr[1:]
     for j in range(n):
-        counts[j] = P_indptr[j + 1] - P_indptr[j]
-        if counts[j] == 0 or P_indices[P_indptr[j + 1] - 1] != j:
-            counts[j] += 1
+        counts[j] = 1
+        for k in range(P_indptr[j], P_indptr[j + 1]):
+            counts[j] += P_indices[k] < j
     for i in range(p):
         counts[n + i] = M_indptr[i + 1] - M_indptr[i] + 1
-    for r in range(groups.count):
+    for r in range(form.groups.count):
         counts[n + p + r] = M_indptr[p + lead[r] + 1] - M_indptr[p + lead[r]] + 1
     for k in range(ptr.size - 1):
         kept = 0
@@ -175,40 +175,63 @@ def count_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, M_indptr: 
             counts[extra[k]] = counts[extra[k] + 1] = slots_ptr[k + 1] - slots_ptr[k] + kept + 1
             if 0 < kept < ptr[k + 1] - ptr[k]:
                 counts[extra[k] + 1] += 1
+    for j in range(counts.size):
+        indptr[j + 1] += indptr[j]
 
 
 @kernel
-def fill_pattern(
-    matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, M_indptr: Ints, M_indices: Ints, M_source: Ints, union: Ints,
-    place_P: Ints, place_M: Ints,
-) -> None:  # fmt: skip
+def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, weak: Bools) -> None:
     """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
 
-    P is the upper triangle of P, M the rows of M.
+    Of P at least the upper triangle is given.
     """
-    form, groups = matrix.form, matrix.groups
-    n, p, lead = form.n, form.p, groups.representative
+    form, groups, place_P, place_M = matrix.form, matrix.groups, matrix.place_P, matrix.place_M
+    n, p, lead, M_indptr = form.n, form.p, groups.representative, form.Mt_indptr
     indptr, indices, diagonal = matrix.indptr, matrix.indices, matrix.diagonal
+    find_signs(matrix, weak)
     for j in range(diagonal.size):
         diagonal[j] = indptr[j + 1] - 1
         indices[diagonal[j]] = j
     for j in range(n):
         at = indptr[j]
         for k in range(P_indptr[j], P_indptr[j + 1]):
-            indices[at] = P_indices[k]
-            place_P[k] = at
-            at += 1
+            place_P[k] = -1
+            if P_indices[k] <= j:
+                weak[j] = weak[j] and P_indices[k] < j
+                indices[at] = P_indices[k]
+                place_P[k] = at
+                at += 1
+    for k in range(place_M.size):
+        place_M[k] = -1
     for r in range(p + groups.count):
         i = r if r < p else p + lead[r - p]
-        fill_row(M_indptr[i], M_indptr[i + 1], M_indices, M_source, indptr[n + r], indices, place_M)
-    fill_cone_pattern(matrix, M_indptr, M_indices, M_source, union, place_M)
+        fill_row(form, M_indptr[i], M_indptr[i + 1], indptr[n + r], indices, place_M)
+    if form.cones > 0:
+        fill_cone_pattern(matrix, union)
 
 
 @inner
-def fill_cone_pattern(
-    matrix: KKTMatrix, M_indptr: Ints, M_indices: Ints, M_source: Ints, union: Ints, place_M: Ints
-) -> None:
+def find_signs(matrix: KKTMatrix, weak: Bools) -> None:
+    """The signs of the pivots, and the diagonal entries that neither bounds nor cones add to; P is not looked at."""
+    form, cones, signs = matrix.form, matrix.cones, matrix.signs
+    for j in range(signs.size):
+        signs[j] = 1 if j < form.n else -1
+        weak[j] = j < form.n + form.p
+    for j in matrix.groups.variable:
+        if j >= 0:
+            weak[j] = False
+    for j in cones.variable:
+        if j >= 0:
+            weak[j] = False
+    for v in cones.extra:
+        if v >= 0:
+            signs[v + 1] = 1
+
+
+@inner
+def fill_cone_pattern(matrix: KKTMatrix, union: Ints) -> None:
     """`fill_pattern` for the columns of the second-order cones."""
+    M_indptr, place_M = matrix.form.Mt_indptr, matrix.place_M
     cones, p, l, ptr = matrix.cones, matrix.form.p, matrix.form.l, matrix.form.ptr
     indptr, indices, diagonal, union_ptr = matrix.indptr, matrix.indices, matrix.diagonal, matrix.union_ptr
     extra, column, slots_ptr, slots = cones.extra, cones.column, cones.slots_ptr, cones.slots
@@ -227,7 +250,7 @@ def fill_cone_pattern(
         for i in range(ptr[k], ptr[k + 1]):
             if column[i - l] >= 0:
                 a, b = M_indptr[p + i], M_indptr[p + i + 1]
-                fill_row(a, b, M_indices, M_source, indptr[column[i - l]], indices, place_M)
+                fill_row(matrix.form, a, b, indptr[column[i - l]], indices, place_M)
                 indices[at_v] = indices[at_u] = column[i - l]
                 at_v += 1
                 at_u += 1
@@ -236,18 +259,19 @@ def fill_cone_pattern(
 
 
 @inner
-def fill_row(begin: int, end: int, M_indices: Ints, M_source: Ints, at: int, indices: Ints, place_M: Ints) -> None:
+def fill_row(form: StandardForm, begin: int, end: int, at: int, indices: Ints, place_M: Ints) -> None:
     """One row of M, entries begin to end, as the column of the upper triangle that begins at `at`."""
     for k in range(begin, end):
-        indices[at] = M_indices[k]
-        place_M[M_source[k]] = at
+        indices[at] = form.Mt_indices[k]
+        place_M[form.Mt_source[k]] = at
         at += 1
 
 
-@kernel
-def gather_cones(matrix: KKTMatrix, M_indptr: Ints, M_source: Ints, entry: Ints) -> None:
+@inner
+def gather_cones(matrix: KKTMatrix) -> None:
     """The rows of G of each rotated cone as a dense (dimension, columns) block."""
-    p, ptr, M_data, extra = matrix.form.p, matrix.form.ptr, matrix.form.M_data, matrix.cones.extra
+    form, extra, entry = matrix.form, matrix.cones.extra, matrix.entry
+    p, ptr, M_data, M_indptr, M_source = form.p, form.ptr, form.M_data, form.Mt_indptr, form.Mt_source
     union_ptr, dense_ptr, dense = matrix.union_ptr, matrix.dense_ptr, matrix.dense
     for at in range(dense.size):
         dense[at] = 0.0

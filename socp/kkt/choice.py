@@ -42,7 +42,7 @@ def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
         return DenseKKT(*arguments)
     if settings.kkt == "ldl" or not _dense_pays(form):
         return SparseKKT(*arguments)
-    rows, _, _ = _counts(form)
+    rows, _ = _counts(form)
     if isinstance(form.P, SparseHessian) and rows < MANY_ROWS * form.n:
         # dense rows may be kept behind all else, which the analysis shows; it costs less than a factorization
         sparse = SparseKKT(*arguments)
@@ -63,15 +63,10 @@ def _dense_time(n: int, rows: int) -> float:
     return 1e9 * ((n**3 / 3 + rows * n**2) / FLOPS + 3 * 8 * (n + 2 * rows) * n / BANDWIDTH)
 
 
-def _counts(form: StandardForm) -> tuple[int, int, np.ndarray]:
-    """(rows of M but the bounds, their entries, the variables that have a bound)."""
-    sizes = np.bincount(form.M_indices, minlength=form.p + form.m)
-    bound = np.zeros(form.p + form.m, dtype=bool)
-    bound[form.p : form.p + form.l] = sizes[form.p : form.p + form.l] == 1
-    columns = np.repeat(np.arange(form.n), np.diff(form.M_indptr))
-    has_bound = np.zeros(form.n, dtype=bool)
-    has_bound[columns[bound[form.M_indices]]] = True
-    return int((~bound).sum()), int(sizes[~bound].sum()), has_bound
+def _counts(form: StandardForm) -> tuple[int, int]:
+    """(rows of M but the bounds, their entries)."""
+    bounds = int(np.count_nonzero(form.groups.variable >= 0))
+    return form.p + form.m - bounds, form.entries - bounds
 
 
 def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray] | None:
@@ -83,7 +78,7 @@ def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray]
         return None
     if isinstance(P, DenseHessian) and (P.low_rank is None or (n < MIN_LOW_RANK and not forced)):
         return None
-    rows, _, has_bound = _counts(form)
+    rows, _ = _counts(form)
     most = n if forced else int(LOW_RANK_SHARE * n) - rows
     if isinstance(P, LowRankHessian):
         F, d = P.F, P.d
@@ -93,7 +88,9 @@ def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray]
         if P.low_rank is None or P.low_rank.shape[1] > most:
             return None
         F, d = P.low_rank, np.zeros(n)
-    if not (has_bound | (d > 0.0)).all():
+    positive, variable = d > 0.0, form.groups.variable
+    positive[variable[variable >= 0]] = True  # that have a bound
+    if not positive.all():
         if forced:
             raise ProgramError(
                 'kkt="lowrank" needs every variable to have a bound or a positive entry in the diagonal of P'
@@ -109,7 +106,7 @@ def _dense_pays(form: StandardForm) -> bool:
         return False
     if isinstance(form.P, SparseHessian) and 0 < form.M_data.size <= DENSE_SHARE * p * n:
         return False  # too few for the equalities alone
-    rows, entries, _ = _counts(form)
+    rows, entries = _counts(form)
     if n * (n + rows) > MAX_ENTRIES:
         return False
     if isinstance(form.P, DenseHessian) or isinstance(form.P, LowRankHessian):

@@ -23,8 +23,8 @@ import math
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Bools, Floats, Ints
-from ..compiled.structures import Structure, floats, integers, matrix
+from ..compiled.signatures import Floats, Ints
+from ..compiled.structures import Structure, floats, integer, integers, matrix
 from ..cones.scaling import apply_cone
 from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
@@ -53,45 +53,26 @@ class ConeColumns(Structure):
 
     extra, slots_ptr, scales = integers("cones"), integers("cones + 1"), matrix("cones, 3")
     column, variable, slot, entry = integers("size"), integers("size"), integers("size"), floats("size")
-    slots = integers()
+    slots, end = integers("size"), integer()
 
-    def __init__(self, form: StandardForm, rows: tuple[np.ndarray, np.ndarray, np.ndarray], base: int) -> None:
-        count, size = form.cones, form.m - form.l
-        super().__init__(cones=count, size=size)
-        self.scales[:] = 1.0
+    def __init__(self, form: StandardForm, base: int) -> None:
+        super().__init__(cones=form.cones, size=form.m - form.l)
         self.end = base
-        self.slots = np.empty(size, dtype=np.int64)
-        self.single = np.zeros(0, dtype=np.int64)
-        self.source = self.single
-        if not count:
-            return
-        expanded, stays = np.zeros(count, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
-        work = np.empty((2, form.n), dtype=np.int64)
-        choose_expansions(form, rows[0], rows[1], expanded, stays, self.variable, *work)
-        gather_variables(form, self, *work)
-        self.column[:] = np.where(stays, base - 1 + np.cumsum(stays), -1)
-        end = base + int(stays.sum())
-        self.extra[:] = np.where(expanded, end - 2 + 2 * np.cumsum(expanded), -1)
-        self.end = end + 2 * int(expanded.sum())
-        self.single = np.flatnonzero(self.variable >= 0)
-        self.source = rows[2][rows[0][form.p + form.l + self.single]]
-
-    def refresh(self, data: np.ndarray) -> None:
-        """Take the entries of the eliminated rows from the data of M."""
-        self.entry[self.single] = data[self.source]
+        if form.cones:
+            choose_expansions(form, self, base)
+            gather_variables(form, self)
 
 
 @kernel
-def choose_expansions(
-    form: StandardForm, indptr: Ints, indices: Ints, expanded: Bools, stays: Bools, variable: Ints, touched: Ints,
-    alone: Ints,
-) -> None:  # fmt: skip
+def choose_expansions(form: StandardForm, cones: ConeColumns, base: int) -> None:
     """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
 
     A cone is expanded when it has more than `SMALL_CONE` rows, or when this takes fewer entries than the rotated rows.
     """
-    p, l, ptr = form.p, form.l, form.ptr
-    for j in range(touched.size):
+    n, p, l, ptr, indptr, indices = form.n, form.p, form.l, form.ptr, form.Mt_indptr, form.Mt_indices
+    extra, column, variable, end = cones.extra, cones.column, cones.variable, base
+    touched, alone = np.empty(n, np.int64), np.empty(n, np.int64)
+    for j in range(form.n):
         touched[j] = alone[j] = -1
     for k in range(ptr.size - 1):
         size, width, kept, entries, variables = ptr[k + 1] - ptr[k], 0, 0, 0, 0
@@ -107,25 +88,28 @@ def choose_expansions(
             elif length == 1 and alone[indices[indptr[p + i]]] != k:
                 alone[indices[indptr[p + i]]] = k
                 variables += 1
-        expanded[k] = size > SMALL_CONE or entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
+        expanded = size > SMALL_CONE or entries + 2 * (variables + kept + 1) + 1 < size * (width + 1)
         for i in range(ptr[k], ptr[k + 1]):
             length = indptr[p + i + 1] - indptr[p + i]
-            stays[i - l] = not expanded[k] or length > 1
-            variable[i - l] = indices[indptr[p + i]] if expanded[k] and length == 1 else -1
+            variable[i - l] = indices[indptr[p + i]] if expanded and length == 1 else -1
+            column[i - l] = -1
+            if not expanded or length > 1:
+                column[i - l] = end
+                end += 1
+        extra[k] = 0 if expanded else -1
+    for k in range(ptr.size - 1):
+        if extra[k] == 0:
+            extra[k] = end
+            end += 2
+    cones.end = end
 
 
 @kernel
-def gather_variables(form: StandardForm, cones: ConeColumns, seen: Ints, place: Ints) -> None:
+def gather_variables(form: StandardForm, cones: ConeColumns) -> None:
     """The variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
-    l, ptr, variable, slot, slots_ptr, slots = (
-        form.l,
-        form.ptr,
-        cones.variable,
-        cones.slot,
-        cones.slots_ptr,
-        cones.slots,
-    )
-    for j in range(seen.size):
+    l, ptr, variable, slot, slots_ptr = form.l, form.ptr, cones.variable, cones.slot, cones.slots_ptr
+    slots, seen, place = cones.slots, np.empty(form.n, np.int64), np.empty(form.n, np.int64)
+    for j in range(form.n):
         seen[j] = -1
     total = 0
     for k in range(ptr.size - 1):
@@ -141,6 +125,15 @@ def gather_variables(form: StandardForm, cones: ConeColumns, seen: Ints, place: 
         for i in range(ptr[k] - l, ptr[k + 1] - l):
             slot[i] = place[variable[i]] if variable[i] >= 0 else -1
     slots_ptr[ptr.size - 1] = total
+
+
+@inner
+def take_entries(form: StandardForm, cones: ConeColumns) -> None:
+    """The entries of the eliminated rows, from the form."""
+    variable, entry, first = cones.variable, cones.entry, form.p + form.l
+    for i in range(variable.size):
+        if variable[i] >= 0:
+            entry[i] = form.M_data[form.Mt_source[form.Mt_indptr[first + i]]]
 
 
 @inner

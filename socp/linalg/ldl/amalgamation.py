@@ -20,7 +20,7 @@ import numpy as np
 
 from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Floats, Ints
-from ...compiled.structures import Structure, integers
+from ...compiled.structures import Structure, integer, integers, number
 from .symbolic import IntArray, depth_first
 
 # The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
@@ -64,11 +64,22 @@ class Merging(Structure):
     """Fundamental supernodes, those that they are merged to, and the work arrays.
 
     The fundamental supernode k has the columns begin[k] ... begin[k+1] - 1, the parent above[k] (-1 at a root) and
-    the height[k] rows from rows[row_start[k]] on.  Those that are in k are the list head[k], its following, ..., k,
-    and size[k] is the number of their columns; k itself has gone into[k].
+    height[k] rows below them.  Those that are in k are the list head[k], its following, ..., k, and size[k] is the
+    number of their columns; k itself has gone into[k].
+
+    Attributes
+    ----------
+    order : (n,) array
+        The new order of the columns.
+    left : int
+        The supernodes that are left, in postorder: `first`, `parent` and `new_height` hold so many.
+    rows : int
+        The rows of all of them.
+    flops, time : float
+        As in `panel_work`.
     """
 
-    begin, above, height, row_start, rows = integers(), integers(), integers(), integers(), integers()
+    begin, above, height = integers("count + 1"), integers("count"), integers("count")
     size, head, following, into = integers("count"), integers("count"), integers("count"), integers("count")
     child, sibling = integers("count"), integers("count")
     value, group = integers("count"), integers("count")  # hash value of the rows; of a value: its latest sibling
@@ -76,40 +87,19 @@ class Merging(Structure):
     peak, held = integers("count"), integers("count")  # stack below k, update matrices of its children
     stack = integers("count")
     order, first, parent, new_height = integers("n"), integers("count + 1"), integers("count"), integers("count")
+    left, rows, flops, time = integer(), integer(), number(), number()
 
 
-def amalgamate(
-    first: IntArray, above: IntArray, height: IntArray, row_start: IntArray, rows: IntArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Merge fundamental supernodes where the model gains.
-
-    Takes them as `Merging` does.  Returns the new order of the columns, and first, parent and height of the supernodes
-    that are left, in postorder.
-    """
-    merging = Merging(count=len(above), n=int(first[-1]))
-    merging.begin, merging.above, merging.height = first, above, height
-    merging.row_start, merging.rows = row_start, rows
-    left = _amalgamate(merging)
-    return (
-        merging.order.copy(), merging.first[: left + 1].copy(), merging.parent[:left].copy(),
-        merging.new_height[:left].copy(),
-    )  # fmt: skip
-
-
-@kernel
-def _amalgamate(merging: Merging) -> int:
-    """Returns the number of supernodes that are left."""
-    begin, above, height, row_start, rows = (
-        merging.begin, merging.above, merging.height, merging.row_start, merging.rows
-    )  # fmt: skip
+@inner
+def amalgamate(merging: Merging, row_start: Ints, rows: Ints) -> None:
+    """Merge fundamental supernodes where the model gains; those of k are rows[row_start[k]:row_start[k + 1]]."""
+    begin, above, height = merging.begin, merging.above, merging.height
     size, head, following, into = merging.size, merging.head, merging.following, merging.into
     value, group, child, sibling = merging.value, merging.group, merging.child, merging.sibling
     count = len(above)
     for k in range(count):
         size[k] = begin[k + 1] - begin[k]
-        value[k] = height[k]
-        for p in range(row_start[k], row_start[k + 1]):
-            value[k] = (value[k] * 31 + rows[p]) % count
+        value[k] = _hash(rows, row_start[k], row_start[k + 1], count)
         head[k] = into[k] = k
         following[k] = child[k] = sibling[k] = group[k] = -1
     for k in range(count):  # children before parents: the children of k are complete
@@ -131,9 +121,19 @@ def _amalgamate(merging: Merging) -> int:
         if above[k] != -1:
             sibling[k] = child[above[k]]
             child[above[k]] = k
-    left = _merged_tree(merging)
-    _number_supernodes(merging, left)
-    return left
+    merging.left = _merged_tree(merging)
+    _number_supernodes(merging)
+
+
+@leaf
+def _hash(rows: Ints, begin: int, end: int, count: int) -> int:
+    """A number below `count` that is the same for the same rows."""
+    value, modulus = np.uint64(end - begin), np.uint64(count)
+    for p in range(np.uint64(begin), np.uint64(end)):
+        value = value * np.uint64(31) + np.uint64(rows[p])
+        if value >= np.uint64(1 << 56):  # divisions are slow
+            value %= modulus
+    return int(value % modulus)
 
 
 @leaf
@@ -171,13 +171,14 @@ def _same_rows(c: int, g: int, height: Ints, row_start: Ints, rows: Ints) -> boo
 
 
 @inner
-def _number_supernodes(merging: Merging, left: int) -> None:
-    """Numbers of the merged supernodes in postorder of their tree, and the new order of the columns."""
+def _number_supernodes(merging: Merging) -> None:
+    """Numbers of the merged supernodes in postorder of their tree, the new order of the columns, and their work."""
     begin, height, size, head, following = (
         merging.begin, merging.height, merging.size, merging.head, merging.following
     )  # fmt: skip
     tree, visited, label = merging.tree, merging.visited, merging.value
     order, first, parent, new_height = merging.order, merging.first, merging.parent, merging.new_height
+    left = merging.left
     for node in range(left):
         label[visited[node]] = node
     first[0] = 0
@@ -193,6 +194,9 @@ def _number_supernodes(merging: Merging, left: int) -> None:
                 order[place] = j
                 place += 1
             part = following[part]
+        merging.rows += height[k]
+        merging.flops += _operations(size[k], height[k])
+        merging.time += _time(size[k], height[k])
 
 
 @inner

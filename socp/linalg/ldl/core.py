@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled.kernels import inner, kernel
+from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Bools, Ints
 from ...compiled.structures import Structure, integer, integers
 
@@ -69,13 +69,24 @@ def core_order(
     -------
     bool
     """
-    n, degrees = len(start), length[length <= dense]
-    if int(degrees @ degrees) < NEIGHBOURS * int(degrees.sum()):
+    n, entries = len(start), count_if_worthwhile(length, dense)
+    if entries < 0:
         return False
-    entries = int(length.sum())
     core = Core(n=n, room=entries // 2 + entries // (2 * COLUMN_FILL) + 2 * n)
     core.n, core.lists, core.start, core.length = n, lists, start, length
     return _core_order(core, dense, weak, perm)
+
+
+@kernel
+def count_if_worthwhile(length: Ints, dense: int) -> int:
+    """The entries of all lists, or -1 where minimum degree would update little."""
+    total, degrees, squares = 0, 0, 0
+    for each in length:
+        total += each
+        if each <= dense:
+            degrees += each
+            squares += each * each
+    return total if squares >= NEIGHBOURS * degrees else -1
 
 
 @kernel
@@ -102,9 +113,9 @@ def _core_order(core: Core, dense: int, weak: Bools, perm: Ints) -> bool:
         while waiting > 0 and watched < core.gone:  # the neighbours that wait for it
             j = perm[watched]
             watched += 1
-            for p in range(core.start[j], core.start[j] + length[j]):
+            for p in range(np.uint64(core.start[j]), np.uint64(core.start[j] + length[j])):
                 i = core.lists[p]
-                if state[i] == WAITING:
+                if state[np.uint64(i)] == WAITING:
                     state[i] = OPEN
                     waiting -= 1
                     if length[i] > dense or not _eliminate(core, i, perm):
@@ -135,21 +146,21 @@ def _sort_by_degree(core: Core, weak: Bools) -> None:
 @inner
 def _has_pivot(core: Core, i: int) -> bool:
     """Whether a neighbour of i has been eliminated."""
-    for p in range(core.start[i], core.start[i] + core.length[i]):
-        if core.state[core.lists[p]] == GONE:
+    for p in range(np.uint64(core.start[i]), np.uint64(core.start[i] + core.length[i])):
+        if core.state[np.uint64(core.lists[p])] == GONE:
             return True
     return False
 
 
-@inner
+@leaf
 def _element(parent: Ints, i: int) -> int:
     """The element that holds the variable i of the fringe, with path compression."""
     e = i
-    while parent[e] != -1:
-        e = parent[e]
+    while parent[np.uint64(e)] != -1:
+        e = parent[np.uint64(e)]
     while i != e:
-        above = parent[i]
-        parent[i] = e
+        above = parent[np.uint64(i)]
+        parent[np.uint64(i)] = e
         i = above
     return e
 
@@ -160,24 +171,24 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
     lists, state, parent, mark, element_mark = core.lists, core.state, core.parent, core.mark, core.element_mark
     columns, column_start, column_length = core.columns, core.column_start, core.column_length
     absorbed, elements = core.count, 0
-    begin, end = core.start[i], core.start[i] + core.length[i]
+    begin, end = np.uint64(core.start[i]), np.uint64(core.start[i] + core.length[i])
     write = first = core.free  # unsigned in the loops: numba then makes no test of negative indices
     mark[i] = i
     for p in range(begin, end):
         j = lists[p]
-        if state[j] != GONE:
-            mark[j] = i
-            columns[write] = j
+        if state[np.uint64(j)] != GONE:
+            mark[np.uint64(j)] = i
+            columns[np.uint64(write)] = j
             write += 1
     own = write - first
     most = write + max(2, own // COLUMN_FILL)
     for p in range(begin, end):
-        if state[lists[p]] != GONE:
+        if state[np.uint64(lists[p])] != GONE:
             continue
         e = _element(parent, lists[p])
-        if element_mark[e] == i:
+        if element_mark[np.uint64(e)] == i:
             continue
-        element_mark[e] = i
+        element_mark[np.uint64(e)] = i
         absorbed[elements] = e
         elements += 1
         for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled.kernels import kernel
-from ...compiled.signatures import Ints
+from ...compiled.signatures import Floats, Ints
 from .dissection import dissection
 from .factors import Factors
 from .ordering import amd
 from .panels import product_size, scaled_size
 from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
-from .supernodes import AssemblyTree, assembly_tree
-from .symbolic import Analysis, IntArray, analyze, inverse_permutation
+from .supernodes import AssemblyTree, assembly_tree, merged_supernodes
+from .symbolic import Analysis, IntArray, analyze
 from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve_two, scalar_time
 
 FloatArray = NDArray[np.float64]
@@ -100,63 +100,47 @@ class LDL(Factors):
         method: str = "auto",
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
-        _check_arguments(n, indptr, indices, signs, method)
+        self._given_signs = np.ascontiguousarray(signs, np.float64)
+        _check_arguments(n, indptr, indices, self._given_signs, method)
         start = perf_counter()
         perm = _order(n, indptr, indices, ordering, weak)
-        self.ordering_time = perf_counter() - start
-        start = perf_counter()
+        ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
         if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, weak)
-            spent = perf_counter() - begin
-            self.ordering_time, start = self.ordering_time + spent, start + spent
-        self.nnz, self.flops = analysis.nnz, analysis.flops
-        self._nnz_data = int(indptr[-1])
-        self._signs = np.asarray(signs, np.float64)
+            ordered += perf_counter() - begin
+        self._choose(indptr, indices, analysis, method)
+        self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
+
+    def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> None:
+        """The method that takes less time, and its memory."""
+        self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
         self.time = scalar_time(analysis)
         quick = self.flops <= SPARSE * self.nnz or self.time <= QUICK
         if method == "scalar" or (method == "auto" and quick):
-            self._prepare_scalar(analysis)
-        else:
-            tree = assembly_tree(n, indptr, indices, analysis)
-            if method == "auto" and self.time <= tree.time:
-                self._prepare_scalar(analysis)
-            else:
-                self.time = tree.time
-                self._prepare_supernodal(tree)
-        self.symbolic_time = perf_counter() - start
+            return self._prepare_scalar(analysis)
+        merging = merged_supernodes(analysis)
+        if method == "auto" and self.time <= merging.time:
+            return self._prepare_scalar(analysis)
+        self.time = merging.time
+        return self._prepare_supernodal(assembly_tree(indptr, indices, analysis, merging))
 
     def _prepare_scalar(self, analysis: Analysis) -> None:
-        n = len(analysis.perm)
-        super().__init__(n=n, entries=self.nnz)
-        self.method, self.perm = "scalar", analysis.perm
-        self.start = np.concatenate([np.zeros(1, np.int64), np.cumsum(analysis.counts)])
-        self.indptr, self.indices = analysis.indptr, analysis.indices
-        self.rows, self.columns = np.empty((2, self.nnz), np.int64)
-        self.row_start = np.empty(n + 1, np.int64)
-        scalar_pattern(
-            self.indptr, self.indices, analysis.parent, self.start, self.rows, self.row_start, self.columns,
-            *np.empty((2, n), np.int64),
-        )  # fmt: skip
-        self.source = inverse_permutation(analysis.position)
-        self._finish(n)
+        n = self._given_signs.size
+        super().__init__(n=n, entries=self.nnz, scalar=1, given=self._given)
+        self.n, self.method = n, "scalar"
+        scalar_pattern(self, analysis, self._given_signs)
 
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
-        n = len(tree.perm)
+        n = self._given_signs.size
         super().__init__(
-            n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=len(tree.parent),
+            n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=tree.parent.size, tree=tree,
             product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
             below=2 * tree.largest_update,
         )  # fmt: skip
-        self.method, self.perm = "supernodal", tree.perm
-        self.first, self.owner, self.row_start, self.rows = tree.first, tree.owner, tree.row_start, tree.rows
-        self.panel_start, self.entry_start = tree.panel_start, tree.entry_start
-        self.source, self.target = tree.source, tree.target
-        self._finish(n)
-
-    def _finish(self, n: int) -> None:
-        self.n, self.signs = n, self._signs[self.perm]
+        self.n, self.method = n, "supernodal"
+        self.perm, self.signs = tree.perm, self._given_signs[tree.perm]
         self.d[:] = 1.0
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
@@ -174,8 +158,8 @@ class LDL(Factors):
         int
             The number of replaced pivots, or -1 when a NaN or an infinity came up: there is no factorization then.
         """
-        if len(data) != self._nnz_data:
-            raise ValueError(f"data must have {self._nnz_data} entries, but {len(data)} came")
+        if len(data) != self._given:
+            raise ValueError(f"data must have {self._given} entries, but {len(data)} came")
         return int((scalar_factor if self.method == "scalar" else supernodal_factor)(self, data, eps, delta))
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
@@ -194,12 +178,12 @@ class LDL(Factors):
         solve(self, rhs.reshape(-1), out.reshape(-1))
 
 
-def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: NDArray[np.integer], method: str) -> None:
+def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> None:
     if len(indptr) != n + 1 or indptr[0] != 0 or not has_entries(indptr) or len(indices) < indptr[-1]:
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
     if not is_upper_triangle(n, indptr, indices):
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
-    if len(signs) != n or (np.abs(signs) != 1).any():
+    if signs.size != n or not are_signs(signs):
         raise ValueError("signs must be n numbers +1 or -1")
     if method not in ("auto", "scalar", "supernodal"):
         raise ValueError(f'method must be "auto", "scalar" or "supernodal", but {method!r} came')
@@ -253,4 +237,13 @@ def is_upper_triangle(n: int, indptr: Ints, indices: Ints) -> bool:
         for p in range(indptr[j] + 1, indptr[j + 1]):
             if indices[p] <= indices[p - 1]:
                 return False
+    return True
+
+
+@kernel
+def are_signs(numbers: Floats) -> bool:
+    """Whether all are +1 or -1."""
+    for each in numbers:
+        if abs(each) != 1.0:
+            return False
     return True

@@ -21,15 +21,9 @@ from .panels import factor_panel, set_zero, solve_lower, solve_lower_two, solve_
 @kernel
 def supernodal_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
     """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree."""
-    first, owner, row_start, rows, panel_start = ldl.first, ldl.owner, ldl.row_start, ldl.rows, ldl.panel_start
-    entry_start, source, target, signs, panels, d = (
-        ldl.entry_start,
-        ldl.source,
-        ldl.target,
-        ldl.signs,
-        ldl.values,
-        ldl.d,
-    )
+    tree, signs, panels, d = ldl.tree, ldl.signs, ldl.values, ldl.d
+    first, owner, row_start, rows, panel_start = tree.first, tree.owner, tree.row_start, tree.rows, tree.panel_start
+    entry_start, source, target = tree.entry_start, tree.source, tree.target
     place, places, head, following, position = ldl.place, ldl.places, ldl.head, ldl.following, ldl.position
     product, scaled = ldl.product, ldl.scaled
     replaced = 0
@@ -78,8 +72,9 @@ def supernodal_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> i
 @inner
 def supernodal_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
     """out = P' (L' \\ (D \\ (L \\ (P rhs))))."""
-    n, perm, first, row_start, panel_start = ldl.n, ldl.perm, ldl.first, ldl.row_start, ldl.panel_start
-    panels, d, work, below, places = ldl.values, ldl.d, ldl.work, ldl.below, ldl.rows.view(np.uint64)
+    n, perm, tree = ldl.n, ldl.perm, ldl.tree
+    first, row_start, panel_start, places = tree.first, tree.row_start, tree.panel_start, tree.rows.view(np.uint64)
+    panels, d, work, below = ldl.values, ldl.d, ldl.work, ldl.below
     count = first.size - 1
     for k in range(n):
         work[k] = rhs[perm[k]]
@@ -98,8 +93,9 @@ def supernodal_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
 @inner
 def supernodal_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
     """`supernodal_solve` for two right-hand sides, one after the other, in one pass over L."""
-    n, perm, first, row_start, panel_start = ldl.n, ldl.perm, ldl.first, ldl.row_start, ldl.panel_start
-    panels, d, work, below, places = ldl.values, ldl.d, ldl.work, ldl.below, ldl.rows.view(np.uint64)
+    n, perm, tree = ldl.n, ldl.perm, ldl.tree
+    first, row_start, panel_start, places = tree.first, tree.row_start, tree.panel_start, tree.rows.view(np.uint64)
+    panels, d, work, below = ldl.values, ldl.d, ldl.work, ldl.below
     count = first.size - 1
     for k in range(n):
         work[k], work[n + k] = rhs[perm[k]], rhs[n + perm[k]]

@@ -6,19 +6,16 @@ below them.  It updates the panels of ancestors in the assembly tree alone, thos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from ...compiled.kernels import kernel
+from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Ints
-from ..csc import transposed
-from .amalgamation import amalgamate, panel_work
-from .symbolic import Analysis, IntArray, inverse_permutation, permute_upper
+from ...compiled.structures import Structure, integer, integers, number
+from .amalgamation import Merging, amalgamate
+from .symbolic import Analysis, IntArray, permute_upper
 
 
-@dataclass(frozen=True)
-class AssemblyTree:
+class AssemblyTree(Structure):
     """Supernodes of ``P K P' = L D L'`` in postorder.
 
     Attributes
@@ -38,18 +35,18 @@ class AssemblyTree:
     entry_start, source, target : arrays
         ``panels[target[q]] = data[source[q]]`` for q from ``entry_start[k]`` to ``entry_start[k+1] - 1`` puts K into
         panel k.
+    largest_update, largest_front : int
+        Largest number of rows below a triangle, and of rows of a panel.
+    flops, time : float
+        Floating-point operations of one factorization, those on explicit zeros included; what one factorization and
+        three solves are expected to take, in nanoseconds.
     """
 
-    perm: IntArray
-    first: IntArray
-    parent: IntArray
-    row_start: IntArray
-    rows: IntArray
-    owner: IntArray
-    panel_start: IntArray
-    entry_start: IntArray
-    source: IntArray
-    target: IntArray
+    perm, owner = integers("n"), integers("n")
+    first, parent, row_start = integers("supernodes + 1"), integers("supernodes"), integers("supernodes + 1")
+    rows, panel_start = integers("below"), integers("supernodes + 1")
+    entry_start, source, target = integers("supernodes + 1"), integers("entries"), integers("entries")
+    largest_update, largest_front, flops, time = integer(), integer(), number(), number()
 
     @property
     def nnz(self) -> int:
@@ -57,125 +54,147 @@ class AssemblyTree:
         w, m = np.diff(self.first), np.diff(self.row_start)
         return int(np.sum(w * (w - 1) // 2 + w * m))
 
-    @property
-    def flops(self) -> float:
-        """Floating-point operations of one factorization, those on explicit zeros included."""
-        return panel_work(self.first, self.row_start)[0]
 
-    @property
-    def time(self) -> float:
-        """What one factorization and three solves are expected to take, in nanoseconds."""
-        return panel_work(self.first, self.row_start)[1]
-
-    @property
-    def largest_update(self) -> int:
-        """Largest number of rows below a triangle."""
-        return int(np.diff(self.row_start).max(initial=0))
-
-    @property
-    def largest_front(self) -> int:
-        """Largest number of rows of a panel."""
-        return int((np.diff(self.first) + np.diff(self.row_start)).max(initial=0))
+def merged_supernodes(analysis: Analysis) -> Merging:
+    """Which supernodes an assembly tree would have, and what it would cost."""
+    merging = Merging(n=analysis.parent.size, count=count_supernodes(analysis))
+    merge_supernodes(merging, analysis)
+    return merging
 
 
-def assembly_tree(n: int, indptr: IntArray, indices: IntArray, analysis: Analysis) -> AssemblyTree:
+def assembly_tree(
+    indptr: IntArray, indices: IntArray, analysis: Analysis, merging: Merging | None = None
+) -> AssemblyTree:
     """Supernodes for the order of an analysis, which is changed within the freedom of its elimination tree.
 
     Parameters
     ----------
-    n, indptr, indices
+    indptr, indices
         Upper triangle of K by columns, as given to `socp.linalg.ldl.symbolic.analyze`.
     analysis : Analysis
         Its result.
+    merging : Merging, optional
+        Those of `merged_supernodes`, where they are known.
 
     Returns
     -------
     AssemblyTree
     """
-    first, parent, height = fundamental_supernodes(analysis.parent, analysis.counts)
-    row_start, rows = row_structure(analysis.indptr, analysis.indices, first, parent, height)
-    order, first, parent, height = amalgamate(first, parent, height, row_start, rows)
-    perm = analysis.perm[order]
-    up, ui, position = permute_upper(n, indptr, indices, perm)
-    row_start, rows = row_structure(up, ui, first, parent, height)
-    panel_start = np.zeros(len(first), np.int64)
-    w = np.diff(first)
-    owner = np.repeat(np.arange(len(w)), w)
-    np.cumsum(w * (w + height), out=panel_start[1:])
-    entry_start, rows_of, entry = transposed(len(w), up, owner[ui])  # entry (i, j) of the upper triangle is L(j, i)
-    source, target = inverse_permutation(position)[entry], np.empty(len(entry), np.int64)
-    _find_places(
-        ui[entry], rows_of, first, row_start, rows, panel_start, entry_start, np.empty(n, np.int64), target
+    merging = merged_supernodes(analysis) if merging is None else merging
+    tree = AssemblyTree(
+        n=analysis.parent.size, supernodes=merging.left, below=merging.rows, entries=int(indptr[-1])
     )  # fmt: skip
-    return AssemblyTree(
-        perm, first, parent, row_start, rows, owner, panel_start, entry_start, source, target
-    )  # fmt: skip
+    build_tree(tree, merging, analysis, indptr, indices)
+    return tree
 
 
-def fundamental_supernodes(parent: IntArray, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
-    n = len(parent)
-    owner, above, height = np.empty((3, n), np.int64)
-    first = np.zeros(n + 1, np.int64)
-    count = _fundamental_supernodes(parent, counts, owner, first, above, height)
-    return first[: count + 1], above[:count], height[:count]
+@leaf
+def _begins(parent: Ints, counts: Ints, j: int) -> bool:
+    """Whether j begins a fundamental supernode: the pattern of j - 1 below j is another one."""
+    return j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1
 
 
 @kernel
-def _fundamental_supernodes(parent: Ints, counts: Ints, owner: Ints, first: Ints, above: Ints, height: Ints) -> int:
-    """Returns the number of supernodes; first[0] is 0."""
-    count = 0
-    for j in range(len(parent)):
-        if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
-            count += 1
-        owner[j] = count - 1
-    for j in range(len(parent)):  # the last column decides
-        first[owner[j] + 1] = j + 1
-        above[owner[j]] = owner[parent[j]] if parent[j] != -1 else -1
-        height[owner[j]] = counts[j]
+def count_supernodes(analysis: Analysis) -> int:
+    """The number of fundamental supernodes."""
+    count, parent, counts = 0, analysis.parent, analysis.counts
+    for j in range(parent.size):
+        count += _begins(parent, counts, j)
     return count
 
 
-def row_structure(
-    indptr: IntArray, indices: IntArray, first: IntArray, parent: IntArray, height: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Rows of each supernode below its triangle, ascending: (row_start, rows)."""
-    count = len(parent)
-    owner, row_start = np.repeat(np.arange(count), np.diff(first)), np.zeros(count + 1, np.int64)
-    np.cumsum(height, out=row_start[1:])
-    rows = np.empty(row_start[count], np.int64)
-    _row_structure(indptr, indices, owner, parent, row_start[:count].copy(), np.full(count, -1, np.int64), rows)
-    return row_start, rows
-
-
 @kernel
-def _row_structure(
-    indptr: Ints, indices: Ints, owner: Ints, parent: Ints, fill: Ints, seen: Ints, rows: Ints
-) -> None:  # fmt: skip
-    """The rows of supernode k from rows[fill[k]] on; `seen` comes as -1."""
-    for i in range(len(owner)):  # row i of L lives in the supernodes between the entries of K(1:i, i) and i
-        seen[owner[i]] = i
-        for p in range(indptr[i], indptr[i + 1]):
-            k = owner[indices[p]]
+def merge_supernodes(merging: Merging, analysis: Analysis) -> None:
+    """The fundamental supernodes and what is merged of them."""
+    height, owner, row_start = merging.height, np.empty_like(analysis.parent), np.empty_like(merging.begin)
+    fundamental_supernodes(merging, analysis, owner)
+    row_start[0] = 0
+    for k in range(height.size):
+        row_start[k + 1] = row_start[k] + height[k]
+    rows = np.empty(row_start[height.size], np.int64)
+    find_rows(analysis.indptr, analysis.indices, owner, merging.above, row_start, rows)
+    amalgamate(merging, row_start, rows)
+
+
+@inner
+def fundamental_supernodes(merging: Merging, analysis: Analysis, owner: Ints) -> None:
+    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
+    parent, counts, begin, height, count = analysis.parent, analysis.counts, merging.begin, merging.height, -1
+    for j in range(parent.size):
+        if _begins(parent, counts, j):
+            count += 1
+        owner[j] = count
+        begin[count + 1], height[count] = j + 1, counts[j]  # the last column decides
+    for k in range(height.size):
+        above = parent[begin[k + 1] - 1]
+        merging.above[k] = owner[above] if above != -1 else -1
+
+
+@inner
+def find_rows(indptr: Ints, indices: Ints, owner: Ints, parent: Ints, row_start: Ints, rows: Ints) -> None:
+    """rows[row_start[k]:row_start[k + 1]] := the rows of supernode k below its triangle, ascending."""
+    fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent.view(np.uint64)
+    owners = owner.view(np.uint64)  # unsigned: numba then makes no test of negative indices
+    for k in range(parent.size):
+        seen[k] = -1
+    for i in range(owner.size):  # row i of L lives in the supernodes between the entries of K(1:i, i) and i
+        seen[owners[i]] = i
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            k = owners[np.uint64(indices[p])]
             while seen[k] != i:
                 seen[k] = i
-                rows[fill[k]] = i
+                rows[np.uint64(fill[k])] = i
                 fill[k] += 1
-                k = parent[k]
+                k = above[k]
 
 
 @kernel
-def _find_places(
-    columns: Ints, rows_of: Ints, first: Ints, row_start: Ints, rows: Ints, panel_start: Ints, entry_start: Ints,
-    place: Ints, target: Ints,
-) -> None:  # fmt: skip
-    """target[p] := where entry p of K, sorted by supernodes, goes: L(rows_of[p], columns[p])."""
-    for k in range(len(first) - 1):
+def build_tree(tree: AssemblyTree, merging: Merging, analysis: Analysis, indptr: Ints, indices: Ints) -> None:
+    """The supernodes that are left, their rows, and the places of the entries of K."""
+    perm, first, parent, owner = tree.perm, tree.first, tree.parent, tree.owner
+    row_start, panel_start = tree.row_start, tree.panel_start
+    for j in range(perm.size):
+        perm[j] = analysis.perm[merging.order[j]]
+    tree.flops, tree.time = merging.flops, merging.time
+    for k in range(parent.size):
+        first[k + 1], parent[k], height = merging.first[k + 1], merging.parent[k], merging.new_height[k]
+        width = first[k + 1] - first[k]
+        row_start[k + 1] = row_start[k] + height
+        panel_start[k + 1] = panel_start[k] + width * (width + height)
+        tree.largest_update = max(tree.largest_update, height)
+        tree.largest_front = max(tree.largest_front, width + height)
+        for j in range(first[k], first[k + 1]):
+            owner[j] = k
+    size = tree.source.size
+    up, ui, source = np.empty(perm.size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    permute_upper(indptr, indices, perm, up, ui, source)
+    find_rows(up, ui, owner, parent, row_start, tree.rows)
+    sort_entries(tree, up, ui, source)
+
+
+@inner
+def sort_entries(tree: AssemblyTree, indptr: Ints, indices: Ints, source: Ints) -> None:
+    """The entries of the permuted upper triangle by columns of L, and where they go; entry (i, j) of it is L(j, i)."""
+    n, first, row_start, rows, target = tree.owner.size, tree.first, tree.row_start, tree.rows, tree.target
+    begin, place = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    for i in indices:
+        begin[np.uint64(i)] += 1
+    for j in range(n):
+        begin[j + 1] += begin[j]
+    for j in range(n - 1, -1, -1):  # from the end of each column of L to its beginning
+        for q in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[q])
+            at = begin[i] - 1
+            begin[i], target[np.uint64(at)], tree.source[np.uint64(at)] = at, j, source[q]
+    for k in range(tree.parent.size):
         width = first[k + 1] - first[k]
         length = width + row_start[k + 1] - row_start[k]
+        tree.entry_start[k + 1] = begin[first[k + 1]]
         for j in range(first[k], first[k + 1]):
             place[j] = j - first[k]
         for p in range(row_start[k], row_start[k + 1]):
             place[rows[p]] = width + p - row_start[k]
-        for p in range(entry_start[k], entry_start[k + 1]):
-            target[p] = panel_start[k] + (columns[p] - first[k]) * length + place[rows_of[p]]
+        for j in range(first[k], first[k + 1]):
+            column = tree.panel_start[k] + (j - first[k]) * length
+            for p in range(np.uint64(begin[j]), np.uint64(begin[j + 1])):
+                target[p] = column + place[np.uint64(target[p])]

@@ -7,20 +7,17 @@ routines take the upper triangle by columns, which is the lower triangle by rows
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Ints
-from ..csc import transposed
+from ...compiled.structures import Structure, integer, integers, number
 
 IntArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Analysis:
+class Analysis(Structure):
     """What the pattern of K and a permutation determine about  P K P' = L D L'.
 
     Attributes
@@ -33,27 +30,17 @@ class Analysis:
         Entries of each column of L below the diagonal.
     indptr, indices : arrays
         Upper triangle of P K P' by columns, in no particular order of the rows.
-    position : (nnz,) array
-        Entry k of K is entry ``position[k]`` of the permuted upper triangle.
+    source : (nnz,) array
+        Entry q of the permuted upper triangle is entry ``source[q]`` of K.
+    nnz : int
+        Entries of L below the diagonal.
+    flops : float
+        Floating-point operations of one factorization: c divisions and c (c + 1) for the update, per column.
     """
 
-    perm: IntArray
-    parent: IntArray
-    counts: IntArray
-    indptr: IntArray
-    indices: IntArray
-    position: IntArray
-
-    @property
-    def nnz(self) -> int:
-        """Entries of L below the diagonal."""
-        return int(self.counts.sum())
-
-    @property
-    def flops(self) -> float:
-        """Floating-point operations of one factorization: c divisions and c (c + 1) for the update, per column."""
-        c = self.counts.astype(np.float64)
-        return float(np.sum(c * (c + 2.0)))
+    perm, parent, counts = integers("n"), integers("n"), integers("n")
+    indptr, indices, source = integers("n + 1"), integers("entries"), integers("entries")
+    nnz, flops = integer(), number()
 
 
 def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Analysis:
@@ -84,38 +71,58 @@ def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Anal
     >>> analyze(4, indptr, indices, np.arange(4)).nnz, analyze(4, indptr, indices, np.arange(4)[::-1].copy()).nnz
     (6, 3)
     """
-    up, ui, position = permute_upper(n, indptr, indices, perm)
-    parent = elimination_tree(n, up, ui)
-    order, child, sibling, stack = np.empty((4, n), np.int64)
-    postorder(parent, child, sibling, stack, order)
-    if not np.array_equal(order, np.arange(n)):
-        perm = perm[order]
-        up, ui, position = permute_upper(n, indptr, indices, perm)
-        above = parent[order]
-        parent = np.where(above < 0, -1, inverse_permutation(order)[above])
-    return Analysis(perm, parent, column_counts(n, up, ui, parent), up, ui, position)
-
-
-def inverse_permutation(perm: IntArray) -> IntArray:
-    """The permutation with ``inverse[perm] = 0, 1, ..., n - 1``."""
-    inverse = np.empty_like(perm)
-    inverse[perm] = np.arange(len(perm))
-    return inverse
-
-
-def permute_upper(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Upper triangle of ``P K P'`` from the upper triangle of K: ``(indptr, indices, position)``."""
-    out_ptr = np.zeros(n + 1, np.int64)
-    out_ind = np.empty(len(indices), np.int64)
-    position = np.empty(len(indices), np.int64)
-    _permute_upper(n, indptr, indices, inverse_permutation(perm), out_ptr, out_ind, position)
-    return out_ptr, out_ind, position
+    analysis = Analysis(n=n, entries=int(indptr[n]))
+    determine(analysis, indptr, indices, perm)
+    return analysis
 
 
 @kernel
-def _permute_upper(
-    n: int, indptr: Ints, indices: Ints, inverse: Ints, out_ptr: Ints, out_ind: Ints, position: Ints
-) -> None:  # fmt: skip
+def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> None:
+    """`analyze`, into memory that is there."""
+    n, size, parent, counts = perm.size, analysis.source.size, analysis.parent, analysis.counts
+    up, ui, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    permute_upper(indptr, indices, perm, up, ui, source)
+    elimination_tree(up, ui, parent)
+    postorder(parent, child, sibling, counts, order)
+    relabel(analysis, up, ui, source, order)
+    above, place = child, sibling
+    for k in range(n):
+        analysis.perm[k], above[k], place[order[k]] = perm[order[k]], parent[order[k]], k
+    for k in range(n):
+        parent[k] = place[above[k]] if above[k] != -1 else -1
+    lower_triangle(analysis.indptr, analysis.indices, up, ui)
+    column_counts(up, ui, parent, counts)
+    nnz, flops = 0, 0.0
+    for j in range(n):
+        nnz += counts[j]
+        flops += counts[j] * (counts[j] + 2.0)
+    analysis.nnz, analysis.flops = nnz, flops
+
+
+@inner
+def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -> None:
+    """The upper triangle in another topological order of the tree: whole columns move, as i stays before its parent."""
+    indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), np.uint64(0)
+    for k in range(order.size):
+        place[order[k]] = k
+    indptr[0] = 0
+    for k in range(order.size):
+        j = order[k]
+        for p in range(np.uint64(up[j]), np.uint64(up[j + 1])):
+            indices[q], analysis.source[q] = place[np.uint64(ui[p])], source[p]
+            q += np.uint64(1)
+        indptr[k + 1] = q
+
+
+@inner
+def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_ind: Ints, source: Ints) -> None:
+    """The upper triangle of ``P K P'`` from that of K; its entry q is entry ``source[q]`` of K."""
+    n, inverse = perm.size, np.empty(perm.size, np.int64)
+    for k in range(n):
+        inverse[perm[k]] = k
+    for j in range(n + 1):
+        out_ptr[j] = 0
     # unsigned: numba then makes no test of negative indices
     for j in range(n):
         k = inverse[j]
@@ -125,28 +132,22 @@ def _permute_upper(
         out_ptr[j + 1] += out_ptr[j]
     for j in range(n):  # column k goes to out_ptr[k] and on, which ends where column k + 1 begins
         k = inverse[j]
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = inverse[np.uint64(indices[p])]
+        for p in range(indptr[j], indptr[j + 1]):
+            i = inverse[np.uint64(indices[np.uint64(p)])]
             column = np.uint64(max(i, k))
             q = out_ptr[column]
             out_ptr[column] = q + 1
             out_ind[np.uint64(q)] = min(i, k)
-            position[p] = q
+            source[np.uint64(q)] = p
     for j in range(n, 0, -1):
         out_ptr[j] = out_ptr[j - 1]
     out_ptr[0] = 0
 
 
-def elimination_tree(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
+@inner
+def elimination_tree(indptr: Ints, indices: Ints, parent: Ints) -> None:
     """Parents in the elimination tree of a symmetric matrix given by its upper triangle; -1 at a root."""
-    parent, ancestor = np.empty((2, n), np.int64)
-    _elimination_tree(n, indptr, indices, ancestor, parent)
-    return parent
-
-
-@kernel
-def _elimination_tree(n: int, indptr: Ints, indices: Ints, ancestor: Ints, parent: Ints) -> None:
-    """`ancestor` is a shortcut on the path to the root of the tree built so far."""
+    n, ancestor = parent.size, np.empty(parent.size, np.int64)  # a shortcut to the root of the tree built so far
     for k in range(n):
         parent[k] = ancestor[k] = -1
         for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
@@ -196,26 +197,18 @@ def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: In
                 child[j] = sibling[child[j]]
 
 
-def column_counts(n: int, indptr: IntArray, indices: IntArray, parent: IntArray) -> IntArray:
-    """Entries of each column of L below the diagonal, for a postordered tree (Gilbert, Ng and Peyton 1994).
+@inner
+def column_counts(lower_ptr: Ints, lower_ind: Ints, parent: Ints, weight: Ints) -> None:
+    """weight := the entries of each column of L below the diagonal, for a postordered tree (Gilbert, Ng, Peyton 1994).
 
     Row i of L is a subtree of the elimination tree.  A node j has  count(j) = sum over its subtree of the
     weights: +1 where a row subtree has a leaf, -1 at the least common ancestor of two neighbouring leaves
-    of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L.
+    of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L,
+    of which the lower triangle is given.
     """
-    lower_ptr, lower_ind, _ = transposed(n, indptr, indices)
-    counts, *work = np.empty((5, n), np.int64)
-    _column_counts(n, lower_ptr, lower_ind, parent, *work, counts)
-    return counts
-
-
-@kernel
-def _column_counts(
-    n: int, lower_ptr: Ints, lower_ind: Ints, parent: Ints, first: Ints, ancestor: Ints, latest_first: Ints,
-    latest_leaf: Ints, weight: Ints,
-) -> None:  # fmt: skip
-    """weight := the counts, from the lower triangle by columns; `first` is the first descendant of each node,
-    `latest_first` of a row the first descendant of its latest leaf."""
+    n = parent.size
+    first, ancestor = np.empty(n, np.int64), np.empty(n, np.int64)  # the first descendant of each node
+    latest_first, latest_leaf = np.empty(n, np.int64), np.empty(n, np.int64)  # of each row, and its first descendant
     for j in range(n):
         ancestor[j] = j
         weight[j] = 0
@@ -244,6 +237,26 @@ def _column_counts(
         if parent[j] != -1:
             weight[parent[j]] += weight[j]
         weight[j] -= 1
+
+
+@inner
+def lower_triangle(indptr: Ints, indices: Ints, lower_ptr: Ints, lower_ind: Ints) -> None:
+    """The pattern of the lower triangle by columns, from that of the upper one."""
+    n = indptr.size - 1
+    for j in range(n + 1):
+        lower_ptr[j] = 0
+    for i in indices:
+        lower_ptr[np.uint64(i)] += 1
+    total = 0
+    for j in range(n):
+        total += lower_ptr[j]
+        lower_ptr[j] = total
+    lower_ptr[n] = total
+    for j in range(n - 1, -1, -1):  # from the end of each column down to its beginning
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[p])
+            q = lower_ptr[i] - 1
+            lower_ptr[i], lower_ind[np.uint64(q)] = q, j
 
 
 @inner

@@ -28,40 +28,56 @@ FLOP = 0.5
 
 def scalar_time(analysis: Analysis) -> float:
     """What one factorization and three solves by rows are expected to take, in nanoseconds."""
-    return COLUMN * len(analysis.perm) + ENTRY * analysis.nnz + FLOP * analysis.flops
+    return COLUMN * analysis.perm.size + ENTRY * analysis.nnz + FLOP * analysis.flops
 
 
 @kernel
-def scalar_pattern(
-    indptr: Ints, indices: Ints, parent: Ints, start: Ints, rows: Ints, row_start: Ints, columns: Ints, fill: Ints,
-    seen: Ints,
-) -> None:  # fmt: skip
-    """The pattern of L by columns, rows, and, for the order of the work, by rows (row_start, columns).
+def scalar_pattern(ldl: Factors, analysis: Analysis, signs: Floats) -> None:
+    """The order, the permuted K, and the pattern of L by columns and, for the order of the work, by rows.
 
-    `start` gives the beginnings of the columns.  Row k is the part of the elimination tree between the entries of
-    K(1:k, k) and k.
+    `start` gives the beginnings of the columns of L.
     """
-    n = parent.size
+    n, source, start, fill = analysis.perm.size, analysis.source, ldl.start, ldl.end
+    for k in range(n):
+        ldl.perm[k] = analysis.perm[k]
+        ldl.signs[k], ldl.d[k] = signs[ldl.perm[k]], 1.0
+        start[k + 1] = start[k] + analysis.counts[k]
+        ldl.indptr[k + 1] = analysis.indptr[k + 1]
+    for q in range(source.size):
+        ldl.indices[q], ldl.source[q] = analysis.indices[q], source[q]
+    find_rows(analysis, start, fill, ldl.rows, ldl.row_start)
+    for k in range(n):
+        fill[k] = ldl.row_start[k]
+    rows, columns = ldl.rows.view(np.uint64), ldl.columns
+    for j in range(n):
+        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+            k = rows[p]
+            columns[np.uint64(fill[k])] = j
+            fill[k] += 1
+
+
+@inner
+def find_rows(analysis: Analysis, start: Ints, fill: Ints, rows: Ints, row_start: Ints) -> None:
+    """rows := the rows of each column of L, row_start := the beginnings of its rows.
+
+    Row k is the part of the elimination tree between the entries of K(1:k, k) and k.
+    """
+    n, indptr, indices = analysis.perm.size, analysis.indptr, analysis.indices.view(np.uint64)
+    seen, parent = np.empty(n, np.int64), analysis.parent.view(np.uint64)  # unsigned: no test of negative indices
     for j in range(n):
         fill[j], seen[j] = start[j], -1
     row_start[0] = 0
     for k in range(n):
-        seen[k] = k
-        row_start[k + 1] = row_start[k]
-        for p in range(indptr[k], indptr[k + 1]):
+        seen[k], count = k, row_start[k]
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
             j = indices[p]
             while seen[j] != k:
                 seen[j] = k
-                rows[fill[j]] = k
+                rows[np.uint64(fill[j])] = k
                 fill[j] += 1
-                row_start[k + 1] += 1
+                count += 1
                 j = parent[j]
-    for k in range(n):
-        fill[k] = row_start[k]
-    for j in range(n):
-        for p in range(start[j], start[j + 1]):
-            columns[fill[rows[p]]] = j
-            fill[rows[p]] += 1
+        row_start[k + 1] = count
 
 
 @kernel

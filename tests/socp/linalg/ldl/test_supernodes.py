@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from socp.linalg.ldl.amalgamation import panel_work
 from socp.linalg.ldl.panels import BLOCK, LONG, factor_panel, product_size, scaled_size, update_panel
-from socp.linalg.ldl.supernodes import assembly_tree, fundamental_supernodes
+from socp.linalg.ldl.supernodes import assembly_tree, merged_supernodes
 from socp.linalg.ldl.symbolic import analyze
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
@@ -28,7 +28,7 @@ def tree_of(K, seed):
     indptr, indices, _ = upper(K)
     perm = np.arange(n) if seed is None else np.random.default_rng(seed).permutation(n)
     analysis = analyze(n, indptr, indices, perm)
-    return analysis, assembly_tree(n, indptr, indices, analysis)
+    return analysis, assembly_tree(indptr, indices, analysis)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -56,6 +56,7 @@ def test_panels_cover_the_pattern_of_the_factor(name, seed):
     assert (covered | ~L).all()
     assert tree.nnz == covered.sum() - n
     assert tree.nnz >= analysis.nnz and tree.flops >= analysis.flops
+    assert (tree.flops, tree.time) == panel_work(tree.first, tree.row_start)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -90,7 +91,7 @@ def test_entries_go_to_their_places(name):
 
 def test_empty_matrix():
     empty = np.empty(0, np.int64)
-    tree = assembly_tree(0, np.zeros(1, np.int64), empty, analyze(0, np.zeros(1, np.int64), empty, empty))
+    tree = assembly_tree(np.zeros(1, np.int64), empty, analyze(0, np.zeros(1, np.int64), empty, empty))
     assert tree.nnz == tree.flops == tree.largest_front == tree.largest_update == 0
 
 
@@ -158,5 +159,5 @@ def test_columns_beside_a_dense_block_are_grouped():
     assert analysis.nnz == n * m + m * (m - 1) // 2
     assert len(tree.parent) < n / 5
     assert tree.nnz < 1.5 * analysis.nnz
-    first, _, height = fundamental_supernodes(analysis.parent, analysis.counts)
-    assert tree.time < panel_work(first, np.concatenate([[0], np.cumsum(height)]))[1]
+    merging = merged_supernodes(analysis)
+    assert tree.time == merging.time < panel_work(merging.begin, np.append(0, np.cumsum(merging.height)))[1]

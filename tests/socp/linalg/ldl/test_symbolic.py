@@ -27,6 +27,12 @@ def dense_tree(L):
     return np.array([next((i for i in range(j + 1, n) if L[i, j]), -1) for j in range(n)], np.int64)
 
 
+def permuted(indptr, indices, perm):
+    up, ui, source = np.empty_like(indptr), np.empty_like(indices), np.empty_like(indices)
+    permute_upper(indptr, indices, perm, up, ui, source)
+    return up, ui, source
+
+
 @pytest.mark.parametrize("name", PATTERNS)
 @pytest.mark.parametrize("seed", [None, 0, 1])
 def test_analysis_is_the_dense_one(name, seed):
@@ -35,8 +41,10 @@ def test_analysis_is_the_dense_one(name, seed):
     indptr, indices, _ = upper(K)
     perm = np.arange(n) if seed is None else np.random.default_rng(seed).permutation(n)
     L = dense_factor_pattern(K, perm)
-    up, ui, _ = permute_upper(n, indptr, indices, perm)
-    np.testing.assert_array_equal(elimination_tree(n, up, ui), dense_tree(L))
+    up, ui, _ = permuted(indptr, indices, perm)
+    parent = np.empty(n, np.int64)
+    elimination_tree(up, ui, parent)
+    np.testing.assert_array_equal(parent, dense_tree(L))
 
     analysis = analyze(n, indptr, indices, perm)
     L_postordered = dense_factor_pattern(K, analysis.perm)
@@ -53,10 +61,8 @@ def test_permuted_triangle_holds_the_matrix(name):
     n = K.shape[0]
     indptr, indices, data = upper(K)
     perm = np.random.default_rng(5).permutation(n)
-    up, ui, position = permute_upper(n, indptr, indices, perm)
-    values = np.empty_like(data)
-    values[position] = data
-    triangle = sp.csc_array((values, ui, up), shape=(n, n)).toarray()
+    up, ui, source = permuted(indptr, indices, perm)
+    triangle = sp.csc_array((data[source], ui, up), shape=(n, n)).toarray()
     np.testing.assert_array_equal(triangle, np.triu(K.toarray()[np.ix_(perm, perm)]))
 
 
@@ -90,8 +96,10 @@ def test_counts_of_a_band():
     K = grid_laplacian(40, 30)
     n = K.shape[0]
     indptr, indices, _ = upper(K)
-    parent = elimination_tree(n, indptr, indices)
+    parent, counts = np.empty((2, n), np.int64)
+    elimination_tree(indptr, indices, parent)
     np.testing.assert_array_equal(parent, np.append(np.arange(1, n), -1))  # a band
-    counts = column_counts(n, indptr, indices, parent)
+    lower = sp.csc_array(sp.tril(K))
+    column_counts(lower.indptr.astype(np.int64), lower.indices.astype(np.int64), parent, counts)
     j = np.arange(n)
     np.testing.assert_array_equal(counts, np.minimum.reduce([j + 2, np.full(n, 30), n - 1 - j]))  # the band fills up
