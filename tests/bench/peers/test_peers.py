@@ -91,7 +91,9 @@ def test_cone_programs_with_a_quadratic_objective(solver, P):
     needs(solver)
     program, x, y, z = mixed_cone_program(P)
     answer = peers.solve(solver, program, tol=1e-8)
-    assert answer.note == "" and answer.status == "optimal"
+    assert answer.note == ""
+    # ecos is asked for more than it sometimes reaches, and says so
+    assert answer.status == "optimal" or (solver == "ecos" and answer.status == "inaccurate")
     found = verify(program, answer.x, answer.y, answer.z)
     assert found.objective == pytest.approx(verify(program, x, y, z).objective, rel=1e-6)
     assert found.solved(1e-3 if solver == "ecos" else 1e-6)  # ecos takes the objective as a cone
