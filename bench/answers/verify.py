@@ -180,6 +180,7 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
     objective = half_curvature + float(c @ x)
     dual_objective = -half_curvature - float(b @ y) - float(h @ z_finite)
     terms = [np.abs(c) @ sizes[0], np.abs(b) @ sizes[1], np.abs(h) @ np.abs(z_finite), sizes[0] @ Px_terms]
+    lost = ROUNDING * float(sum(terms))
     dual_violation = max(cone_distance(z_finite, program.cones), _norm(z[holds]))
 
     rows = A.T @ y + G.T @ z
@@ -193,7 +194,7 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
         ),
         dual=_relative(_beyond_rounding(Px + c + rows, Px_terms + np.abs(c) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
-        gap=_gap(objective, dual_objective, terms),
+        gap=_gap(objective, dual_objective, lost),
         primal_infeasible=_certificate_error(
             slope=float(b @ y) + float(h @ z_finite),
             slope_terms=float(np.abs(b) @ np.abs(y)) + float(np.abs(h) @ np.abs(z_finite)),
@@ -214,7 +215,7 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
                 ),
             ],
         ),
-        objective_rounding=ROUNDING * float(sum(terms)),
+        objective_rounding=lost,
     )
 
 
@@ -233,6 +234,7 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
     bound_support, bound_support_terms = _support(z, lb, ub)
     dual_objective = -half_curvature - row_support - bound_support
     terms = [np.abs(q) @ sizes[0], row_support_terms, bound_support_terms, sizes[0] @ Px_terms]
+    lost = ROUNDING * float(sum(terms))
     dual_violation = max(_on_infinite_side(y, l, u), _on_infinite_side(z, lb, ub))
 
     rows = A.T @ y + z
@@ -243,7 +245,7 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
         primal_cone=_outside(x, lb, ub, np.zeros_like(x)),
         dual=_relative(_beyond_rounding(Px + q + rows, Px_terms + np.abs(q) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
-        gap=_gap(objective, dual_objective, terms),
+        gap=_gap(objective, dual_objective, lost),
         primal_infeasible=_certificate_error(
             slope=row_support + bound_support,
             slope_terms=row_support_terms + bound_support_terms,
@@ -261,7 +263,7 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
                 (_norm(_leaving(x, lb, ub)), _norm(x)),
             ],
         ),
-        objective_rounding=ROUNDING * float(sum(terms)),
+        objective_rounding=lost,
     )
 
 
@@ -298,9 +300,9 @@ def _towards_cones(v: np.ndarray, change: np.ndarray, cones: Any) -> np.ndarray:
     return shrunk
 
 
-def _gap(objective: float, dual_objective: float, terms: Any) -> float:
-    """The relative gap of two objectives that are sums of terms of such sizes."""
-    gap = abs(objective - dual_objective) - ROUNDING * float(sum(terms))
+def _gap(objective: float, dual_objective: float, lost: float) -> float:
+    """The relative gap of two objectives whose evaluation may lose so much."""
+    gap = abs(objective - dual_objective) - lost
     return _relative(max(0.0, gap) if gap == gap else np.inf, 1.0 + max(abs(objective), abs(dual_objective)))
 
 
