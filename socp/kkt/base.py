@@ -393,6 +393,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
     beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
+    tol = max(tol, 0.3 * beta / kkt.excess[row])
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
         for i in range(size):

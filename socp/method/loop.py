@@ -215,16 +215,6 @@ def limit(state: State) -> int:
 
 
 @inner
-def relative_residuals(newton: Newton, tau: float) -> tuple[float, float]:
-    """The primal and the dual residual, each block relative to its own size."""
-    form = newton.form
-    rows = newton.rows / tau / (1.0 + max(form.norm_b, newton.norm_Ax / tau))
-    cone = newton.cone / tau / (1.0 + max(form.norm_h, newton.norm_Gx / tau))
-    dual = newton.dual / tau / (1.0 + max(form.norm_c, newton.norm_Px / tau))
-    return max(rows, cone), dual
-
-
-@inner
 def estimate(state: State) -> None:
     """Residuals, gap and rays as the stopping test sees them but for rounding, and the record of the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
@@ -233,10 +223,10 @@ def estimate(state: State) -> None:
     primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
     difference = abs(primal_objective - dual_objective)
     gap = difference / (1.0 + max(abs(primal_objective), abs(dual_objective)))
-    primal, dual = relative_residuals(newton, tau)
+    primal, dual = max(newton.relative_rows, newton.relative_cone), newton.relative_dual
     if gap <= state.tol < max(primal, dual) <= NEARLY * state.tol:
         measure_beyond_rounding(newton, point)
-        primal, dual = relative_residuals(newton, tau)
+        primal, dual = max(newton.relative_rows, newton.relative_cone), newton.relative_dual
     state.absolute = max(newton.rows / tau, newton.cone / tau, newton.dual / tau, difference)
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     # slopes of the two rays
