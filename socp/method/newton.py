@@ -44,7 +44,7 @@ from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
-BEHIND = 1e-3  # of the largest relative residual, that the other blocks need not be ahead of
+BEHIND = 0.03  # of the largest relative residual, that the other blocks need not be ahead of
 LARGE_SCALING = 1.0  # a norm of W from which on ds is computed from M dx
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
