@@ -55,7 +55,7 @@ FEW_SOLVES = 3  # and the number of further solves up to which it is not too slo
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
 CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
-REST = 6  # Retry all deltas after 6 factorizations,
+REST, LONGEST_REST = 6, 24  # Retry all deltas after 6 factorizations, the later the more often they were of no use,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
 
@@ -88,8 +88,8 @@ class KKT(Structure):
     w, eta = floats("m"), floats("cones")
     deltas = floats("4")
     delta, good_excess = number(), number()
-    rest, refinement_steps, refinements, replaced_pivots, correctors = (
-        integer(), integer(), integer(), integer(), integer(),
+    rest, pause, refinement_steps, refinements, replaced_pivots, correctors = (
+        integer(), integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
     precise = flag()
@@ -97,7 +97,8 @@ class KKT(Structure):
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    allowed, excess, enough, equations = floats("6"), floats("2"), number(), number()  # see `find_excess`
+    allowed, behind, excess = floats("6"), floats("6"), floats("2")  # see `find_excess`
+    enough, equations = number(), number()
     krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)")  # the basis of GMRES, then the images of its vectors
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
@@ -156,12 +157,12 @@ class KKT(Structure):
     @contextlib.contextmanager
     def _precisely(self) -> Iterator[None]:
         """Solves leave next to nothing."""
-        before = self.enough, self.equations, self.allowed.copy()
-        self.enough, self.equations, self.allowed[:] = PRECISE, PRECISE, 0.0
+        before = self.enough, self.equations, self.allowed.copy(), self.behind.copy()
+        self.enough, self.equations, self.allowed[:], self.behind[:] = PRECISE, PRECISE, 0.0, 0.0
         try:
             yield
         finally:
-            self.enough, self.equations, self.allowed[:] = before
+            self.enough, self.equations, self.allowed[:], self.behind[:] = before
 
 
 @kernel_type
@@ -188,11 +189,11 @@ def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, thi
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.rest, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
+    kkt.delta, kkt.rest, kkt.pause, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, REST, GOOD_EXCESS, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
     kkt.equations = min(kkt.enough, BESIDE_CONES) if kkt.form.cones > 0 else kkt.enough
     for k in range(kkt.allowed.size):
-        kkt.allowed[k] = 0.0
+        kkt.allowed[k] = kkt.behind[k] = 0.0
 
 
 @inner
@@ -243,15 +244,16 @@ def find_excess(kkt: KKT, row: int, largest: float) -> float:
         return largest / strict
     n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
     most, excess = MOST * kkt.rhs_norm[row], 0.0
-    for block in range(2):
-        limit = max(strict, min(kkt.allowed[3 * row + block], most))
-        for i in range(0 if block == 0 else n, n if block == 0 else first):
-            excess = max(excess, abs(r[i]) / limit)
-    allowed = kkt.allowed[3 * row + 2]
+    allowed, behind, D, E = kkt.allowed[3 * row : 3 * row + 3], kkt.behind[3 * row : 3 * row + 3], form.D, form.E
+    for j in range(n):
+        excess = max(excess, abs(r[j]) / max(strict, min(max(allowed[0], behind[0] * D[j]), most)))
+    for i in range(n, first):
+        excess = max(excess, abs(r[i]) / max(strict, min(max(allowed[1], behind[1] * E[i - n]), most)))
+    E = form.E[form.p :]
     for i in range(l):
-        excess = max(excess, abs(r[first + i]) / max(least, min(allowed / w[i], most)))
+        excess = max(excess, abs(r[first + i]) / max(least, min(max(allowed[2], behind[2] * E[i]) / w[i], most)))
     for k in range(ptr.size - 1):
-        limit = max(least, min(allowed / norm(kkt.eta[k], w[ptr[k]]), most))
+        limit = max(least, min(max(allowed[2], behind[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]), most))
         for i in range(first + ptr[k], first + ptr[k + 1]):
             excess = max(excess, abs(r[i]) / limit)
     return excess
@@ -284,7 +286,8 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    kkt.rest, kkt.good_excess = REST, max(GOOD_EXCESS, MUCH_WORSE * best)
+    kkt.pause = min(2 * kkt.pause, LONGEST_REST) if best_delta == first else REST
+    kkt.rest, kkt.good_excess = kkt.pause, max(GOOD_EXCESS, MUCH_WORSE * best)
     if best_delta != kkt.delta:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots

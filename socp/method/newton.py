@@ -44,7 +44,7 @@ from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
-BEHIND = 0.03  # of the largest relative residual, that the other blocks need not be ahead of
+BEHIND = 0.1  # of the largest relative residual, or at least tol, that the other blocks need not be ahead of
 LARGE_SCALING = 1.0  # a norm of W from which on ds is computed from M dx
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
@@ -134,7 +134,7 @@ class Newton(Structure):
     r, Px, Mtv = floats("n + p + m"), floats("n"), floats("n")
     rtau, mu, xPx, cx, gv = number(), number(), number(), number(), number()
     rows, cone, dual, norm_Px = number(), number(), number(), number()
-    relative_rows, relative_cone, relative_dual = number(), number(), number()
+    rows_size, cone_size, dual_size, tol = number(), number(), number(), number()
     norm_Ax, norm_Gx, norm_Mtv, norm_Mxs = number(), number(), number(), number()
     lost, Mdx = floats("n + p + m"), floats("p + m")
     lam = floats("m")
@@ -211,18 +211,12 @@ def measure(newton: Newton, point: Point) -> None:
     newton.xPx, newton.cx, newton.gv = xPx, cx, gv
     newton.rows, newton.cone, newton.norm_Ax, newton.norm_Gx, newton.norm_Mxs = rows, cone, norm_Ax, norm_Gx, norm_Mxs
     newton.dual, newton.norm_Px, newton.norm_Mtv = dual, norm_Px, norm_Mtv
-    relate(newton, tau)
+    # residuals relative to these count
+    newton.rows_size = tau + max(tau * form.norm_b, norm_Ax)
+    newton.cone_size = tau + max(tau * form.norm_h, norm_Gx)
+    newton.dual_size = tau + max(tau * form.norm_c, norm_Px)
     newton.rtau = point.kappa + cx + gv + xPx / tau
     newton.mu = (sz + tau * point.kappa) / (form.l + form.ptr.size)
-
-
-@inner
-def relate(newton: Newton, tau: float) -> None:
-    """The residuals, each block relative to its own size."""
-    form = newton.form
-    newton.relative_rows = newton.rows / tau / (1.0 + max(form.norm_b, newton.norm_Ax / tau))
-    newton.relative_cone = newton.cone / tau / (1.0 + max(form.norm_h, newton.norm_Gx / tau))
-    newton.relative_dual = newton.dual / tau / (1.0 + max(form.norm_c, newton.norm_Px / tau))
 
 
 @inner
@@ -252,7 +246,6 @@ def measure_beyond_rounding(newton: Newton, point: Point) -> None:
             else:
                 cone = max(cone, abs(r[n + i]) / E[i])
     newton.dual, newton.rows, newton.cone = dual, rows, cone
-    relate(newton, tau)
 
 
 @inner
@@ -279,13 +272,15 @@ def allow(newton: Newton, row: int, factor: float) -> None:
     kkt, n, r = newton.kkt, newton.form.n, newton.r
     if kkt.precise:
         return
-    first, share = n + newton.form.p, SHARE / max(factor, 1e-300)
-    floor = BEHIND * max(newton.relative_dual, newton.relative_rows, newton.relative_cone)
-    kkt.allowed[3 * row] = share * norm_within(r, 0, n) * max(1.0, floor / max(newton.relative_dual, 1e-300))
-    kkt.allowed[3 * row + 1] = share * norm_within(r, n, first) * max(1.0, floor / max(newton.relative_rows, 1e-300))
-    kkt.allowed[3 * row + 2] = (
-        share * norm_within(r, first, r.size) * max(1.0, floor / max(newton.relative_cone, 1e-300))
-    )
+    first, share, form = n + newton.form.p, SHARE / max(factor, 1e-300), newton.form
+    kkt.allowed[3 * row] = share * norm_within(r, 0, n)
+    kkt.allowed[3 * row + 1] = share * norm_within(r, n, first)
+    kkt.allowed[3 * row + 2] = share * norm_within(r, first, r.size)
+    largest = max(newton.dual / newton.dual_size, newton.rows / newton.rows_size, newton.cone / newton.cone_size)
+    share *= max(BEHIND * largest, newton.tol)
+    kkt.behind[3 * row] = share * newton.dual_size * form.cost_scale
+    kkt.behind[3 * row + 1] = share * newton.rows_size
+    kkt.behind[3 * row + 2] = share * newton.cone_size
 
 
 @inner
@@ -338,7 +333,7 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     corrector_rhs(newton, sigma, newton.rhs[size:])
     allow(newton, 1, 1.0)
     for block in range(3):
-        newton.kkt.allowed[block] = newton.kkt.allowed[3 + block]
+        newton.kkt.allowed[block], newton.kkt.behind[block] = newton.kkt.allowed[3 + block], newton.kkt.behind[3 + block]
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
     return direction(newton, point, sigma, newton.kappa_rhs)
 
