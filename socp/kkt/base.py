@@ -34,11 +34,14 @@ from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
     BREAKDOWN,
     GO_ON,
+    HOPE,
     KRYLOV_ABOVE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
     LARGEST,
+    SLOW,
     SOLVABLE,
+    SURE,
     TAKE_BACK,
     add_images,
     begin_basis,
@@ -233,10 +236,10 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
 
 @inner
 def find_excess(kkt: KKT, row: int, largest: float) -> float:
-    """The largest residual beside what may be left: what its block is `allowed`, or `equations` and, of the cone's
-    block, `enough` of the right-hand side.
+    """The largest residual beside what may be left: what its block is `allowed`, the caller's units of that `behind`,
+    or `equations` and, of the cone's block, `enough` of the right-hand side.
 
-    What is allowed is meant before the scaling, so that W weighs the entries of the cone's block.
+    The first two are meant before the scaling, so that W weighs the entries of the cone's block.
     """
     form, w, size = kkt.form, kkt.w, kkt.product.size
     least, strict = max(kkt.enough * kkt.rhs_norm[row], 1e-300), max(kkt.equations * kkt.rhs_norm[row], 1e-300)
@@ -244,12 +247,12 @@ def find_excess(kkt: KKT, row: int, largest: float) -> float:
         return largest / strict
     n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
     most, excess = MOST * kkt.rhs_norm[row], 0.0
-    allowed, behind, D, E = kkt.allowed[3 * row : 3 * row + 3], kkt.behind[3 * row : 3 * row + 3], form.D, form.E
+    allowed, behind, D, E = kkt.allowed[3 * row :], kkt.behind[3 * row :], form.D, form.E
     for j in range(n):
         excess = max(excess, abs(r[j]) / max(strict, min(max(allowed[0], behind[0] * D[j]), most)))
     for i in range(n, first):
         excess = max(excess, abs(r[i]) / max(strict, min(max(allowed[1], behind[1] * E[i - n]), most)))
-    E = form.E[form.p :]
+    E = E[form.p :]
     for i in range(l):
         excess = max(excess, abs(r[first + i]) / max(least, min(max(allowed[2], behind[2] * E[i]) / w[i], most)))
     for k in range(ptr.size - 1):
@@ -392,11 +395,12 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     size, small = kkt.product.size, kkt.hessenberg
     basis, images = kkt.krylov[: (KRYLOV_STEPS + 1) * size], kkt.krylov[(KRYLOV_STEPS + 1) * size :]
     solution, product = out[row * size : (row + 1) * size], kkt.product
-    previous, tol = kkt.residual_norm[row], KRYLOV_TOL * kkt.rhs_norm[row]
+    previous = kkt.residual_norm[row]
+    solved = SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row])
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
     beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
-    tol = max(tol, 0.3 * beta / kkt.excess[row])
+    tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.excess[row], solved / previous))
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
         for i in range(size):
@@ -407,12 +411,12 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol or small[count, k] <= BREAKDOWN * beta:
+        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > SLOW * beta):
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count
     after = measure_residual(kkt, row, rhs, out)
-    if not after < SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row]):
+    if not after < solved:
         for i in range(size):
             solution[i] = kkt.before[row * size + i]
         after = measure_residual(kkt, row, rhs, out)

@@ -267,7 +267,7 @@ def linearize(newton: Newton, point: Point) -> bool:
 @inner
 def allow(newton: Newton, row: int, factor: float) -> None:
     """What a solve may leave of a right-hand side that enters the direction with a factor: `SHARE` of the residuals
-    that the step is to remove, block by block, of a block that is far ahead of the others more.
+    that the step is to remove, block by block, and of those that count where a block is far ahead of the others.
     """
     kkt, n, r = newton.kkt, newton.form.n, newton.r
     if kkt.precise:
@@ -333,7 +333,10 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     corrector_rhs(newton, sigma, newton.rhs[size:])
     allow(newton, 1, 1.0)
     for block in range(3):
-        newton.kkt.allowed[block], newton.kkt.behind[block] = newton.kkt.allowed[3 + block], newton.kkt.behind[3 + block]
+        newton.kkt.allowed[block], newton.kkt.behind[block] = (
+            newton.kkt.allowed[3 + block],
+            newton.kkt.behind[3 + block],
+        )
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
     return direction(newton, point, sigma, newton.kappa_rhs)
 

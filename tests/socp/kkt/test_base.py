@@ -200,6 +200,13 @@ def test_what_a_residual_leaves_beside_what_may_be_left(seed, dims):
     limits = np.concatenate([np.full(n, 1e-5), np.full(p, 2e-5), 1e-6 / kkt.w[:l], *tails])
     limits = np.maximum(least, np.minimum(limits, MOST * size))
     assert find_excess(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / limits).max(), rel=1e-13)
+    # entries that count for less in the caller's units may leave more
+    kkt.allowed[:3], kkt.behind[:3] = 0.0, (1e-4, 3e-5, 2e-5)
+    form.D[:], form.E[: p + l] = rng.uniform(0.1, 10.0, n), rng.uniform(0.1, 10.0, p + l)
+    scales = np.concatenate([1e-4 * form.D, 3e-5 * form.E[:p], 2e-5 * form.E[p : p + l] / kkt.w[:l]])
+    ends = [2e-5 * np.full(j - i, form.E[p + i]) / norm for norm, (i, j) in zip(norms, itertools.pairwise(form.ptr))]
+    limits = np.maximum(least, np.minimum(np.concatenate([scales, *ends]), MOST * size))
+    assert find_excess(kkt, 0, np.abs(r).max()) == pytest.approx((np.abs(r) / limits).max(), rel=1e-13)
 
 
 def test_little_is_refined_where_much_may_be_left():
@@ -221,13 +228,15 @@ def test_little_is_refined_where_much_may_be_left():
 def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     form = mixture(1, [3, 7])
     kkt, rhs = SparseKKT(form, None, 10), np.ones(form.n + form.p + form.m)
-    kkt.allowed[:] = 1e3
+    kkt.allowed[:] = kkt.behind[:] = 1e3
     kkt.factor(*scaling_point(form), rhs, rhs.copy())
     assert kkt.solve(rhs, rhs.copy()) <= 1e-11
     assert kkt.enough == GOOD_ENOUGH and kkt.equations == BESIDE_CONES and (kkt.allowed == 1e3).all()
+    assert (kkt.behind == 1e3).all()
     kkt.precise = True  # as after a run that has failed
     kkt.restart()
     assert kkt.enough == kkt.equations == PRECISE and (kkt.allowed == 0.0).all()
+    assert (kkt.behind == 0.0).all()
     without = SparseKKT(mixture(1, []), None, 10)
     assert without.enough == without.equations == GOOD_ENOUGH
 
