@@ -48,6 +48,7 @@ from ..linalg.refinement import (
     extend_basis,
     verdict,
 )
+from ..linalg.vectors import bits, from_bits, norm_within
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_EXCESS = 1.0  # at which a factorization is good enough
@@ -205,15 +206,17 @@ def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
     form = kkt.form
     n, p, l, ptr, w, eta, v, Mtv = form.n, form.p, form.l, form.ptr, kkt.w, kkt.eta, kkt.v, kkt.Mtv
     multiply_hessian(form, u, Px)
+    dy, last = u[n:], u[n + p :]
     for i in range(p):
-        v[i] = u[n + i]
+        v[i] = dy[i]
     apply_inverse(l, ptr, w, eta, u, n + p, v, p)
     multiply_both(form.M_indptr, form.M_indices, form.M_data, u, v, out[n:], Mtv)
     apply_inverse(l, ptr, w, eta, out, n + p, out, n + p)
     for j in range(n):
         out[j] = Px[j] + Mtv[j]
-    for i in range(n + p, u.size):
-        out[i] -= u[i]
+    end = out[n + p :]
+    for i in range(last.size):
+        end[i] -= last[i]
 
 
 @inner
@@ -224,14 +227,12 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
     """
     size, product, residual = kkt.product.size, kkt.product, kkt.residual
     multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
-    largest, trap, at = 0.0, 0.0, np.uint64(row * size)  # 0 times a number that is not finite is NaN
+    at = np.uint64(row * size)
     for i in range(np.uint64(size)):
-        value = rhs[at + i] - product[i]
-        residual[at + i] = value
-        largest = max(largest, abs(value))
-        trap += 0.0 * value
-    kkt.excess[row] = find_excess(kkt, row, largest) if trap == 0.0 else np.inf
-    return largest if trap == 0.0 else np.inf
+        residual[at + i] = rhs[at + i] - product[i]
+    largest = norm_within(residual, row * size, (row + 1) * size)
+    kkt.excess[row] = find_excess(kkt, row, largest) if math.isfinite(largest) else np.inf
+    return largest if math.isfinite(largest) else np.inf
 
 
 @inner
@@ -246,20 +247,20 @@ def find_excess(kkt: KKT, row: int, largest: float) -> float:
     if largest <= strict:
         return largest / strict
     n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
-    most, excess = MOST * kkt.rhs_norm[row], 0.0
+    most, excess, r_cone = MOST * kkt.rhs_norm[row], 0, r[first:]
     allowed, behind, D, E = kkt.allowed[3 * row :], kkt.behind[3 * row :], form.D, form.E
     for j in range(n):
-        excess = max(excess, abs(r[j]) / max(strict, min(max(allowed[0], behind[0] * D[j]), most)))
-    for i in range(n, first):
-        excess = max(excess, abs(r[i]) / max(strict, min(max(allowed[1], behind[1] * E[i - n]), most)))
+        excess = max(excess, bits(r[j] / max(strict, min(max(allowed[0], behind[0] * D[j]), most))))
+    for i in range(form.p):
+        excess = max(excess, bits(r[n + i] / max(strict, min(max(allowed[1], behind[1] * E[i]), most))))
     E = E[form.p :]
     for i in range(l):
-        excess = max(excess, abs(r[first + i]) / max(least, min(max(allowed[2], behind[2] * E[i]) / w[i], most)))
+        excess = max(excess, bits(r_cone[i] / max(least, min(max(allowed[2], behind[2] * E[i]) / w[i], most))))
     for k in range(ptr.size - 1):
         limit = max(least, min(max(allowed[2], behind[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]), most))
-        for i in range(first + ptr[k], first + ptr[k + 1]):
-            excess = max(excess, abs(r[i]) / limit)
-    return excess
+        for i in range(np.uint64(ptr[k]), np.uint64(ptr[k + 1])):
+            excess = max(excess, bits(r_cone[i] / limit))
+    return from_bits(excess)
 
 
 @inner
@@ -329,12 +330,12 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     begin = clock()
     size, left = kkt.product.size, count
     for row in range(count):
-        kkt.rhs_norm[row], kkt.residual_norm[row], kkt.excess[row] = 0.0, np.inf, np.inf
-        kkt.solves[row], kkt.active[row] = 0, 1
-        for i in range(row * size, (row + 1) * size):
-            out[i] = 0.0
-            kkt.residual[i] = rhs[i]
-            kkt.rhs_norm[row] = max(kkt.rhs_norm[row], abs(rhs[i]))
+        largest = norm_within(rhs, row * size, (row + 1) * size)
+        kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
+        kkt.residual_norm[row], kkt.excess[row], kkt.solves[row], kkt.active[row] = np.inf, np.inf, 0, 1
+    residual = kkt.residual
+    for i in range(count * size):
+        out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
         correct(kkt, count, left, out)
         left = 0
