@@ -53,7 +53,7 @@ from ..linalg.vectors import bits, from_bits, norm_within
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_EXCESS = 1.0  # at which a factorization is good enough
 GOOD_ENOUGH, MOST = 1e-8, 1e-4  # relative residuals that may always be left, and at most
-BESIDE_CONES = 1e-10  # of the equations' residuals, where W^-1 h may be most of the right-hand side
+EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
@@ -195,7 +195,7 @@ def restart(kkt: KKT) -> None:
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.delta, kkt.rest, kkt.pause, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, REST, GOOD_EXCESS, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
-    kkt.equations = min(kkt.enough, BESIDE_CONES) if kkt.form.cones > 0 else kkt.enough
+    kkt.equations = min(kkt.enough, EQUATIONS)
     for k in range(kkt.allowed.size):
         kkt.allowed[k] = kkt.behind[k] = 0.0
 
