@@ -22,7 +22,7 @@ import numpy as np
 
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints
-from ..linalg.vectors import dot, norm_tail
+from ..linalg.vectors import bits, dot, from_bits, norm_tail
 
 
 @leaf
@@ -88,9 +88,10 @@ def max_step(l: int, ptr: Ints, v: Floats, d: Floats) -> float:
     takes d / r to rho = (w'Jd, d_1 - (w'Jd + d_0) / (w_0 + 1) w_1) / r, and e + alpha rho stays in the
     cone until alpha = 1 / (||rho_1|| - rho_0).
     """
-    steepest = 0.0
-    for i in range(l):
-        steepest = max(steepest, -d[i] / v[i])
+    largest = 0
+    for i in range(l):  # of the negative quotients
+        largest = max(largest, bits(min(d[i] / v[i], 0.0)))
+    steepest = from_bits(largest)
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         r = math.sqrt(max(j_residual(v, start, stop), 0.0))

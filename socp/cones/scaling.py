@@ -24,11 +24,14 @@ from ..linalg.vectors import dot, dot_within, norm_tail
 @inner
 def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Floats, lam: Floats) -> int:
     """The scaling at (s, z).  Returns 0, or -1 when s or z is not in the interior of K."""
+    outside = 0
+    for i in range(l):  # two loops: one that may end early does not vectorize
+        outside |= int(not (s[i] > 0.0 and z[i] > 0.0))
+    if outside:
+        return -1
     for i in range(l):
-        if not (s[i] > 0.0 and z[i] > 0.0):
-            return -1
-        w[i] = math.sqrt(s[i] / z[i])
-        lam[i] = math.sqrt(s[i]) * math.sqrt(z[i])
+        root_s, root_z = math.sqrt(s[i]), math.sqrt(z[i])
+        w[i], lam[i] = root_s / root_z, root_s * root_z
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         s_tail, z_tail = norm_tail(s, start, stop), norm_tail(z, start, stop)
@@ -80,14 +83,14 @@ def apply(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> 
 @inner
 def apply_inverse(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
     """out[out0:] := W^-1 v[v0:] (which may be the same)."""
-    for i in range(l):
-        out[out0 + i] = v[v0 + i] / w[i]
+    source, to = np.uint64(v0), np.uint64(out0)
+    for i in range(np.uint64(l)):
+        out[to + i] = v[source + i] / w[i]
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         tail = dot_within(w, start + 1, v, v0 + start + 1, stop - start - 1)
         head, inverse = v[v0 + start], 1.0 / eta[k]
         factor = tail / (1.0 + w[start]) - head
         out[out0 + start] = (w[start] * head - tail) * inverse
-        source, to = np.uint64(v0), np.uint64(out0)
         for i in range(np.uint64(start + 1), np.uint64(stop)):
             out[to + i] = (v[source + i] + factor * w[i]) * inverse

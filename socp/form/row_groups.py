@@ -108,10 +108,10 @@ def weigh_rows(groups: RowGroups, w: Floats, diagonal: Floats) -> None:
         theta[r] = 0.0
     for i in range(variable.size):
         weight = (coefficient[i] / w[i]) ** 2
-        r = group[i]
-        if r < 0:
-            diagonal[variable[i]] += weight
-        else:
-            if theta[r] == 0.0 or weight > (coefficient[heaviest[r]] / w[heaviest[r]]) ** 2:
-                heaviest[r] = i
-            theta[r] += weight
+        if group[i] < 0:
+            diagonal[np.uint64(variable[i])] += weight
+            continue
+        merged = np.uint64(group[i])
+        if theta[merged] == 0.0 or weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2:
+            heaviest[merged] = i
+        theta[merged] += weight

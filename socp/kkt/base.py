@@ -34,28 +34,32 @@ from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
     BREAKDOWN,
     GO_ON,
+    HOPE,
     KRYLOV_ABOVE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
     LARGEST,
+    SLOW,
     SOLVABLE,
+    SURE,
     TAKE_BACK,
     add_images,
     begin_basis,
     extend_basis,
     verdict,
 )
+from ..linalg.vectors import bits, from_bits, norm_within
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_EXCESS = 1.0  # at which a factorization is good enough
 GOOD_ENOUGH, MOST = 1e-8, 1e-4  # relative residuals that may always be left, and at most
-BESIDE_CONES = 1e-10  # of the equations' residuals, where W^-1 h may be most of the right-hand side
+EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
 CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
-REST = 6  # Retry all deltas after 6 factorizations,
+REST, LONGEST_REST = 6, 24  # Retry all deltas after 6 factorizations, the later the more often they were of no use,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
 
@@ -88,8 +92,8 @@ class KKT(Structure):
     w, eta = floats("m"), floats("cones")
     deltas = floats("4")
     delta, good_excess = number(), number()
-    rest, refinement_steps, refinements, replaced_pivots, correctors = (
-        integer(), integer(), integer(), integer(), integer(),
+    rest, pause, refinement_steps, refinements, replaced_pivots, correctors = (
+        integer(), integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
     precise = flag()
@@ -97,7 +101,8 @@ class KKT(Structure):
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    allowed, excess, enough, equations = floats("6"), floats("2"), number(), number()  # see `find_excess`
+    allowed, behind, excess = floats("6"), floats("6"), floats("2")  # see `find_excess`
+    enough, equations = number(), number()
     krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)")  # the basis of GMRES, then the images of its vectors
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
@@ -156,12 +161,12 @@ class KKT(Structure):
     @contextlib.contextmanager
     def _precisely(self) -> Iterator[None]:
         """Solves leave next to nothing."""
-        before = self.enough, self.equations, self.allowed.copy()
-        self.enough, self.equations, self.allowed[:] = PRECISE, PRECISE, 0.0
+        before = self.enough, self.equations, self.allowed.copy(), self.behind.copy()
+        self.enough, self.equations, self.allowed[:], self.behind[:] = PRECISE, PRECISE, 0.0, 0.0
         try:
             yield
         finally:
-            self.enough, self.equations, self.allowed[:] = before
+            self.enough, self.equations, self.allowed[:], self.behind[:] = before
 
 
 @kernel_type
@@ -188,11 +193,11 @@ def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, thi
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.rest, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
+    kkt.delta, kkt.rest, kkt.pause, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, REST, GOOD_EXCESS, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
-    kkt.equations = min(kkt.enough, BESIDE_CONES) if kkt.form.cones > 0 else kkt.enough
+    kkt.equations = min(kkt.enough, EQUATIONS)
     for k in range(kkt.allowed.size):
-        kkt.allowed[k] = 0.0
+        kkt.allowed[k] = kkt.behind[k] = 0.0
 
 
 @inner
@@ -201,15 +206,17 @@ def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
     form = kkt.form
     n, p, l, ptr, w, eta, v, Mtv = form.n, form.p, form.l, form.ptr, kkt.w, kkt.eta, kkt.v, kkt.Mtv
     multiply_hessian(form, u, Px)
+    dy, last = u[n:], u[n + p :]
     for i in range(p):
-        v[i] = u[n + i]
+        v[i] = dy[i]
     apply_inverse(l, ptr, w, eta, u, n + p, v, p)
     multiply_both(form.M_indptr, form.M_indices, form.M_data, u, v, out[n:], Mtv)
     apply_inverse(l, ptr, w, eta, out, n + p, out, n + p)
     for j in range(n):
         out[j] = Px[j] + Mtv[j]
-    for i in range(n + p, u.size):
-        out[i] -= u[i]
+    end = out[n + p :]
+    for i in range(last.size):
+        end[i] -= last[i]
 
 
 @inner
@@ -220,41 +227,40 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
     """
     size, product, residual = kkt.product.size, kkt.product, kkt.residual
     multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
-    largest, trap, at = 0.0, 0.0, np.uint64(row * size)  # 0 times a number that is not finite is NaN
+    at = np.uint64(row * size)
     for i in range(np.uint64(size)):
-        value = rhs[at + i] - product[i]
-        residual[at + i] = value
-        largest = max(largest, abs(value))
-        trap += 0.0 * value
-    kkt.excess[row] = find_excess(kkt, row, largest) if trap == 0.0 else np.inf
-    return largest if trap == 0.0 else np.inf
+        residual[at + i] = rhs[at + i] - product[i]
+    largest = norm_within(residual, row * size, (row + 1) * size)
+    kkt.excess[row] = find_excess(kkt, row, largest) if math.isfinite(largest) else np.inf
+    return largest if math.isfinite(largest) else np.inf
 
 
 @inner
 def find_excess(kkt: KKT, row: int, largest: float) -> float:
-    """The largest residual beside what may be left: what its block is `allowed`, or `equations` and, of the cone's
-    block, `enough` of the right-hand side.
+    """The largest residual beside what may be left: what its block is `allowed`, the caller's units of that `behind`,
+    or `equations` and, of the cone's block, `enough` of the right-hand side.
 
-    What is allowed is meant before the scaling, so that W weighs the entries of the cone's block.
+    The first two are meant before the scaling, so that W weighs the entries of the cone's block.
     """
     form, w, size = kkt.form, kkt.w, kkt.product.size
     least, strict = max(kkt.enough * kkt.rhs_norm[row], 1e-300), max(kkt.equations * kkt.rhs_norm[row], 1e-300)
     if largest <= strict:
         return largest / strict
     n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
-    most, excess = MOST * kkt.rhs_norm[row], 0.0
-    for block in range(2):
-        limit = max(strict, min(kkt.allowed[3 * row + block], most))
-        for i in range(0 if block == 0 else n, n if block == 0 else first):
-            excess = max(excess, abs(r[i]) / limit)
-    allowed = kkt.allowed[3 * row + 2]
+    most, excess, r_cone = MOST * kkt.rhs_norm[row], 0, r[first:]
+    allowed, behind, D, E = kkt.allowed[3 * row :], kkt.behind[3 * row :], form.D, form.E
+    for j in range(n):
+        excess = max(excess, bits(r[j] / max(strict, min(max(allowed[0], behind[0] * D[j]), most))))
+    for i in range(form.p):
+        excess = max(excess, bits(r[n + i] / max(strict, min(max(allowed[1], behind[1] * E[i]), most))))
+    E = E[form.p :]
     for i in range(l):
-        excess = max(excess, abs(r[first + i]) / max(least, min(allowed / w[i], most)))
+        excess = max(excess, bits(r_cone[i] / max(least, min(max(allowed[2], behind[2] * E[i]) / w[i], most))))
     for k in range(ptr.size - 1):
-        limit = max(least, min(allowed / norm(kkt.eta[k], w[ptr[k]]), most))
-        for i in range(first + ptr[k], first + ptr[k + 1]):
-            excess = max(excess, abs(r[i]) / limit)
-    return excess
+        limit = max(least, min(max(allowed[2], behind[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]), most))
+        for i in range(np.uint64(ptr[k]), np.uint64(ptr[k + 1])):
+            excess = max(excess, bits(r_cone[i] / limit))
+    return from_bits(excess)
 
 
 @inner
@@ -284,7 +290,8 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    kkt.rest, kkt.good_excess = REST, max(GOOD_EXCESS, MUCH_WORSE * best)
+    kkt.pause = min(2 * kkt.pause, LONGEST_REST) if best_delta == first else REST
+    kkt.rest, kkt.good_excess = kkt.pause, max(GOOD_EXCESS, MUCH_WORSE * best)
     if best_delta != kkt.delta:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
@@ -323,12 +330,12 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     begin = clock()
     size, left = kkt.product.size, count
     for row in range(count):
-        kkt.rhs_norm[row], kkt.residual_norm[row], kkt.excess[row] = 0.0, np.inf, np.inf
-        kkt.solves[row], kkt.active[row] = 0, 1
-        for i in range(row * size, (row + 1) * size):
-            out[i] = 0.0
-            kkt.residual[i] = rhs[i]
-            kkt.rhs_norm[row] = max(kkt.rhs_norm[row], abs(rhs[i]))
+        largest = norm_within(rhs, row * size, (row + 1) * size)
+        kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
+        kkt.residual_norm[row], kkt.excess[row], kkt.solves[row], kkt.active[row] = np.inf, np.inf, 0, 1
+    residual = kkt.residual
+    for i in range(count * size):
+        out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
         correct(kkt, count, left, out)
         left = 0
@@ -389,10 +396,12 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     size, small = kkt.product.size, kkt.hessenberg
     basis, images = kkt.krylov[: (KRYLOV_STEPS + 1) * size], kkt.krylov[(KRYLOV_STEPS + 1) * size :]
     solution, product = out[row * size : (row + 1) * size], kkt.product
-    previous, tol = kkt.residual_norm[row], KRYLOV_TOL * kkt.rhs_norm[row]
+    previous = kkt.residual_norm[row]
+    solved = SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row])
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
     beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
+    tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.excess[row], solved / previous))
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
         for i in range(size):
@@ -403,12 +412,12 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol or small[count, k] <= BREAKDOWN * beta:
+        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > SLOW * beta):
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count
     after = measure_residual(kkt, row, rhs, out)
-    if not after < SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row]):
+    if not after < solved:
         for i in range(size):
             solution[i] = kkt.before[row * size + i]
         after = measure_residual(kkt, row, rhs, out)

@@ -15,6 +15,7 @@ from .sparse import SparseKKT
 
 SMALL, SMALL_DENSE = 170, 260  # variables and equalities up to which a program may be small; when P is dense
 SMALL_WORK = 1.5e6  # multiplications of a factorization up to which it is, those in products by BLAS
+SMALL_SPARSE = 3e4  # the same where the data are sparse: sparse LDL' then has less to do, but for its analysis
 PRODUCT = 0.3  # counted at their share of the time
 MIN_LOW_RANK = 150  # below this order a search for low rank does not pay
 DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
@@ -55,7 +56,10 @@ def is_small(form: StandardForm) -> bool:
     """Whether dense Cholesky costs next to nothing."""
     size, entries = form.n + form.p, form.entries
     work = PRODUCT * size**3 / 6 + entries * form.n / 2
-    return size <= (SMALL_DENSE if isinstance(form.P, DenseHessian) else SMALL) and work <= SMALL_WORK
+    if isinstance(form.P, DenseHessian):
+        return size <= SMALL_DENSE and work <= SMALL_WORK
+    dense = entries > DENSE_SHARE * (form.p + form.m) * form.n
+    return size <= SMALL and work <= (SMALL_WORK if dense else SMALL_SPARSE)
 
 
 def _dense_time(n: int, rows: int) -> float:

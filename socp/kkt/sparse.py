@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
@@ -122,14 +124,15 @@ def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
         out[i] = rhs[i]
     for r in range(t.size):
         t[r] = 0.0
+    rz, merged = rhs[at:], out[at:]
     for i in range(variable.size):
-        value = coefficient[i] * rhs[at + i] / w[i]
+        value = coefficient[i] * rz[i] / w[i]
         if group[i] < 0:
-            out[variable[i]] += value
+            out[np.uint64(variable[i])] += value
         else:
-            t[group[i]] += value
+            t[np.uint64(group[i])] += value
     for r in range(t.size):
-        out[at + r] = t[r] / theta[r]
+        merged[r] = t[r] / theta[r]
 
 
 @inner
@@ -181,19 +184,21 @@ def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out
     theta, heaviest = groups.theta, groups.heaviest
     for i in range(at):
         out[i] += reduced[i]
+    dz, rz, merged = out[at:], rhs[at:], reduced[at:]
     for i in range(variable.size):
-        r = group[i]
-        if r < 0:
-            out[at + i] += coefficient[i] * reduced[variable[i]] / w[i] - rhs[at + i]
-        elif heaviest[r] != i:
+        if group[i] < 0:
+            dz[i] += coefficient[i] * reduced[np.uint64(variable[i])] / w[i] - rz[i]
+            continue
+        r = np.uint64(group[i])
+        if heaviest[r] != i:
             # rho dx = (v + t) / theta; what the lighter rows take is moved from v to t
-            step = coefficient[i] * (reduced[at + r] + t[r]) / theta[r] / w[i] - rhs[at + i]
-            out[at + i] += step
-            reduced[at + r] -= coefficient[i] * step / w[i]
+            step = coefficient[i] * (merged[r] + t[r]) / theta[r] / w[i] - rz[i]
+            dz[i] += step
+            merged[r] -= coefficient[i] * step / w[i]
             t[r] += coefficient[i] * step / w[i]
-    for r in range(t.size):
-        i = heaviest[r]
-        out[at + i] += w[i] * reduced[at + r] / coefficient[i]
+    for k in range(t.size):
+        last = np.uint64(heaviest[k])
+        dz[last] += w[last] * merged[k] / coefficient[last]
 
 
 @inner

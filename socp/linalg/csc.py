@@ -116,10 +116,10 @@ def scaled_norms(
 ) -> None:  # fmt: skip
     """Raise the infinity norms of the rows and columns by those of diag(left) M diag(right)."""
     for j in range(indptr.size - 1):
-        largest = column_norms[j]
-        for k in range(indptr[j], indptr[j + 1]):
-            i = indices[k]
-            size = abs(data[k]) * left[i] * right[j]
+        largest, scale = column_norms[j], right[j]
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[k])
+            size = abs(data[k]) * left[i] * scale
             largest = max(largest, size)
             row_norms[i] = max(row_norms[i], size)
         column_norms[j] = largest
@@ -131,5 +131,6 @@ def scale(
 ) -> None:  # fmt: skip
     """out := the data of factor diag(left) M diag(right)."""
     for j in range(indptr.size - 1):
-        for k in range(indptr[j], indptr[j + 1]):
-            out[k] = factor * left[indices[k]] * data[k] * right[j]
+        scale = right[j]
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            out[k] = factor * left[np.uint64(indices[k])] * data[k] * scale

@@ -18,6 +18,8 @@ from .vectors import dot_within
 KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is handed to GMRES
 SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
+SURE = 0.3  # of the norm at which no residual is more than may be left
+HOPE = 6  # steps of GMRES by which it must have gained as much as one of refinement
 CANCELLED = 0.5  # a share of a vector that orthogonalization may leave without being done again
 BREAKDOWN = 1e-14  # a new vector of the basis that is shorter than this share of the residual is rounding
 LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow

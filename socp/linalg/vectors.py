@@ -40,6 +40,21 @@ def dot_within(u: Floats, u0: int, v: Floats, v0: int, count: int) -> float:
 
 
 @leaf
+def bits(x: float) -> int:
+    """|x| as an integer of the same order, where infinity and then NaN are the largest.
+
+    The maximum of integers vectorizes, that of floats does not, and loses what is not a number.
+    """
+    return int(np.float64(abs(x)).view(np.int64))
+
+
+@leaf
+def from_bits(i: int) -> float:
+    """The x >= 0 of `bits`."""
+    return float(np.int64(i).view(np.float64))
+
+
+@leaf
 def norm_tail(v: Floats, start: int, stop: int) -> float:
     """||v_1|| of the second-order cone in v[start:stop], safe from overflow."""
     total = dot(v, v, start + 1, stop)
@@ -82,8 +97,8 @@ def sift_down(values: Ints, start: int, root: int, end: int) -> None:
 
 @inner
 def norm_within(x: Floats, start: int, stop: int) -> float:
-    """max |x_i| over start <= i < stop."""
-    largest = 0.0
-    for i in range(start, stop):
-        largest = max(largest, abs(x[i]))
-    return largest
+    """max |x_i| over start <= i < stop, NaN where one of them is."""
+    largest = 0
+    for i in range(np.uint64(start), np.uint64(stop)):
+        largest = max(largest, bits(x[i]))
+    return from_bits(largest)

@@ -110,6 +110,7 @@ def prepare_run(
     state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
     state.worst, state.absolute, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf, np.inf
     state.sigma, state.alpha_affine, state.alpha = np.nan, np.nan, np.nan
+    state.newton.tol = tol
     best = state.best
     for i in range(best.u.size):
         best.u[i] = 0.0
@@ -215,13 +216,9 @@ def limit(state: State) -> int:
 
 
 @inner
-def relative_residuals(newton: Newton, tau: float) -> tuple[float, float]:
+def relative_residuals(newton: Newton) -> tuple[float, float]:
     """The primal and the dual residual, each block relative to its own size."""
-    form = newton.form
-    rows = newton.rows / tau / (1.0 + max(form.norm_b, newton.norm_Ax / tau))
-    cone = newton.cone / tau / (1.0 + max(form.norm_h, newton.norm_Gx / tau))
-    dual = newton.dual / tau / (1.0 + max(form.norm_c, newton.norm_Px / tau))
-    return max(rows, cone), dual
+    return max(newton.rows / newton.rows_size, newton.cone / newton.cone_size), newton.dual / newton.dual_size
 
 
 @inner
@@ -233,10 +230,10 @@ def estimate(state: State) -> None:
     primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
     difference = abs(primal_objective - dual_objective)
     gap = difference / (1.0 + max(abs(primal_objective), abs(dual_objective)))
-    primal, dual = relative_residuals(newton, tau)
+    primal, dual = relative_residuals(newton)
     if gap <= state.tol < max(primal, dual) <= NEARLY * state.tol:
         measure_beyond_rounding(newton, point)
-        primal, dual = relative_residuals(newton, tau)
+        primal, dual = relative_residuals(newton)
     state.absolute = max(newton.rows / tau, newton.cone / tau, newton.dual / tau, difference)
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     # slopes of the two rays

@@ -39,11 +39,12 @@ from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
-from ..linalg.vectors import norm_within
+from ..linalg.vectors import bits, dot_within, from_bits, norm_within
 from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
+BEHIND = 0.1  # of the largest relative residual, or at least tol, that the other blocks need not be ahead of
 LARGE_SCALING = 1.0  # a norm of W from which on ds is computed from M dx
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
@@ -133,6 +134,7 @@ class Newton(Structure):
     r, Px, Mtv = floats("n + p + m"), floats("n"), floats("n")
     rtau, mu, xPx, cx, gv = number(), number(), number(), number(), number()
     rows, cone, dual, norm_Px = number(), number(), number(), number()
+    rows_size, cone_size, dual_size, tol = number(), number(), number(), number()
     norm_Ax, norm_Gx, norm_Mtv, norm_Mxs = number(), number(), number(), number()
     lost, Mdx = floats("n + p + m"), floats("p + m")
     lam = floats("m")
@@ -181,34 +183,35 @@ def measure(newton: Newton, point: Point) -> None:
     n, p, c, g, D, E, tau = form.n, form.p, form.c, form.g, form.D, form.E, point.tau
     multiply_hessian(form, u, Px)
     multiply_both(form.M_indptr, form.M_indices, form.M_data, u, u[n:], r[n:], Mtv)
-    xPx, cx, gv, sz = 0.0, 0.0, 0.0, 0.0
-    dual, norm_Px, norm_Mtv = 0.0, 0.0, 0.0
+    dual, size_Px, size_Mtv = 0, 0, 0
     for j in range(n):
         unscale = 1.0 / (form.cost_scale * D[j])
         r[j] = Px[j] + Mtv[j] + c[j] * tau
-        xPx += Px[j] * u[j]
-        cx += c[j] * u[j]
-        dual = max(dual, abs(r[j]) * unscale)
-        norm_Px = max(norm_Px, abs(Px[j]) * unscale)
-        norm_Mtv = max(norm_Mtv, abs(Mtv[j]) * unscale)
-    rows, norm_Ax = 0.0, 0.0
+        dual = max(dual, bits(r[j] * unscale))
+        size_Px = max(size_Px, bits(Px[j] * unscale))
+        size_Mtv = max(size_Mtv, bits(Mtv[j] * unscale))
+    rows, size_Ax, cone, size_Gx, size_Gxs = 0, 0, 0, 0, 0
+    r_rows, r_cone, g_cone, E_cone = r[n:], r[n + p :], g[p:], E[p:]
     for i in range(p):
-        norm_Ax = max(norm_Ax, abs(r[n + i]) / E[i])
-        r[n + i] -= g[i] * tau
-        gv += g[i] * u[n + i]
-        rows = max(rows, abs(r[n + i]) / E[i])
-    cone, norm_Gx, norm_Mxs = 0.0, 0.0, norm_Ax
-    for i in range(p, g.size):
-        Gxs = r[n + i] + s[i - p]
-        norm_Gx = max(norm_Gx, abs(r[n + i]) / E[i])
-        norm_Mxs = max(norm_Mxs, abs(Gxs) / E[i])
-        r[n + i] = Gxs - g[i] * tau
-        sz += s[i - p] * u[n + i]
-        gv += g[i] * u[n + i]
-        cone = max(cone, abs(r[n + i]) / E[i])
+        size_Ax = max(size_Ax, bits(r_rows[i] / E[i]))
+        r_rows[i] -= g[i] * tau
+        rows = max(rows, bits(r_rows[i] / E[i]))
+    for i in range(s.size):
+        Gx, unscale = r_cone[i], 1.0 / E_cone[i]
+        size_Gx, size_Gxs = max(size_Gx, bits(Gx * unscale)), max(size_Gxs, bits((Gx + s[i]) * unscale))
+        r_cone[i] = Gx + s[i] - g_cone[i] * tau
+        cone = max(cone, bits(r_cone[i] * unscale))
+    xPx, cx = dot_within(Px, 0, u, 0, n), dot_within(c, 0, u, 0, n)
+    gv, sz = dot_within(g, 0, u, n, g.size), dot_within(s, 0, u, n + p, s.size)
+    norm_Ax, norm_Gx, norm_Px = from_bits(size_Ax), from_bits(size_Gx), from_bits(size_Px)
     newton.xPx, newton.cx, newton.gv = xPx, cx, gv
-    newton.rows, newton.cone, newton.norm_Ax, newton.norm_Gx, newton.norm_Mxs = rows, cone, norm_Ax, norm_Gx, norm_Mxs
-    newton.dual, newton.norm_Px, newton.norm_Mtv = dual, norm_Px, norm_Mtv
+    newton.rows, newton.cone, newton.dual = from_bits(rows), from_bits(cone), from_bits(dual)
+    newton.norm_Ax, newton.norm_Gx, newton.norm_Px, newton.norm_Mtv = norm_Ax, norm_Gx, norm_Px, from_bits(size_Mtv)
+    newton.norm_Mxs = max(norm_Ax, from_bits(size_Gxs))
+    # residuals relative to these count
+    newton.rows_size = tau + max(tau * form.norm_b, norm_Ax)
+    newton.cone_size = tau + max(tau * form.norm_h, norm_Gx)
+    newton.dual_size = tau + max(tau * form.norm_c, norm_Px)
     newton.rtau = point.kappa + cx + gv + xPx / tau
     newton.mu = (sz + tau * point.kappa) / (form.l + form.ptr.size)
 
@@ -261,15 +264,20 @@ def linearize(newton: Newton, point: Point) -> bool:
 @inner
 def allow(newton: Newton, row: int, factor: float) -> None:
     """What a solve may leave of a right-hand side that enters the direction with a factor: `SHARE` of the residuals
-    that the step is to remove, block by block.
+    that the step is to remove, block by block, and of those that count where a block is far ahead of the others.
     """
     kkt, n, r = newton.kkt, newton.form.n, newton.r
     if kkt.precise:
         return
-    first, factor = n + newton.form.p, max(factor, 1e-300)
-    kkt.allowed[3 * row] = SHARE * norm_within(r, 0, n) / factor
-    kkt.allowed[3 * row + 1] = SHARE * norm_within(r, n, first) / factor
-    kkt.allowed[3 * row + 2] = SHARE * norm_within(r, first, r.size) / factor
+    first, share, form = n + newton.form.p, SHARE / max(factor, 1e-300), newton.form
+    kkt.allowed[3 * row] = share * norm_within(r, 0, n)
+    kkt.allowed[3 * row + 1] = share * norm_within(r, n, first)
+    kkt.allowed[3 * row + 2] = share * norm_within(r, first, r.size)
+    largest = max(newton.dual / newton.dual_size, newton.rows / newton.rows_size, newton.cone / newton.cone_size)
+    share *= max(BEHIND * largest, newton.tol)
+    kkt.behind[3 * row] = share * newton.dual_size * form.cost_scale
+    kkt.behind[3 * row + 1] = share * newton.rows_size
+    kkt.behind[3 * row + 2] = share * newton.cone_size
 
 
 @inner
@@ -283,25 +291,23 @@ def form_rhs(newton: Newton) -> None:
         r_scaled[i] = r[i]
     scaling.apply_inverse(l, ptr, w, eta, g, p, q, n + p)
     scaling.apply_inverse(l, ptr, w, eta, r, n + p, r_scaled, n + p)
+    affine, affine_cone = rhs[size:], rhs[size + n + p :]
     for i in range(size):
-        rhs[i] = q[i] if i >= n else -c[i]
-        rhs[size + i] = -r_scaled[i]
+        rhs[i], affine[i] = q[i], -r_scaled[i]
+    for j in range(n):
+        rhs[j] = -c[j]
     for i in range(lam.size):  # ds_rhs = -lam o lam
-        rhs[size + n + p + i] += lam[i]
+        affine_cone[i] += lam[i]
 
 
 @inner
 def tau_curvature(newton: Newton, point: Point, Px2: Floats) -> float:
     """The denominator of dtau: kappa / tau and the larger of its two forms (see the head of this file)."""
-    q, Px, x, u2, tau = newton.q, newton.Px, point.u, newton.solution, point.tau
-    linear, mixed, squares = 0.0, 0.0, 0.0
+    q, Px, x, u2, tau, m = newton.q, newton.Px, point.u, newton.solution, point.tau, point.s.size
+    linear, mixed = dot_within(q, 0, u2, 0, q.size), dot_within(Px, 0, u2, 0, Px.size)
+    squares = dot_within(u2, q.size - m, u2, q.size - m, m)
     for j in range(Px.size):
-        mixed += Px[j] * u2[j]
         squares += (x[j] / tau - u2[j]) * (Px[j] / tau - Px2[j])
-    for i in range(q.size):
-        linear += q[i] * u2[i]
-    for i in range(q.size - point.s.size, q.size):
-        squares += u2[i] * u2[i]
     return point.kappa / tau + max(newton.xPx / tau**2 - 2.0 * mixed / tau - linear, squares)
 
 
@@ -322,7 +328,10 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     corrector_rhs(newton, sigma, newton.rhs[size:])
     allow(newton, 1, 1.0)
     for block in range(3):
-        newton.kkt.allowed[block] = newton.kkt.allowed[3 + block]
+        newton.kkt.allowed[block], newton.kkt.behind[block] = (
+            newton.kkt.allowed[3 + block],
+            newton.kkt.behind[3 + block],
+        )
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
     return direction(newton, point, sigma, newton.kappa_rhs)
 
@@ -342,10 +351,11 @@ def corrector_rhs(newton: Newton, sigma: float, rhs: Floats) -> None:
     cones.divide(l, ptr, lam, rhs, shift)
     for i in range(m):
         shift[i] -= lam[i]
+    last = rhs[first:]
     for i in range(rhs.size):
         rhs[i] = -(1.0 - sigma) * r_scaled[i]
     for i in range(m):
-        rhs[first + i] -= shift[i]
+        last[i] -= shift[i]
 
 
 @inner
@@ -418,16 +428,13 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
     """du := u1 + dtau u2, of which W dz is the end, ds, W^-1 ds and dkappa; returns the longest step."""
     form, q, Px, du, ds, tau = newton.form, newton.q, newton.Px, newton.du, newton.ds_scaled, point.tau
     size, first, solution = du.size, du.size - ds.size, newton.solution
-    linear, mixed = 0.0, 0.0
-    for j in range(Px.size):
-        mixed += Px[j] * solution[size + j]
-    for i in range(size):
-        linear += q[i] * solution[size + i]
+    linear, mixed = dot_within(q, 0, solution, size, size), dot_within(Px, 0, solution, size, Px.size)
     dtau = ((1.0 - sigma) * newton.rtau + kappa_rhs / tau + linear + 2.0 * mixed / tau) / newton.curvature
     dkappa = (kappa_rhs - point.kappa * dtau) / tau
     newton.dtau, newton.dkappa = dtau, dkappa
+    u1 = solution[size:]
     for i in range(size):
-        du[i] = solution[size + i] + dtau * solution[i]
+        du[i] = u1[i] + dtau * solution[i]
     slack_direction(newton, sigma)
     alpha = cones.max_step(form.l, form.ptr, newton.lam, du[first:])
     alpha = min(alpha, cones.max_step(form.l, form.ptr, newton.lam, ds))
@@ -467,9 +474,9 @@ def descent_limit(newton: Newton, point: Point) -> float:
     """
     ds, du, lam, dtau, dkappa = newton.ds_scaled, newton.du, newton.lam, newton.dtau, newton.dkappa
     first, slope, curvature = du.size - ds.size, point.kappa * dtau + point.tau * dkappa, dtau * dkappa
-    for i in range(ds.size):
-        slope += lam[i] * (ds[i] + du[first + i])
-        curvature += ds[i] * du[first + i]
+    m = ds.size
+    slope += dot_within(lam, 0, ds, 0, m) + dot_within(lam, 0, du, first, m)
+    curvature += dot_within(ds, 0, du, first, m)
     return -0.5 * slope / curvature if curvature > 0.0 and slope < 0.0 else np.inf
 
 
@@ -481,8 +488,9 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
     for i in range(first):
         u[i] += alpha * du[i]
     scaling.apply_inverse(form.l, form.ptr, newton.kkt.w, newton.kkt.eta, du, first, work, 0)
+    z = u[first:]
     for i in range(s.size):
-        u[first + i] += alpha * work[i]
+        z[i] += alpha * work[i]
         s[i] += alpha * ds[i]
     point.tau += alpha * newton.dtau
     point.kappa += alpha * newton.dkappa
@@ -498,8 +506,9 @@ def slack_direction(newton: Newton, sigma: float) -> None:
     """
     form, ds, scaled, work = newton.form, newton.ds, newton.ds_scaled, newton.work
     l, p, first, ptr, w, eta = form.l, form.p, newton.du.size - ds.size, form.ptr, newton.kkt.w, newton.kkt.eta
+    shift, dz = newton.shift, newton.du[first:]
     for i in range(ds.size):
-        scaled[i] = newton.shift[i] - newton.du[first + i]
+        scaled[i] = shift[i] - dz[i]
     scaling.apply(l, ptr, w, eta, scaled, ds)
     if l == ds.size:
         return

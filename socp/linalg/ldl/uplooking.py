@@ -86,27 +86,28 @@ def scalar_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
 
     `work` comes as zeros and leaves as zeros.
     """
-    n, d, work, end, signs, source = ldl.n, ldl.d, ldl.work, ldl.end, ldl.signs, ldl.source
-    indptr, indices, start, values = ldl.indptr, ldl.indices, ldl.start, ldl.values
-    row_start, columns = ldl.row_start, ldl.columns
-    row_of = ldl.rows.view(np.uint64)  # unsigned: numba then makes no test of negative indices
+    # unsigned: numba then makes no test of negative indices
+    row_of, indices, columns = ldl.rows.view(np.uint64), ldl.indices.view(np.uint64), ldl.columns.view(np.uint64)
+    n, d, work, end, signs, source = ldl.n, ldl.d, ldl.work, ldl.end, ldl.signs, ldl.source.view(np.uint64)
+    indptr, start, values, row_start = ldl.indptr, ldl.start, ldl.values, ldl.row_start
     replaced = 0
     for k in range(n):
         end[k] = start[k]
-        for p in range(indptr[k], indptr[k + 1]):
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
             work[indices[p]] = data[source[p]]
         pivot = work[k]
         work[k] = 0.0
-        for q in range(row_start[k], row_start[k + 1]):
+        for q in range(np.uint64(row_start[k]), np.uint64(row_start[k + 1])):
             j = columns[q]
             y = work[j]  # D(j) L(k, j)
             work[j] = 0.0
-            for p in range(np.uint64(start[j]), np.uint64(end[j])):
+            last = np.uint64(end[j])
+            for p in range(np.uint64(start[j]), last):
                 work[row_of[p]] -= values[p] * y
             l_kj = y / d[j]
             pivot -= l_kj * y
-            values[end[j]] = l_kj
-            end[j] += 1
+            values[last] = l_kj
+            end[j] = last + np.uint64(1)
         if not math.isfinite(pivot):
             for j in range(n):
                 work[j] = 0.0
@@ -121,8 +122,8 @@ def scalar_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
 @inner
 def scalar_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
     """out = P' (L' \\ (D \\ (L \\ (P rhs)))); `work` leaves as zeros."""
-    n, perm, start, values, d, work = ldl.n, ldl.perm, ldl.start, ldl.values, ldl.d, ldl.work
-    row_of = ldl.rows.view(np.uint64)
+    n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
+    row_of, perm = ldl.rows.view(np.uint64), ldl.perm.view(np.uint64)
     for k in range(n):
         work[k] = rhs[perm[k]]
     for j in range(n):
@@ -143,11 +144,11 @@ def scalar_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
 @inner
 def scalar_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
     """`scalar_solve` for two right-hand sides, one after the other, in one pass over L."""
-    n, perm, start, values, d, work = ldl.n, ldl.perm, ldl.start, ldl.values, ldl.d, ldl.work
-    row_of = ldl.rows.view(np.uint64)
-    one = np.uint64(1)
+    n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
+    row_of, perm = ldl.rows.view(np.uint64), ldl.perm.view(np.uint64)
+    one, order = np.uint64(1), np.uint64(n)
     for k in range(n):
-        work[2 * k], work[2 * k + 1] = rhs[perm[k]], rhs[n + perm[k]]
+        work[2 * k], work[2 * k + 1] = rhs[perm[k]], rhs[order + perm[k]]
     for j in range(n):
         x, y = work[2 * j], work[2 * j + 1]
         for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
@@ -163,5 +164,5 @@ def scalar_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
             y -= values[p] * work[i + one]
         work[2 * j], work[2 * j + 1] = x, y
     for k in range(n):
-        out[perm[k]], out[n + perm[k]] = work[2 * k], work[2 * k + 1]
+        out[perm[k]], out[order + perm[k]] = work[2 * k], work[2 * k + 1]
         work[2 * k] = work[2 * k + 1] = 0.0

@@ -6,9 +6,12 @@ import pytest
 from socp.kkt.base import PRECISE, gmres
 from socp.linalg.refinement import (
     GO_ON,
+    HOPE,
+    KRYLOV_STEPS,
     KRYLOV_TOL,
     SLOW,
     STOP,
+    SURE,
     TAKE_BACK,
     USEFUL,
     verdict,
@@ -109,9 +112,37 @@ def test_gmres_in_as_many_steps_as_there_are_eigenvalues():
     kkt = system(K, np.eye(12))
     kkt.residual[:12] = rhs
     kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
+    kkt.excess[0] = np.inf
     gmres(kkt, 0, rhs, out)
     assert kkt.solves[0] == kkt.applied == 3
     np.testing.assert_allclose(K @ out, rhs, rtol=1e-12)
+
+
+def test_gmres_ends_where_nothing_more_is_asked():
+    rng, size = np.random.default_rng(4), 40
+    K, rhs, counts = np.diag(rng.uniform(1.0, 1.5, size)), rng.normal(size=size), []
+    for excess in (np.inf, 1e5):
+        kkt, out = system(K, np.eye(size)), np.zeros(size)
+        kkt.residual[:size] = rhs
+        kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
+        kkt.excess[0] = excess
+        gmres(kkt, 0, rhs, out)
+        assert np.linalg.norm(rhs - K @ out) <= SURE / 1e5 * np.linalg.norm(rhs)
+        counts.append(kkt.applied)
+    assert counts[1] < counts[0]
+
+
+def test_gmres_gives_up_where_it_gains_nothing():
+    sizes = 10.0 ** -np.arange(0.0, 24.0, 2.0).repeat(2)
+    size = sizes.size  # of pairs of eigenvalues, the half of which takes more steps than there are
+    K, rhs, out = np.diag(sizes * np.tile([1.0, -1.0], size // 2)), np.ones(size), np.zeros(size)
+    kkt = system(K, np.eye(size))
+    kkt.residual[:size] = rhs
+    kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
+    kkt.excess[0] = np.inf
+    gmres(kkt, 0, rhs, out)
+    assert kkt.applied == HOPE < KRYLOV_STEPS
+    np.testing.assert_array_equal(out, np.zeros(size))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e150])
