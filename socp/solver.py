@@ -156,7 +156,7 @@ class Solver(SetUpOnce):
         form = StandardForm(self.program, self.settings.equilibrate)
         timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
         with self._threads():
-            check_semidefinite(form.P, form.cost_scale * form.D**2)
+            check_semidefinite(form.P, form.D, form.cost_scale)
             kkt = choose(form, self.settings)
         timings["ordering"], timings["symbolic"] = kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
@@ -253,7 +253,7 @@ class Solver(SetUpOnce):
         self.form.refresh(program)
         self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
         if program.P is not old.P:
-            check_semidefinite(self.form.P, self.form.cost_scale * self.form.D**2)
+            check_semidefinite(self.form.P, self.form.D, self.form.cost_scale)
         if not self.kkt.still_fits():
             last = self._last_optimal()
             self._set_up()
