@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from .compiled.threads import blas_threads
-from .form.hessian import check_semidefinite
 from .form.standard import StandardForm
 from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
@@ -40,6 +39,7 @@ from .problem.status import Status
 from .problem.stopping import Test
 from .warmup import ready_for_large
 
+NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 NOT_CHANGED = contextlib.nullcontext()  # the threads of BLAS
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
@@ -154,16 +154,16 @@ class Solver(SetUpOnce):
             ready_for_large()
         started = time.perf_counter()
         form = StandardForm(self.program, self.settings.equilibrate)
-        timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
+        timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with self._threads():
-            check_semidefinite(form.P, form.D, form.cost_scale)
+            form.check_convexity()
             kkt = choose(form, self.settings)
         timings["ordering"], timings["symbolic"] = kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings = form, timings
         self._state = State(form, kkt)
         self._attempts = Attempts(self._state, self.settings)
-        self._optimal: Point | None = None  # of the last run, in the memory of that
+        self._optimal: State | None = None  # of the last run, in the memory of that
         self._last: Point | None = None
 
     def _threads(self) -> contextlib.AbstractContextManager[None]:
@@ -227,7 +227,7 @@ class Solver(SetUpOnce):
         self.program = program
         self.form.refresh_vectors(program)
         self.setup_time = time.perf_counter() - started
-        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": self.setup_time}
+        self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
 
     @one_at_a_time
     def replace(self, program: ConeProgram) -> None:
@@ -251,9 +251,9 @@ class Solver(SetUpOnce):
             return self._set_up()
         started = time.perf_counter()
         self.form.refresh(program)
-        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
+        self.timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         if program.P is not old.P:
-            check_semidefinite(self.form.P, self.form.D, self.form.cost_scale)
+            self.form.check_convexity()
         if not self.kkt.still_fits():
             last = self._last_optimal()
             self._set_up()
@@ -268,7 +268,7 @@ class Solver(SetUpOnce):
         if self._optimal is not None:
             if self._last is None:
                 self._last = Point(self.form)
-            self._last.copy_from(self._optimal)
+            self._last.copy_from(self._optimal.point)
             self._optimal = None
         return self._last
 
@@ -297,7 +297,7 @@ class Solver(SetUpOnce):
             run.solve()
             run = self._attempts.improve(run, self.program, test)
         if run.status is Status.OPTIMAL and run.form is self.form:
-            self._optimal = run.state.point
+            self._optimal = run.state
         run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.state.kkt))
         return run
 

@@ -13,7 +13,8 @@ where a tuple of twenty arrays is a hundred and forty arguments, copied at every
 eight bytes: a number, the address of another structure, or the address of an array, whose sizes follow.
 
 `Point(n=..., p=..., m=...)` has all arrays with a shape in one block with the fields, as zeros.  Other arrays are bound
-by assignment, which keeps them alive.  Kernels write numbers and entries of arrays, never the place of an array.
+by assignment, or by name in the constructor, and kept alive.  A field ``n = dimension()`` is the dimension of that
+name.  Kernels write numbers and entries of arrays, never the place of an array.
 
     class State(Structure):
         point = part(Point)
@@ -24,7 +25,6 @@ to the fields of that name, in the structure and in its parts.
 
 from __future__ import annotations
 
-import functools
 import struct
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -73,6 +73,16 @@ class IntField(Field):
 
     def __set__(self, owner: Any, value: int) -> None:
         owner._words[self.place] = value
+
+
+class DimensionField(Field):
+    """An int that the constructor is given and nothing changes; Python looks it up once."""
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        if owner is None:
+            return self
+        found = owner.__dict__[self.name] = owner._words.item(self.place)
+        return found
 
 
 class FlagField(IntField):
@@ -159,7 +169,7 @@ class PartField(KeptField):
         address = owner._words.item(self.place)
         first = (address - owner.address) // WORD
         found = object.__new__(self.kind)
-        found._block, found.address = owner._block[first:], address
+        found._block, found._words, found.address = owner._block[first:], owner._words[first:], address
         found._links, found._kept = owner._links, dict(owner._links)
         return found
 
@@ -189,6 +199,11 @@ def number() -> Any:
 def integer() -> Any:
     """An int."""
     return IntField(types.int64)
+
+
+def dimension() -> Any:
+    """A dimension of the constructor as an int."""
+    return DimensionField(types.int64)
 
 
 def flag() -> Any:
@@ -238,7 +253,7 @@ class Structure:
     address: int
     _fields: ClassVar[list[Field]] = []
     _size: ClassVar[int] = 0  # words of the fields
-    _memory: ClassVar[Callable[..., tuple[np.ndarray, int, dict[str, Any], dict[str, Any]]]]
+    _memory: ClassVar[Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]]]
 
     def __init_subclass__(cls) -> None:
         inherited = next((base._fields for base in cls.__mro__[1:] if issubclass(base, Structure)), [])
@@ -253,15 +268,10 @@ class Structure:
 
     def __init__(self, **given: Any) -> None:
         """One block of memory, as zeros, for the fields and the arrays that have a shape; what is given is bound."""
-        self._block, self.address, self._links, arrays = self._memory(**given)
+        self._block, self._words, self.address, self._links, arrays = self._memory(**given)
         self._kept = self._links.copy()
-        for name, array in arrays.items():
-            setattr(self, name, array)
-
-    @functools.cached_property
-    def _words(self) -> np.ndarray:
-        """The block as integers."""
-        return self._block.view(INT)
+        for name in arrays:
+            setattr(self, name, arrays[name])
 
     def __getstate__(self) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
@@ -269,7 +279,8 @@ class Structure:
 
 class _Layout:
     """Writes out a function from dimensions, structures and arrays to (a block with all fields of a class and the
-    arrays that have a shape, its address, the structures, the other arrays); `lay_out` notes in it what is where.
+    arrays that have a shape, its words as integers, its address, the structures, the other arrays).  `lay_out` notes in
+    the block what is where.
 
     It is written out, as it runs several times for each program, of which many are tiny.  The fields of the class come
     first in the block, then those of its parts, then the values of expressions, then arrays: only the places of arrays
@@ -290,6 +301,8 @@ class _Layout:
         for field in kind._fields:
             if isinstance(field, PartField):
                 self._note_dimensions(field.kind)
+            elif isinstance(field, DimensionField):
+                self.dimensions[field.name] = None
             elif field.shape is not None:
                 self.dimensions.update(dict.fromkeys(compile(f"({field.shape},)", "<shape>", "eval").co_names))
 
@@ -301,7 +314,7 @@ class _Layout:
             place, name = begin + field.place, field.name
             if isinstance(field, PartField):
                 self.plan.append((PART, place, self._add(field.kind), 0, 0))
-            elif isinstance(field, IntField) and name in self.dimensions:
+            elif isinstance(field, DimensionField):
                 self.plan.append((VALUE, place, self._value(name), 0, 0))
             elif isinstance(field, StructureField) and name not in self.dimensions:
                 self.links[name] = None
@@ -316,7 +329,7 @@ class _Layout:
     def _value(self, expression: str) -> int:
         return self.values.setdefault(expression, len(self.values))
 
-    def memory(self) -> Callable[..., tuple[np.ndarray, int, dict[str, Any], dict[str, Any]]]:
+    def memory(self) -> Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]]:
         """The function."""
         names = ", ".join(f"v{number}" for number in self.values.values())
         size = " + ".join(
@@ -327,10 +340,11 @@ class _Layout:
             f"block = zeros({size})",
             f"pack(block, {WORD * self.fields}, {names})" if names else "",
             f"address = lay_out(plan, {self.fields}, {self.fields + len(self.values)}, block)",
-            f"return block, address, {{{', '.join(f'{name!r}: {name}' for name in self.links)}}}, arrays",
+            f"links = {{{', '.join(f'{name!r}: {name}' for name in self.links)}}}",
+            "return block, block.view(INT), address, links, arrays",
         ]
         space = {
-            "zeros": np.zeros, "lay_out": lay_out, "plan": np.array(self.plan, INT).reshape(-1),
+            "zeros": np.zeros, "INT": INT, "lay_out": lay_out, "plan": np.array(self.plan, INT).reshape(-1),
             "pack": struct.Struct(f"{len(self.values)}q").pack_into,
         }  # fmt: skip
         arguments = [f"{name}=0" for name in self.dimensions] + [f"{name}=None" for name in self.links]

@@ -17,11 +17,19 @@ import numpy as np
 
 from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..compiled.structures import Structure, floats, integer, integers, number, part
+from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
 from ..problem.program import ConeProgram
-from .hessian import DenseHessian, Hessian, LowRankHessian, as_operator
+from .hessian import (
+    SEMIDEFINITE_TOL,
+    DenseHessian,
+    Hessian,
+    LowRankHessian,
+    as_operator,
+    check_semidefinite,
+    is_clearly_semidefinite,
+)
 from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
@@ -60,7 +68,7 @@ class StandardForm(Structure):
         How the rows of the orthant enter a KKT matrix.
     """
 
-    n, p, m, l, cones, distinct = integer(), integer(), integer(), integer(), integer(), integer()
+    n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()
     ptr, rows = integers("cones + 1"), integers("m")
     M_indptr, M_indices, M_data = integers("n + 1"), integers("entries"), floats("entries")
     Mt_indptr, Mt_indices, Mt_source = integers("p + m + 1"), integers("entries"), integers("entries")
@@ -74,7 +82,7 @@ class StandardForm(Structure):
     D, E = floats("n"), floats("p + m")
     norms, diagonal = floats("n + p + m"), floats("n")  # of columns, then rows, in equilibration; of P
     cost_scale, norm_c, norm_b, norm_h = number(), number(), number(), number()
-    entries, groups = integer(), part(RowGroups)
+    distinct, groups = integer(), part(RowGroups)
 
     def __init__(self, program: ConeProgram, equilibrate: bool = True) -> None:
         A, G, sizes = program.A, program.G, np.empty(4, np.int64)
@@ -104,6 +112,11 @@ class StandardForm(Structure):
     def groups_hold(self) -> bool:
         """Whether the values keep the merged rows parallel; their new factors are taken."""
         return bool(groups_hold(self))
+
+    def check_convexity(self) -> None:
+        """Refuse a P that is not positive semidefinite."""
+        if not looks_convex(self):
+            check_semidefinite(self.P, self.D, self.cost_scale)
 
     def _settle(self, P: Hessian, is_scaled: bool) -> None:
         """Take the caller's P itself where equilibration leaves it as it is, and one of low rank by its factors."""
@@ -144,6 +157,17 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
     else:
         for j in range(form.n):
             out[j] = 0.0
+
+
+@kernel
+def looks_convex(form: StandardForm) -> bool:
+    """Whether P is seen to be semidefinite at a glance."""
+    D, f, tol = form.D, form.cost_scale, SEMIDEFINITE_TOL
+    if form.hessian_kind == SPARSE:
+        return is_clearly_semidefinite(form.n, True, form.P_indptr, form.P_indices, form.P_data, D, f, tol)
+    if form.hessian_kind == DENSE:
+        return is_clearly_semidefinite(form.n, False, form.ptr, form.ptr, form.P_dense, D, f, tol)
+    return True  # none, or one that is given by its factors
 
 
 @inner

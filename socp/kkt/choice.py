@@ -53,9 +53,10 @@ def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
 
 def is_small(form: StandardForm) -> bool:
     """Whether dense Cholesky costs next to nothing."""
-    size, entries = form.n + form.p, form.entries
-    work = PRODUCT * size**3 / 6 + entries * form.n / 2
-    return size <= (SMALL_DENSE if isinstance(form.P, DenseHessian) else SMALL) and work <= SMALL_WORK
+    size = form.n + form.p
+    if size > (SMALL_DENSE if isinstance(form.P, DenseHessian) else SMALL):
+        return False
+    return PRODUCT * size**3 / 6 + form.entries * form.n / 2 <= SMALL_WORK
 
 
 def _dense_time(n: int, rows: int) -> float:

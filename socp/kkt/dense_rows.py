@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
-from ..compiled.structures import Structure, flag, floats, integer, number
+from ..compiled.structures import Structure, dimension, flag, floats, number
 from ..form.standard import StandardForm
 
 
@@ -25,7 +25,7 @@ class DenseRows(Structure):
         `scaled` is what `scale_rows` makes of G.
     """
 
-    count, bounded, largest = integer(), flag(), number()
+    count, bounded, largest = dimension(), flag(), number()
     A, G, scaled = floats("p * n"), floats("count * n"), floats("count * n")
 
     def __init__(self, form: StandardForm) -> None:
