@@ -110,7 +110,7 @@ class Solver(SetUpOnce):
         settings = self.settings
         if not settings.check_convexity:
             settings = dataclasses.replace(settings, check_convexity=True)
-        return ConeSolver.of_checked(form.program(presolved.program), settings)
+        return ConeSolver.of_checked(form.program(presolved.program), settings, self.at_work)
 
     @property
     def cone_solver(self) -> ConeSolver:

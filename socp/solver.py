@@ -17,7 +17,7 @@ from .compiled.threads import blas_threads
 from .form.standard import StandardForm
 from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
-from .method.attempts import Attempts
+from .method.attempts import FAILED, Attempts
 from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import Iterate, Run
@@ -66,15 +66,15 @@ class SetUpOnce(abc.ABC):
     at_work: threading.RLock  # held by the thread that works with the solver
 
     @classmethod
-    def of_checked(cls: type[Kind], program: Any, settings: Settings) -> Kind:
-        """The solver with settings that were checked before."""
+    def of_checked(cls: type[Kind], program: Any, settings: Settings, at_work: Any = None) -> Kind:
+        """The solver with settings that were checked before; one behind another solver has the lock of that."""
         solver = object.__new__(cls)
-        solver._start(program, settings)
+        solver._start(program, settings, at_work)
         return solver
 
-    def _start(self, program: Any, settings: Settings) -> None:
+    def _start(self, program: Any, settings: Settings, at_work: Any = None) -> None:
         started = time.perf_counter()
-        self.program, self.settings, self.at_work = program, settings, threading.RLock()
+        self.program, self.settings, self.at_work = program, settings, at_work or threading.RLock()
         self._set_up()
         self.setup_time = time.perf_counter() - started
 
@@ -218,9 +218,11 @@ class Solver(SetUpOnce):
         else:
             self.replace(program)
 
-    @one_at_a_time
     def replace_vectors(self, c: np.ndarray, b: np.ndarray, h: np.ndarray, offset: float) -> None:
-        """Take other vectors, which were checked before and are infinite in the same places."""
+        """Take other vectors, which were checked before and are infinite in the same places.
+
+        Nobody else may work with the solver.
+        """
         started = time.perf_counter()
         program = object.__new__(ConeProgram)
         program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
@@ -272,6 +274,7 @@ class Solver(SetUpOnce):
             self._optimal = None
         return self._last
 
+    @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
 
@@ -285,17 +288,17 @@ class Solver(SetUpOnce):
             printing.footer(solution)
         return solution
 
-    @one_at_a_time
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
-        A run that fails is followed by others (see `method.attempts`).
+        A run that fails is followed by others (see `method.attempts`).  Nobody else may work with the solver.
         """
-        last = self._last_optimal()
+        last = self._last if self._optimal is None else self._last_optimal()
         run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
         with self._threads():
             run.solve()
-            run = self._attempts.improve(run, self.program, test)
+            if run.status in FAILED:
+                run = self._attempts.improve(run, self.program, test)
         if run.status is Status.OPTIMAL and run.form is self.form:
             self._optimal = run.state
         run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.state.kkt))

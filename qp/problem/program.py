@@ -90,6 +90,8 @@ class QuadraticProgram:
             check_finite("q", program.q)
             if program.q.size != self.n:
                 raise ProgramError(f"q must have {self.n} entries, but {program.q.size} came")
+        if l is None and u is None and lb is None and ub is None:
+            return program
         for name, side, like in (("l", l, self.l), ("u", u, self.u), ("lb", lb, self.lb), ("ub", ub, self.ub)):
             if side is not None:
                 why = " (the rows of A)" if name in "lu" else f" ({self.n} variables in q)"
