@@ -174,6 +174,11 @@ class Solver(SetUpOnce):
             self.active_set = ActiveSet(presolved.program, self.settings)
         return True
 
+    def let_go(self) -> None:
+        """Leave the memory to the next program; the solver is not to be used again."""
+        if self._cone_solver is not None:
+            self._cone_solver.let_go()
+
     @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
@@ -267,7 +272,10 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
-    return Solver.of_checked(*_program_and_settings(locals())).solve()
+    solver = Solver.of_checked(*_program_and_settings(locals()))
+    solution = solver.solve()
+    solver.let_go()
+    return solution
 
 
 DATA = ("q", "A", "l", "u", "lb", "ub", "offset")

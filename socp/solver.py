@@ -14,9 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .compiled.threads import blas_threads
-from .form.standard import StandardForm
+from .form.standard import StandardForm, sizes_of
 from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
+from .method import spare
 from .method.attempts import FAILED, Attempts
 from .method.loop import State
 from .method.newton import Newton, Point
@@ -152,19 +153,31 @@ class Solver(SetUpOnce):
     def _set_up(self) -> None:
         if self.program.n + self.program.p > SMALL_DENSE:
             ready_for_large()
+        program, settings = self.program, self.settings
         started = time.perf_counter()
-        form = StandardForm(self.program, self.settings.equilibrate)
+        sizes = sizes_of(program)
+        state = spare.take(sizes, settings)
+        if state is None:
+            form = StandardForm(program, settings.equilibrate, sizes)
+        else:
+            form = state.form
+            form.take(program, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with self._threads():
             form.check_convexity()
-            kkt = choose(form, self.settings)
-        timings["ordering"], timings["symbolic"] = kkt.analysis_seconds()
+            if state is None or not spare.fits(state):
+                state = State(form, choose(form, settings))
+        timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
-        self.form, self.timings = form, timings
-        self._state = State(form, kkt)
+        self.form, self.timings, self._state = form, timings, state
         self._attempts = Attempts(self._state, self.settings)
         self._optimal: State | None = None  # of the last run, in the memory of that
         self._last: Point | None = None
+
+    def let_go(self) -> None:
+        """Leave the memory to the next program; the solver is not to be used again."""
+        if self.settings.callback is None:  # which may have kept an iterate
+            spare.leave(self._state, self.settings)
 
     def _threads(self) -> contextlib.AbstractContextManager[None]:
         """BLAS with the threads of the settings, where it is called with matrices large enough."""
@@ -370,7 +383,10 @@ def solve(
     >>> print(sol.status, f"{sol.objective:.6f}")
     optimal -1.000000
     """
-    return Solver.of_checked(*_program_and_settings(locals())).solve()
+    solver = Solver.of_checked(*_program_and_settings(locals()))
+    solution = solver.solve()
+    solver.let_go()
+    return solution
 
 
 @telling_settings

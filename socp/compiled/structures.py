@@ -273,6 +273,11 @@ class Structure:
         for name in arrays:
             setattr(self, name, arrays[name])
 
+    @property
+    def words(self) -> int:
+        """The size of the block."""
+        return self._block.size
+
     def __getstate__(self) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
 

@@ -32,6 +32,7 @@ from .hessian import (
 )
 from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
+Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
@@ -43,6 +44,8 @@ class StandardForm(Structure):
     ----------
     program : ConeProgram
     equilibrate : bool
+    sizes : Sizes, optional
+        The program's, where they are known.
 
     Attributes
     ----------
@@ -84,14 +87,16 @@ class StandardForm(Structure):
     cost_scale, norm_c, norm_b, norm_h = number(), number(), number(), number()
     distinct, groups = integer(), part(RowGroups)
 
-    def __init__(self, program: ConeProgram, equilibrate: bool = True) -> None:
-        A, G, sizes = program.A, program.G, np.empty(4, np.int64)
+    def __init__(self, program: ConeProgram, equilibrate: bool = True, sizes: Sizes | None = None) -> None:
+        self.sizes = sizes or sizes_of(program)
+        n, p, m, l, cones, entries = self.sizes
+        super().__init__(n=n, p=p, m=m, l=l, cones=cones, entries=entries)
+        self.take(program, equilibrate)
+
+    def take(self, program: ConeProgram, equilibrate: bool) -> None:
+        """Become the form of this program, which has the sizes of the one before."""
+        A, G, c, b, h = program.A, program.G, program.c, program.b, program.h
         start, second_order = program.cone_layout
-        count_rows(start, second_order, program.h, G.indices, sizes)
-        m, l, cones, entries = sizes.tolist()
-        entries += A.data.size
-        c, b, h = program.c, program.b, program.h
-        super().__init__(n=c.size, p=b.size, m=m, l=l, cones=cones, entries=entries)
         P = as_operator(program.P, c.size)
         self.bind_hessian(P.room())
         self._settle(P, set_up(
@@ -200,6 +205,14 @@ def hessian_diagonal(form: StandardForm, P_values: Floats, diagonal: Floats) -> 
     for k in range(form.rank):
         for j in range(n):
             diagonal[j] += F[k * n + j] ** 2
+
+
+def sizes_of(program: ConeProgram) -> Sizes:
+    """The dimensions of a program's standard form."""
+    counts = np.empty(4, np.int64)
+    count_rows(*program.cone_layout, program.h, program.G.indices, counts)
+    m, l, cones, entries = counts.tolist()
+    return program.c.size, program.b.size, m, l, cones, entries + program.A.data.size
 
 
 @kernel
