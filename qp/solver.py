@@ -110,7 +110,7 @@ class Solver(SetUpOnce):
         settings = self.settings
         if not settings.check_convexity:
             settings = dataclasses.replace(settings, check_convexity=True)
-        return ConeSolver.of_checked(form.program(presolved.program), settings)
+        return ConeSolver.of_checked(form.program(presolved.program), settings, self.at_work)
 
     @property
     def cone_solver(self) -> ConeSolver:
@@ -173,6 +173,11 @@ class Solver(SetUpOnce):
         if self.active_set is not None:
             self.active_set = ActiveSet(presolved.program, self.settings)
         return True
+
+    def let_go(self) -> None:
+        """Leave the memory to the next program; the solver is not to be used again."""
+        if self._cone_solver is not None:
+            self._cone_solver.let_go()
 
     @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
@@ -267,7 +272,10 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
-    return Solver.of_checked(*_program_and_settings(locals())).solve()
+    solver = Solver.of_checked(*_program_and_settings(locals()))
+    solution = solver.solve()
+    solver.let_go()
+    return solution
 
 
 DATA = ("q", "A", "l", "u", "lb", "ub", "offset")

@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .compiled.threads import blas_threads
-from .form.hessian import check_semidefinite
-from .form.standard import StandardForm
+from .form.standard import StandardForm, sizes_of
 from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
-from .method.attempts import Attempts
+from .method import spare
+from .method.attempts import FAILED, Attempts
 from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import Iterate, Run
@@ -40,6 +40,7 @@ from .problem.status import Status
 from .problem.stopping import Test
 from .warmup import ready_for_large
 
+NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 NOT_CHANGED = contextlib.nullcontext()  # the threads of BLAS
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
@@ -66,15 +67,15 @@ class SetUpOnce(abc.ABC):
     at_work: threading.RLock  # held by the thread that works with the solver
 
     @classmethod
-    def of_checked(cls: type[Kind], program: Any, settings: Settings) -> Kind:
-        """The solver with settings that were checked before."""
+    def of_checked(cls: type[Kind], program: Any, settings: Settings, at_work: Any = None) -> Kind:
+        """The solver with settings that were checked before; one behind another solver has the lock of that."""
         solver = object.__new__(cls)
-        solver._start(program, settings)
+        solver._start(program, settings, at_work)
         return solver
 
-    def _start(self, program: Any, settings: Settings) -> None:
+    def _start(self, program: Any, settings: Settings, at_work: Any = None) -> None:
         started = time.perf_counter()
-        self.program, self.settings, self.at_work = program, settings, threading.RLock()
+        self.program, self.settings, self.at_work = program, settings, at_work or threading.RLock()
         self._set_up()
         self.setup_time = time.perf_counter() - started
 
@@ -152,19 +153,31 @@ class Solver(SetUpOnce):
     def _set_up(self) -> None:
         if self.program.n + self.program.p > SMALL_DENSE:
             ready_for_large()
+        program, settings = self.program, self.settings
         started = time.perf_counter()
-        form = StandardForm(self.program, self.settings.equilibrate)
-        timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
+        sizes = sizes_of(program)
+        state = spare.take(sizes, settings)
+        if state is None:
+            form = StandardForm(program, settings.equilibrate, sizes)
+        else:
+            form = state.form
+            form.take(program, settings.equilibrate)
+        timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with self._threads():
-            check_semidefinite(form.P, form.cost_scale * form.D**2)
-            kkt = choose(form, self.settings)
-        timings["ordering"], timings["symbolic"] = kkt.analysis_seconds()
+            form.check_convexity()
+            if state is None or not spare.fits(state):
+                state = State(form, choose(form, settings))
+        timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
-        self.form, self.timings = form, timings
-        self._state = State(form, kkt)
+        self.form, self.timings, self._state = form, timings, state
         self._attempts = Attempts(self._state, self.settings)
-        self._optimal: Point | None = None  # of the last run, in the memory of that
+        self._optimal: State | None = None  # of the last run, in the memory of that
         self._last: Point | None = None
+
+    def let_go(self) -> None:
+        """Leave the memory to the next program; the solver is not to be used again."""
+        if self.settings.callback is None:  # which may have kept an iterate
+            spare.leave(self._state, self.settings)
 
     def _threads(self) -> contextlib.AbstractContextManager[None]:
         """BLAS with the threads of the settings, where it is called with matrices large enough."""
@@ -218,16 +231,18 @@ class Solver(SetUpOnce):
         else:
             self.replace(program)
 
-    @one_at_a_time
     def replace_vectors(self, c: np.ndarray, b: np.ndarray, h: np.ndarray, offset: float) -> None:
-        """Take other vectors, which were checked before and are infinite in the same places."""
+        """Take other vectors, which were checked before and are infinite in the same places.
+
+        Nobody else may work with the solver.
+        """
         started = time.perf_counter()
         program = object.__new__(ConeProgram)
         program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
         self.program = program
         self.form.refresh_vectors(program)
         self.setup_time = time.perf_counter() - started
-        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": self.setup_time}
+        self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
 
     @one_at_a_time
     def replace(self, program: ConeProgram) -> None:
@@ -251,9 +266,9 @@ class Solver(SetUpOnce):
             return self._set_up()
         started = time.perf_counter()
         self.form.refresh(program)
-        self.timings = {**dict.fromkeys(TIMINGS, 0.0), "equilibration": time.perf_counter() - started}
+        self.timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         if program.P is not old.P:
-            check_semidefinite(self.form.P, self.form.cost_scale * self.form.D**2)
+            self.form.check_convexity()
         if not self.kkt.still_fits():
             last = self._last_optimal()
             self._set_up()
@@ -268,10 +283,11 @@ class Solver(SetUpOnce):
         if self._optimal is not None:
             if self._last is None:
                 self._last = Point(self.form)
-            self._last.copy_from(self._optimal)
+            self._last.copy_from(self._optimal.point)
             self._optimal = None
         return self._last
 
+    @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
 
@@ -285,19 +301,19 @@ class Solver(SetUpOnce):
             printing.footer(solution)
         return solution
 
-    @one_at_a_time
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
-        A run that fails is followed by others (see `method.attempts`).
+        A run that fails is followed by others (see `method.attempts`).  Nobody else may work with the solver.
         """
-        last = self._last_optimal()
+        last = self._last if self._optimal is None else self._last_optimal()
         run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
         with self._threads():
             run.solve()
-            run = self._attempts.improve(run, self.program, test)
+            if run.status in FAILED:
+                run = self._attempts.improve(run, self.program, test)
         if run.status is Status.OPTIMAL and run.form is self.form:
-            self._optimal = run.state.point
+            self._optimal = run.state
         run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.state.kkt))
         return run
 
@@ -367,7 +383,10 @@ def solve(
     >>> print(sol.status, f"{sol.objective:.6f}")
     optimal -1.000000
     """
-    return Solver.of_checked(*_program_and_settings(locals())).solve()
+    solver = Solver.of_checked(*_program_and_settings(locals()))
+    solution = solver.solve()
+    solver.let_go()
+    return solution
 
 
 @telling_settings

@@ -9,17 +9,11 @@ import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats
-from socp.problem.checks import (
-    ProgramError,
-    as_csc,
-    as_number,
-    as_vector,
-    check_finite,
-    check_no_nan,
-    filled,
-)
+from socp.problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.problem.printing import html_table
 from socp.problem.program import as_hessian, describe_hessian, no_rows
+
+NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
 
 
 class QuadraticProgram:
@@ -76,8 +70,9 @@ class QuadraticProgram:
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
         m: int = self.A.shape[0]
         rows, variables = " (the rows of A)", f" ({n} variables in q)"
-        self.l, self.u = _as_side("l", l, m, -np.inf, rows), _as_side("u", u, m, np.inf, rows)
-        self.lb, self.ub = _as_side("lb", lb, n, -np.inf, variables), _as_side("ub", ub, n, np.inf, variables)
+        self.l, self.u = as_vector("l", l, m, rows, True, NO_LOWER), as_vector("u", u, m, rows, True, NO_UPPER)
+        self.lb = as_vector("lb", lb, n, variables, True, NO_LOWER)
+        self.ub = as_vector("ub", ub, n, variables, True, NO_UPPER)
         if not (are_plain_sides(self.l, self.u) and are_plain_sides(self.lb, self.ub)):
             self.l, self.u = _checked_side("l", self.l, -np.inf), _checked_side("u", self.u, np.inf)
             self.lb, self.ub = _checked_side("lb", self.lb, -np.inf), _checked_side("ub", self.ub, np.inf)
@@ -95,11 +90,13 @@ class QuadraticProgram:
             check_finite("q", program.q)
             if program.q.size != self.n:
                 raise ProgramError(f"q must have {self.n} entries, but {program.q.size} came")
+        if l is None and u is None and lb is None and ub is None:
+            return program
         for name, side, like in (("l", l, self.l), ("u", u, self.u), ("lb", lb, self.lb), ("ub", ub, self.ub)):
             if side is not None:
                 why = " (the rows of A)" if name in "lu" else f" ({self.n} variables in q)"
-                absent = -np.inf if name in ("l", "lb") else np.inf
-                setattr(program, name, _checked_side(name, _as_side(name, side, like.size, absent, why), absent))
+                absent = NO_LOWER if name in ("l", "lb") else NO_UPPER
+                setattr(program, name, _checked_side(name, as_vector(name, side, like.size, why, True, absent), absent))
         if l is not None or u is not None:
             _check_order("l", program.l, "u", program.u)
         if lb is not None or ub is not None:
@@ -138,11 +135,6 @@ class QuadraticProgram:
             "P": describe_hessian(self.P),
         }
         return html_table("QuadraticProgram", rows)
-
-
-def _as_side(name: str, value: Any, size: int, absent: float, why: str) -> np.ndarray:
-    """The side as a vector, of which the entries are still to be checked."""
-    return filled(size, absent) if value is None else as_vector(name, value, size, why, spread=True)
 
 
 def _checked_side(name: str, side: np.ndarray, absent: float) -> np.ndarray:

@@ -65,13 +65,15 @@ class ProgramTest:
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray | None = None, rounding: bool = False
     ) -> Residuals:
         """The residuals of a point of the cone program; with `rounding` without what evaluating them may lose."""
-        return self.measure(*self.form.lift(self.presolved.program, x, y, z), rounding=rounding)
+        x, y, z = self.form.lift(self.presolved.program, x, y, z)
+        return self.measure(x, y, z, rounding)
 
     def measure(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False) -> Residuals:
         """The residuals of a point (x, y, z_bounds) of what presolve leaves."""
-        point = (x, *self.presolved.dual(y, z))
-        found = residuals(self.program, *point, rounding=rounding)
-        self.last = point, found
+        if self.presolved.removed is not None:
+            y, z = self.presolved.dual(y, z)
+        found = residuals(self.program, x, y, z, rounding)
+        self.last = (x, y, z), found
         return found
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
@@ -115,13 +117,13 @@ def residuals(
     program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False
 ) -> Residuals:
     """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what evaluating may lose."""
-    A, found, work = program.A, np.empty(RESIDUALS), np.empty(program.m + program.n)
-    lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, 0.0)
+    A, q, l, found = program.A, program.q, program.l, np.empty(RESIDUALS)
+    lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, -1.0)
     measure(
-        A.indptr, A.indices, A.data, product(program.P, x), program.q, program.l, program.u, program.lb, program.ub, x,
-        y, z, lost, work, found,
+        A.indptr, A.indices, A.data, product(program.P, x), q, l, program.u, program.lb, program.ub, x, y, z, lost,
+        np.empty(l.size + q.size), found,
     )  # fmt: skip
-    measured = Residuals(*found.tolist())
+    measured = Residuals._make(found.tolist())
     return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured
 
 

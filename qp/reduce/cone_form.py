@@ -27,7 +27,7 @@ from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.hessian import as_operator, check_semidefinite
 from socp.linalg.csc import csc
-from socp.problem.checks import as_csc
+from socp.problem.checks import INT, as_csc
 from socp.problem.lowrank import LowRank
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of, no_rows
 from socp.problem.stopping import product
@@ -55,11 +55,11 @@ class ConeForm:
     """
 
     def __init__(self, program: QuadraticProgram) -> None:
-        A, counts = program.A, np.empty(5, dtype=np.int64)
-        self.kinds = np.empty(program.m + program.n, dtype=np.int64)
-        classify(A.indptr, A.indices, program.l, program.u, program.lb, program.ub, self.kinds, counts)
+        A, l, lb, counts = program.A, program.l, program.lb, np.empty(5, INT)
+        self.kinds = np.empty(l.size + lb.size, INT)
+        classify(A.indptr, A.indices, l, program.u, lb, program.ub, self.kinds, counts)
         self.n, self.p, self.m, self._entries_of_A, self._entries_of_G = counts.tolist()
-        self._has_fixed = self.n < program.n
+        self._has_fixed = self.n < lb.size
 
     def fits(self, program: QuadraticProgram) -> bool:
         """Whether the program has the same equalities, fixed variables and finite sides."""
@@ -94,8 +94,7 @@ class ConeForm:
         """The matrix that the kernel `stack` makes of the rows of A."""
         if not rows:
             return no_rows(self.n)
-        A, indptr = program.A, np.empty(self.n + 1, dtype=np.int64)
-        indices, data = np.empty(entries, dtype=np.int64), np.empty(entries)
+        A, indptr, indices, data = program.A, np.empty(self.n + 1, INT), np.empty(entries, INT), np.empty(entries)
         stack(A.indptr, A.indices, A.data, self.kinds, indptr, indices, data)
         return csc(data, indices, indptr, (rows, self.n))
 

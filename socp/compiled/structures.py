@@ -13,7 +13,8 @@ where a tuple of twenty arrays is a hundred and forty arguments, copied at every
 eight bytes: a number, the address of another structure, or the address of an array, whose sizes follow.
 
 `Point(n=..., p=..., m=...)` has all arrays with a shape in one block with the fields, as zeros.  Other arrays are bound
-by assignment, which keeps them alive.  Kernels write numbers and entries of arrays, never the place of an array.
+by assignment, or by name in the constructor, and kept alive.  A field ``n = dimension()`` is the dimension of that
+name.  Kernels write numbers and entries of arrays, never the place of an array.
 
     class State(Structure):
         point = part(Point)
@@ -74,6 +75,16 @@ class IntField(Field):
         owner._words[self.place] = value
 
 
+class DimensionField(Field):
+    """An int that the constructor is given and nothing changes; Python looks it up once."""
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        if owner is None:
+            return self
+        found = owner.__dict__[self.name] = owner._words.item(self.place)
+        return found
+
+
 class FlagField(IntField):
     """A bool."""
 
@@ -106,7 +117,7 @@ class ArrayField(KeptField):
         self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
         self.item = self.dtype.itemsize // WORD  # words of an entry
         self._pack = struct.Struct(f"{self.words}q").pack_into
-        self._address_of = {FLOAT: floats_at, INT: integers_at}.get(self.dtype) if self.axes == 1 else None
+        self._bind = {FLOAT: bind_floats, INT: bind_integers}.get(self.dtype) if self.axes == 1 else None
 
     def _view(self, owner: Any) -> np.ndarray:
         """The array in the block."""
@@ -122,8 +133,14 @@ class ArrayField(KeptField):
         if value.ndim != self.axes:
             raise TypeError(f"{type(owner).__name__}.{self.name} has {self.axes} axes, but {value.ndim} came")
         owner._kept[self.name] = value
-        address = value.__array_interface__["data"][0] if self._address_of is None else self._address_of(value)
-        self._pack(owner._words, WORD * self.place, address, *value.shape)
+        self._note(owner, value)
+
+    def _note(self, owner: Any, value: np.ndarray) -> None:
+        """Write the place of the array and its sizes."""
+        if self._bind is not None:
+            self._bind(owner._block, self.place, value)
+        else:
+            self._pack(owner._words, WORD * self.place, value.ctypes.data, *value.shape)
 
 
 class StructureField(Field):
@@ -158,15 +175,17 @@ class PartField(KeptField):
 
 
 @kernel
-def floats_at(array: Floats) -> int:
-    """The address of a vector of floats."""
-    return array.ctypes.data
+def bind_floats(block: Floats, place: int, array: Floats) -> None:
+    """Write where a vector of floats is, and its length, into the words of a field."""
+    words = block.view(np.int64)
+    words[place], words[place + 1] = array.ctypes.data, array.size
 
 
 @kernel
-def integers_at(array: Ints) -> int:
-    """The address of a vector of integers."""
-    return array.ctypes.data
+def bind_integers(block: Floats, place: int, array: Ints) -> None:
+    """The same of a vector of integers."""
+    words = block.view(np.int64)
+    words[place], words[place + 1] = array.ctypes.data, array.size
 
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
@@ -180,6 +199,11 @@ def number() -> Any:
 def integer() -> Any:
     """An int."""
     return IntField(types.int64)
+
+
+def dimension() -> Any:
+    """A dimension of the constructor as an int."""
+    return DimensionField(types.int64)
 
 
 def flag() -> Any:
@@ -229,13 +253,11 @@ class Structure:
     address: int
     _fields: ClassVar[list[Field]] = []
     _size: ClassVar[int] = 0  # words of the fields
-    _memory: ClassVar[Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any]]]]
+    _memory: ClassVar[Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]]]
 
     def __init_subclass__(cls) -> None:
         inherited = next((base._fields for base in cls.__mro__[1:] if issubclass(base, Structure)), [])
         own = [field for field in vars(cls).values() if isinstance(field, Field)]
-        # what is described when memory is taken first: these words are written at once
-        own.sort(key=lambda field: field.shape is None and not isinstance(field, (PartField, StructureField)))
         place = sum(field.words for field in inherited)
         for field in own:
             field.place, place = place, place + field.words
@@ -245,92 +267,121 @@ class Structure:
         cls._memory = staticmethod(_Layout(cls).memory())
 
     def __init__(self, **given: Any) -> None:
-        """All in one block of memory, as zeros: the fields, then the arrays that have a shape; structures are bound."""
-        self._block, self._words, self.address, self._links = self._memory(**given)
-        self._kept: dict[str, Any] = dict(self._links)
+        """One block of memory, as zeros, for the fields and the arrays that have a shape; what is given is bound."""
+        self._block, self._words, self.address, self._links, arrays = self._memory(**given)
+        self._kept = self._links.copy()
+        for name in arrays:
+            setattr(self, name, arrays[name])
+
+    @property
+    def words(self) -> int:
+        """The size of the block."""
+        return self._block.size
 
     def __getstate__(self) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
 
 
 class _Layout:
-    """Writes out a function from dimensions and structures to (a block with all fields of a class and the arrays that
-    have a shape, its words as integers, its address, the structures), in which arrays, parts and structures are noted.
+    """Writes out a function from dimensions, structures and arrays to (a block with all fields of a class and the
+    arrays that have a shape, its words as integers, its address, the structures, the other arrays).  `lay_out` notes in
+    the block what is where.
 
-    It is written out, as it runs several times for each program, of which many are tiny.
+    It is written out, as it runs several times for each program, of which many are tiny.  The fields of the class come
+    first in the block, then those of its parts, then the values of expressions, then arrays: only the places of arrays
+    depend on dimensions.
     """
 
     def __init__(self, kind: type[Structure]) -> None:
-        self.space: dict[str, Any] = {"zeros": np.zeros, "INT": INT, "floats_at": floats_at}
         self.dimensions: dict[str, None] = {}
         self.links: dict[str, None] = {}
-        self.sizes: list[str] = []
-        self.lengths: dict[str, str] = {}  # the names of expressions that several arrays have as a length
-        self.words: list[tuple[str, list[str]]] = []  # where a run of words begins, and what they are
-        self.count = 0
-        self.end = str(kind._size)
+        self.values: dict[str, int] = {}  # the expressions, numbered
+        self.sizes: dict[str, int] = {}  # how many words arrays take, by the product of values that is their size
+        self.plan: list[tuple[int, int, int, int, int]] = []
+        self.fields = 0
         self._note_dimensions(kind)
-        self._add(kind, "0")
+        self._add(kind)
 
     def _note_dimensions(self, kind: type[Structure]) -> None:
         for field in kind._fields:
             if isinstance(field, PartField):
                 self._note_dimensions(field.kind)
+            elif isinstance(field, DimensionField):
+                self.dimensions[field.name] = None
             elif field.shape is not None:
                 self.dimensions.update(dict.fromkeys(compile(f"({field.shape},)", "<shape>", "eval").co_names))
 
-    def _add(self, kind: type[Structure], first: str) -> None:
-        """Take the room of one structure whose fields begin at a word, and of its parts."""
-        run: list[str] = []
-        follows = -1
+    def _add(self, kind: type[Structure]) -> int:
+        """Plan the fields of a structure and of its parts; returns the word where they begin."""
+        begin = self.fields
+        self.fields += kind._size
         for field in kind._fields:
-            words = self._words_of(field, first)
-            if not words:
-                continue
-            if field.place != follows:
-                run = []
-                self.words.append((f"{first} + {field.place}", run))
-            run.extend(words)
-            follows = field.place + len(words)
+            place, name = begin + field.place, field.name
+            if isinstance(field, PartField):
+                self.plan.append((PART, place, self._add(field.kind), 0, 0))
+            elif isinstance(field, DimensionField):
+                self.plan.append((VALUE, place, self._value(name), 0, 0))
+            elif isinstance(field, StructureField) and name not in self.dimensions:
+                self.links[name] = None
+                self.plan.append((VALUE, place, self._value(f"0 if {name} is None else {name}.address"), 0, 0))
+            elif isinstance(field, ArrayField) and field.shape is not None:
+                lengths = [self._value(length.strip()) for length in field.shape.split(",")]
+                self.plan.append((len(lengths), place, lengths[0], lengths[-1], field.item))
+                size = " * ".join(f"v{length}" for length in lengths)
+                self.sizes[size] = self.sizes.get(size, 0) + field.item
+        return begin
 
-    def _words_of(self, field: Field, first: str) -> list[str]:
-        if isinstance(field, PartField):
-            begin = self._room(str(field.kind._size))
-            self._add(field.kind, begin)
-            return [f"begin + {WORD} * {begin}"]
-        if isinstance(field, StructureField) and field.name not in self.dimensions:
-            self.links[field.name] = None
-            return [f"{field.name}.address if {field.name} is not None else 0"]
-        if field.shape is None or not isinstance(field, ArrayField):
-            return []
-        lengths: list[str] = []
-        for axis in map(str.strip, field.shape.split(",")):
-            if axis not in self.lengths:
-                self.lengths[axis] = f"a{len(self.lengths)}"
-                self.sizes.append(f"{self.lengths[axis]} = {axis}")
-            lengths.append(self.lengths[axis])
-        begin = self._room(" * ".join([*lengths, str(field.item)]))
-        return [f"begin + {WORD} * {begin}", *lengths]
+    def _value(self, expression: str) -> int:
+        return self.values.setdefault(expression, len(self.values))
 
-    def _room(self, size: str) -> str:
-        """The name of the word that so many words begin at."""
-        name = f"e{self.count}"
-        self.count += 1
-        self.sizes.append(f"{name} = {self.end}")
-        self.end = f"{name} + {size}"
-        return name
-
-    def memory(self) -> Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any]]]:
+    def memory(self) -> Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]]:
         """The function."""
-        lines = [*self.sizes, f"block = zeros({self.end})", "words, begin = block.view(INT), floats_at(block)"]
-        for k, (place, words) in enumerate(self.words):
-            self.space[f"pack{k}"] = struct.Struct(f"{len(words)}q").pack_into
-            lines.append(f"pack{k}(words, {WORD} * ({place}), {', '.join(words)})")
-        links = ", ".join(f"{name!r}: {name}" for name in self.links)
-        arguments = "".join([f"{name}=0, " for name in self.dimensions] + [f"{name}=None, " for name in self.links])
-        body = "\n    ".join([*lines, f"return block, words, begin, {{{links}}}"])
-        exec(f"def memory({arguments}**other):\n    {body}", self.space)
-        return self.space["memory"]  # type: ignore[no-any-return]
+        names = ", ".join(f"v{number}" for number in self.values.values())
+        size = " + ".join(
+            [str(self.fields + len(self.values)), *(f"{self.sizes[size]} * {size}" for size in self.sizes)]
+        )
+        lines = [
+            *(f"v{number} = {expression}" for expression, number in self.values.items()),
+            f"block = zeros({size})",
+            f"pack(block, {WORD * self.fields}, {names})" if names else "",
+            f"address = lay_out(plan, {self.fields}, {self.fields + len(self.values)}, block)",
+            f"links = {{{', '.join(f'{name!r}: {name}' for name in self.links)}}}",
+            "return block, block.view(INT), address, links, arrays",
+        ]
+        space = {
+            "zeros": np.zeros, "INT": INT, "lay_out": lay_out, "plan": np.array(self.plan, INT).reshape(-1),
+            "pack": struct.Struct(f"{len(self.values)}q").pack_into,
+        }  # fmt: skip
+        arguments = [f"{name}=0" for name in self.dimensions] + [f"{name}=None" for name in self.links]
+        exec(f"def memory({', '.join([*arguments, '**arrays'])}):\n    " + "\n    ".join(lines), space)
+        return space["memory"]  # type: ignore[return-value]
+
+
+PART, VALUE, VECTOR, MATRIX = -1, 0, 1, 2  # what a step of a plan is for; of an array the number of its axes
+STEP = 5  # (what, the word of the field, a value or the first length, the second length, words of an entry)
+
+
+@kernel
+def lay_out(plan: Ints, values: int, arrays: int, block: Floats) -> int:
+    """Write into a block where parts and arrays are, their lengths and other values; returns its address.
+
+    The values begin at the word `values`, the room for arrays at the word `arrays`.
+    """
+    words, address, at = block.view(np.int64), block.ctypes.data, arrays
+    for k in range(0, plan.size, STEP):
+        what, place, first, last, item = plan[k], plan[k + 1], plan[k + 2], plan[k + 3], plan[k + 4]
+        if what == PART:
+            words[place] = address + WORD * first
+        elif what == VALUE:
+            words[place] = words[values + first]
+        else:
+            words[place], words[place + 1] = address + WORD * at, words[values + first]
+            size = words[values + first] * item
+            if what == MATRIX:
+                words[place + 2] = words[values + last]
+                size *= words[values + last]
+            at += size
+    return address
 
 
 @typeof_impl.register(Structure)

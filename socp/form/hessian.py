@@ -15,8 +15,7 @@ from scipy.linalg import lapack
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.cholesky import cholesky
-from ..linalg.csc import multiply_symmetric, scale
-from ..linalg.dense import scale_symmetric_dense
+from ..linalg.csc import multiply_symmetric
 from ..linalg.ldl.factorization import LDL
 from ..problem.checks import ProgramError
 from ..problem.lowrank import LowRank
@@ -28,72 +27,68 @@ LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of 
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
 EPS = float(np.finfo(np.float64).eps)
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
+NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
 class SparseHessian:
-    """P as the full symmetric CSC matrix (no entries when the objective is linear)."""
+    """P as the full symmetric CSC matrix (no entries when the objective is linear); `values` are its data."""
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> None:
-        self.indptr, self.indices, self.data = indptr, indices, data
-        self.is_zero = data.size == 0
-        self.entries = data.size
+        self.indptr, self.indices, self.values = indptr, indices, data
+        self.entries: int = data.size
+        self.is_zero = self.entries == 0
         self._upper: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
-        multiply_symmetric(self.indptr, self.indices, self.data, x, out)
+        multiply_symmetric(self.indptr, self.indices, self.values, x, out)
 
-    def scaled(self, D: np.ndarray, factor: float) -> SparseHessian:
-        """factor D P D."""
-        data = np.empty_like(self.data)
-        scale(self.indptr, self.indices, self.data, D, D, factor, data)
-        return SparseHessian(self.indptr, self.indices, data)
+    def room(self) -> SparseHessian:
+        """The same pattern with room for values."""
+        return self if self.is_zero else SparseHessian(self.indptr, self.indices, np.empty(self.entries))
 
     def dense(self) -> np.ndarray:
         """P as a full array."""
         n = self.indptr.size - 1
         full = np.zeros((n, n))
-        expand(self.indptr, self.indices, self.data, full)
+        expand(self.indptr, self.indices, self.values, full)
         return full
 
     def diagonal(self) -> np.ndarray:
         """The diagonal."""
         found = np.zeros(self.indptr.size - 1)
-        add_diagonal(self.indptr, self.indices, self.data, found)
+        add_diagonal(self.indptr, self.indices, self.values, found)
         return found
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle in CSC, its arrays not to be written to; the diagonal only where P has it."""
         if self._upper is None:
             indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
-            data = np.empty_like(self.data)
-            count = take_upper(self.indptr, self.indices, self.data, indptr, indices, data)
+            data = np.empty_like(self.values)
+            count = take_upper(self.indptr, self.indices, self.values, indptr, indices, data)
             self._upper = indptr, indices[:count].copy(), data[:count].copy()
         return self._upper
 
 
 class DenseHessian:
-    """P as a full array."""
+    """P as a full array; `values` are its entries by rows."""
 
     is_zero = False
+    indptr, indices = NO_PLACES, NO_PLACES
 
     def __init__(self, array: np.ndarray) -> None:
-        self.array = array
+        self.array, self.values = array, array.reshape(-1)
         self.low_rank: np.ndarray | None = None
         self._room: np.ndarray | None = None
-        self.entries = array.size
+        self.entries: int = array.size
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
         np.dot(self.array, x, out=out)
 
-    def scaled(self, D: np.ndarray, factor: float) -> DenseHessian:
-        """factor D P D."""
-        if factor == 1.0 and (D == 1.0).all():  # as often with kernel matrices; the array is only read
-            return self
-        array = np.empty_like(self.array)
-        scale_symmetric_dense(self.array, D, factor, array)
-        return DenseHessian(array)
+    def room(self) -> DenseHessian:
+        """Room for an array of the same order."""
+        return DenseHessian(np.empty(self.array.shape))
 
     def is_semidefinite(self, shift: np.ndarray) -> bool:
         """Whether P + diag(shift) is positive definite.
@@ -221,6 +216,7 @@ class LowRankHessian:
     """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
 
     is_zero = False
+    indptr, indices, values = NO_PLACES, NO_PLACES, NO_VALUES
 
     def __init__(self, F: np.ndarray, d: np.ndarray) -> None:
         self.F, self.d = F, d
@@ -238,6 +234,10 @@ class LowRankHessian:
     def diagonal(self) -> np.ndarray:
         """The diagonal."""
         return np.einsum("ij,ij->i", self.F, self.F) + self.d
+
+    def room(self) -> LowRankHessian:
+        """Itself: its factors are scaled anew."""
+        return self
 
     def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
         """factor D P D."""
@@ -262,22 +262,24 @@ def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessia
     return SparseHessian(P.indptr, P.indices, P.data)
 
 
-def check_semidefinite(P: Hessian, units: np.ndarray | None = None, tol: float = SEMIDEFINITE_TOL) -> None:
+def check_semidefinite(
+    P: Hessian, D: np.ndarray = NO_VALUES, factor: float = 1.0, tol: float = SEMIDEFINITE_TOL
+) -> None:  # fmt: skip
     """Refuse a P that is not positive semidefinite: P with its diagonal raised has no LDL' with D > 0.
 
     P is raised by tol P_ii and by what rounding may take of its largest entry: no scaling of the variables hides a
-    negative curvature, as it can where a share of the largest entry is added.  `units`, positive, are those of the
-    entries P_ii, in which a P that was scaled is measured as it was.
+    negative curvature, as it can where a share of the largest entry is added.  A P that was scaled to factor D P D is
+    measured as it was.
 
     A `LowRankHessian` is semidefinite by construction.
     """
     if P.is_zero or isinstance(P, LowRankHessian):
         return
-    if isinstance(P, SparseHessian) and is_dominant(P.indptr, P.indices, P.data):
+    is_sparse = isinstance(P, SparseHessian)
+    n = len(P.array) if isinstance(P, DenseHessian) else len(P.indptr) - 1
+    if is_clearly_semidefinite(n, is_sparse, P.indptr, P.indices, P.values, D, factor, tol):
         return
-    shift = shift_of(P.diagonal(), units, tol)
-    if _is_clearly_semidefinite(P, shift):
-        return
+    shift = shift_of(P.diagonal(), D, factor, tol)
     if isinstance(P, DenseHessian):
         column = -1 if P.is_semidefinite(shift) else int(P.array.diagonal().argmin())
     else:
@@ -288,19 +290,45 @@ def check_semidefinite(P: Hessian, units: np.ndarray | None = None, tol: float =
         )
 
 
-def shift_of(diagonal: np.ndarray, units: np.ndarray | None, tol: float) -> np.ndarray:
-    """tol P_ii, and (64 + n) units in the last place of the largest P_ii."""
-    units = np.ones(diagonal.size) if units is None else units
-    return tol * np.maximum(diagonal, 0.0) + (LOST + diagonal.size * EPS) * (diagonal / units).max(initial=0.0) * units
+def shift_of(diagonal: np.ndarray, D: np.ndarray, factor: float, tol: float) -> np.ndarray:
+    """`set_shift` with its array allocated."""
+    shift = np.empty(diagonal.size)
+    set_shift(np.ascontiguousarray(diagonal), D, factor, tol, shift)
+    return shift
 
 
-def _is_clearly_semidefinite(P: SparseHessian | DenseHessian, shift: np.ndarray) -> bool:
-    """Whether it is seen at a glance, by a Cholesky factor of a small P; False leaves it open."""
-    n = shift.size
+@kernel
+def set_shift(diagonal: Floats, D: Floats, factor: float, tol: float, shift: Floats) -> None:
+    """shift := tol P_ii, and (64 + n) units in the last place of the largest P_ii; an empty D is one."""
+    n, largest = diagonal.size, 0.0
+    for i in range(n):
+        shift[i] = factor * D[i] ** 2 if D.size > 0 else 1.0
+        largest = max(largest, diagonal[i] / shift[i])
+    for i in range(n):
+        shift[i] = tol * max(diagonal[i], 0.0) + (LOST + n * EPS) * largest * shift[i]
+
+
+@kernel
+def is_clearly_semidefinite(
+    n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, tol: float
+) -> bool:
+    """Whether it is seen at a glance: diagonally dominant, or small with a Cholesky factor; False leaves it open."""
+    if is_sparse and is_dominant(indptr, indices, values):
+        return True
     if n > GLANCE:
         return False
-    array = np.ascontiguousarray(P.dense()).reshape(-1)
-    return bool(is_semidefinite(n, array, shift, np.empty(n * n)))
+    P, diagonal, shift = np.zeros(n * n), np.zeros(n), np.empty(n)
+    if is_sparse:
+        for j in range(n):
+            for k in range(indptr[j], indptr[j + 1]):
+                P[indices[k] * n + j] += values[k]
+    else:
+        for k in range(n * n):
+            P[k] = values[k]
+    for j in range(n):
+        diagonal[j] = P[j * n + j]
+    set_shift(diagonal, D, factor, tol, shift)
+    return is_semidefinite(n, P, shift, np.empty(n * n))
 
 
 @kernel

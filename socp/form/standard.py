@@ -17,13 +17,22 @@ import numpy as np
 
 from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..compiled.structures import Structure, floats, integer, integers, number, part
+from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
-from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense
+from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
 from ..problem.program import ConeProgram
-from .hessian import DenseHessian, Hessian, LowRankHessian, as_operator
+from .hessian import (
+    SEMIDEFINITE_TOL,
+    DenseHessian,
+    Hessian,
+    LowRankHessian,
+    as_operator,
+    check_semidefinite,
+    is_clearly_semidefinite,
+)
 from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
+Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
 PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
@@ -35,11 +44,15 @@ class StandardForm(Structure):
     ----------
     program : ConeProgram
     equilibrate : bool
+    sizes : Sizes, optional
+        The program's, where they are known.
 
     Attributes
     ----------
     n, p, m, l, cones : int
         Variables, equalities, cone rows (finite ones), those of them in the orthant, second-order cones.
+    distinct : int
+        The cone rows that are neither bounds nor multiples of others.
     ptr : array of int64
         Second-order cone k has cone rows ptr[k] to ptr[k + 1].
     rows : array of int64, shape (m,)
@@ -58,7 +71,7 @@ class StandardForm(Structure):
         How the rows of the orthant enter a KKT matrix.
     """
 
-    n, p, m, l, cones = integer(), integer(), integer(), integer(), integer()
+    n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()
     ptr, rows = integers("cones + 1"), integers("m")
     M_indptr, M_indices, M_data = integers("n + 1"), integers("entries"), floats("entries")
     Mt_indptr, Mt_indices, Mt_source = integers("p + m + 1"), integers("entries"), integers("entries")
@@ -72,25 +85,30 @@ class StandardForm(Structure):
     D, E = floats("n"), floats("p + m")
     norms, diagonal = floats("n + p + m"), floats("n")  # of columns, then rows, in equilibration; of P
     cost_scale, norm_c, norm_b, norm_h = number(), number(), number(), number()
-    entries, groups = integer(), part(RowGroups)
+    distinct, groups = integer(), part(RowGroups)
 
-    def __init__(self, program: ConeProgram, equilibrate: bool = True) -> None:
-        A, G, sizes = program.A, program.G, np.empty(4, np.int64)
+    def __init__(self, program: ConeProgram, equilibrate: bool = True, sizes: Sizes | None = None) -> None:
+        self.sizes = sizes or sizes_of(program)
+        n, p, m, l, cones, entries = self.sizes
+        super().__init__(n=n, p=p, m=m, l=l, cones=cones, entries=entries)
+        self.take(program, equilibrate)
+
+    def take(self, program: ConeProgram, equilibrate: bool) -> None:
+        """Become the form of this program, which has the sizes of the one before."""
+        A, G, c, b, h = program.A, program.G, program.c, program.b, program.h
         start, second_order = program.cone_layout
-        count_rows(start, second_order, program.h, G.indices, sizes)
-        m, l, cones, entries = sizes.tolist()
-        entries += A.data.size
-        super().__init__(n=program.n, p=program.p, m=m, l=l, cones=cones, entries=entries)
-        self.n, self.p, self.m, self.l, self.cones, self.entries = program.n, program.p, m, l, cones, entries
-        stack(self, start, second_order, program.h, A.indptr, A.indices, G.indptr, G.indices)
-        self._read(program)
-        analyse(self, equilibrate)
-        self._scale()
+        P = as_operator(program.P, c.size)
+        self.bind_hessian(P.room())
+        self._settle(P, set_up(
+            self, start, second_order, A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, c, b, h, P.values,
+            equilibrate,
+        ))  # fmt: skip
 
     def refresh(self, program: ConeProgram) -> None:
         """New values in the old pattern, under the stored equilibration."""
-        self._read(program)
-        self._scale()
+        P = as_operator(program.P, program.n)
+        self.bind_hessian(P.room())
+        self._settle(P, renew(self, program.A.data, program.G.data, program.c, program.b, program.h, P.values))
 
     def refresh_vectors(self, program: ConeProgram) -> None:
         """New vectors c, b, h only."""
@@ -100,28 +118,31 @@ class StandardForm(Structure):
         """Whether the values keep the merged rows parallel; their new factors are taken."""
         return bool(groups_hold(self))
 
-    def _read(self, program: ConeProgram) -> None:
-        self.bind_hessian(as_operator(program.P, program.n))
-        read(self, program.A.data, program.G.data, program.c, program.b, program.h)
+    def check_convexity(self) -> None:
+        """Refuse a P that is not positive semidefinite."""
+        if not looks_convex(self):
+            check_semidefinite(self.P, self.D, self.cost_scale)
 
-    def _scale(self) -> None:
-        if not self.P.is_zero:
-            self.bind_hessian(self.P.scaled(self.D, self.cost_scale))
-        scale_data(self)
+    def _settle(self, P: Hessian, is_scaled: bool) -> None:
+        """Take the caller's P itself where equilibration leaves it as it is, and one of low rank by its factors."""
+        if isinstance(P, LowRankHessian):
+            self.bind_hessian(P.scaled(self.D, self.cost_scale))
+        elif not is_scaled:
+            self.bind_hessian(P)
 
     def bind_hessian(self, P: Hessian) -> None:
-        """Take P as the quadratic term: the caller's until it is equilibrated."""
+        """Take P as the quadratic term."""
         self.P = P
         if P.is_zero:
             self.hessian_kind = NO_HESSIAN
         elif isinstance(P, DenseHessian):
-            self.hessian_kind, self.P_dense = DENSE, P.array.reshape(-1)
+            self.hessian_kind, self.P_dense = DENSE, P.values
         elif isinstance(P, LowRankHessian):
             self.hessian_kind, self.rank = LOW_RANK, P.F.shape[1]
             self.F, self.d, self.Fx = np.ascontiguousarray(P.F.T).reshape(-1), P.d, np.zeros(P.F.shape[1])
         else:
             self.hessian_kind = SPARSE
-            self.P_indptr, self.P_indices, self.P_data = P.indptr, P.indices, P.data
+            self.P_indptr, self.P_indices, self.P_data = P.indptr, P.indices, P.values
 
     @property
     def rows_of_M(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -143,8 +164,19 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
             out[j] = 0.0
 
 
+@kernel
+def looks_convex(form: StandardForm) -> bool:
+    """Whether P is seen to be semidefinite at a glance."""
+    D, f, tol = form.D, form.cost_scale, SEMIDEFINITE_TOL
+    if form.hessian_kind == SPARSE:
+        return is_clearly_semidefinite(form.n, True, form.P_indptr, form.P_indices, form.P_data, D, f, tol)
+    if form.hessian_kind == DENSE:
+        return is_clearly_semidefinite(form.n, False, form.ptr, form.ptr, form.P_dense, D, f, tol)
+    return True  # none, or one that is given by its factors
+
+
 @inner
-def hessian_norms(form: StandardForm, norms: Floats) -> None:
+def hessian_norms(form: StandardForm, P_values: Floats, norms: Floats) -> None:
     """norms[:n] := the infinity norms of the columns of D P D, of which a diagonal entry is the largest.
 
     |P_ij| <= max(P_ii, P_jj) in a semidefinite matrix, scaled or not; a sparse P is not known to be one yet.
@@ -153,20 +185,19 @@ def hessian_norms(form: StandardForm, norms: Floats) -> None:
     for j in range(n):
         norms[j] = 0.0
     if form.hessian_kind == SPARSE:
-        scaled_norms(form.P_indptr, form.P_indices, form.P_data, D, D, norms, norms)
+        scaled_norms(form.P_indptr, form.P_indices, P_values, D, D, norms, norms)
     elif form.hessian_kind != NO_HESSIAN:
         for j in range(n):
             norms[j] = abs(form.diagonal[j]) * D[j] ** 2
 
 
 @inner
-def hessian_diagonal(form: StandardForm, diagonal: Floats) -> None:
+def hessian_diagonal(form: StandardForm, P_values: Floats, diagonal: Floats) -> None:
     """diagonal := that of a dense or low-rank P."""
     n = form.n
     if form.hessian_kind == DENSE:
-        P = form.P_dense
         for j in range(n):
-            diagonal[j] = P[j * n + j]
+            diagonal[j] = P_values[j * n + j]
         return
     F, d = form.F, form.d
     for j in range(n):
@@ -174,6 +205,14 @@ def hessian_diagonal(form: StandardForm, diagonal: Floats) -> None:
     for k in range(form.rank):
         for j in range(n):
             diagonal[j] += F[k * n + j] ** 2
+
+
+def sizes_of(program: ConeProgram) -> Sizes:
+    """The dimensions of a program's standard form."""
+    counts = np.empty(4, np.int64)
+    count_rows(*program.cone_layout, program.h, program.G.indices, counts)
+    m, l, cones, entries = counts.tolist()
+    return program.c.size, program.b.size, m, l, cones, entries + program.A.data.size
 
 
 @kernel
@@ -217,6 +256,27 @@ def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -
 
 
 @kernel
+def set_up(
+    form: StandardForm, start: Ints, second_order: Bools, A_indptr: Ints, A_indices: Ints, A_data: Floats,
+    G_indptr: Ints, G_indices: Ints, G_data: Floats, c: Floats, b: Floats, h: Floats, P_values: Floats, wanted: bool,
+) -> bool:  # fmt: skip
+    """The form of the caller's data, but for a P of low rank; returns whether P was scaled."""
+    stack(form, start, second_order, h, A_indptr, A_indices, G_indptr, G_indices)
+    read(form, A_data, G_data, c, b, h)
+    analyse(form, P_values, wanted)
+    return scale_data(form, P_values)
+
+
+@kernel
+def renew(
+    form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Floats, h: Floats, P_values: Floats
+) -> bool:  # fmt: skip
+    """New values, under the stored equilibration; returns whether P was scaled."""
+    read(form, A_data, G_data, c, b, h)
+    return scale_data(form, P_values)
+
+
+@inner
 def stack(
     form: StandardForm, start: Ints, second_order: Bools, h: Floats, A_indptr: Ints, A_indices: Ints, G_indptr: Ints,
     G_indices: Ints,
@@ -278,7 +338,7 @@ def sort_columns(form: StandardForm, entry: Ints) -> None:
             put(indices, source, fill, columns[q], i, entry[q])
 
 
-@kernel
+@inner
 def read(form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Floats, h: Floats) -> None:
     """raw_M := the entries of A and G in their places, and the vectors."""
     source, raw_M = form.M_source, form.raw_M
@@ -307,21 +367,22 @@ def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
     scale_vectors(form)
 
 
-@kernel
-def analyse(form: StandardForm, wanted: bool) -> None:
+@inner
+def analyse(form: StandardForm, P_values: Floats, wanted: bool) -> None:
     """The groups of rows; D, E and the scale of the objective, ones where equilibration is not `wanted`."""
     D, E = form.D, form.E
     find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
+    form.distinct = form.groups.count + form.m - form.l
     for j in range(D.size):
         D[j] = 1.0
     for i in range(E.size):
         E[i] = 1.0
     form.cost_scale = 1.0
     if form.hessian_kind == DENSE or form.hessian_kind == LOW_RANK:
-        hessian_diagonal(form, form.diagonal)
+        hessian_diagonal(form, P_values, form.diagonal)
     if wanted:
-        ruiz(form)
-        cost = objective_size(form)
+        ruiz(form, P_values)
+        cost = objective_size(form, P_values)
         if cost > 0.0:
             form.cost_scale = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT)
 
@@ -337,7 +398,7 @@ def groups_hold(form: StandardForm) -> bool:
 
 
 @inner
-def ruiz(form: StandardForm) -> None:
+def ruiz(form: StandardForm, P_values: Floats) -> None:
     """Bring the infinity norms of the rows and columns of [D P D, D M'E; E M D, 0] near one.
 
     A second-order cone has one norm, the mean over its rows.
@@ -345,7 +406,7 @@ def ruiz(form: StandardForm) -> None:
     n, p, ptr, D, E, norms = form.n, form.p, form.ptr, form.D, form.E, form.norms
     columns, rows = norms[:n], norms[n:]
     for _ in range(PASSES):
-        hessian_norms(form, columns)
+        hessian_norms(form, P_values, columns)
         for i in range(rows.size):
             rows[i] = 0.0
         scaled_norms(form.M_indptr, form.M_indices, form.raw_M, E, D, rows, columns)
@@ -369,22 +430,38 @@ def ruiz(form: StandardForm) -> None:
 
 
 @inner
-def objective_size(form: StandardForm) -> float:
+def objective_size(form: StandardForm, P_values: Floats) -> float:
     """The larger of max |D c| and the mean of the infinity norms of the columns of D P D."""
     D, c, norms, size, total = form.D, form.raw_c, form.norms, 0.0, 0.0
-    hessian_norms(form, norms)
+    hessian_norms(form, P_values, norms)
     for j in range(D.size):
         size = max(size, abs(D[j] * c[j]))
         total += norms[j]
     return max(size, total / max(D.size, 1))
 
 
-@kernel
-def scale_data(form: StandardForm) -> None:
-    """M := E M D, the factors of its groups, and the vectors."""
+@inner
+def scale_data(form: StandardForm, P_values: Floats) -> bool:
+    """M := E M D, the factors of its groups, the vectors, and P := f D P D; whether that was done."""
     scale(form.M_indptr, form.M_indices, form.raw_M, form.E, form.D, 1.0, form.M_data)
     scale_groups(form.p, form.Mt_indptr, form.Mt_source, form.E, form.M_data, form.groups)
     scale_vectors(form)
+    return scale_hessian(form, P_values)
+
+
+@inner
+def scale_hessian(form: StandardForm, P_values: Floats) -> bool:
+    """P := f D P D; False where that is P itself, as often with kernel matrices, or where P is of low rank."""
+    D, f = form.D, form.cost_scale
+    changed = f != 1.0
+    for j in range(D.size):
+        changed |= D[j] != 1.0
+    if changed and form.hessian_kind == SPARSE:
+        scale(form.P_indptr, form.P_indices, P_values, D, D, f, form.P_data)
+    elif changed and form.hessian_kind == DENSE:
+        n = form.n
+        scale_symmetric_dense(P_values.reshape((n, n)), D, f, form.P_dense.reshape((n, n)))
+    return changed and form.hessian_kind != LOW_RANK
 
 
 @inner

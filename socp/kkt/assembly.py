@@ -97,7 +97,7 @@ class KKTMatrix(Structure):
 
 def _entries(P: Hessian) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """P in CSC: its upper triangle at least."""
-    return (P.indptr, P.indices, P.data) if isinstance(P, SparseHessian) else P.upper()
+    return (P.indptr, P.indices, P.values) if isinstance(P, SparseHessian) else P.upper()
 
 
 @kernel

@@ -54,12 +54,12 @@ def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
 
 def is_small(form: StandardForm) -> bool:
     """Whether dense Cholesky costs next to nothing."""
-    size, entries = form.n + form.p, form.entries
-    work = PRODUCT * size**3 / 6 + entries * form.n / 2
-    if isinstance(form.P, DenseHessian):
-        return size <= SMALL_DENSE and work <= SMALL_WORK
-    dense = entries > DENSE_SHARE * (form.p + form.m) * form.n
-    return size <= SMALL and work <= (SMALL_WORK if dense else SMALL_SPARSE)
+    size, dense_P = form.n + form.p, isinstance(form.P, DenseHessian)
+    if size > (SMALL_DENSE if dense_P else SMALL):
+        return False
+    work = PRODUCT * size**3 / 6 + form.entries * form.n / 2
+    dense = dense_P or form.entries > DENSE_SHARE * (form.p + form.m) * form.n
+    return work <= (SMALL_WORK if dense else SMALL_SPARSE)
 
 
 def _dense_time(n: int, rows: int) -> float:

@@ -38,7 +38,7 @@ from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
 from ..linalg.csc import multiply_both
 from .base import KKT
-from .dense_rows import DenseRows, dense_count, scale_rows, spread_rows
+from .dense_rows import DenseRows, scale_rows, spread_rows
 
 MIN_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
 ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
@@ -72,10 +72,10 @@ class DenseKKT(KKT):
     t, dy, work = floats("2 * n"), floats("2 * p"), floats("n + p + m")
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        n, count = form.n, dense_count(form)
-        super().__init__(form, regularization, refinement_steps, count=count, groups=form.groups)
+        n, count, P = form.n, form.distinct, form.P
+        H = P.take_room() if isinstance(P, DenseHessian) else np.empty(n * n)
+        super().__init__(form, regularization, refinement_steps, count=count, H=H)
         self.count = count
-        self.H = form.P.take_room() if isinstance(form.P, DenseHessian) else np.empty(n * n)
         self._allow_correctors(n**3 / 3.0 + n**2 * count, 0.5 * n**2)
         self._read()
 
@@ -95,7 +95,7 @@ class DenseKKT(KKT):
 
     def _read(self) -> None:
         form = self.form
-        self.P = form.P.dense().reshape(-1)
+        self.P = form.P.values if isinstance(form.P, DenseHessian) else form.P.dense().reshape(-1)
         read_rows(self)
         splits = form.n >= MIN_SPLIT and not self.count and self.rho == 0.0
         self._use(factor_or_split if splits else factor_dense, apply_dense)
@@ -140,7 +140,7 @@ def weigh_bounds(kkt: DenseKKT) -> None:
     diagonal = kkt.diagonal
     for j in range(diagonal.size):
         diagonal[j] = 0.0
-    weigh_rows(kkt.rows.groups, kkt.w, diagonal)
+    weigh_rows(kkt.form.groups, kkt.w, diagonal)
 
 
 @inner

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
-from ..compiled.structures import Structure, flag, floats, integer, number, structure
-from ..form.row_groups import RowGroups
+from ..compiled.structures import Structure, dimension, flag, floats, number
 from ..form.standard import StandardForm
 
 
@@ -18,7 +17,6 @@ class DenseRows(Structure):
 
     Attributes
     ----------
-    groups : RowGroups
     count : int
         The rows of G.
     bounded, largest : bool and float
@@ -27,25 +25,18 @@ class DenseRows(Structure):
         `scaled` is what `scale_rows` makes of G.
     """
 
-    groups = structure(RowGroups)
-    count, bounded, largest = integer(), flag(), number()
+    count, bounded, largest = dimension(), flag(), number()
     A, G, scaled = floats("p * n"), floats("count * n"), floats("count * n")
 
     def __init__(self, form: StandardForm) -> None:
-        super().__init__(n=form.n, p=form.p, count=dense_count(form), groups=form.groups)
+        super().__init__(n=form.n, p=form.p, count=form.distinct)
         spread_rows(form, self)
-
-
-def dense_count(form: StandardForm) -> int:
-    """The rows of G that are neither bounds nor merged into others."""
-    return int(form.groups.count + form.m - form.l)
 
 
 @kernel
 def spread_rows(form: StandardForm, rows: DenseRows) -> None:
     """A and G from M by rows, the largest entry of A, and whether every variable has a bound."""
-    n, p, l, groups, data = form.n, form.p, form.l, rows.groups, form.M_data
-    rows.count = groups.count + form.m - l
+    n, p, l, groups, data = form.n, form.p, form.l, form.groups, form.M_data
     A, G, variable, has_bound = rows.A, rows.G, groups.variable, np.zeros(n, np.bool_)
     indptr, indices, source = form.Mt_indptr, form.Mt_indices, form.Mt_source
     for at in range(A.size):
@@ -72,7 +63,7 @@ def spread_rows(form: StandardForm, rows: DenseRows) -> None:
 @inner
 def scale_rows(form: StandardForm, rows: DenseRows, w: Floats, eta: Floats, out: Floats) -> None:
     """out := sqrt(theta) times the merged rows, and W^-1 times those of the second-order cones."""
-    n, l, ptr, G, theta, distinct = form.n, form.l, form.ptr, rows.G, rows.groups.theta, rows.groups.count
+    n, l, ptr, G, theta, distinct = form.n, form.l, form.ptr, rows.G, form.groups.theta, form.groups.count
     for r in range(distinct):
         root = math.sqrt(theta[r])
         for j in range(r * n, (r + 1) * n):

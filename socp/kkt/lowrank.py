@@ -88,7 +88,7 @@ def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
     n, p, k, rows = form.n, form.p, kkt.k, kkt.t.size // 2
     for j in range(n):
         D[j] = form.d[j] + delta
-    weigh_rows(kkt.rows.groups, kkt.w, D)
+    weigh_rows(kkt.form.groups, kkt.w, D)
     scale_rows(form, kkt.rows, kkt.w, kkt.eta, B[(k + p) * n :])
     for j in range(n):
         root = math.sqrt(D[j])
@@ -120,7 +120,7 @@ def apply_low_rank(kkt: LowRankKKT, count: int, rhs: Floats, out: Floats) -> Non
 @inner
 def condense(kkt: LowRankKKT, rhs: Floats, r: Floats, t: Floats) -> None:
     """r := r1 and the bounds' share of G'W^-1 r3, t := (0, r2, what stays of r3)."""
-    form, groups, w, k = kkt.form, kkt.rows.groups, kkt.w, kkt.k
+    form, groups, w, k = kkt.form, kkt.form.groups, kkt.w, kkt.k
     n, p, l, theta, coefficient = form.n, form.p, form.l, groups.theta, groups.coefficient
     merged, cones = k + p, k + p + groups.count
     for j in range(n):
@@ -141,7 +141,7 @@ def condense(kkt: LowRankKKT, rhs: Floats, r: Floats, t: Floats) -> None:
 def expand(kkt: LowRankKKT, rhs: Floats, v: Floats, out: Floats) -> None:
     """out += (dx, dy, W dz).  The lighter rows of a group take d_i rho dx / w_i - r_i, the heaviest what is left of
     sum d_i (W dz)_i / w_i = sqrt(theta) v."""
-    form, groups, w, k, r, D, t = kkt.form, kkt.rows.groups, kkt.w, kkt.k, kkt.r, kkt.D, kkt.t_again
+    form, groups, w, k, r, D, t = kkt.form, kkt.form.groups, kkt.w, kkt.k, kkt.r, kkt.D, kkt.t_again
     n, p, l, theta, coefficient, heaviest = form.n, form.p, form.l, groups.theta, groups.coefficient, groups.heaviest
     merged, at = k + p, n + p
     condense(kkt, rhs, r, t)

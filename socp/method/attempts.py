@@ -43,9 +43,7 @@ class Attempts:
         self._robust: State | None = None
 
     def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
-        """The run itself where it has not failed, or the first that has not, or the best."""
-        if run.status not in FAILED:
-            return run
+        """The first run that does not fail, or the best, `run` being one that has failed."""
         try:
             for state, settings, precise in self._ways(run, program):
                 state.kkt.precise = precise

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
+from ..compiled.kernels import kernel
+from ..compiled.signatures import Floats
 from ..form.standard import StandardForm
 from ..problem import printing, stopping
 from ..problem.checks import FLOAT
@@ -25,6 +27,7 @@ from .loop import (
     MAX_ITERATIONS,
     NOT_FACTORED,
     RAY,
+    ROWS,
     SHORT_STEP,
     STALLED,
     State,
@@ -126,17 +129,19 @@ class Run:
         One record an iterate, once `solve` is done.
     """
 
+    # until it ends
+    status: Status | None = None
+    message, setup_time, solve_time = "", 0.0, 0.0
+    timings: dict[str, float]
+    answer: Point4 | None = None
+    found: stopping.Residuals | None = None
+    trace = NO_RECORDS
+
     def __init__(
         self, program: ConeProgram, state: State, settings: Settings, last: Point | None, test: stopping.Test | None
     ) -> None:
         self.program, self.state, self.form, self.settings = program, state, state.form, settings
         self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
-        self.status: Status | None = None
-        self.message, self.setup_time, self.solve_time = "", 0.0, 0.0
-        self.timings: dict[str, float] = {}
-        self.answer: Point4 | None = None
-        self.found: stopping.Residuals | None = None
-        self.trace = NO_RECORDS
         self.started = time.perf_counter()
         prepare_run(
             state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
@@ -191,6 +196,8 @@ class Run:
 
     def _make_room(self) -> None:
         """Twice the records where the trace is nearly full."""
+        if self.state.iteration + 2 < ROWS:  # that there always is room for
+            return
         trace = self.state.trace
         if self.state.iteration + 2 >= trace.size:
             larger = np.zeros(2 * trace.size, TRACE)
@@ -213,8 +220,9 @@ class Run:
     def _claims(self) -> bool:
         """Whether what the iterate seems to be holds on the caller's own data."""
         settings, state = self.settings, self.state
-        if state.worst <= state.tol and state.absolute <= state.tol_abs:
-            answer = self.unscale(state.point)
+        if claims_to_be_solved(state):
+            answer = _room_for(self.program)
+            unscale_iterate(state, *answer)
             found, holds = self._judge(answer)
             if holds:
                 return self.finish(Status.OPTIMAL, test_holds(settings.tol), answer, found)
@@ -362,6 +370,23 @@ def copy_of_records(trace: np.ndarray, count: int) -> np.ndarray:
 
 def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:
     """(x, y, z, s) of a point in the program's units and row order, divided by tau."""
-    x, y, z, s = np.empty(program.n), np.empty(program.p), np.empty(program.m), np.empty(program.m)
-    unscale(form, point, x, y, z, s)
-    return x, y, z, s
+    answer = _room_for(program)
+    unscale(form, point, *answer)
+    return answer
+
+
+def _room_for(program: ConeProgram) -> Point4:
+    m = program.h.size
+    return np.empty(program.c.size), np.empty(program.b.size), np.empty(m), np.empty(m)
+
+
+@kernel
+def claims_to_be_solved(state: State) -> bool:
+    """Whether the present iterate seems to be a solution."""
+    return state.worst <= state.tol and state.absolute <= state.tol_abs
+
+
+@kernel
+def unscale_iterate(state: State, x: Floats, y: Floats, z: Floats, slack: Floats) -> None:
+    """`unscale` of the present iterate."""
+    unscale(state.form, state.point, x, y, z, slack)

@@ -19,13 +19,17 @@ class ProgramError(ValueError):
     """A program or a setting that cannot be accepted; the message names it."""
 
 
-def as_vector(name: str, value: Any, size: int | None = None, why: str = "", spread: bool = False) -> np.ndarray:
+def as_vector(
+    name: str, value: Any, size: int | None = None, why: str = "", spread: bool = False, absent: float | None = None
+) -> np.ndarray:
     """`value` as a new contiguous float64 vector, of length `size` when that is given.
 
-    With `spread` a number stands for a vector of equal entries.
+    With `spread` a number stands for a vector of equal entries, and None for the number `absent` if there is one.
     """
     if type(value) is np.ndarray and value.dtype is FLOAT and value.ndim == 1 and (size is None or value.size == size):
         return value.copy()
+    if value is None and absent is not None:
+        value = absent
     if spread and type(value) is float and size is not None:
         return filled(size, value)
     vector = _as_float(name, _full(name, value) if sp.issparse(value) else value)
@@ -60,10 +64,11 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
     if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.data.dtype is FLOAT:
-        data, indices, indptr = np.array(value.data), value.indices.astype(INT), value.indptr.astype(INT)
-        if is_canonical(value.shape[0], indptr, indices, data):
-            _check_shape(name, value.shape, shape, why)
-            return csc(data, indices, indptr, value.shape)
+        came, data = value.shape, np.array(value.data)
+        indices, indptr = value.indices.astype(INT), value.indptr.astype(INT)
+        if is_canonical(came[0], indptr, indices, data):
+            _check_shape(name, came, shape, why)
+            return csc(data, indices, indptr, came)
     if sp.issparse(value):
         check_places(name, value)
         if value.dtype.kind not in "fiub":

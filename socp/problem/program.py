@@ -31,6 +31,7 @@ from .lowrank import LowRank
 from .printing import html_table
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
+NO_DATA, NO_PLACES = np.zeros(0), np.zeros(0, INT)
 SMALL = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
 
 
@@ -216,7 +217,7 @@ def describe_hessian(P: sp.csc_array | np.ndarray | LowRank | None) -> str:
 
 def no_rows(n: int) -> sp.csc_array:
     """The matrix with n columns and no rows."""
-    return csc(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(n + 1, dtype=np.int64), (0, n))
+    return csc(NO_DATA, NO_PLACES, np.zeros(n + 1, INT), (0, n))
 
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | LowRank | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import operator
@@ -112,13 +113,14 @@ class Settings:
 
     @classmethod
     def among(cls, arguments: dict[str, Any]) -> Settings:
-        """Settings from the arguments of a call, among others; those that are the defaults cost next to nothing."""
-        given, defaults = arguments.get, DEFAULTS.__dict__
-        changed = {name: given(name) for name, default in defaults.items() if given(name, default) is not default}
-        for name, value in list(changed.items()):
-            if type(value) is float is type(defaults[name]) and value == defaults[name]:
-                del changed[name]
-        return cls.checked(changed)
+        """Settings from the arguments of a call, among others; those that came before cost next to nothing."""
+        values: Any = tuple(map(arguments.get, DEFAULTS.__dict__, DEFAULTS.__dict__.values()))
+        if arguments.get("callback") is None:  # what it refers to is not to be kept
+            try:
+                return _kept(*values)
+            except TypeError:  # a value that is no key is no setting, either
+                pass
+        return cls(*values)
 
 
 def _positive(name: str, value: Any) -> float:
@@ -189,6 +191,8 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
 """What makes each setting a value of Python's own type, or refuses it."""
 
 DEFAULTS = Settings()
+
+_kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: True is no number of threads
 
 QP_ONLY = ("sifting", "check_convexity", "presolve")
 """Settings of quadratic programs: `socp.solve` does not take them."""

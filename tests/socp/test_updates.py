@@ -101,7 +101,7 @@ def test_an_update_that_breaks_parallel_rows():
 
 def merged_rows(solver):
     kkt = solver.kkt
-    return (kkt.rows.groups if hasattr(kkt, "rows") else kkt.matrix.groups).count
+    return kkt.form.groups.count
 
 
 @pytest.mark.parametrize("kkt", ["auto", "ldl", "dense", "lowrank"])

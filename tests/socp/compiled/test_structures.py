@@ -11,6 +11,7 @@ from socp.compiled.kernels import INTERPRETED, address_of, inner, kernel, kernel
 from socp.compiled.signatures import Floats
 from socp.compiled.structures import (
     Structure,
+    dimension,
     flag,
     floats,
     integer,
@@ -80,6 +81,16 @@ def work(whole: Whole) -> float:
     return weight
 
 
+class Table(Structure):
+    rows, columns = dimension(), dimension()
+    entries, values = floats("rows * columns"), floats()
+
+
+@kernel
+def last_value(table: Table) -> float:
+    return table.values[table.values.size - 1] + table.rows * table.columns
+
+
 def made(n=3):
     part = Scaled(n=n)
     part.n, part.weight, part.factor = n, 0.5, 10.0
@@ -122,6 +133,13 @@ def test_an_array_that_is_bound_is_kept_alive_and_may_be_bound_anew():
         np.testing.assert_array_equal(whole.table[:, 2], value)
     whole.given = [1, 2, 3] * np.ones((1, 3), np.int64)[0]  # of another type: a copy
     assert whole.given.dtype == np.float64
+
+
+def test_dimensions_and_arrays_are_given_by_name():
+    given = np.arange(4.0)
+    table = Table(rows=2, columns=3, values=given)
+    assert table.rows == 2 and table.columns == 3 and table.entries.size == 6
+    assert table.values is given and last_value(table) == 3.0 + 6.0
 
 
 def test_what_does_not_fit_is_refused():

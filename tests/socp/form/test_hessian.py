@@ -18,7 +18,10 @@ from socp.form.hessian import GLANCE, SEMIDEFINITE_TOL, is_dominant, is_semidefi
 )  # fmt: skip
 def test_at_a_glance(P, convex):
     array = np.array(P)
-    assert is_semidefinite(2, array.ravel(), shift_of(array.diagonal(), None, SEMIDEFINITE_TOL), np.empty(4)) == convex
+    assert (
+        is_semidefinite(2, array.ravel(), shift_of(array.diagonal(), np.ones(0), 1.0, SEMIDEFINITE_TOL), np.empty(4))
+        == convex
+    )
     large = sp.block_diag([array, sp.eye_array(2 * GLANCE)])  # too large for that
     for form in (array, sp.csc_array(array), np.kron(array, np.ones((2, 2))), large, large.toarray()):
         n = form.shape[0]
@@ -61,11 +64,11 @@ def test_random_matrices(seed):
     n = int(rng.integers(1, 30))
     F = rng.normal(size=(n, int(rng.integers(1, n + 1)))) * 10.0 ** rng.uniform(-3, 3, (n, 1))
     P, room = F @ F.T, np.empty(n * n)
-    assert is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), None, SEMIDEFINITE_TOL), room)
+    assert is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), np.ones(0), 1.0, SEMIDEFINITE_TOL), room)
     eigenvalues, Q = np.linalg.eigh(P)
     eigenvalues[0] = -1e-5 * P.diagonal().max()
     P = (Q * eigenvalues) @ Q.T
-    assert not is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), None, SEMIDEFINITE_TOL), room)
+    assert not is_semidefinite(n, P.ravel(), shift_of(P.diagonal(), np.ones(0), 1.0, SEMIDEFINITE_TOL), room)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -153,7 +153,7 @@ def test_hessians_agree_with_their_matrices(seed):
     assert upper.has_sorted_indices
     np.testing.assert_allclose(upper.toarray(), np.triu(expected), rtol=1e-13, atol=1e-13)
     form.D[:], norms = rng.uniform(0.5, 2.0, 7), np.full(7, 1e3)
-    hessian_norms(form, norms)
+    hessian_norms(form, form.P.values, norms)
     scaled = np.abs(form.D[:, None] * expected * form.D)
     # at least the diagonal, at most the largest entry of the column
     assert (norms >= scaled.diagonal() * (1 - 1e-12)).all()

@@ -14,10 +14,11 @@ from tests.support.standard_forms import DIMENSIONS, dense_M, mixture, scaling_p
 def test_sides_of_rows_are_one_row():
     A = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]])
     G = np.vstack([A, -A, np.eye(3), [[0.0, 5.0, 0.0]], 2.0 * A[:1]])
-    rows = DenseRows(StandardForm(ConeProgram(np.zeros(3), G, np.ones(9), [NonNeg(9)]), False))
-    np.testing.assert_array_equal(rows.groups.group, [0, 1, 0, 1, -1, -1, -1, -1, 0])
-    np.testing.assert_array_equal(rows.groups.variable, [-1, -1, -1, -1, 0, 1, 2, 1, -1])
-    np.testing.assert_array_equal(rows.groups.coefficient, [1, 1, -1, -1, 1, 1, 1, 5, 2])
+    form = StandardForm(ConeProgram(np.zeros(3), G, np.ones(9), [NonNeg(9)]), False)
+    rows = DenseRows(form)
+    np.testing.assert_array_equal(form.groups.group, [0, 1, 0, 1, -1, -1, -1, -1, 0])
+    np.testing.assert_array_equal(form.groups.variable, [-1, -1, -1, -1, 0, 1, 2, 1, -1])
+    np.testing.assert_array_equal(form.groups.coefficient, [1, 1, -1, -1, 1, 1, 1, 5, 2])
     np.testing.assert_array_equal(rows.G.reshape(2, 3), A)
     assert rows.count == 2 and rows.bounded and rows.A.size == 0
 
@@ -36,7 +37,7 @@ def test_scaled_rows(seed, dims):
     form = mixture(seed, dims)
     w, eta = scaling_point(form, seed)
     rows, diagonal = DenseRows(form), np.zeros(form.n)
-    weigh_rows(rows.groups, w, diagonal)
+    weigh_rows(form.groups, w, diagonal)
     scale_rows(form, rows, w, eta, rows.scaled)
     scaled = rows.scaled.reshape(rows.count, form.n)
     # G'W^-2 G, whatever was merged or is on the diagonal
@@ -44,7 +45,7 @@ def test_scaled_rows(seed, dims):
     np.testing.assert_allclose(
         np.diag(diagonal) + scaled.T @ scaled, M.T @ M, rtol=1e-9, atol=1e-10 * np.abs(M.T @ M).max()
     )
-    np.testing.assert_allclose(scaled[rows.groups.count :], M[form.l :], rtol=1e-9, atol=1e-11 * np.abs(M).max())
+    np.testing.assert_allclose(scaled[form.groups.count :], M[form.l :], rtol=1e-9, atol=1e-11 * np.abs(M).max())
     np.testing.assert_array_equal(rows.A.reshape(form.p, form.n), dense_M(form)[: form.p])
 
 

@@ -1,0 +1,128 @@
+"""Memory that goes from one small program to the next: the same bits as in memory of its own, and nobody else's."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+import socp
+from socp.method import spare
+from socp.problem.settings import Settings
+
+HESSIANS = ["none", "dense", "sparse"]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    spare._thread.__dict__.clear()
+    yield
+    spare._thread.__dict__.clear()
+
+
+def quadratic(rng, kind="dense", parallel=False):
+    """Ten bounds, three rows, of which two may be parallel."""
+    F, A = rng.normal(size=(5, 5)), rng.normal(size=(3, 5))
+    if parallel:
+        A[1] = 2.0 * A[0]
+    P = {"none": None, "dense": F @ F.T, "sparse": sp.csc_array(np.diag(rng.uniform(1.0, 2.0, 5)))}[kind]
+    return qp.QuadraticProgram(P, rng.normal(size=5), A, -np.ones(3), np.ones(3), -1.0, 1.0)
+
+
+def conic(rng):
+    G = np.vstack([-np.eye(3), np.zeros((1, 3)), rng.normal(size=(3, 3))])
+    h = np.concatenate([np.ones(3), [2.0], 0.1 * rng.normal(size=3)])
+    return socp.ConeProgram(rng.normal(size=3), G, h, [socp.NonNeg(3), socp.SecondOrder(4)])
+
+
+def left():
+    return spare._thread.__dict__.get("left", (None, None))[1]
+
+
+def alone(solver, program, **settings):
+    """The solution in memory of its own."""
+    memory = spare._thread.__dict__.pop("left", None)
+    solution = solver(program, **settings).solve()
+    if memory is not None:
+        spare._thread.left = memory
+    return solution
+
+
+def check_same(solution, other):
+    assert (solution.status, solution.iterations) == (other.status, other.iterations)
+    for name in ("x", "y", "z" if hasattr(solution, "z") else "z_bounds"):
+        np.testing.assert_array_equal(getattr(solution, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("first", HESSIANS)
+@pytest.mark.parametrize("second", HESSIANS)
+def test_a_program_in_the_memory_of_another_has_its_own_bits(first, second):
+    rng = np.random.default_rng(HESSIANS.index(first) + 3 * HESSIANS.index(second))
+    memories = []
+    for kind, parallel in ((first, False), (second, False), (first, True), (second, True), (first, True)):
+        program = quadratic(rng, kind, parallel)
+        expected = alone(qp.Solver, program, presolve=False)
+        check_same(qp.solve(program, presolve=False), expected)
+        memories.append(left())
+    # two parallel rows count as one in the KKT system, of which the sizes are others then
+    assert memories[0] is memories[1] is not memories[2] and memories[2] is memories[3] is memories[4]
+
+
+def test_cone_programs():
+    rng = np.random.default_rng(0)
+    memory = None
+    for _ in range(4):
+        program = conic(rng)
+        check_same(socp.solve(program), alone(socp.Solver, program))
+        assert memory is None or left() is memory
+        memory = left()
+
+
+def test_what_a_solver_took_is_its_own():
+    program = conic(np.random.default_rng(1))
+    socp.solve(program)
+    memory = left()
+    solver = socp.Solver(program)
+    assert solver._state is memory and left() is None
+    expected = solver.solve()
+    socp.solve(conic(np.random.default_rng(2)))
+    assert left() is not memory
+    check_same(solver.solve(), expected)
+
+
+def test_other_sizes_and_settings_take_nothing():
+    program = conic(np.random.default_rng(3))
+    for other in ({"regularization": 1e-9}, {"refinement_steps": 3}, {"kkt": "ldl"}):
+        socp.solve(program)
+        memory = left()
+        assert socp.Solver(program, **other)._state is not memory
+    socp.solve(program)
+    assert spare.take((1, 0, 1, 1, 0, 1), Settings()) is None and left() is None
+
+
+def test_nothing_is_left_where_somebody_watched_or_by_another_way_of_solving():
+    program = conic(np.random.default_rng(4))
+    socp.solve(program, callback=lambda iterate: False)
+    socp.solve(program, kkt="ldl")
+    socp.solve(program, kkt="dense")
+    assert left() is None
+
+
+def test_each_thread_has_its_own():
+    program, found = conic(np.random.default_rng(5)), []
+    socp.solve(program)
+    thread = threading.Thread(target=lambda: found.append(left()))
+    thread.start()
+    thread.join()
+    assert found == [None] and left() is not None
+
+
+def test_a_program_that_is_refused_leaves_the_next_one_unharmed():
+    rng = np.random.default_rng(6)
+    program = quadratic(rng)
+    expected = alone(qp.Solver, program)
+    qp.solve(program)
+    with pytest.raises(socp.ProgramError, match="semidefinite"):
+        qp.solve(-np.asarray(program.P), program.q, program.A, program.l, program.u, program.lb, program.ub)
+    check_same(qp.solve(program), expected)
