@@ -1,7 +1,7 @@
 """`verbose` and solutions in a notebook, with a stand-in for IPython."""
 
 import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,35 +9,7 @@ import pytest
 import qp
 import socp
 from socp.problem import notebook
-
-
-class Handle:
-    """Keeps the text of everything that it was told to show."""
-
-    def __init__(self, thing):
-        self.shown = [repr(thing)]
-        self.thing = thing
-
-    def update(self, thing):
-        assert thing is self.thing
-        self.shown.append(repr(thing))
-
-
-@pytest.fixture
-def handles(monkeypatch):
-    """The handles of what is displayed in a notebook."""
-    made = []
-
-    def display(thing, display_id):
-        assert display_id is True
-        made.append(Handle(thing))
-        return made[-1]
-
-    ipython = ModuleType("IPython")
-    ipython.get_ipython = lambda: SimpleNamespace(kernel=object())
-    ipython.display = SimpleNamespace(display=display)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    return made
+from tests.support.notebooks import handles as handles
 
 
 def disk(**settings):
