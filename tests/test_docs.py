@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,21 @@ def test_a_chapter_has_mathematics_code_a_picture_and_exercises_with_solutions(c
 def test_every_page_is_in_the_table_of_contents():
     listed = {line for _, _, body in directives((DOCS / "index.md").read_text(), "toctree") for line in body.split()}
     assert listed == {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} - {"index"}
+
+
+def test_what_is_cited_stands_in_the_bibliography():
+    cited = re.compile(r"\b([A-Z]\w+(?:-[A-Z]\w+)?)(?: et al\.)?,? \(?((?:19|20)\d\d)\b")
+    sources = [path for name in ("socp", "qp", "models", "bench") for path in (DOCS.parent / name).rglob("*.py")]
+
+    def text(path):  # in one line, without accents
+        letters = unicodedata.normalize("NFKD", path.read_text(encoding="utf-8"))
+        return " ".join("".join(c for c in letters if not unicodedata.combining(c)).split())
+
+    entries = text(DOCS / "bibliography.md").split(" - ")
+    found = {(path.name, *work) for path in [*sources, *PAGES] for work in cited.findall(text(path))}
+    assert len(found) > 50
+    missing = [work for work in found if not any(work[1] in entry and work[2] in entry for entry in entries)]
+    assert not missing
 
 
 def test_the_reference_documents_modules_that_are_there():

@@ -41,6 +41,45 @@ def test_links_lead_to_files_and_one_to_the_architecture():
         assert (ROOT / link).is_file(), link
 
 
+SETS = {
+    "learning": "learning", "generated classes": "generated", "Maros-Meszaros": "maros_meszaros", "CBLIB": "cblib",
+    "netlib": "netlib", "ten variables": "tiny", "sparse QPs of 10 to 300 variables": "small",
+}  # fmt: skip
+NAMES = {"HiGHS": "highspy"}
+
+
+def report_of(name):
+    """The heading of a comparison under docs/results, and what it says of every solver."""
+    text = (ROOT / "docs" / "results" / name / "tables.txt").read_text(encoding="utf-8")
+    lines = text.split("All programs\n")[1].split("\nmean:")[0].splitlines()[1:]
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
+    return text.splitlines()[0], {row[0]: row[1:] for row in rows}
+
+
+def test_the_comparison_is_that_of_the_reports():
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in README.splitlines() if line.startswith("|")]
+    ours_solved, count = [], 0
+    for row in rows[2:]:
+        if row[0]:
+            described = row[0].split(", ")
+            (name,) = [folder for said, folder in SETS.items() if described[0] == said]
+            heading, solvers = report_of(name)
+            programs, ours_there, wrong = (int(number) for number in solvers["centralpath"][1:4])
+            assert re.search(rf"\b{programs}\b", row[0].replace("10 to 300", "")) and wrong == 0
+            limit = re.search(r"\((\d+ s)\)", row[0])
+            assert limit is None or f"limit {limit[1]}," in heading
+            ours_solved.append(ours_there)
+        solver, version = re.match(r"([A-Za-z]+) ?([\d.]*)", row[1]).groups()
+        theirs = solvers[NAMES.get(solver, solver.lower())]
+        found, taken, solved, wrong = theirs[0], *theirs[1:4]
+        assert found.startswith(version) and (taken == str(programs) or f"({taken} " in row[1])
+        assert row[2:6] == [solved, wrong, *theirs[5:7]] and float(row[6]) == float(theirs[7]), row
+        count += 1
+    assert count >= 17 and len(ours_solved) == len(SETS)
+    said = f"{', '.join(map(str, ours_solved[:-1]))} and {ours_solved[-1]} of them, none wrong"
+    assert f"We solved {said}" in " ".join(README.split())
+
+
 def test_the_commands_stand_alone_and_name_no_package_host():
     main, tests, docs = fenced("bash")
     assert main.strip() == "python -m venv .venv && . .venv/bin/activate && pip install '.[bench]' && python -m bench"

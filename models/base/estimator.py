@@ -15,7 +15,8 @@ import numpy as np
 import qp
 import socp
 
-from .validation import as_labels, as_matrix, feature_names
+from .progress import History
+from .validation import as_labels, as_matrix, check_number, feature_names
 
 Self = TypeVar("Self", bound="Estimator")
 Kind = Literal["classifier", "regressor", "transformer", "density_estimator"]
@@ -67,6 +68,7 @@ class Estimator:
     _takes_nan: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
 
+    verbose: int = 0  # the parameter of those that iterate or have the engine do it
     n_features_in_: int
     feature_names_in_: np.ndarray
 
@@ -113,6 +115,20 @@ class Estimator:
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 
+    def _verbosity(self) -> int:
+        """`verbose` as a whole number, of which True is one."""
+        value: Any = self.verbose
+        return int(value) if isinstance(value, (bool, np.bool_)) else check_number("verbose", value, 0, whole=True)
+
+    def _inner_verbosity(self) -> int:
+        """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""
+        return max(self._verbosity() - 1, 0)
+
+    def _history(self, objective: str, of: str = "", first: int = 0, every: int = 1, inner: bool = False) -> History:
+        """Of the objectives to come; `of` says to which part of the fit they belong, `inner` that it is inside."""
+        level = self._inner_verbosity() if inner else self._verbosity()
+        return History(f"{type(self).__name__}{of}", objective, level, first, every)
+
     def _is_pairwise(self) -> bool:
         """Whether X is a matrix of the kernel between samples instead of samples."""
         return False
@@ -142,6 +158,7 @@ class Estimator:
 
     def _matrix_to_fit(self, X: Any, fewest: int = 1) -> Any:
         """X checked, as float64; how many features it has and their names are kept for the checks of `predict`."""
+        self._verbosity()  # refused before any work
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan, fewest)
         self.n_features_in_ = matrix.shape[1]
         names = feature_names(X)

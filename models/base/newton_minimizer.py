@@ -53,9 +53,13 @@ class Minimum:
     decrement: float
 
 
-def minimize(at: Callable[[np.ndarray], Point], theta: np.ndarray, tol: float, max_iter: int) -> Minimum:
-    """Minimize the function whose points `at` gives, from `theta`."""
+def minimize(
+    at: Callable[[np.ndarray], Point], theta: np.ndarray, tol: float, max_iter: int, history: list[float] | None = None
+) -> Minimum:
+    """Minimize the function whose points `at` gives, from `theta`; their values are appended to `history`."""
+    history = [] if history is None else history
     point = at(theta)
+    history.append(point.value)
     decrement = np.inf
     for iteration in range(1, max_iter + 1):
         gradient = point.gradient()
@@ -65,9 +69,12 @@ def minimize(at: Callable[[np.ndarray], Point], theta: np.ndarray, tol: float, m
         last = decrement <= tol * (1.0 + abs(point.value))
         found = _search(at, point, direction, slope)
         if found is None or last:
-            point = point if found is None else found
+            if found is not None:
+                point = found
+                history.append(point.value)
             return Minimum(point.theta, point.value, iteration, last, decrement)
         point = found
+        history.append(point.value)
     return Minimum(point.theta, point.value, max_iter, False, decrement)
 
 

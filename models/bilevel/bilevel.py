@@ -98,8 +98,8 @@ class BilevelClassifier(Classifier):
         The alternation ends when step 2 moves the means by less, relatively, or step 1 would not notice.
     solver_tol : float, default 1e-9
         Tolerance of the cone programs.
-    verbose : bool, default False
-        The engine prints its iterations.
+    verbose : int, default 0
+        1 prints a line a round, 2 also the iterations of its cone programs.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class BilevelClassifier(Classifier):
         max_iter: int = 100,
         tol: float = 1e-6,
         solver_tol: float = 1e-9,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.prior = prior
         self.beta = beta
@@ -224,12 +224,13 @@ class BilevelClassifier(Classifier):
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         prior = self.prior_
-        settings: dict[str, Any] = {"tol": self.solver_tol, "verbose": self.verbose}
+        settings: dict[str, Any] = {"tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
         coordinates = choose_coordinates(samples.X, prior, self.span)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
         mu, nu = prior.t, np.zeros(2)
         self.trace_: list[Round] = []
         best: Point | None = None
+        history, settled = self._history("objective", first=1), False
         for rounds in range(1, self.max_iter + 1):
             self.n_iter_ = rounds
             w, b, solution = step.solve(mu)
@@ -242,18 +243,21 @@ class BilevelClassifier(Classifier):
                 raise ProgramError(f"step 1 has no solution: the engine ended as {solution.status.value!r}")
             point = evaluate(samples, prior, constants, w, b, mu, nu)
             if best is not None and point.objective >= best.objective:
+                settled = True
                 break  # the same hyperplane again, to the engine's tolerance
             moved, nu = self._farthest(constants, w, b, nu)
             best = evaluate(samples, prior, constants, w, b, moved, nu)
+            history.append(best.objective)
             change = float(np.linalg.norm(moved - mu) / (1.0 + np.linalg.norm(mu)))
             self.trace_.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
             idle = step.multipliers(solution) * np.linalg.norm(moved - mu, axis=1) <= self.solver_tol
             mu = moved
-            if (
-                change <= self.tol or idle.all()
-            ):  # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
+            # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
+            settled = change <= self.tol or bool(idle.all())
+            if settled:
                 break
-        else:
+        history.end(settled)
+        if not settled:
             self._warn_unfinished()
         warn_unless_good(type(self).__name__, self.solution_)
         assert best is not None
@@ -274,7 +278,7 @@ class BilevelClassifier(Classifier):
     ) -> tuple[np.ndarray, np.ndarray]:
         if self.step2 == "closed":
             return farthest_means(self.prior_, constants, w, b, before)
-        settings = {"tol": self.solver_tol, "verbose": self.verbose}
+        settings = {"tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
         return farthest_means_by_cones(self.prior_, constants, w, b, before, **settings)
 
     def _warn_unfinished(self) -> None:

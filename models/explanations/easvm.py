@@ -140,7 +140,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
         decision_function_shape: str = "ovr",
         tol: float = 1e-10,
         max_iter: int = 200,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.Q = Q

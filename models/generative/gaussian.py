@@ -38,6 +38,7 @@ class NormalDiscriminant(GenerativeClassifier):
         covariance_prior: Any = None,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        verbose: int = 0,
     ) -> None:
         self.covariance = covariance
         self.priors = priors
@@ -48,6 +49,7 @@ class NormalDiscriminant(GenerativeClassifier):
         self.covariance_prior = covariance_prior
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     covariance: str
     priors: Any = None
@@ -58,6 +60,7 @@ class NormalDiscriminant(GenerativeClassifier):
     covariance_prior: Any = None
     tol: float
     max_iter: int
+    verbose: int
 
     def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> Discriminant:
         """Fit to labelled samples, and to samples without labels when there are any.
@@ -92,7 +95,8 @@ class NormalDiscriminant(GenerativeClassifier):
         prior = conjugate_prior(self.mean_prior, self.covariance_prior, X.shape[1], self.covariance)
         given, dirichlet = check_priors(self.priors, classes), check_dirichlet(self.dirichlet, classes)
         model = normal_classes(sample, self.covariance, self._shared, prior, given, dirichlet)
-        history, self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter)
+        history = self._history("log-likelihood")
+        self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter, history)
         self.log_likelihoods_ = np.array(history)
         self._warn_unless_converged(converged, max_iter)
         self._keep(model, shrinkage)
@@ -156,7 +160,7 @@ class NormalDiscriminant(GenerativeClassifier):
         dirichlet = np.array([old.dirichlet.mean()])
         new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies)
         new.start(sample)
-        _, _, converged = maximize_likelihood(new, sample, tol, max_iter)
+        _, converged = maximize_likelihood(new, sample, tol, max_iter, self._history("log-likelihood", f", {label!r}"))
         self._warn_unless_converged(converged, max_iter)
         old.add(new, position, priors)
         self.classes_ = classes
@@ -214,6 +218,8 @@ class LinearDiscriminant(NormalDiscriminant):
         Expectation maximization ends when a step raises the log-likelihood by less, relatively.
     max_iter : int
         The most steps of expectation maximization.
+    verbose : int, default 0
+        1 prints a line for each of them.
 
     Attributes
     ----------
@@ -267,7 +273,7 @@ class QuadraticDiscriminant(NormalDiscriminant):
     ----------
     covariance : {"full", "diagonal", "identity"}
         The form of every Sigma_k; "identity" fixes them.
-    priors, dirichlet, divisor, shrinkage, mean_prior, covariance_prior, tol, max_iter
+    priors, dirichlet, divisor, shrinkage, mean_prior, covariance_prior, tol, max_iter, verbose
         As those of `LinearDiscriminant`, for each class: the scatter of class k is divided by N_k ("mle", as
         scikit-learn 1.9 does) or N_k - 1 ("unbiased", as older ones do), and shrinkage is found for each class.  A
         class whose samples are all alike gets the pooled covariance of all classes when `shrinkage` is "auto" or
@@ -306,8 +312,8 @@ class Prototypes(NormalDiscriminant):
 
     Parameters
     ----------
-    tol, max_iter
-        When expectation maximization ends, which is used when entries or labels are missing.
+    tol, max_iter, verbose
+        When expectation maximization ends, which is used when entries or labels are missing, and a line for each step.
 
     Attributes
     ----------
@@ -331,6 +337,7 @@ class Prototypes(NormalDiscriminant):
     covariance = "identity"
     priors = "uniform"
 
-    def __init__(self, tol: float = 1e-10, max_iter: int = 1000) -> None:
+    def __init__(self, tol: float = 1e-10, max_iter: int = 1000, verbose: int = 0) -> None:
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose

@@ -32,6 +32,8 @@ class JointGaussianRegressor(Regressor):
         Priors of the density of (x, y), features first, as in `LinearDiscriminant`.
     tol, max_iter
         When expectation maximization ends.
+    verbose : int, default 0
+        1 prints a line for each of its steps.
 
     Attributes
     ----------
@@ -63,12 +65,14 @@ class JointGaussianRegressor(Regressor):
         covariance_prior: Any = None,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        verbose: int = 0,
     ) -> None:
         self.shrinkage = shrinkage
         self.mean_prior = mean_prior
         self.covariance_prior = covariance_prior
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> JointGaussianRegressor:
         """Fit the joint density.
@@ -102,7 +106,8 @@ class JointGaussianRegressor(Regressor):
         sample = Sample(joint, np.zeros(len(joint), np.int64), weights)
         prior = conjugate_prior(self.mean_prior, self.covariance_prior, joint.shape[1], "full")
         model = normal_classes(sample, "full", True, prior, None, np.ones(1))
-        history, self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter)
+        history = self._history("log-likelihood")
+        self.n_iter_, converged = maximize_likelihood(model, sample, tol, max_iter, history)
         if not converged:
             warnings.warn(
                 f"JointGaussianRegressor: expectation maximization did not converge in {max_iter} steps; raise "

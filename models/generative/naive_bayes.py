@@ -31,6 +31,7 @@ class NaiveBayes(GenerativeClassifier):
     dirichlet: Any
     tol: float
     max_iter: int
+    verbose: int
     class_count_: np.ndarray
     _dirichlet: np.ndarray
     _given_priors: np.ndarray | None
@@ -183,18 +184,19 @@ class NaiveBayes(GenerativeClassifier):
     def _maximize_expectation(self, X: Any, labelled: np.ndarray, others: Any, tol: float, max_iter: int) -> None:
         """EM: the unlabelled samples' classes by their posteriors, then all statistics anew."""
         responsibilities, value = self._expect(X, labelled, others)
-        history = [value]
-        for _ in range(max_iter):
+        history = self._history("objective")
+        history.append(value)
+        converged = False
+        while not converged and len(history) <= max_iter:
             self._clear()
             self._add(X, labelled)
             self._add(others, responsibilities)
             self._estimate()
             responsibilities, value = self._expect(X, labelled, others)
             history.append(value)
-            if history[-1] - history[-2] <= tol * (1.0 + abs(value)):
-                break
-        else:
-            self._warn_unless_converged(False, max_iter)
+            converged = history[-1] - history[-2] <= tol * (1.0 + abs(value))
+        history.end(converged)
+        self._warn_unless_converged(converged, max_iter)
         self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
 
     def _expect(self, X: Any, labelled: np.ndarray, others: Any) -> tuple[np.ndarray, float]:
@@ -249,6 +251,8 @@ class GaussianNaiveBayes(NaiveBayes):
     var_smoothing : float
     tol, max_iter
         When expectation maximization ends, which is used for unlabelled samples only.
+    verbose : int, default 0
+        1 prints a line for each of its steps.
 
     Attributes
     ----------
@@ -278,12 +282,14 @@ class GaussianNaiveBayes(NaiveBayes):
         var_smoothing: float = 1e-9,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        verbose: int = 0,
     ) -> None:
         self.priors = priors
         self.dirichlet = dirichlet
         self.var_smoothing = var_smoothing
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, GaussianFeatures(check_number("var_smoothing", self.var_smoothing, 0.0)))]
@@ -307,7 +313,7 @@ class BernoulliNaiveBayes(NaiveBayes):
         0 or so is taken as 1e-10, so that nothing is impossible.
     binarize : float or None
         Entries above it are ones; None says that X holds 0 and 1 only.
-    priors, dirichlet, tol, max_iter
+    priors, dirichlet, tol, max_iter, verbose
         As those of `GaussianNaiveBayes`.
 
     Attributes
@@ -338,6 +344,7 @@ class BernoulliNaiveBayes(NaiveBayes):
         dirichlet: Any = 1.0,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.binarize = binarize
@@ -345,6 +352,7 @@ class BernoulliNaiveBayes(NaiveBayes):
         self.dirichlet = dirichlet
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         return [(None, BernoulliFeatures(check_number("alpha", self.alpha, 0.0), _threshold(self.binarize)))]
@@ -367,7 +375,7 @@ class MultinomialNaiveBayes(NaiveBayes):
     ----------
     alpha : float
         Laplace smoothing, the mode under a Dirichlet prior; 0 or so is taken as 1e-10.
-    priors, dirichlet, tol, max_iter
+    priors, dirichlet, tol, max_iter, verbose
         As those of `GaussianNaiveBayes`.
 
     Attributes
@@ -397,12 +405,14 @@ class MultinomialNaiveBayes(NaiveBayes):
         dirichlet: Any = 1.0,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.priors = priors
         self.dirichlet = dirichlet
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -435,7 +445,7 @@ class MixedNaiveBayes(NaiveBayes):
         Laplace smoothing of all but normal features.
     var_smoothing, binarize
         As those of `GaussianNaiveBayes` and `BernoulliNaiveBayes`.
-    priors, dirichlet, tol, max_iter
+    priors, dirichlet, tol, max_iter, verbose
         As those of `GaussianNaiveBayes`.
 
     Attributes
@@ -466,6 +476,7 @@ class MixedNaiveBayes(NaiveBayes):
         dirichlet: Any = 1.0,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        verbose: int = 0,
     ) -> None:
         self.kinds = kinds
         self.alpha = alpha
@@ -475,6 +486,7 @@ class MixedNaiveBayes(NaiveBayes):
         self.dirichlet = dirichlet
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
         kinds = [self.kinds] * features if isinstance(self.kinds, str) else list(self.kinds)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..base.progress import History
 from ..base.validation import check_number
 from .generative import estimated_priors
 from .normal import (
@@ -232,21 +233,22 @@ def normal_classes(
 
 
 def maximize_likelihood(
-    classes: NormalClasses, sample: Sample, tol: float, max_iter: int
-) -> tuple[list[float], int, bool]:
-    """Fit by one M step, or by EM: the values of l(theta), the number of M steps, whether they converged."""
+    classes: NormalClasses, sample: Sample, tol: float, max_iter: int, history: History
+) -> tuple[int, bool]:
+    """Fit by one M step, or by EM, which keeps l(theta) in `history`: the number of M steps, whether they converged."""
     if sample.is_complete:
         classes.maximize(sample, sample.one_hot(classes.counts.size))
-        return [], 1, True
+        return 1, True
     responsibilities, value = classes.expect(sample)
-    history = [value]
-    for step in range(1, max_iter + 1):
+    history.append(value)
+    converged = False
+    while not converged and len(history) <= max_iter:
         classes.maximize(sample, responsibilities)
         responsibilities, value = classes.expect(sample)
         history.append(value)
-        if history[-1] - history[-2] <= tol * (1.0 + abs(value)):
-            return history, step, True
-    return history, max_iter, False
+        converged = history[-1] - history[-2] <= tol * (1.0 + abs(value))
+    history.end(converged)
+    return len(history) - 1, converged
 
 
 def check_shrinkage(shrinkage: Any) -> float | str:

@@ -16,7 +16,7 @@ from socp.compiled.signatures import Floats, Ints
 
 from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left
-from ..base.newton_minimizer import minimize, solve_cholesky
+from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
 from ..base.validation import as_weights, check_number
 from .separation import is_separable, separation_program
 
@@ -59,6 +59,8 @@ class HybridNaiveBayes(Classifier):
         subtracted from the log-likelihood.  Infinity, as in the paper, subtracts nothing.
     tol, max_iter : float, int
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
+    verbose : int, default 0
+        1 prints a line for each of them.
 
     Attributes
     ----------
@@ -110,6 +112,7 @@ class HybridNaiveBayes(Classifier):
         C: float = math.inf,
         tol: float = 1e-12,
         max_iter: int = 100,
+        verbose: int = 0,
     ) -> None:
         self.regions = regions
         self.normalize = normalize
@@ -118,6 +121,7 @@ class HybridNaiveBayes(Classifier):
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -230,18 +234,24 @@ class HybridNaiveBayes(Classifier):
         )
         evidence[np.arange(codes.size), codes] = own / self._lengths(X) if self.normalize else own
 
+    def _minimize(self, likelihood: Likelihood, tol: float, max_iter: int) -> Minimum:
+        history = self._history("objective")
+        found = minimize(likelihood.at, np.zeros(likelihood.unknowns), tol, max_iter, history)
+        history.end(found.converged)
+        return found
+
     def _maximize(self, likelihood: Likelihood, C: float, tol: float, max_iter: int) -> None:
         for name in ("program_", "solution_"):
             self.__dict__.pop(name, None)
         self.C_, likelihood.penalty = C, 1.0 / C
-        found = minimize(likelihood.at, np.zeros(likelihood.unknowns), tol, max_iter)
+        found = self._minimize(likelihood, tol, max_iter)
         if C == math.inf and likelihood.at(found.theta).nearest_to_certain() < CERTAIN:
             self.program_ = separation_program(likelihood.margins())
             self.solution_ = qp.solve(self.program_)
             if is_separable(self.solution_):
                 likelihood.penalty = LEAST_PENALTY * likelihood.weights.sum()
                 self.C_ = 1.0 / likelihood.penalty
-                found = minimize(likelihood.at, np.zeros(likelihood.unknowns), tol, max_iter)
+                found = self._minimize(likelihood, tol, max_iter)
                 warnings.warn(
                     "HybridNaiveBayes: theta can separate the held-out samples, so that the leave-one-out likelihood "
                     f"has no maximum; the answer of C = {self.C_:.3g} is given.  Set C.",

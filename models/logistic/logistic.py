@@ -47,6 +47,8 @@ class LogisticRegression(Classifier):
     tol : float
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter : int
+    verbose : int, default 0
+        1 prints a line for each step of Newton's method.
 
     Attributes
     ----------
@@ -100,12 +102,14 @@ class LogisticRegression(Classifier):
         solver: str = "auto",
         tol: float = 1e-12,
         max_iter: int = 100,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
@@ -146,7 +150,10 @@ class LogisticRegression(Classifier):
         return self
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
-        return minimize(lambda theta: LogisticPoint(loss, theta), np.zeros(loss.unknowns), tol, max_iter)
+        history = self._history("objective")
+        found = minimize(lambda theta: LogisticPoint(loss, theta), np.zeros(loss.unknowns), tol, max_iter, history)
+        history.end(found.converged)
+        return found
 
     def _separable(self, loss: LogisticLoss) -> bool:
         self.program_ = separation_program(margin_matrix(loss))

@@ -49,6 +49,8 @@ class FisherKernelLearning(Classifier, Transformer):
     tol : float, default 1e-4
         They end when no entry of the gradient is above this.
     random_state : None, int or Generator
+    verbose : int, default 0
+        1 prints a line a step; 2 also the iterations of the model of maximum likelihood.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class FisherKernelLearning(Classifier, Transformer):
         max_iter: int = 50,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_states = n_states
         self.n_symbols = n_symbols
@@ -95,6 +98,7 @@ class FisherKernelLearning(Classifier, Transformer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
         """Fit to sequences of symbols, a list of integer arrays (-1 is a missing observation), and their classes."""
@@ -103,15 +107,23 @@ class FisherKernelLearning(Classifier, Transformer):
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
         codes = self._labels_to_fit(y, len(as_symbols(X, self.n_symbols)))
-        model = DiscreteHMM(self.n_states, self.n_symbols, self.pseudocount, random_state=self.random_state).fit(X)
+        model = DiscreteHMM(
+            self.n_states,
+            self.n_symbols,
+            self.pseudocount,
+            random_state=self.random_state,
+            verbose=self._inner_verbosity(),
+        ).fit(X)
         learner = _Learner(model, X, codes, float(self.penalty))
-        objectives = [learner(learner.start)[0]]
+        objectives = self._history("objective")
+        objectives.append(learner(learner.start)[0])
 
         def after_step(intermediate_result: Any) -> None:
             objectives.append(float(intermediate_result.fun))
 
         options = {"maxiter": int(self.max_iter), "gtol": self.tol, "ftol": 0.0}
         found = minimize(learner, learner.start, jac=True, method="L-BFGS-B", callback=after_step, options=options)
+        objectives.end(found.status == 0)
         self.model_, self.objectives_ = model, np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
         self.startprob_, self.transmat_, self.emissionprob_ = learner.probabilities(found.x[:-1])

@@ -11,6 +11,7 @@ import numpy as np
 import qp
 
 from ..base.estimator import Classifier, convergence_warning
+from ..base.progress import History
 from ..base.validation import as_generator, check_number
 from ..sequences import hmm_kernels as kernels
 from ..sequences.hmm import DiscreteHMM
@@ -67,6 +68,9 @@ class LargeMarginHMM(Classifier):
     tol : float, default 1e-3
         They end when one lowers the objective by no more than this, relatively.
     random_state : None, int or Generator
+    verbose : int, default 0
+        1 prints a line an alignment; 2 also the iterations of the models of maximum likelihood and a line a cutting
+        plane; 3 also those of the quadratic programs.
 
     Attributes
     ----------
@@ -108,6 +112,7 @@ class LargeMarginHMM(Classifier):
         max_iter: int = 10,
         tol: float = 1e-3,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_states = n_states
         self.n_symbols = n_symbols
@@ -116,6 +121,7 @@ class LargeMarginHMM(Classifier):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
         """Fit to sequences of symbols, a list of integer arrays (-1 is a missing observation), and their classes."""
@@ -129,9 +135,9 @@ class LargeMarginHMM(Classifier):
         rng = as_generator(self.random_state)
         parts = batch.split(batch.values)
         self.models_ = [
-            DiscreteHMM(self.n_states, symbols, self.pseudocount, random_state=rng).fit(
-                take(parts, np.flatnonzero(codes == k))
-            )
+            DiscreteHMM(
+                self.n_states, symbols, self.pseudocount, random_state=rng, verbose=self._inner_verbosity()
+            ).fit(take(parts, np.flatnonzero(codes == k)))
             for k in range(self.classes_.size)
         ]
         scores = _Scores(batch, codes, int(self.n_states), symbols)
@@ -141,13 +147,22 @@ class LargeMarginHMM(Classifier):
 
     def _alternate(self, scores: _Scores, start: np.ndarray) -> None:
         w, gap = start, 0.0
-        objectives = [_objective(w, start, self.C, scores.loss(w))]
-        while len(objectives) <= self.max_iter:
+        objectives = self._history("objective")
+        objectives.append(_objective(w, start, self.C, scores.loss(w)))
+        settled = False
+        while not settled and len(objectives) <= self.max_iter:
             own = scores.align(w)
-            w, gap, self.program_, self.solution_ = _solve(scores, own, w, start, self.C)
+            w, gap, self.program_, self.solution_ = _solve(
+                scores,
+                own,
+                w,
+                start,
+                self.C,
+                self._history("gap", f", alignment {len(objectives)}", first=1, inner=True),
+            )
             objectives.append(_objective(w, start, self.C, scores.loss(w)))
-            if objectives[-2] - objectives[-1] <= self.tol * (1.0 + abs(objectives[-1])):
-                break
+            settled = objectives[-2] - objectives[-1] <= self.tol * (1.0 + abs(objectives[-1]))
+        objectives.end(settled)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = len(objectives) - 1
         self.starts_, self.transitions_, self.emissions_ = scores.split(w)
@@ -246,7 +261,7 @@ def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float
 
 
 def _solve(
-    scores: _Scores, own: np.ndarray, w: np.ndarray, start: np.ndarray, C: float
+    scores: _Scores, own: np.ndarray, w: np.ndarray, start: np.ndarray, C: float, gaps: History
 ) -> tuple[np.ndarray, float, qp.QuadraticProgram, qp.Solution]:
     """The convex problem of fixed own paths, from w on: the best w found, its gap, and the last program."""
     everything = np.ones(scores.codes.size, dtype=bool)
@@ -264,10 +279,13 @@ def _solve(
         cuts, heights = np.vstack([cuts, g]), np.append(heights, float(active.sum()))
         k = heights.size
         program = qp.QuadraticProgram(cuts @ cuts.T, -(heights + cuts @ start), A=np.ones((1, k)), u=C, lb=0.0)
-        solution = qp.solve(program, tol=1e-9)
+        solution = qp.solve(program, tol=1e-9, verbose=gaps.level > 1)
         w = 0.5 * (best + start - cuts.T @ solution.x)  # halfway to the programs' answer: half as many cuts
         gap = best_value + solution.objective  # the master problem's value is below every value
-        if gap <= CUT_TOL * (1.0 + best_value) or k >= CUTS:
+        gaps.append(gap)
+        closed = gap <= CUT_TOL * (1.0 + best_value)
+        if closed or k >= CUTS:
+            gaps.end(closed)
             return best, gap, program, solution
 
 

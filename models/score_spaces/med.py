@@ -14,6 +14,7 @@ import qp
 
 from ..base.estimator import Classifier, convergence_warning
 from ..base.newton_minimizer import minimize, solve_cholesky
+from ..base.progress import History
 from ..base.validation import as_weights, check_choice, check_number
 
 LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
@@ -95,6 +96,7 @@ def discriminate(
     start: np.ndarray | None = None,
     tol: float = 1e-8,
     max_iter: int = 100,
+    history: History | None = None,
 ) -> Discrimination:
     """Solve `MaximumEntropyDual`, by quadratic programs, until the gap is at most tol (1 + |objective|).
 
@@ -111,16 +113,20 @@ def discriminate(
     multipliers = np.zeros(F.shape[0]) if start is None else start
     if method == "newton" and F.shape[1] <= MOST_FEATURES * F.shape[0]:
         multipliers = _from_primal(dual, dual.weights(multipliers), tol)
-    step = _Newton(dual) if method == "newton" else _Alternation(dual)
+    history = History() if history is None else history
+    step = (_Newton if method == "newton" else _Alternation)(dual, history.level > 1)
     iterations = 0
     while True:
         solution = step.solve(multipliers, iterations)
         old, multipliers = multipliers, _without_traces(dual, step.go(multipliers, solution.x))
         iterations += 1
         u, objective = dual.weights(multipliers), dual.value(multipliers)
+        history.append(objective)
         gap = max(dual.primal(u) - objective, 0.0)  # below zero by rounding only
         stalled = np.array_equal(old, multipliers)
-        if gap <= tol * (1.0 + abs(objective)) or iterations >= max_iter or stalled:
+        converged = gap <= tol * (1.0 + abs(objective))
+        if converged or iterations >= max_iter or stalled:
+            history.end(converged)
             program = step.solver.program
             return Discrimination(multipliers, u, objective, gap, iterations, program, solution)
 
@@ -161,8 +167,9 @@ class _Newton:
 
     solver: qp.Solver
 
-    def __init__(self, dual: MaximumEntropyDual) -> None:
+    def __init__(self, dual: MaximumEntropyDual, verbose: bool = False) -> None:
         self.dual, rows = dual, _scaled(dual.F, dual.s)
+        self.settings: dict[str, Any] = {"tol": SUBPROBLEM_TOL, "verbose": verbose}
         samples, features = dual.F.shape
         low_rank = 4 * features < samples
         self.gram = None if low_rank else _dense(rows @ rows.T)
@@ -175,11 +182,11 @@ class _Newton:
         ub = old + LARGEST_SHARE * (dual.c - old)
         if self.gram is None:
             low_rank = qp.LowRank(self.rows, D)
-            self.solver = qp.Solver(qp.QuadraticProgram(low_rank, q, lb=0.0, ub=ub), tol=SUBPROBLEM_TOL)
+            self.solver = qp.Solver(qp.QuadraticProgram(low_rank, q, lb=0.0, ub=ub), **self.settings)
             return self.solver.solve()
         P = self.gram + np.diag(D)
         if iteration == 0:
-            self.solver = qp.Solver(qp.QuadraticProgram(P, q, lb=0.0, ub=ub), tol=SUBPROBLEM_TOL)
+            self.solver = qp.Solver(qp.QuadraticProgram(P, q, lb=0.0, ub=ub), **self.settings)
         else:
             self.solver.update(q=q, ub=ub, P_data=P)
         return self.solver.solve(warm_start=iteration > 0)
@@ -197,13 +204,13 @@ class _Newton:
 class _Alternation:
     """The quadratic program of Li et al., eq. 19, with lambda <= c, and the step along which the dual is highest."""
 
-    def __init__(self, dual: MaximumEntropyDual) -> None:
+    def __init__(self, dual: MaximumEntropyDual, verbose: bool = False) -> None:
         self.dual = dual
         rows = _scaled(dual.F, dual.s)
         samples, features = rows.shape
         P = qp.LowRank(_dense(rows), 0.0) if 4 * features < samples else _dense(rows @ rows.T)
         program = qp.QuadraticProgram(P, np.zeros(samples), lb=0.0, ub=dual.c)
-        self.solver = qp.Solver(program, tol=SUBPROBLEM_TOL)
+        self.solver = qp.Solver(program, tol=SUBPROBLEM_TOL, verbose=verbose)
 
     def solve(self, old: np.ndarray, iteration: int) -> qp.Solution:
         self.solver.update(q=-self.dual.s * self.dual.expected_margins(old))
@@ -266,6 +273,8 @@ class MEDClassifier(Classifier):
         On the gap between the dual and its primal, relative.
     max_iter : int, default 100
         Quadratic programs for each class.
+    verbose : int, default 0
+        1 prints a line for each of them, 2 also their own iterations.
 
     Attributes
     ----------
@@ -304,6 +313,7 @@ class MEDClassifier(Classifier):
         method: str = "newton",
         tol: float = 1e-8,
         max_iter: int = 100,
+        verbose: int = 0,
     ) -> None:
         self.a = a
         self.c = c
@@ -311,6 +321,7 @@ class MEDClassifier(Classifier):
         self.method = method
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MEDClassifier:
         """Fit to samples X, dense or sparse, shape (samples, features), and their classes y."""
@@ -328,11 +339,14 @@ class MEDClassifier(Classifier):
         used = np.flatnonzero(weight > 0.0)
         classes = self.classes_.size
         problems = [1] if classes == 2 else range(classes)
-        found = []
+        found: list[Discrimination] = []
         for k in problems:
             signs = np.where(codes == k, 1.0, -1.0)
             F = _scaled(phi[used], signs[used])
-            found.append(discriminate(F, self.a, self.c, weight[used], self.method, None, self.tol, int(self.max_iter)))
+            of = f", machine {len(found) + 1}" if classes > 2 else ""
+            history = self._history("dual objective", of, first=1)
+            limits = self.tol, int(self.max_iter)
+            found.append(discriminate(F, self.a, self.c, weight[used], self.method, None, *limits, history))
         self._keep(found, used, matrix.shape)
         return self
 

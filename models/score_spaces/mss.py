@@ -79,6 +79,9 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         The rounds end when one lowers the objective by no more than this, relatively (with "exact").
     random_state : None, int or Generator
         Of the sampler; the model has its own.
+    verbose : int, default 0
+        1 prints a line a round; 2 also one for each quadratic program, 3 also these programs' iterations.  The model
+        has its own.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         max_iter: int = 10,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.model = model
         self.a = a
@@ -135,6 +139,7 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def _takes_sparse(self) -> bool:  # type: ignore[override]
@@ -167,12 +172,13 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         codes = self._labels_to_fit(y, count_samples(X))
         model.fit(X)
         rng = as_generator(self.random_state)
-        found = []
+        found: list[_Learned] = []
         for _, signs in two_class_problems(codes, self.classes_.size, "ovr"):
             own = copy.deepcopy(model)
             samples = statistics_of(own, X)
             tilt = _Sampler(self, samples, rng) if self.inference == "sampler" else _Exact(self, samples)
-            found.append(_learn(self, samples, tilt, signs))
+            of = f", machine {len(found) + 1}" if self.classes_.size > 2 else ""
+            found.append(_learn(self, samples, tilt, signs, of))
         self._keep(found)
         return self
 
@@ -399,16 +405,21 @@ class _Sampler:
         return table[:, : self.hats.shape[1]]
 
 
-def _learn(space: MaxMarginScoreSpace, samples: Statistics, tilt: _Exact | _Sampler, signs: np.ndarray) -> _Learned:
+def _learn(
+    space: MaxMarginScoreSpace, samples: Statistics, tilt: _Exact | _Sampler, signs: np.ndarray, of: str
+) -> _Learned:
     """Algorithm 1 for labels -1 and 1."""
     table = tilt.start()
     scaling = _Scaling.of(table)
-    objectives: list[float] = []
+    objectives = space._history("objective", of, first=1)
     multipliers = None
     while True:
         F = signs[:, None] * scaling.phi(table)
-        found = discriminate(F, space.a, space.c, start=multipliers)
-        if len(objectives) >= space.max_iter or (tilt.__class__ is _Exact and _settled(objectives, space.tol)):
+        inside = space._history("dual objective", f"{of}, classifier", first=1, inner=True)
+        found = discriminate(F, space.a, space.c, start=multipliers, history=inside)
+        settled = tilt.__class__ is _Exact and _settled(objectives, space.tol)
+        if settled or len(objectives) >= space.max_iter:
+            objectives.end(settled)
             return _Learned(samples.model, scaling, found, np.array(objectives))
         multipliers, u = found.multipliers, found.weights
         w = u[:-1] / scaling.scale

@@ -35,7 +35,7 @@ class GaussianHMM(HiddenMarkovModel):
         The least variance (in every direction, after each feature is scaled to variance one).
     pseudocount : float, default 0.01
         Added to each expected count of the chain.
-    n_init, max_iter, tol, warm_start, random_state
+    n_init, max_iter, tol, warm_start, random_state, verbose
         As in `DiscreteHMM`.
 
     Attributes
@@ -72,6 +72,7 @@ class GaussianHMM(HiddenMarkovModel):
         tol: float = 1e-5,
         warm_start: bool = False,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_states = n_states
         self.covariance_type = covariance_type
@@ -82,6 +83,7 @@ class GaussianHMM(HiddenMarkovModel):
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     def set_model(self, startprob: Any, transmat: Any, means: Any, covariances: Any) -> GaussianHMM:
         """Take these parameters instead of fitting."""

@@ -72,6 +72,7 @@ class HiddenMarkovModel(Estimator):
     tol: float
     warm_start: bool
     random_state: Any
+    verbose: int
     startprob_: np.ndarray
     transmat_: np.ndarray
 
@@ -219,6 +220,7 @@ class HiddenMarkovModel(Estimator):
         check_number("max_iter", self.max_iter, 0, whole=True)
         check_number("tol", self.tol, 0.0)
         check_number("pseudocount", self.pseudocount, 0.0)
+        self._verbosity()
         rng = as_generator(self.random_state)
         goes_on = self.warm_start and hasattr(self, "startprob_")
         if not goes_on:
@@ -226,21 +228,21 @@ class HiddenMarkovModel(Estimator):
         batch = self._batch(sequences)
         weight = as_weights(sample_weight, len(batch))
         best: dict[str, Any] | None = None
-        for _ in range(1 if goes_on else self.n_init):
+        for start in range(1, 1 + (1 if goes_on else int(self.n_init))):
             if not goes_on:
                 states = int(self.n_states)
                 self.startprob_ = rng.dirichlet(np.ones(states))
                 self.transmat_ = rng.dirichlet(np.ones(states), states)
                 self._initialize(batch, rng)
-            self._expectation_maximization(batch, weight)
+            self._expectation_maximization(batch, weight, f", start {start}" if self.n_init > 1 else "")
             if best is None or self.objectives_[-1] > best["objectives_"][-1]:
                 best = dict(vars(self))
         vars(self).update(best or {})
         return self
 
-    def _expectation_maximization(self, batch: Sequences, weight: np.ndarray) -> None:
+    def _expectation_maximization(self, batch: Sequences, weight: np.ndarray, of: str) -> None:
         observations = float(weight @ batch.lengths)
-        objectives: list[float] = []
+        objectives = self._history("log-likelihood", of)
         self.converged_ = False
         while True:
             posterior = self._infer(batch, weight)
@@ -251,6 +253,7 @@ class HiddenMarkovModel(Estimator):
             if len(objectives) > self.max_iter:
                 break
             self._maximize(posterior)
+        objectives.end(self.converged_)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
 
@@ -369,6 +372,8 @@ class DiscreteHMM(HiddenMarkovModel):
     warm_start : bool, default False
         `fit` goes on from the parameters that are there.
     random_state : None, int or Generator
+    verbose : int, default 0
+        1 prints a line an iteration.
 
     Attributes
     ----------
@@ -411,6 +416,7 @@ class DiscreteHMM(HiddenMarkovModel):
         tol: float = 1e-5,
         warm_start: bool = False,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_states = n_states
         self.n_symbols = n_symbols
@@ -420,6 +426,7 @@ class DiscreteHMM(HiddenMarkovModel):
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     def set_model(self, startprob: Any, transmat: Any, emissionprob: Any) -> DiscreteHMM:
         """Take these parameters instead of fitting; each row must sum to one."""

@@ -33,7 +33,7 @@ class KernelClassifier(Classifier):
     decision_function_shape: str
     tol: float
     max_iter: int
-    verbose: bool
+    verbose: int
 
     kernel_: Kernel
     support_: np.ndarray
@@ -49,7 +49,7 @@ class KernelClassifier(Classifier):
         check_choice("decision_function_shape", self.decision_function_shape, SCHEMES)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0, open_low=True)
-        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
 
     def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """(X, classes' codes, weights, C_i) of all samples, the labels and weights checked; C_i has the class weights.

@@ -105,7 +105,7 @@ class MultiTaskSVC(Classifier):
         task_column: int | None = None,
         tol: float = 1e-10,
         max_iter: int = 200,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.C1 = C1
         self.C2 = C2
@@ -192,7 +192,7 @@ class MultiTaskSVC(Classifier):
             K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
             P = y[:, None] * K * y
         self.program_ = qp.QuadraticProgram(P, -np.ones(y.size), same * y, 0.0, 0.0, 0.0, weights)
-        settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
         settings["check_convexity"] = not self.kernel_.is_semidefinite
         self.solution_ = solve(self.program_, settings)
         warn_unless_good("MultiTaskSVC", self.solution_)

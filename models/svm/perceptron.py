@@ -39,6 +39,8 @@ class Perceptron(LinearClassifier):
         Passes over the samples.
     random_state : int or None, default 0
         Of the order of the samples; that in which they come has no influence.
+    verbose : int, default 0
+        1 prints a line a pass.
 
     Attributes
     ----------
@@ -70,12 +72,19 @@ class Perceptron(LinearClassifier):
     converged_: bool
 
     def __init__(
-        self, margin: float = 0.0, *, fit_intercept: bool = True, max_iter: int = 1000, random_state: int | None = 0
+        self,
+        margin: float = 0.0,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        random_state: int | None = 0,
+        verbose: int = 0,
     ) -> None:
         self.margin = margin
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
         """Learn from samples X, shape (samples, features), with labels y.
@@ -107,13 +116,16 @@ class Perceptron(LinearClassifier):
         samples, y = Z[first].toarray() if sp.issparse(Z) else Z[first], y[first]
         w, mistakes, passes = np.zeros(samples.shape[1]), np.zeros(y.size, dtype=np.int64), 0
         clean = False
+        history = self._history("mistakes", f", machine {len(self.mistakes_) + 1}", first=1)
         while not clean and passes < self.max_iter:
-            clean, passes = True, passes + 1
+            before, passes = mistakes.sum(), passes + 1
             for n in rng.permutation(y.size):
                 if y[n] * (samples[n] @ w) <= self.margin:
                     w += sizes[n] * y[n] * samples[n]
                     mistakes[n] += 1
-                    clean = False
+            history.append(float(mistakes.sum() - before))
+            clean = history[-1] == 0.0
+        history.end(clean)
         self.mistakes_.append(mistakes[owner])
         self.converged_, self.n_iter_ = self.converged_ and clean, max(self.n_iter_, passes)
         return w

@@ -34,6 +34,8 @@ class SubgradientSVC(LinearClassifier):
         Steps.
     tol : float, default 1e-6
         Descent ends when delta is below this share of f.
+    verbose : int, default 0
+        1 prints a line for a hundred steps.
 
     Attributes
     ----------
@@ -61,11 +63,20 @@ class SubgradientSVC(LinearClassifier):
 
     objectives_: list[np.ndarray]
 
-    def __init__(self, C: float = 1.0, *, fit_intercept: bool = True, max_iter: int = 10000, tol: float = 1e-6) -> None:
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 10000,
+        tol: float = 1e-6,
+        verbose: int = 0,
+    ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientSVC:
         """Learn from samples X, shape (samples, features), with labels y."""
@@ -83,8 +94,8 @@ class SubgradientSVC(LinearClassifier):
         if self.fit_intercept:
             regular[-1] = 0.0  # b is free of charge
         w = np.zeros(Z.shape[1])
-        best, f_best, delta, since = w, np.inf, np.inf, 0
-        objectives: list[float] = []
+        best, f_best, delta, since, converged = w, np.inf, np.inf, 0, False
+        objectives = self._history("objective", f", machine {len(self.objectives_) + 1}", first=1, every=100)
         while len(objectives) < self.max_iter:
             slack = 1.0 - y * (Z @ w)
             f = 0.5 * float(w @ (regular * w)) + float(C @ np.maximum(slack, 0.0))
@@ -98,13 +109,16 @@ class SubgradientSVC(LinearClassifier):
             if since > PATIENCE:
                 w, f, delta, since = best, f_best, 0.5 * delta, 0
                 if delta <= self.tol * max(f_best, 1e-300):
+                    converged = True
                     break
                 slack = 1.0 - y * (Z @ w)
             g = regular * w - Z.T @ np.where(slack > 0.0, C * y, 0.0)
             length = float(g @ g)
             if length == 0.0:
+                converged = True
                 break
             w = w - (f - f_best + delta) / length * g
+        objectives.end(converged)
         self.objectives_.append(np.array(objectives))
         self.n_iter_ = max(self.n_iter_, len(objectives))
         return best

@@ -54,8 +54,10 @@ class SVC(KernelClassifier):
         Of the engine, see `socp.Settings`.  It bounds the objective's error, and so ||w||'s by sqrt(2 tol |objective|);
         on scaled data that is mostly far better, and the forms agree to about 1e-6 in the decision values too.
         A warning comes only above 1e-8.
-    max_iter, verbose
+    max_iter
         Of the engine.
+    verbose : int, default 0
+        1 prints the engine's iterations.
 
     Attributes
     ----------
@@ -132,7 +134,7 @@ class SVC(KernelClassifier):
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel

@@ -94,7 +94,7 @@ class SVR(Regressor):
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
-        verbose: bool = False,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -156,7 +156,7 @@ class SVR(Regressor):
             self.program_ = dual_program(X, K, y, C, epsilon, bias)
         else:
             self.program_ = primal_program(features, y, C, epsilon, bias)
-        settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
         settings["check_convexity"] = not self.kernel_.is_semidefinite
         solution = self.solution_ = solve(self.program_, settings, NOT_IN_TUBE)
         warn_unless_good("SVR", solution)

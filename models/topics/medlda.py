@@ -54,6 +54,8 @@ class MedLDA(Classifier):
     tol : float, default 1e-4
         They end when the objective moves by no more than this, relatively.
     random_state : None, int or Generator
+    verbose : int, default 0
+        1 prints a line a round; 2 also the iterations of the first topics and of every quadratic program.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class MedLDA(Classifier):
         max_iter: int = 20,
         tol: float = 1e-4,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_topics = n_topics
         self.C = C
@@ -100,6 +103,7 @@ class MedLDA(Classifier):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -132,6 +136,7 @@ class MedLDA(Classifier):
             doc_topic_prior=self.doc_topic_prior,
             topic_word_prior=self.topic_word_prior,
             random_state=self.random_state,
+            verbose=self._inner_verbosity(),
         )._fit(matrix, weights)
         self._alternate(topics, topics._documents(matrix), codes, weights)
         warn_unless_optimal(type(self).__name__, self.solution_)
@@ -143,12 +148,12 @@ class MedLDA(Classifier):
         lengths = _lengths(documents)
         gamma: np.ndarray | None = None
         tilt = np.zeros((codes.size, topics.components_.shape[0]))
-        objectives: list[float] = []
+        objectives = self._history("objective")
         while True:
             gamma, bound, sums = topics._infer(documents, gamma, weights, tilt=tilt)
             counts = gamma - topics.doc_topic_prior_
             shares = counts / lengths[:, None]
-            dual = MarginDual(shares, codes, self.classes_.size, self.C * weights)
+            dual = MarginDual(shares, codes, self.classes_.size, self.C * weights, self._inner_verbosity() > 0)
             generative = -float(weights @ (bound - (counts * tilt).sum(axis=1))) - topics._log_prior()
             objectives.append(generative + dual.primal(dual.eta))
             if objectives[-1] == min(objectives):
@@ -159,6 +164,7 @@ class MedLDA(Classifier):
                 break
             tilt = dual.directions() / (weights * lengths)[:, None]
             topics._maximize(sums[0], gamma, weights)
+        objectives.end(settled)
         topics.components_ = beta
         self.topics_, self.objectives_, self.n_iter_ = topics, np.array(objectives), max(len(objectives) - 1, 1)
 
@@ -182,7 +188,9 @@ class MarginDual:
     C : float, or array with one for each document.
     """
 
-    def __init__(self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float | np.ndarray) -> None:
+    def __init__(
+        self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float | np.ndarray, verbose: bool = False
+    ) -> None:
         number, topics = shares.shape
         self.shares, self.codes, self.classes, self.C = shares, codes, classes, np.broadcast_to(C, number)
         self.owner = np.repeat(np.arange(number), classes - 1)
@@ -199,7 +207,7 @@ class MarginDual:
             groups = sp.csc_array((np.ones(rows.size), (self.owner, rows)), shape=(number, rows.size))
             limits = {"lb": 0.0, "A": groups, "u": self.C}
         self.program = qp.QuadraticProgram(P, -np.ones(rows.size), **limits)
-        self.solution = qp.solve(self.program)
+        self.solution = qp.solve(self.program, verbose=verbose)
         self.multipliers = np.maximum(self.solution.x, 0.0)
         self.eta = (F.T @ self.multipliers).reshape(classes, topics)
 

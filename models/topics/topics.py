@@ -45,6 +45,8 @@ class LatentDirichletAllocation(Transformer):
     tol : float, default 1e-5
         EM stops when an iteration gains no more than this for a word.
     random_state : None, int or Generator
+    verbose : int, default 0
+        1 prints a line an iteration or a sweep.
 
     Attributes
     ----------
@@ -88,6 +90,7 @@ class LatentDirichletAllocation(Transformer):
         max_iter: int = 100,
         tol: float = 1e-5,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_topics = n_topics
         self.method = method
@@ -97,6 +100,7 @@ class LatentDirichletAllocation(Transformer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,7 +188,7 @@ class LatentDirichletAllocation(Transformer):
         self._initialize(documents, weight, rng)
         weight = np.ones(documents.shape[0]) if weight is None else weight
         number = max(float(weight @ documents.sum(axis=1)), 1.0)
-        gamma, objectives = None, []
+        gamma, objectives = None, self._history("bound")
         self.converged_ = False
         while True:
             gamma, bound, sums = self._infer(documents, gamma, weight)
@@ -195,6 +199,7 @@ class LatentDirichletAllocation(Transformer):
             if len(objectives) > self.max_iter:
                 break
             self._maximize(sums[0], gamma, weight)
+        objectives.end(self.converged_)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
 
@@ -233,7 +238,8 @@ class LatentDirichletAllocation(Transformer):
         in_document, in_topic = (np.zeros((size, topics), dtype=np.int64) for size in documents.shape)
         np.add.at(in_document, (owner, topic), 1)
         np.add.at(in_topic, (words, topic), 1)
-        totals, mean, objectives = in_topic.sum(axis=0), np.zeros(in_topic.shape), []
+        totals, mean = in_topic.sum(axis=0), np.zeros(in_topic.shape)
+        objectives = self._history("log P(w, z)", first=1)
         prior = np.ascontiguousarray(self.doc_topic_prior_, dtype=np.float64)
         for sweep in range(self.max_iter):
             kernels.gibbs_sweep(
@@ -244,6 +250,7 @@ class LatentDirichletAllocation(Transformer):
             if sweep >= self.max_iter // 2:
                 rows = in_topic + self.topic_word_prior
                 mean += rows / rows.sum(axis=0)
+        objectives.end(True)
         self.components_ = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
         self.objectives_, self.n_iter_, self.converged_ = np.array(objectives), self.max_iter, True
 

@@ -1,4 +1,4 @@
-"""In a notebook: the table of `verbose`, which grows in place, and the picture of a solution's convergence.
+"""In a notebook: the tables of `verbose`, which grow in place, and the picture of a solution's convergence.
 
 IPython is used where it runs already, matplotlib where a notebook asks for the picture and it is installed.
 """
@@ -21,20 +21,31 @@ _shown = threading.local()  # .sheet: of the solve that prints in this thread
 
 
 class Sheet:
-    """What a solve has printed so far: text before the table, its heads and rows, text after it."""
+    """What was printed so far: text before the table, its heads and rows (all, or the last so many), text after it."""
 
-    def __init__(self, title: str = "", heads: str = ""):
-        self.title, self.heads = title, heads
+    def __init__(self, title: str = "", heads: str = "", longest: int | None = None):
+        self.title, self.heads, self.longest = title, heads, longest
         self.rows: list[str] = []
         self.end = ""
+        self.handle: Any = None  # IPython's, of what is displayed
 
     def __repr__(self) -> str:
-        return "\n".join(part for part in (self.title, self.heads, *self.rows, self.end) if part)
+        return "\n".join(part for part in (self.title, self.heads, *self._visible(), self.end) if part)
 
     def _repr_html_(self) -> str:
         heads = _row("th", re.split(r"\s{2,}", self.heads.strip())) if self.heads else ""
-        table = f"<table>{heads}{''.join(_row('td', row.split()) for row in self.rows)}</table>" if heads else ""
+        rows = "".join(_row("td", row.split()) for row in self._visible())
+        table = f"<table>{heads}{rows}</table>" if heads else ""
         return f"{_text(self.title)}{table}{_text(self.end)}"
+
+    def _visible(self) -> list[str]:
+        if self.longest is None or len(self.rows) <= self.longest:
+            return self.rows
+        return ["...", *self.rows[-self.longest :]]
+
+    def refresh(self) -> None:
+        """Show what there is now, in place."""
+        self.handle.update(self)
 
 
 def _row(tag: str, cells: list[str]) -> str:
@@ -52,23 +63,29 @@ def display() -> Any:
     return ipython.display.display if ipython is not None and getattr(shell, "kernel", None) is not None else None
 
 
+def show(title: str, heads: str = "", longest: int | None = None) -> Sheet | None:
+    """A new table, of which the last `longest` rows are seen; None where no notebook is running."""
+    show_in_place = display()
+    if show_in_place is None:
+        return None
+    sheet = Sheet(title, heads, longest)
+    sheet.handle = show_in_place(sheet, display_id=True)
+    return sheet
+
+
 def begin(title: str, heads: str = "") -> bool:
-    """A new table; False where no notebook is running, and then nothing is shown."""
-    show = display()
-    _shown.sheet = None
-    if show is not None:
-        sheet = Sheet(title, heads)
-        _shown.sheet = sheet, show(sheet, display_id=True)
-    return show is not None
+    """The table of a solve; False where no notebook is running, and then nothing is shown."""
+    _shown.sheet = show(title, heads)
+    return _shown.sheet is not None
 
 
 def row(text: str) -> bool:
     """One more row; False where no table was begun."""
-    if getattr(_shown, "sheet", None) is None:
+    sheet = getattr(_shown, "sheet", None)
+    if sheet is None:
         return False
-    sheet, handle = _shown.sheet
     sheet.rows.append(text)
-    handle.update(sheet)
+    sheet.refresh()
     return True
 
 
@@ -76,9 +93,9 @@ def end(text: str) -> bool:
     """What comes below the table, and the end of it; False where no notebook is running."""
     if getattr(_shown, "sheet", None) is None and not begin(""):  # a solve without iterations to show
         return False
-    sheet, handle = _shown.sheet
-    sheet.end, _shown.sheet = text, None
-    handle.update(sheet)
+    sheet, _shown.sheet = _shown.sheet, None
+    sheet.end = text
+    sheet.refresh()
     return True
 
 

@@ -285,11 +285,6 @@ def test_too_few_rounds_are_told_of():
         BilevelClassifier(prior, 1.0, 0.8, max_iter=1).fit(samples.X, samples.y)
 
 
-def test_verbose_passes_through_to_the_engine(capsys):
-    BilevelClassifier(verbose=True).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    assert "optimal" in capsys.readouterr().out
-
-
 def test_evaluate_is_the_definition():
     for seed in range(20):
         samples, prior, constants = random_problem(seed)

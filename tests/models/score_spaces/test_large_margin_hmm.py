@@ -8,6 +8,7 @@ import pytest
 
 from models import LargeMarginHMM
 from models.base.estimator import not_fitted_error
+from models.base.progress import History
 from models.score_spaces.large_margin_hmm import _objective, _Scores, _solve
 from models.sequences.sequences import as_symbols
 from tests.support.chains import kinds
@@ -34,7 +35,7 @@ def test_a_program_of_fixed_alignments_is_that_of_all_paths(C):
     scores = _Scores(as_symbols(X), y, S, K)
     start = np.log(np.random.default_rng(1).dirichlet(np.ones(3 * S * (1 + S + K))))
     own = scores.align(start)
-    w, gap, _, solution = _solve(scores, own, start, start, C)
+    w, gap, _, solution = _solve(scores, own, start, start, C, History())
     variable, slack = cvxpy.Variable(start.size), cvxpy.Variable(len(X), nonneg=True)
     constraints = []
     for t, (x, c) in enumerate(zip(X, y)):

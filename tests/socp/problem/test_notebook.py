@@ -1,7 +1,8 @@
-"""`verbose` and solutions in a notebook, with a stand-in for IPython."""
+"""`verbose` and solutions in a notebook, with a stand-in for IPython and for real."""
 
+import os
 import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,35 +10,7 @@ import pytest
 import qp
 import socp
 from socp.problem import notebook
-
-
-class Handle:
-    """Keeps the text of everything that it was told to show."""
-
-    def __init__(self, thing):
-        self.shown = [repr(thing)]
-        self.thing = thing
-
-    def update(self, thing):
-        assert thing is self.thing
-        self.shown.append(repr(thing))
-
-
-@pytest.fixture
-def handles(monkeypatch):
-    """The handles of what is displayed in a notebook."""
-    made = []
-
-    def display(thing, display_id):
-        assert display_id is True
-        made.append(Handle(thing))
-        return made[-1]
-
-    ipython = ModuleType("IPython")
-    ipython.get_ipython = lambda: SimpleNamespace(kernel=object())
-    ipython.display = SimpleNamespace(display=display)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    return made
+from tests.support.notebooks import handles as handles
 
 
 def disk(**settings):
@@ -89,3 +62,39 @@ def test_a_solution_shows_its_convergence_where_matplotlib_is(monkeypatch):
     assert notebook.convergence(solution.trace[:1]) == ""
     monkeypatch.setattr(notebook.importlib.util, "find_spec", lambda name: None)
     assert "<img" not in solution._repr_html_() and "optimal" in solution._repr_html_()
+
+
+CELLS = (
+    "import numpy as np, socp\nfrom models import DiscreteHMM",
+    "sol = socp.solve(c=[1, 1], G=[[0, 0], [-1, 0], [0, -1]], h=[1, 0, 0], cones=[socp.SecondOrder(3)], verbose=True)\n"
+    "sol",
+    "x = [np.random.default_rng(0).integers(0, 3, size=90)]\n"
+    "model = DiscreteHMM(2, tol=0.0, random_state=0, max_iter=60, verbose=1).fit(x)",
+)
+
+
+@pytest.mark.full
+def test_a_notebook_for_real(tmp_path, monkeypatch):
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("matplotlib")
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    sent = []
+
+    class Client(nbclient.NotebookClient):
+        def process_message(self, message, cell, cell_index):
+            sent.append((cell_index, message["msg_type"]))
+            return super().process_message(message, cell, cell_index)
+
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    Client(book, timeout=600, kernel_name="python3").execute()
+    _, solve, fit = ([out for out in cell.outputs if out.output_type != "stream"] for cell in book.cells)
+    assert [out.output_type for out in solve] == ["display_data", "execute_result"]
+    table, answer = (out.data["text/html"] for out in solve)
+    assert table.count("<table>") == 1 and "optimal" in table
+    assert sent.count((1, "update_display_data")) == table.count("<tr>")  # the heads before; each row, then the end
+    assert "<img alt='convergence' src='data:image/png;base64," in answer
+    assert [out.output_type for out in fit] == ["display_data"]
+    assert "after 60 iterations" in fit[0].data["text/html"] and fit[0].data["text/html"].count("<tr>") == 22

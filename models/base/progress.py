@@ -1,0 +1,85 @@
+"""What `verbose` prints of a fit that iterates: a line an iteration, in a notebook one table that changes in place.
+
+The columns are the iteration (0 is the start), the objective or log-likelihood, by how much it changed, and the
+seconds since the fit's iterations began.  A line below says whether they converged.
+"""
+
+from __future__ import annotations
+
+import time
+
+from socp.problem import notebook
+
+LONGEST = 20  # rows of a table in a notebook
+PAUSE = 0.1  # seconds between two pictures of it
+
+
+class History(list[float]):
+    """The objective after each iteration, from the start on; every value is printed as it is appended, when asked for.
+
+    Parameters
+    ----------
+    title : str
+        Whose iterations they are.
+    objective : str
+        What the values are, the head of their column.
+    level : int
+        Nothing is printed at 0.
+    first : int
+        The iteration of the first value.
+    every : int
+        One line for so many iterations.
+
+    Examples
+    --------
+    >>> history = History("Bisection", "width", level=1)
+    >>> history.append(2.0)  # doctest: +ELLIPSIS
+    Bisection
+     iter            width      change     sec
+        0   2.00000000e+00      ------ ...
+    >>> history.append(1.0)  # doctest: +ELLIPSIS
+        1   1.00000000e+00   -1.00e+00 ...
+    >>> history
+    [2.0, 1.0]
+    """
+
+    def __init__(self, title: str = "", objective: str = "", level: int = 0, first: int = 0, every: int = 1) -> None:
+        super().__init__()
+        self.title, self.first, self.every = title, first, every
+        self.heads = f" iter {objective:>16}  {'change':>10}  {'sec':>6}"
+        self.level, self.begun = level, time.perf_counter()
+        self.sheet: notebook.Sheet | None = None
+        self.refreshed = 0.0
+
+    def append(self, value: float) -> None:
+        """Keep the value, and print the iteration."""
+        change = f"{value - self[-1]:10.2e}" if self else "    ------"
+        super().append(value)
+        if not self.level or (len(self) - 1) % self.every:
+            return
+        now = time.perf_counter()
+        text = f"{len(self) - 1 + self.first:5d} {value:16.8e}  {change}  {now - self.begun:6.2f}"
+        if len(self) == 1:
+            self.sheet = notebook.show(self.title, self.heads, LONGEST)
+            if self.sheet is None:
+                print(f"{self.title}\n{self.heads}")
+        if self.sheet is None:
+            print(text)
+            return
+        self.sheet.rows.append(text)
+        if now - self.refreshed >= PAUSE:
+            self.refreshed = now
+            self.sheet.refresh()
+
+    def end(self, converged: bool) -> None:
+        """Say how it ended, once something was printed."""
+        if not self.level or not self:
+            return
+        number = len(self) - 1 + self.first
+        done = f"{'converged' if converged else 'not converged'} after {number} iteration{'' if number == 1 else 's'}"
+        text = f"{done}, {time.perf_counter() - self.begun:.2f} s"
+        if self.sheet is None:
+            print(text)
+        else:
+            self.sheet.end = text
+            self.sheet.refresh()
