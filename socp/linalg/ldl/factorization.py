@@ -137,7 +137,7 @@ class LDL(Factors):
         super().__init__(
             n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=tree.parent.size, tree=tree,
             product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
-            below=2 * tree.largest_update,
+            below=2 * tree.largest_front,
         )  # fmt: skip
         self.n, self.method = n, "supernodal"
         self.perm, self.signs = tree.perm, self._given_signs[tree.perm]

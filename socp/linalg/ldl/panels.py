@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ...compiled.blas import LEFT, LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
+from ...compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, gemm, gemv, trsv
 from ...compiled.kernels import inner, leaf
 from ...compiled.signatures import Floats, Unsigned
 
@@ -303,7 +303,8 @@ def solve_upper_two(
     """`solve_upper` for x and for x[n:]."""
     length = width + height
     if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
-        solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
+        solve_upper(panels, begin, width, height, x[n:], column, rows, first_row, below)
         return
     second, place = np.uint64(n), np.uint64(first_row)
     for k in range(width - 1, -1, -1):
@@ -322,37 +323,45 @@ def solve_upper_two(
 @inner
 def solve_lower_pair(
     panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
-    first_row: int, below: Floats,
+    first_row: int, work: Floats,
 ) -> None:  # fmt: skip
-    """`solve_lower_two` by BLAS."""
+    """`solve_lower_two` for a large panel, in one pass over it, which BLAS has not for two right-hand sides.
+
+    `work` has room for both of them at the columns and at the rows of the panel.
+    """
     length = width + height
-    trsm(LEFT, LOWER, NO_TRANSPOSE, UNIT, width, 2, 1.0, panels, begin, length, x, column, n)
-    if height == 0:
-        return
-    gemm(
-        NO_TRANSPOSE, NO_TRANSPOSE, height, 2, width, 1.0, panels, begin + width, length, x, column, n, 0.0,
-        below, 0, height,
-    )  # fmt: skip
-    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    second, place, other, wide = np.uint64(n), np.uint64(first_row), np.uint64(length), np.uint64(width)
+    for k in range(width):
+        work[k], work[length + k] = x[column + k], x[n + column + k]
+    for i in range(wide, other):
+        work[i] = work[other + i] = 0.0
+    for k in range(0, width - 3, 4):
+        _eliminate_four(panels, begin + k * length, length, k, work)
+    for k in range(width - width % 4, width):
+        diagonal = begin + k * length + k
+        subtract_multiple(work, k + 1, panels, diagonal + 1, length - k - 1, work[k])
+        subtract_multiple(work, length + k + 1, panels, diagonal + 1, length - k - 1, work[length + k])
+    for k in range(width):
+        x[column + k], x[n + column + k] = work[k], work[length + k]
     for i in range(np.uint64(height)):
-        x[rows[place + i]] -= below[i]
-        x[second + rows[place + i]] -= below[other + i]
+        x[rows[place + i]] += work[wide + i]
+        x[second + rows[place + i]] += work[other + wide + i]
 
 
-@inner
-def solve_upper_pair(
-    panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
-    first_row: int, below: Floats,
-) -> None:  # fmt: skip
-    """`solve_upper_two` by BLAS."""
-    length = width + height
-    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
-    for i in range(np.uint64(height)):
-        below[i] = x[rows[place + i]]
-        below[other + i] = x[second + rows[place + i]]
-    if height > 0:
-        gemm(
-            TRANSPOSE, NO_TRANSPOSE, width, 2, height, -1.0, panels, begin + width, length, below, 0, height, 1.0,
-            x, column, n,
-        )  # fmt: skip
-    trsm(LEFT, LOWER, TRANSPOSE, UNIT, width, 2, 1.0, panels, begin, length, x, column, n)
+@leaf
+def _eliminate_four(panels: Floats, begin: int, length: int, first: int, x: Floats) -> None:
+    """Four columns of a unit lower triangle, of which the first begins at `begin`, out of x and x[length:]."""
+    a, k, other = np.uint64(begin), np.uint64(first), np.uint64(length)
+    b, c, d = a + other, a + np.uint64(2) * other, a + np.uint64(3) * other
+    one, two, three = k + np.uint64(1), k + np.uint64(2), k + np.uint64(3)
+    x_a, y_a = x[k], x[other + k]
+    x_b, y_b = x[one] - panels[a + one] * x_a, x[other + one] - panels[a + one] * y_a
+    x_c = x[two] - panels[a + two] * x_a - panels[b + two] * x_b
+    y_c = x[other + two] - panels[a + two] * y_a - panels[b + two] * y_b
+    x_d = x[three] - panels[a + three] * x_a - panels[b + three] * x_b - panels[c + three] * x_c
+    y_d = x[other + three] - panels[a + three] * y_a - panels[b + three] * y_b - panels[c + three] * y_c
+    x[one], x[two], x[three] = x_b, x_c, x_d
+    x[other + one], x[other + two], x[other + three] = y_b, y_c, y_d
+    for i in range(three + np.uint64(1), other):
+        x[i] -= panels[a + i] * x_a + panels[b + i] * x_b + panels[c + i] * x_c + panels[d + i] * x_d
+        x[other + i] -= panels[a + i] * y_a + panels[b + i] * y_b + panels[c + i] * y_c + panels[d + i] * y_d
