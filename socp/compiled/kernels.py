@@ -170,7 +170,14 @@ class Kernel:
         self.__call__ = self._checked_entry if CHECKS else made.entry_point
 
     def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """The code of a call: of the symbol, or of a leaf that is linked into the caller."""
+        """The code of a call from a kernel, which hands on an error."""
+        status, result = self.call(context, builder, arguments)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return result
+
+    def call(self, context: Any, builder: Any, arguments: Any) -> Any:
+        """The code of a call: of the symbol, or of a leaf that is linked into the caller; (status, result)."""
         if self.kind == "leaf" or linked:
             made = self.linkable
             context.active_code_library.add_linking_library(made.library)
@@ -180,12 +187,7 @@ class Kernel:
         convention = context.call_conv
         kind = convention.get_function_type(self.signature.return_type, self.signature.args)
         function = cgutils.get_or_insert_function(builder.module, kind, name)
-        status, result = convention.call_function(
-            builder, function, self.signature.return_type, self.signature.args, arguments
-        )
-        with cgutils.if_unlikely(builder, status.is_error):
-            convention.return_status_propagate(builder, status)
-        return result
+        return convention.call_function(builder, function, self.signature.return_type, self.signature.args, arguments)
 
 
 class KernelType(types.Callable):

@@ -10,7 +10,7 @@ import ctypes
 import functools
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -30,6 +30,7 @@ class blas_threads:
         self.count = count
 
     def __enter__(self) -> None:
+        _here.counts = [*_counts_here(), self.count]
         libraries = bundled_libraries()
         if not libraries and self.count != 1:
             _say_that_nothing_can_be_set()
@@ -43,6 +44,7 @@ class blas_threads:
                 set_to(self.count)
 
     def __exit__(self, *exception: object) -> None:
+        _here.counts.pop()
         with _lock:
             put_back = _at_work.pop()
             if not _at_work:
@@ -50,25 +52,49 @@ class blas_threads:
                     set_to(number)
 
 
+_here = threading.local()
+
+
+def _counts_here() -> list[int]:
+    """The numbers of the blocks that the calling thread is in."""
+    counts: list[int] = getattr(_here, "counts", [])
+    return counts
+
+
+def allowed_threads() -> int:
+    """How many threads the block allows that the calling thread is in; one outside of all."""
+    counts = _counts_here()
+    return counts[-1] if counts else 1
+
+
 @functools.cache
 def bundled_libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     """The getter and the setter of each OpenBLAS that came with NumPy and SciPy."""
-    found = []
-    for package in (np, scipy):
-        for path in _bundled(package):
-            try:
-                library = ctypes.CDLL(str(path))
-            except OSError:
-                continue
-            for name in ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
-                for suffix in ("", "64_"):
-                    get = getattr(library, name.format("get") + suffix, None)
-                    set_to = getattr(library, name.format("set") + suffix, None)
-                    if get is not None and set_to is not None:
-                        get.restype, get.argtypes = ctypes.c_int, []
-                        set_to.restype, set_to.argtypes = None, [ctypes.c_int]
-                        found.append((get, set_to))
-    return found
+    return [functions for package in (np, scipy) for functions in _functions_of(package)]
+
+
+def addresses_of_blas() -> tuple[int, int]:
+    """Where the getter and the setter are of the OpenBLAS that kernels call, SciPy's; zeros where that is another."""
+    for functions in _functions_of(scipy):
+        get, set_to = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)  # type: ignore[arg-type]
+        return get, set_to
+    return 0, 0
+
+
+def _functions_of(package: ModuleType) -> Iterator[tuple[Callable[[], int], Callable[[int], None]]]:
+    for path in _bundled(package):
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError:
+            continue
+        for name in ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
+            for suffix in ("", "64_"):
+                get = getattr(library, name.format("get") + suffix, None)
+                set_to = getattr(library, name.format("set") + suffix, None)
+                if get is not None and set_to is not None:
+                    get.restype, get.argtypes = ctypes.c_int, []
+                    set_to.restype, set_to.argtypes = None, [ctypes.c_int]
+                    yield get, set_to
 
 
 def _bundled(package: ModuleType) -> list[Path]:

@@ -284,7 +284,7 @@ def stack(
     """The order of the rows; the pattern of M by columns and by rows, both sorted, and where its entries come from."""
     sort_rows(form, start, second_order, h)
     n, p, rows, indptr, row_ptr, columns = form.n, form.p, form.rows, form.M_indptr, form.Mt_indptr, form.Mt_indices
-    place, entry = np.empty(h.size, np.int64), np.empty(columns.size, np.int64)
+    place, ascending = np.empty(h.size, np.int64), True
     for i in range(h.size):
         place[i] = -1
     for i in range(rows.size):
@@ -292,20 +292,28 @@ def stack(
     for i in range(row_ptr.size):
         row_ptr[i] = 0
     for j in range(n):  # unsigned indices: numba then makes no test of negative ones
-        count = indptr[j] + A_indptr[j + 1] - A_indptr[j]
+        count, last = indptr[j] + A_indptr[j + 1] - A_indptr[j], -1
         for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
-            row_ptr[np.uint64(A_indices[k] + 1)] += 1
+            i = A_indices[k]
+            row_ptr[np.uint64(i + 1)] += 1
+            ascending &= i > last
+            last = i
         for k in range(np.uint64(G_indptr[j]), np.uint64(G_indptr[j + 1])):
             i = place[np.uint64(G_indices[k])]
             if i >= 0:
                 row_ptr[np.uint64(i + 1)] += 1
                 count += 1
+                ascending &= i > last
+                last = i
         indptr[j + 1] = count
     fill = np.empty(p + rows.size, np.int64)
     for i in range(p + rows.size):
         fill[i] = row_ptr[i]
         row_ptr[i + 1] += row_ptr[i]
+    if ascending:
+        return take_columns(form, place, fill, A_indptr, A_indices, G_indptr, G_indices)
     # two bucket sorts: by rows, then, stable, by columns
+    entry = np.empty(columns.size, np.int64)
     for j in range(n):
         for k in range(A_indptr[j], A_indptr[j + 1]):
             i = A_indices[np.uint64(k)]
@@ -315,6 +323,26 @@ def stack(
             if i >= 0:
                 put(columns, entry, fill, i, j, A_indptr[n] + k)
     sort_columns(form, entry)
+    return None
+
+
+@inner
+def take_columns(
+    form: StandardForm, place: Ints, fill: Ints, A_indptr: Ints, A_indices: Ints, G_indptr: Ints, G_indices: Ints
+) -> None:  # fmt: skip
+    """M by columns as they come, which are sorted, and then by rows."""
+    indices, source, at = form.M_indices, form.M_source, np.uint64(0)
+    for j in range(form.n):
+        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
+            indices[at], source[at] = A_indices[k], k
+            put(form.Mt_indices, form.Mt_source, fill, indices[at], j, at)
+            at += np.uint64(1)
+        for k in range(np.uint64(G_indptr[j]), np.uint64(G_indptr[j + 1])):
+            i = place[np.uint64(G_indices[k])]
+            if i >= 0:
+                indices[at], source[at] = i, np.uint64(A_indices.size) + k
+                put(form.Mt_indices, form.Mt_source, fill, i, j, at)
+                at += np.uint64(1)
 
 
 @leaf

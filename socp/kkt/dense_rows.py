@@ -23,10 +23,13 @@ class DenseRows(Structure):
         Whether every variable has a bound, and the largest entry of A.
     A, G, scaled : arrays, shapes (p n,), (count n,), (count n,)
         `scaled` is what `scale_rows` makes of G.
+    factor : (n,) array
+        Work of `scale_rows`.
     """
 
     count, bounded, largest = dimension(), flag(), number()
     A, G, scaled = floats("p * n"), floats("count * n"), floats("count * n")
+    factor = floats("n")
 
     def __init__(self, form: StandardForm) -> None:
         super().__init__(n=form.n, p=form.p, count=form.distinct)
@@ -71,13 +74,23 @@ def scale_rows(form: StandardForm, rows: DenseRows, w: Floats, eta: Floats, out:
     for k in range(ptr.size - 1):
         first, size = ptr[k], ptr[k + 1] - ptr[k]
         # W^-1 = (w_0, -w_1'; -w_1, I + w_1 w_1' / (1 + w_0)) / eta, row operations on the block
-        top = (distinct + first - l) * n
-        for j in range(top, top + n):
-            inner_product = 0.0
-            for i in range(1, size):
-                inner_product += w[first + i] * G[j + i * n]
-            head = G[j]
-            factor = inner_product / (1.0 + w[first]) - head
-            out[j] = (w[first] * head - inner_product) / eta[k]
-            for i in range(1, size):
-                out[j + i * n] = (G[j + i * n] + factor * w[first + i]) / eta[k]
+        scale_cone(n, size, (distinct + first - l) * n, w[first : first + size], eta[k], G, rows.factor, out)
+
+
+@inner
+def scale_cone(n: int, size: int, top: int, w: Floats, eta: float, G: Floats, factor: Floats, out: Floats) -> None:
+    """The rows of one cone, which begin at `top`, times W^-1."""
+    for j in range(n):
+        factor[j] = 0.0
+    for i in range(1, size):
+        row, weight = np.uint64(top + i * n), w[i]
+        for j in range(np.uint64(n)):
+            factor[j] += weight * G[row + j]
+    for j in range(n):
+        head = G[top + j]
+        out[top + j] = (w[0] * head - factor[j]) / eta
+        factor[j] = factor[j] / (1.0 + w[0]) - head
+    for i in range(1, size):
+        row, weight = np.uint64(top + i * n), w[i]
+        for j in range(np.uint64(n)):
+            out[row + j] = (G[row + j] + factor[j] * weight) / eta

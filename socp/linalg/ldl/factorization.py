@@ -17,10 +17,21 @@ from numpy.typing import NDArray
 
 from ...compiled.kernels import kernel
 from ...compiled.signatures import Floats, Ints
+from ...compiled.teams import available
+from ...compiled.threads import allowed_threads
 from .dissection import dissection
 from .factors import Factors
 from .ordering import amd
 from .panels import product_size, scaled_size
+from .sharing import shared
+from .side_by_side import (
+    assemble_columns,
+    factor_task,
+    finish_rows,
+    solve_lower_task,
+    solve_upper_task,
+    update_behind,
+)
 from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
 from .supernodes import AssemblyTree, assembly_tree, merged_supernodes
 from .symbolic import Analysis, IntArray, analyze
@@ -30,6 +41,8 @@ FloatArray = NDArray[np.float64]
 
 SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
+SHARED = 5e7  # operations of a factorization from which on threads share it,
+LARGE = 1_000_000  # and entries of L from which on they share solves
 QUICK = 2e5  # nanoseconds of a scalar factorization up to which to find panels takes longer than they would save
 
 
@@ -53,6 +66,10 @@ class LDL(Factors):
         pivot of it.
     method : {"auto", "scalar", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
+
+    threads : int, optional
+        How many threads may share the work of the supernodal kernels, where that is worth the while; by default what
+        `socp.compiled.threads.blas_threads` allows here.
 
     Attributes
     ----------
@@ -98,6 +115,7 @@ class LDL(Factors):
         ordering: str | NDArray[np.integer] = "amd",
         weak: NDArray[np.bool_] | None = None,
         method: str = "auto",
+        threads: int | None = None,
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         self._given_signs = np.ascontiguousarray(signs, np.float64)
@@ -110,6 +128,7 @@ class LDL(Factors):
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, weak)
             ordered += perf_counter() - begin
+        self._threads = allowed_threads() if threads is None else threads
         self._choose(indptr, indices, analysis, method)
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
@@ -134,12 +153,22 @@ class LDL(Factors):
 
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
         n = self._given_signs.size
+        several = self._threads > 1 and tree.flops >= SHARED and available()
+        sharing = shared(tree) if several else None
+        workers = self._threads if several else 1
+        tasks, boundary = (sharing.count, sharing.rows.size) if sharing is not None else (0, 0)
         super().__init__(
             n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=tree.parent.size, tree=tree,
             product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
-            below=2 * tree.largest_update,
+            below=2 * tree.largest_front, workers=workers, team=workers, sharing=sharing, tasks=tasks,
+            boundary=boundary, shared=int(several and tree.panel_start[-1] >= LARGE),
         )  # fmt: skip
-        self.n, self.method = n, "supernodal"
+        self.n, self.method, self.workers = n, "supernodal", workers
+        self.gather(workers)
+        if several:
+            self.tasks_of_factors, self.tasks_of_panels = factor_task.address, assemble_columns.address
+            self.rows_of_panels, self.columns_of_panels = finish_rows.address, update_behind.address
+            self.lower_tasks, self.upper_tasks = solve_lower_task.address, solve_upper_task.address
         self.perm, self.signs = tree.perm, self._given_signs[tree.perm]
         self.d[:] = 1.0
 

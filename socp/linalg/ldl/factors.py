@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ...compiled.structures import Structure, floats, integer, integers, structure, unsigned
+from ...compiled.structures import floats, integer, integers, number, structure, unsigned
+from ...compiled.teams import Team
+from .sharing import Sharing
 from .supernodes import AssemblyTree
 
 
-class Factors(Structure):
+class Factors(Team):
     """What the kernels of `uplooking` and `supernodal` work on; each method uses its own part.
 
     Attributes
@@ -23,8 +25,13 @@ class Factors(Structure):
     tree : AssemblyTree
         The supernodes.
 
+    sharing : Sharing
+        What threads do side by side, where there are several.
+
     By rows: indptr, indices (the permuted upper triangle), start (columns of L), columns; work (2 n), end.
     By panels: tree; place, places, head, following, position, product, scaled, below.
+    By several threads: sharing, and what its tasks are told.  `waiting` is, for each task, the first and the last of
+    the supernodes that are to update the top of the tree, in the order in which one thread would have come to it.
     """
 
     n = integer()
@@ -35,6 +42,15 @@ class Factors(Structure):
     start, rows = integers("scalar * (n + 1)"), integers("scalar * entries")
     row_start, columns = integers("scalar * (n + 1)"), integers("scalar * entries")
     end = integers("scalar * n")
-    place, places = unsigned("supernodal * n"), unsigned("supernodal * n")
+    place, places = unsigned("supernodal * n * workers"), unsigned("supernodal * n * workers")
     head, following, position = integers("supernodes"), integers("supernodes"), integers("supernodes")
-    product, scaled, below = floats("product"), floats("scaled"), floats("below")
+    product, scaled, below = floats("product * workers"), floats("scaled * workers"), floats("below * workers")
+
+    sharing = structure(Sharing)
+    tasks_of_factors, tasks_of_panels, rows_of_panels, columns_of_panels = integer(), integer(), integer(), integer()
+    lower_tasks, upper_tasks = integer(), integer()
+    data_address, data_size, eps, delta = integer(), integer(), number(), number()
+    panel, from_column, to_column, chunk = integer(), integer(), integer(), integer()
+    replaced, waiting = integers("tasks"), integers("2 * tasks")
+    workers, right_hand_sides = integer(), integer()
+    private, sums = floats("2 * n * workers * shared"), floats("2 * boundary")

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ...compiled.blas import LEFT, LOWER, NO_TRANSPOSE, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
+from ...compiled.blas import LOWER, NO_TRANSPOSE, RIGHT, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
 from ...compiled.kernels import inner, leaf
 from ...compiled.signatures import Floats, Unsigned
 
@@ -28,6 +28,7 @@ STRIP = 8  # columns that are factorized by loops
 LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm,
 RUN = 4  # so many neighbours are subtracted as a vector,
 LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv,
+SEPARATE = 16_384  # entries below a triangle from which on they are solved for by trsm, after the triangle
 LOOP_SOLVE = 8  # and a triangular solve of this order than by trsv
 
 
@@ -82,26 +83,47 @@ def factor_panel(
     replaced = 0
     for a in range(0, width, block):
         b = min(a + block, width)
-        for s in range(a, b, STRIP):
-            t = min(s + STRIP, b)
-            wrong = _factor_strip(panels, begin, length, s, t, signs, column, eps, delta, d)
-            if wrong < 0:
-                return -1
-            replaced += wrong
-            if t < b:  # halves of halves: the columns that are done in an aligned range update as many behind them
-                half = (t - a) & (a - t)
-                _scale_columns(panels, begin, length, t - half, t, t, column, d, scaled)
-                _update_columns(panels, begin, length, t - half, t, min(t + half, b), scaled)
+        # a triangle with few rows below it is factorized together with them
+        bottom = b if (length - b) * (b - a) > SEPARATE else length
+        wrong = factor_block(panels, begin, length, a, b, bottom, signs, column, eps, delta, d, scaled)
+        if wrong < 0:
+            return -1
+        replaced += wrong
+        if b == length:
+            continue
+        if bottom == b:
+            solve_rows(panels, begin, length, a, b, b, length, column, d, scaled)
+        elif b < width:
+            _scale_columns(panels, begin, length, a, b, b, length, column, d, scaled)
         if b < width:
-            _scale_columns(panels, begin, length, a, b, b, column, d, scaled)
-            _update_columns(panels, begin, length, a, b, width, scaled)
+            update_columns(panels, begin, length, a, b, b, width, length, scaled)
+    return replaced
+
+
+@inner
+def factor_block(
+    panels: Floats, begin: int, length: int, a: int, b: int, bottom: int, signs: Floats, column: int, eps: float,
+    delta: float, d: Floats, scaled: Floats,
+) -> int:  # fmt: skip
+    """Factorize columns a ... b - 1 of a panel down to row `bottom` - 1; all columns before a have been applied."""
+    replaced = 0
+    for s in range(a, b, STRIP):
+        t = min(s + STRIP, b)
+        wrong = _factor_strip(panels, begin, length, s, t, bottom, signs, column, eps, delta, d)
+        if wrong < 0:
+            return -1
+        replaced += wrong
+        if t < b:  # halves of halves: the columns that are done in an aligned range update as many behind them
+            half = (t - a) & (a - t)
+            _scale_columns(panels, begin, length, t - half, t, t, bottom, column, d, scaled)
+            update_columns(panels, begin, length, t - half, t, t, min(t + half, b), bottom, scaled)
     return replaced
 
 
 @inner
 def _factor_strip(
-    panels: Floats, begin: int, length: int, s: int, t: int, signs: Floats, column: int, eps: float, delta: float,
-    d: Floats,
+    panels: Floats, begin: int, length: int, s: int, t: int, bottom: int, signs: Floats, column: int, eps: float,
+    delta: float, d: Floats,
 ) -> int:  # fmt: skip
     """Factorize columns s ... t - 1 of a panel, to which all columns before s have been applied."""
     replaced = 0
@@ -109,7 +131,7 @@ def _factor_strip(
         diagonal = begin + j * length + j
         for k in range(s, j):
             l_jk = begin + k * length + j
-            subtract_multiple(panels, diagonal, panels, l_jk, length - j, panels[l_jk] * d[column + k])
+            subtract_multiple(panels, diagonal, panels, l_jk, bottom - j, panels[l_jk] * d[column + k])
         pivot = panels[diagonal]
         if not math.isfinite(pivot):
             return -1
@@ -118,28 +140,51 @@ def _factor_strip(
             replaced += 1
         d[column + j] = pivot
         panels[diagonal] = 1.0
-        scale(panels, diagonal + 1, panels, diagonal + 1, length - j - 1, 1.0 / pivot)
+        scale(panels, diagonal + 1, panels, diagonal + 1, bottom - j - 1, 1.0 / pivot)
     return replaced
 
 
 @inner
-def _scale_columns(
-    panels: Floats, begin: int, length: int, s: int, t: int, top: int, column: int, d: Floats, scaled: Floats
+def solve_rows(
+    panels: Floats, begin: int, length: int, a: int, b: int, top: int, bottom: int, column: int, d: Floats,
+    scaled: Floats,
 ) -> None:  # fmt: skip
-    """scaled := L(top:, s:t) D(s:t)."""
-    count = length - top
+    """Rows top ... bottom - 1 of columns a ... b - 1, of which the triangle is factorized, b <= top.
+
+    scaled := L(b:, a:b) D(a:b), these rows of it.
+    """
+    count, first, all_rows = bottom - top, begin + a * length, length - b
+    trsm(RIGHT, LOWER, TRANSPOSE, UNIT, count, b - a, 1.0, panels, first + a, length, panels, first + top, length)
+    for k in range(a, b):
+        at = begin + k * length + top
+        scale(scaled, (k - a) * all_rows + top - b, panels, at, count, 1.0)
+        scale(panels, at, panels, at, count, 1.0 / d[column + k])
+
+
+@inner
+def _scale_columns(
+    panels: Floats, begin: int, length: int, s: int, t: int, top: int, bottom: int, column: int, d: Floats,
+    scaled: Floats,
+) -> None:  # fmt: skip
+    """scaled := L(top:bottom, s:t) D(s:t)."""
+    count = bottom - top
     for k in range(s, t):
         scale(scaled, (k - s) * count, panels, begin + k * length + top, count, d[column + k])
 
 
 @inner
-def _update_columns(panels: Floats, begin: int, length: int, s: int, t: int, end: int, scaled: Floats) -> None:
-    """F(t:, t:end) -= L(t:, s:t) D(s:t) L(t:end, s:t)', the lower triangle by blocks of columns."""
+def update_columns(
+    panels: Floats, begin: int, length: int, s: int, t: int, first: int, end: int, bottom: int, scaled: Floats
+) -> None:  # fmt: skip
+    """F(j:bottom, j) -= L(j:bottom, s:t) D(s:t) L(j, s:t)' for j = first ... end - 1, by blocks of columns.
+
+    scaled = L(t:bottom, s:t) D(s:t), t <= first.
+    """
     columns = COLUMNS if length - t < LONG else WIDE_COLUMNS
-    for j in range(t, end, columns):
+    for j in range(first, end, columns):
         gemm(
-            NO_TRANSPOSE, TRANSPOSE, length - j, min(columns, end - j), t - s, -1.0,
-            panels, begin + s * length + j, length, scaled, j - t, length - t,
+            NO_TRANSPOSE, TRANSPOSE, bottom - j, min(columns, end - j), t - s, -1.0,
+            panels, begin + s * length + j, length, scaled, j - t, bottom - t,
             1.0, panels, begin + j * length + j, length,
         )  # fmt: skip
 
@@ -303,7 +348,8 @@ def solve_upper_two(
     """`solve_upper` for x and for x[n:]."""
     length = width + height
     if width > LOOP_SOLVE or width * height > LOOP_MULTIPLY:
-        solve_upper_pair(panels, begin, width, height, x, n, column, rows, first_row, below)
+        solve_upper(panels, begin, width, height, x, column, rows, first_row, below)
+        solve_upper(panels, begin, width, height, x[n:], column, rows, first_row, below)
         return
     second, place = np.uint64(n), np.uint64(first_row)
     for k in range(width - 1, -1, -1):
@@ -322,37 +368,45 @@ def solve_upper_two(
 @inner
 def solve_lower_pair(
     panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
-    first_row: int, below: Floats,
+    first_row: int, work: Floats,
 ) -> None:  # fmt: skip
-    """`solve_lower_two` by BLAS."""
+    """`solve_lower_two` for a large panel, in one pass over it, which BLAS has not for two right-hand sides.
+
+    `work` has room for both of them at the columns and at the rows of the panel.
+    """
     length = width + height
-    trsm(LEFT, LOWER, NO_TRANSPOSE, UNIT, width, 2, 1.0, panels, begin, length, x, column, n)
-    if height == 0:
-        return
-    gemm(
-        NO_TRANSPOSE, NO_TRANSPOSE, height, 2, width, 1.0, panels, begin + width, length, x, column, n, 0.0,
-        below, 0, height,
-    )  # fmt: skip
-    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
+    second, place, other, wide = np.uint64(n), np.uint64(first_row), np.uint64(length), np.uint64(width)
+    for k in range(width):
+        work[k], work[length + k] = x[column + k], x[n + column + k]
+    for i in range(wide, other):
+        work[i] = work[other + i] = 0.0
+    for k in range(0, width - 3, 4):
+        _eliminate_four(panels, begin + k * length, length, k, work)
+    for k in range(width - width % 4, width):
+        diagonal = begin + k * length + k
+        subtract_multiple(work, k + 1, panels, diagonal + 1, length - k - 1, work[k])
+        subtract_multiple(work, length + k + 1, panels, diagonal + 1, length - k - 1, work[length + k])
+    for k in range(width):
+        x[column + k], x[n + column + k] = work[k], work[length + k]
     for i in range(np.uint64(height)):
-        x[rows[place + i]] -= below[i]
-        x[second + rows[place + i]] -= below[other + i]
+        x[rows[place + i]] += work[wide + i]
+        x[second + rows[place + i]] += work[other + wide + i]
 
 
-@inner
-def solve_upper_pair(
-    panels: Floats, begin: int, width: int, height: int, x: Floats, n: int, column: int, rows: Unsigned,
-    first_row: int, below: Floats,
-) -> None:  # fmt: skip
-    """`solve_upper_two` by BLAS."""
-    length = width + height
-    second, place, other = np.uint64(n), np.uint64(first_row), np.uint64(height)
-    for i in range(np.uint64(height)):
-        below[i] = x[rows[place + i]]
-        below[other + i] = x[second + rows[place + i]]
-    if height > 0:
-        gemm(
-            TRANSPOSE, NO_TRANSPOSE, width, 2, height, -1.0, panels, begin + width, length, below, 0, height, 1.0,
-            x, column, n,
-        )  # fmt: skip
-    trsm(LEFT, LOWER, TRANSPOSE, UNIT, width, 2, 1.0, panels, begin, length, x, column, n)
+@leaf
+def _eliminate_four(panels: Floats, begin: int, length: int, first: int, x: Floats) -> None:
+    """Four columns of a unit lower triangle, of which the first begins at `begin`, out of x and x[length:]."""
+    a, k, other = np.uint64(begin), np.uint64(first), np.uint64(length)
+    b, c, d = a + other, a + np.uint64(2) * other, a + np.uint64(3) * other
+    one, two, three = k + np.uint64(1), k + np.uint64(2), k + np.uint64(3)
+    x_a, y_a = x[k], x[other + k]
+    x_b, y_b = x[one] - panels[a + one] * x_a, x[other + one] - panels[a + one] * y_a
+    x_c = x[two] - panels[a + two] * x_a - panels[b + two] * x_b
+    y_c = x[other + two] - panels[a + two] * y_a - panels[b + two] * y_b
+    x_d = x[three] - panels[a + three] * x_a - panels[b + three] * x_b - panels[c + three] * x_c
+    y_d = x[other + three] - panels[a + three] * y_a - panels[b + three] * y_b - panels[c + three] * y_c
+    x[one], x[two], x[three] = x_b, x_c, x_d
+    x[other + one], x[other + two], x[other + three] = y_b, y_c, y_d
+    for i in range(three + np.uint64(1), other):
+        x[i] -= panels[a + i] * x_a + panels[b + i] * x_b + panels[c + i] * x_c + panels[d + i] * x_d
+        x[other + i] -= panels[a + i] * y_a + panels[b + i] * y_b + panels[c + i] * y_c + panels[d + i] * y_d
