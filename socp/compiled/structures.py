@@ -111,8 +111,11 @@ class KeptField(Field):
 class ArrayField(KeptField):
     """An array, kept alive by the structure."""
 
-    def __init__(self, numba_type: Any, shape: str | None = None, dtype: np.dtype | None = None) -> None:
+    def __init__(
+        self, numba_type: Any, shape: str | None = None, dtype: np.dtype | None = None, scratch: bool = False
+    ) -> None:
         super().__init__(numba_type, shape)
+        self.scratch = scratch
         self.words, self.axes = 1 + numba_type.ndim, numba_type.ndim
         self.dtype = as_dtype(numba_type.dtype) if dtype is None else dtype
         self.item = self.dtype.itemsize // WORD  # words of an entry
@@ -211,14 +214,17 @@ def flag() -> Any:
     return FlagField(types.boolean)
 
 
-def floats(shape: str | None = None) -> Any:
-    """A vector of float64 with the given size, an expression in the dimensions of the constructor."""
-    return ArrayField(types.float64[::1], shape)
+def floats(shape: str | None = None, scratch: bool = False) -> Any:
+    """A vector of float64 with the given size, an expression in the dimensions of the constructor.
+
+    One of `scratch` holds anything at first: it is written before it is read.
+    """
+    return ArrayField(types.float64[::1], shape, scratch=scratch)
 
 
-def integers(shape: str | None = None) -> Any:
+def integers(shape: str | None = None, scratch: bool = False) -> Any:
     """A vector of int64."""
-    return ArrayField(types.int64[::1], shape)
+    return ArrayField(types.int64[::1], shape, scratch=scratch)
 
 
 def unsigned(shape: str | None = None) -> Any:
@@ -267,7 +273,9 @@ class Structure:
         cls._memory = staticmethod(_Layout(cls).memory())
 
     def __init__(self, **given: Any) -> None:
-        """One block of memory, as zeros, for the fields and the arrays that have a shape; what is given is bound."""
+        """One block of memory for the fields and the arrays that have a shape, zeros but for scratch; what is given is
+        bound.
+        """
         self._block, self._words, self.address, self._links, arrays = self._memory(**given)
         self._kept = self._links.copy()
         for name in arrays:
@@ -296,8 +304,10 @@ class _Layout:
         self.dimensions: dict[str, None] = {}
         self.links: dict[str, None] = {}
         self.values: dict[str, int] = {}  # the expressions, numbered
-        self.sizes: dict[str, int] = {}  # how many words arrays take, by the product of values that is their size
+        # how many words arrays take, by the product of values that is their size; those of zeros, those of scratch
+        self.sizes: tuple[dict[str, int], dict[str, int]] = {}, {}
         self.plan: list[tuple[int, int, int, int, int]] = []
+        self.scratch: list[tuple[int, int, int, int, int]] = []  # steps that come last
         self.fields = 0
         self._note_dimensions(kind)
         self._add(kind)
@@ -326,9 +336,10 @@ class _Layout:
                 self.plan.append((VALUE, place, self._value(f"0 if {name} is None else {name}.address"), 0, 0))
             elif isinstance(field, ArrayField) and field.shape is not None:
                 lengths = [self._value(length.strip()) for length in field.shape.split(",")]
-                self.plan.append((len(lengths), place, lengths[0], lengths[-1], field.item))
+                steps, sizes = (self.scratch if field.scratch else self.plan), self.sizes[field.scratch]
+                steps.append((len(lengths), place, lengths[0], lengths[-1], field.item))
                 size = " * ".join(f"v{length}" for length in lengths)
-                self.sizes[size] = self.sizes.get(size, 0) + field.item
+                sizes[size] = sizes.get(size, 0) + field.item
         return begin
 
     def _value(self, expression: str) -> int:
@@ -337,19 +348,23 @@ class _Layout:
     def memory(self) -> Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]]:
         """The function."""
         names = ", ".join(f"v{number}" for number in self.values.values())
-        size = " + ".join(
-            [str(self.fields + len(self.values)), *(f"{self.sizes[size]} * {size}" for size in self.sizes)]
-        )
+        zeros, scratch = (" + ".join(f"{words} * {size}" for size, words in sizes.items()) for sizes in self.sizes)
+        size = " + ".join([str(self.fields + len(self.values))] + [zeros] * bool(zeros))
         lines = [
             *(f"v{number} = {expression}" for expression, number in self.values.items()),
-            f"block = zeros({size})",
+            *(
+                [f"end = {size}", f"block = empty(end + {scratch})", "block[:end] = 0.0"]
+                if scratch
+                else [f"block = zeros({size})"]
+            ),
             f"pack(block, {WORD * self.fields}, {names})" if names else "",
             f"address = lay_out(plan, {self.fields}, {self.fields + len(self.values)}, block)",
             f"links = {{{', '.join(f'{name!r}: {name}' for name in self.links)}}}",
             "return block, block.view(INT), address, links, arrays",
         ]
         space = {
-            "zeros": np.zeros, "INT": INT, "lay_out": lay_out, "plan": np.array(self.plan, INT).reshape(-1),
+            "zeros": np.zeros, "empty": np.empty, "INT": INT, "lay_out": lay_out,
+            "plan": np.array(self.plan + self.scratch, INT).reshape(-1),
             "pack": struct.Struct(f"{len(self.values)}q").pack_into,
         }  # fmt: skip
         arguments = [f"{name}=0" for name in self.dimensions] + [f"{name}=None" for name in self.links]

@@ -44,7 +44,7 @@ class Core(Structure):
     lists, start, length = integers(), integers(), integers()  # the graph, borrowed
     state, parent, mark, element_mark = integers("n"), integers("n"), integers("n"), integers("n")
     column_start, column_length = integers("n"), integers("n")
-    columns = integers("room")
+    columns = integers("room", scratch=True)
     ascending = integers("n")
     count = integers("n + 1")  # of variables of each degree; then the elements beside a variable
 

@@ -100,7 +100,7 @@ class QuotientGraph(Structure):
     """
 
     n, free = integer(), integer()  # free is the first free place of `lists`
-    lists = integers("room")
+    lists = integers("room", scratch=True)
     start, length = integers("n"), integers("n")
     elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
     size = integers("n")  # variables in a supervariable, 0 when absorbed, negative in the element in progress
