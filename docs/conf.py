@@ -24,7 +24,7 @@ exclude_patterns = ["_build", "results", "jupyter_execute", ".jupyter_cache"]
 html_theme = "furo"  # light and dark, previous and next, search
 html_title = "centralpath"
 html_static_path = ["style"]
-html_css_files = ["book.css"]
+html_css_files = ["math.css", "book.css"]
 html_extra_path = ["interactive.html"]  # linked in the index
 
 myst_enable_extensions = ["dollarmath", "amsmath"]

@@ -14,6 +14,11 @@ from latex2mathml.converter import convert
 
 FORMULA = re.compile(r'(<(span|div) class="math[^"]*"[^>]*>)\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)', re.DOTALL)
 BRACE = "<mo>&#x23DF;</mo></munder>"  # ends what latex2mathml makes of an underbrace
+TIGHT = re.compile(r'<mo( stretchy="false")?>(&#x0007C;|&#x0002F;|&#x0221E;)</mo>')
+PRIMED = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[234];)</mi></msup>")
+NAMED = re.compile(
+    r"(</\w+>)?((?:<m(?:sub|sup|under)>)*)<m([io])>([A-Za-z]{2,})</m\3>(<mo[^>]*>(?:[(\[]|&#x0005B;|&#x00028;))?"
+)
 PLAIN = (  # what the converter knows by another name
     (r"\\[bB]ig+[lrm]?(?![a-zA-Z])", ""),
     (r"\\\|", r"\\Vert "),
@@ -34,7 +39,7 @@ def to_mathml(match):
     inner = "" if re.search(r"\\begin\{(split|align)\}", tex) else r"\\\1{split}"
     tex = re.sub(r"\\(begin|end)\{aligned\}", inner, tex)
     try:
-        found = draw_braces(convert(tex, display="block" if bracket == "[" else "inline"))
+        found = space(draw_braces(convert(tex, display="block" if bracket == "[" else "inline")))
     except Exception:
         return match.group()
     return match.group() if re.search(r">\\[A-Za-z|]|<mi>&(amp;)?<", found) else before + found + after
@@ -53,6 +58,19 @@ def draw_braces(mathml):
         group = mathml[start + len("<munder>") : end]
         mathml = f'{mathml[:start]}<mrow class="underbraced">{group}</mrow>{mathml[end + len(BRACE) :]}'
     return mathml
+
+
+def space(mathml):
+    """The formula with the spaces that TeX leaves."""
+
+    def name(match):
+        before, scripts, _, letters, bracket = match.groups()
+        left, right = ("0.167em" if side else "0em" for side in (before not in (None, "</mo>"), not bracket))
+        return f'{before or ""}{scripts}<mo lspace="{left}" rspace="{right}">{letters}</mo>{bracket or ""}'
+
+    mathml = TIGHT.sub(r'<mo\1 lspace="0em" rspace="0em">\2</mo>', mathml)
+    mathml = PRIMED.sub(r'<mrow>\1<mo lspace="0em" rspace="0em">\2</mo></mrow>', mathml)
+    return NAMED.sub(name, mathml)
 
 
 def replace(app, pagename, templatename, context, doctree):

@@ -23,6 +23,32 @@ EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "me
 RAW = re.compile(r"\$\$|```|\{eval-rst\}|:(?:math|class|func|ref|doc):|``|\\\(|\\\[|\*\*\w[^*\n]*\*\*")
 SCROLLS = {"table-wrapper", "cell_output"}  # as furo and style/book.css have it
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+FAINT = """(() => {
+  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+  const opaque = ([,,, alpha = 1]) => alpha > 0.5;
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = element => {
+    for (; element; element = element.parentElement) {
+      const colour = numbers(getComputedStyle(element).backgroundColor);
+      if (opaque(colour)) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    if (![...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())) continue;
+    const box = element.getBoundingClientRect(), style = getComputedStyle(element);
+    if (!box.width || !box.height || style.visibility === "hidden" || element.closest(":disabled, option")) continue;
+    const [low, high] = [light(numbers(style.color)), light(behind(element))].sort((a, b) => a - b);
+    if ((high + 0.05) / (low + 0.05) < 3) found.push(element.outerHTML.slice(0, 200));
+  }
+  return found;
+})()"""
+PAPER = "getComputedStyle(document.body).backgroundColor"
+DARK_BEHIND = """[...document.querySelectorAll("article img:not(.toggler)")].filter(
+  picture => getComputedStyle(picture).backgroundColor !== "rgb(255, 255, 255)").map(picture => picture.outerHTML)"""
 
 
 class Page(HTMLParser):
@@ -125,10 +151,26 @@ def test_attributes_stand_once_with_their_types(book):
 
 
 @pytest.mark.skipif(browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1240, 420])
-def test_no_page_is_wider_than_the_window(book, pages, tmp_path, width):
+def test_every_page_fits_the_window_and_can_be_read(book, pages, tmp_path, width, scheme):
     with browser.Browser(browser.find(), str(tmp_path), width=width) as shown:
         shown.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        shown.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         for path in sorted(pages):
             shown.open(path.as_uri())
             assert shown.evaluate(WIDER) <= 0, path.name
+            assert shown.evaluate(FAINT) == [], path.name
+            if scheme == "dark":
+                red, green, blue = map(int, re.findall(r"\d+", shown.evaluate(PAPER))[:3])
+                assert max(red, green, blue) < 60, path.name
+                assert shown.evaluate(DARK_BEHIND) == [], path.name
+
+
+@pytest.mark.skipif(browser.find() is None, reason="no Chromium on the PATH or in the environment variable CHROMIUM")
+def test_what_cannot_be_read_is_found(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<body style='background: #111'><p style='color: #333'>faint</p><p style='color: #ccc'>clear</p>")
+    with browser.Browser(browser.find(), str(tmp_path)) as shown:
+        shown.open(page.as_uri())
+        assert [text[-9:-4] for text in shown.evaluate(FAINT)] == ["faint"]

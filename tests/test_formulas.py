@@ -68,6 +68,27 @@ def test_a_construct_gives_its_tree(tex, expected):
     assert re.sub(r"\s+", " ", shape(tree(tex))) == expected
 
 
+def spaces(tex):
+    """(text, space to the left, space to the right) of the operators that have them."""
+    return [
+        (node.text, node.get("lspace"), node.get("rspace"))
+        for node in tree(tex).iter(f"{PREFIX}mo")
+        if node.get("lspace")
+    ]
+
+
+def test_bars_solidi_and_names_have_the_space_of_tex():
+    assert spaces(r"|a / b|") == [(text, "0em", "0em") for text in "|/|"]
+    assert spaces(r"-\log x") == [("log", "0em", "0.167em")]
+    assert spaces(r"a \log(x)") == [("log", "0.167em", "0em")]
+    assert spaces(r"\operatorname{tr} A") == [("tr", "0em", "0.167em")]
+    assert spaces(r"\sqrt{a} \max_{x} b") == [("max", "0.167em", "0.167em")]
+
+
+def test_a_prime_is_raised_by_its_glyph_alone():
+    assert shape(tree(r"F''(s)^{-1}")) == "F \u2033 ( s msup() \u2212 1)"
+
+
 @pytest.mark.parametrize("name", ["bmatrix", "aligned"])
 def test_rows_and_columns_are_those_of_a_table(name):
     (table,) = tree(rf"\begin{{{name}}} a & b \\ c & d \end{{{name}}}").iter(f"{PREFIX}mtable")

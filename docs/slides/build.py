@@ -166,7 +166,9 @@ def deck(names: list[str], with_pictures: bool = True) -> str:
             k += 1
             slides.append(to_html(slide, chapter[0].heading, k))
     body = mathml.FORMULA.sub(mathml.to_mathml, "\n".join(slides))
-    return (HERE / "deck.html").read_text(encoding="utf-8").replace("<!--slides-->", body)
+    formulas = (DOCS / "style" / "math.css").read_text(encoding="utf-8")
+    deck = (HERE / "deck.html").read_text(encoding="utf-8")
+    return deck.replace("/*math.css*/", formulas).replace("<!--slides-->", body)
 
 
 def main(arguments: list[str] | None = None) -> int:

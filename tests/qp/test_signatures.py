@@ -119,6 +119,7 @@ reveal_type(qp.solve(None, [1.0], lb=2.0, tol=1e-6, kkt="ldl", callback=lambda i
 """
 
 
+@pytest.mark.full  # a type checker reads all of socp and qp
 def test_a_wrong_setting_in_a_script_is_an_error_for_mypy(tmp_path):
     pytest.importorskip("mypy")
     script = tmp_path / "script.py"
