@@ -124,7 +124,7 @@ def solver_function(solver: str, threads: int) -> Callable[[Any, float, float], 
     from .measurement import OURS
 
     if solver == OURS:
-        return lambda program, tol, limit: answer.solve(program, tol=tol, time_limit=limit)
+        return lambda program, tol, limit: answer.solve(program, tol=tol, time_limit=limit, threads=threads)
     if ":" in solver:
         module, _, name = solver.partition(":")
         return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]

@@ -1,15 +1,17 @@
 """Threads inside a kernel: a team works on numbered tasks, of which each member takes the next one that is left.
 
     begin_team(team)                    the other members start, by the operating system's own threads (POSIX)
-    share(team, address, tasks)         a kernel, by its address, is called for each of the tasks 0, 1, ...
+    share(team, address, tasks)         the kernel at the address is called for each of the tasks 0, 1, ...
     end_team(team)                      they end, and are waited for
 
 The caller is member 0 and works, too: where the others are late it does everything.  Nothing runs when `end_team` has
 returned, and in between no kernel comes back to Python.  A structure whose kernels work so begins as a `Team`, and what
 a task needs is in it.  Starting and ending a member takes some 50 us.
 
-BLAS is told to use one thread in the meantime: the members call it at once, and many small calls, each of which waits
-for threads of its own, take longer than without them.
+    silence_blas(team), restore_blas(team)
+
+In between BLAS uses one thread: members may then call it at once, and in many small calls each would wait for threads
+of its own, which takes longer than without them.
 """
 
 from __future__ import annotations
@@ -45,13 +47,13 @@ class Team(Structure):
 
     members, started = integer(), integer()
     job, tasks, next, busy, over = integer(), integer(), integer(), integer(), integer()
-    blas = integer()  # how many threads BLAS had
+    blas = integer()  # the threads that BLAS had
     routines = integers("10")  # their addresses, zero where there is none
     lock, work, done = integers("16"), integers("16"), integers("16")  # a mutex and two conditions, in enough words
     posts, handles = integers("2 * team"), integers("team")  # what each member is started with, and its thread
 
     def gather(self, members: int) -> None:
-        """Have so many members, where threads can be had here; a team of 0, which has no room for any, has one."""
+        """Have so many members, if threads can be had here; without it a team is its caller alone."""
         addresses = _addresses()
         self.members = members if addresses[CREATE] else 1
         self.routines[:] = addresses
@@ -65,14 +67,14 @@ def available() -> bool:
 
 @functools.cache
 def _addresses() -> list[int]:
-    """Where the routines are that a team calls; all zero where one of them is missing, or nothing is compiled."""
+    """Where the routines are that a team calls; zero where they are missing, all of them where nothing is compiled."""
+    if INTERPRETED:
+        return [0] * (len(ROUTINES) + 2)
     try:
         library = ctypes.CDLL(None)
         found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in ROUTINES]
     except (OSError, AttributeError, TypeError):  # Windows
-        found = [0]
-    if INTERPRETED or 0 in found:
-        return [0] * (len(ROUTINES) + 2)
+        found = [0] * len(ROUTINES)
     return [*found, *addresses_of_blas()]
 
 
@@ -176,14 +178,11 @@ _address_of_member: Any = _entry
 def begin_team(team: Team) -> None:
     """Start the other members; where the system has no more threads there are fewer."""
     routines, lock = team.routines, team.lock.ctypes.data
-    if routines[GET_BLAS] != 0:
-        team.blas = _call_0(routines[GET_BLAS])
-        if team.blas != 1:
-            _call_1(routines[SET_BLAS], 1)
+    team.started = 1
     _call_2(routines[INIT_LOCK], lock, 0)
     _call_2(routines[INIT_SIGNAL], team.work.ctypes.data, 0)
     _call_2(routines[INIT_SIGNAL], team.done.ctypes.data, 0)
-    team.tasks, team.next, team.busy, team.over, team.started = 0, 0, 0, 0, 1
+    team.tasks, team.next, team.busy, team.over = 0, 0, 0, 0
     for member in range(1, team.members):
         handle, post = team.handles[member:].ctypes.data, team.posts[2 * member :].ctypes.data
         if _call_4(routines[CREATE], handle, 0, _address_of_member(serve), post) != 0:
@@ -215,5 +214,21 @@ def end_team(team: Team) -> None:
     _call_1(routines[UNLOCK], lock)
     for member in range(1, team.started):
         _call_2(routines[JOIN], team.handles[member], 0)
-    if routines[GET_BLAS] != 0 and team.blas != 1:
-        _call_1(routines[SET_BLAS], team.blas)
+
+
+@inner
+def silence_blas(team: Team) -> None:
+    """Let BLAS use one thread, until `restore_blas`."""
+    routines = team.routines
+    team.blas = 1
+    if routines[GET_BLAS] != 0:
+        team.blas = _call_0(routines[GET_BLAS])
+        if team.blas != 1:
+            _call_1(routines[SET_BLAS], 1)
+
+
+@inner
+def restore_blas(team: Team) -> None:
+    """Let BLAS use as many threads as before."""
+    if team.blas != 1:
+        _call_1(team.routines[SET_BLAS], team.blas)

@@ -37,6 +37,7 @@ LOSSES = 60  # moves without a better separator after which a pass ends
 PASSES = 6
 SCANS = 2000  # looks at the separator's vertices, per vertex of the graph, after which a pass ends
 WIDE = 0.4  # of all vertices: a separator that large is of no use,
+TOGETHER = 3.0  # times the operations of the first separator are those of all, at least
 LARGE = 0.9  # nor is one beside so large a part
 
 LEFT, RIGHT, BETWEEN = 0, 1, 2
@@ -56,13 +57,16 @@ class Graph(Structure):
     log, log_end, drawn = integers("n"), integers("n"), integers("2 * n")  # moves; where what each drew ends; these
 
 
-def dissection(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
+def dissection(n: int, indptr: IntArray, indices: IntArray, flops: float = np.inf) -> IntArray:
     """Nested separators of a symmetric pattern.
 
     Parameters
     ----------
     n, indptr, indices
         As for `ordering.amd`.
+    flops : float
+        What another order takes. There are no separators where the first one alone would make this order take more:
+        it becomes a dense block, and all separators together take some three to eight times as much as the first.
 
     Returns
     -------
@@ -94,21 +98,25 @@ def dissection(n: int, indptr: IntArray, indices: IntArray) -> IntArray:
         graph.part[dense] = BETWEEN
         vertices = np.flatnonzero(~dense)
         graph = _part(graph, LEFT, len(vertices))
-    _dissect(graph, vertices, 0, stage)
+    _dissect(graph, vertices, 0, stage, flops)
     return np.where(stage > 0, stage.max() + 1 - stage, 0)
 
 
-def _dissect(graph: Graph, vertices: IntArray, depth: int, stage: IntArray) -> None:
+def _dissect(graph: Graph, vertices: IntArray, depth: int, stage: IntArray, flops: float) -> None:
     """stage := 1 + the depth of the part that a vertex separates; `vertices` are those of the graph."""
     if graph.n <= SMALL:
         return
     _separate(graph)
     parts = [np.flatnonzero(graph.part == p) for p in (LEFT, RIGHT, BETWEEN)]
-    if len(parts[BETWEEN]) > WIDE * graph.n or max(map(len, parts)) > LARGE * graph.n:
+    if (
+        TOGETHER * len(parts[BETWEEN]) ** 3 / 3.0 > flops
+        or len(parts[BETWEEN]) > WIDE * graph.n
+        or max(map(len, parts)) > LARGE * graph.n
+    ):
         return
     stage[vertices[parts[BETWEEN]]] = depth + 1
     for p in (LEFT, RIGHT):
-        _dissect(_part(graph, p, len(parts[p])), vertices[parts[p]], depth + 1, stage)
+        _dissect(_part(graph, p, len(parts[p])), vertices[parts[p]], depth + 1, stage, flops)
 
 
 def _separate(graph: Graph) -> None:

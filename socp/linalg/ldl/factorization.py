@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled.kernels import kernel
+from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from ...compiled.teams import available
 from ...compiled.threads import allowed_threads
@@ -40,6 +41,7 @@ from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve
 FloatArray = NDArray[np.float64]
 
 SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
+DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 SHARED = 5e7  # operations of a factorization from which on threads share it,
 LARGE = 1_000_000  # and entries of L from which on they share solves
@@ -92,6 +94,8 @@ class LDL(Factors):
     ------
     ValueError
         The pattern is not a sorted upper triangle with its diagonal, or another argument does not fit.
+    MemoryError
+        L has no room in memory.
 
     Examples
     --------
@@ -124,6 +128,7 @@ class LDL(Factors):
         perm = _order(n, indptr, indices, ordering, weak)
         ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
+        _check_room(n, analysis.nnz / DISSECTION_SAVES, analysis.nnz)
         if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, weak)
@@ -147,6 +152,7 @@ class LDL(Factors):
 
     def _prepare_scalar(self, analysis: Analysis) -> None:
         n = self._given_signs.size
+        _check_room(n, 3 * self.nnz, self.nnz)
         super().__init__(n=n, entries=self.nnz, scalar=1, given=self._given)
         self.n, self.method = n, "scalar"
         scalar_pattern(self, analysis, self._given_signs)
@@ -156,6 +162,7 @@ class LDL(Factors):
         several = self._threads > 1 and tree.flops >= SHARED and available()
         sharing = shared(tree) if several else None
         workers = self._threads if several else 1
+        _check_room(n, int(tree.panel_start[-1]), int(tree.panel_start[-1]))
         tasks, boundary = (sharing.count, sharing.rows.size) if sharing is not None else (0, 0)
         super().__init__(
             n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=tree.parent.size, tree=tree,
@@ -207,6 +214,11 @@ class LDL(Factors):
         solve(self, rhs.reshape(-1), out.reshape(-1))
 
 
+def _check_room(n: int, words: float, entries: int) -> None:
+    """Refuse an L without room in memory before any of it is taken."""
+    check_room(8.0 * words, f"the factor of the KKT matrix of order {n}, with {entries:,} entries in L,")
+
+
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> None:
     if len(indptr) != n + 1 or indptr[0] != 0 or not has_entries(indptr) or len(indices) < indptr[-1]:
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
@@ -241,7 +253,9 @@ def _least_work(
     analysis: Analysis, n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | None
 ) -> Analysis:
     """The given analysis or that of an order by nested dissection, whichever takes fewer operations."""
-    stage = dissection(n, indptr, indices)
+    stage = dissection(n, indptr, indices, analysis.flops)
+    if not stage.any():
+        return analysis
     for stages in (stage, np.minimum(stage, 1)):
         perm = amd(n, indptr, indices, weak, stages)
         analysis = min(analysis, analyze(n, indptr, indices, perm), key=lambda each: each.flops)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compiled.kernels import inner, kernel
+from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Bools, Floats, Ints
 from ...compiled.structures import Structure, integer, integers
 from .supernodes import AssemblyTree
 
 PARTS = 16  # what has more than this part of the work is no subtree of one task
+FEW = 4  # tasks of that size are too few
 OVERHEAD = 5e3  # operations that take as long as what a supernode takes beside them
 
 
@@ -56,10 +57,29 @@ def find_tasks(tree: AssemblyTree, begin: Ints, end: Ints, weight: Floats) -> in
     """The first and the last supernode of each task, and its operations; returns their number."""
     parent, size = tree.parent, tree.parent.size
     work, first, top = np.zeros(size), np.empty(size, np.int64), np.zeros(size, np.bool_)
-    total = add_up_work(tree, work, first)
-    for k in range(size):
-        top[k] = work[k] > total / PARTS
-    return collect(parent, top, work, first, total / PARTS, begin, end, weight)
+    most = add_up_work(tree, work, first) / PARTS
+    below = cut_off(parent, work, most, top)
+    if below < FEW * most:  # the top has nearly all of it: by what is left, then
+        below = cut_off(parent, work, below / FEW, top)
+    return collect(parent, top, work, first, min(most, below / PARTS), begin, end, weight)
+
+
+@inner
+def cut_off(parent: Ints, work: Floats, most: float, top: Bools) -> float:
+    """top := the subtrees with more work than that; returns the work of the others."""
+    below = 0.0
+    for k in range(work.size):
+        top[k] = work[k] > most
+    for k in range(work.size):
+        if is_root(parent, top, k):
+            below += work[k]
+    return below
+
+
+@leaf
+def is_root(parent: Ints, top: Bools, k: int) -> bool:
+    """Whether k is below the top, and its parent is not."""
+    return not top[k] and (parent[k] < 0 or top[parent[k]])
 
 
 @inner
@@ -87,7 +107,7 @@ def collect(
     """Subtrees that are not of the top become tasks, small ones together with their neighbours."""
     count = 0
     for k in range(parent.size):
-        if top[k] or (parent[k] >= 0 and not top[parent[k]]):
+        if not is_root(parent, top, k):
             continue
         if count > 0 and end[count - 1] == first[k] and weight[count - 1] + work[k] <= most:
             weight[count - 1] += work[k]

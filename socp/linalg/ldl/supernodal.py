@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Floats
-from ...compiled.teams import begin_team, end_team
+from ...compiled.teams import begin_team, end_team, restore_blas, silence_blas
 from .factors import Factors
 from .left_looking import WHOLE, factor_supernodes, permute, permute_back, solve_lower_part, solve_upper_part
 from .side_by_side import factor_side_by_side, solve_side_by_side
@@ -15,11 +15,14 @@ def supernodal_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> i
     """The panels of L and D in d; see `LDL.factor`, and `AssemblyTree` for the arrays of the tree."""
     for k in range(ldl.head.size):
         ldl.head[k] = -1
+    silence_blas(ldl)
     if ldl.members <= 1:
-        return factor_supernodes(ldl, data, eps, delta, 0, ldl.head.size, WHOLE, 0)
-    begin_team(ldl)
-    replaced = factor_side_by_side(ldl, data, eps, delta)
-    end_team(ldl)
+        replaced = factor_supernodes(ldl, data, eps, delta, 0, ldl.head.size, WHOLE, 0)
+    else:
+        begin_team(ldl)
+        replaced = factor_side_by_side(ldl, data, eps, delta)
+        end_team(ldl)
+    restore_blas(ldl)
     return replaced
 
 
@@ -39,6 +42,7 @@ def supernodal_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
 def solve_with_panels(ldl: Factors, count: int, rhs: Floats, out: Floats) -> None:
     """`supernodal_solve` for `count` right-hand sides."""
     n, size, work = ldl.n, ldl.head.size, ldl.work
+    silence_blas(ldl)
     permute(ldl, count, rhs, 0, n, work)
     if ldl.members <= 1 or ldl.private.size == 0:
         solve_lower_part(ldl, count, 0, size, work, 0)
@@ -48,3 +52,4 @@ def solve_with_panels(ldl: Factors, count: int, rhs: Floats, out: Floats) -> Non
         solve_side_by_side(ldl, count)
         end_team(ldl)
     permute_back(ldl, count, work, 0, n, out)
+    restore_blas(ldl)

@@ -1,0 +1,70 @@
+"""How much memory there is left, asked before much of it is taken.
+
+Linux hands out more than it has and ends the process that comes to use it: an allocation that succeeds says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+MUCH = 2**28  # bytes from which on it is asked
+FREE = "MemAvailable:"
+LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
+
+
+def check_room(size: float, what: str) -> None:
+    """Raise MemoryError where `what`, of so many bytes, has no room in memory.
+
+    Examples
+    --------
+    >>> check_room(1e18, "a factor of 10^17 entries")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    MemoryError: a factor of 10^17 entries takes 1e+09 GB, and ... GB of memory are free
+    """
+    if size < MUCH:
+        return
+    free = free_memory()
+    if size > free:
+        raise MemoryError(f"{what} takes {size / 1e9:.3g} GB, and {free / 1e9:.3g} GB of memory are free")
+
+
+def free_memory() -> float:
+    """Bytes that this process may still take, as far as the system says: without limits of its own, and infinity."""
+    return min(_of_the_machine(), _of_the_group(), _of_the_process())
+
+
+def _of_the_machine() -> float:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith(FREE))
+    except (OSError, StopIteration, ValueError, IndexError):
+        pass
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # Windows, which never hands out more than it has
+        return math.inf
+
+
+def _of_the_group(folder: Path = Path("/sys/fs/cgroup")) -> float:
+    """What a container leaves."""
+    left = math.inf
+    for limit, used in LIMITS:
+        try:
+            left = min(left, float(int((folder / limit).read_text()) - int((folder / used).read_text())))
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
+    return left
+
+
+def _of_the_process() -> float:
+    """What the limit of the address space leaves, as ``ulimit -v`` sets it."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError, ValueError, IndexError):
+        return math.inf
+    return math.inf if limit == resource.RLIM_INFINITY else float(limit - pages * resource.getpagesize())
