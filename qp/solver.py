@@ -201,7 +201,7 @@ class Solver(SetUpOnce):
 
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
         """The answer of the interior-point method, which goes on until the program's own test holds."""
-        run = self.cone_solver.run(warm_start, test)
+        run = (self._cone_solver or self.cone_solver).run(warm_start, test)
         assert run.answer is not None and run.status is not None
         x, y, z, _ = run.answer
         found, point = run.found, (x, y, z)
