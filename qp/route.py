@@ -28,7 +28,7 @@ def route(program: QuadraticProgram, settings: Settings) -> Route:
     which is worth it from `MIN_VARIABLES` on.  Settings that belong to the interior-point method choose it.
     """
     P: object = program.P
-    if program.n < MIN_VARIABLES or not isinstance(P, np.ndarray):
+    if program.q.size < MIN_VARIABLES or not isinstance(P, np.ndarray):
         return Route.INTERIOR_POINT
     limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
     watched = settings.verbose or settings.callback is not None or limited

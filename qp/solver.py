@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import time
 from collections.abc import Callable
 from typing import Any
@@ -200,7 +201,7 @@ class Solver(SetUpOnce):
 
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
         """The answer of the interior-point method, which goes on until the program's own test holds."""
-        run = self.cone_solver.run(warm_start, test)
+        run = (self._cone_solver or self.cone_solver).run(warm_start, test)
         assert run.answer is not None and run.status is not None
         x, y, z, _ = run.answer
         found, point = run.found, (x, y, z)
@@ -279,16 +280,18 @@ def solve(
 
 
 DATA = ("q", "A", "l", "u", "lb", "ub", "offset")
+_data_of = operator.itemgetter(*DATA)
 
 
 def _program_and_settings(arguments: dict[str, Any]) -> tuple[QuadraticProgram, Settings]:
     """The program and the settings of a call; what is None did not come, but for P."""
     settings, P = Settings.among(arguments), arguments["P"]
-    data = {name: arguments[name] for name in DATA if arguments[name] is not None}
     if isinstance(P, QuadraticProgram):
+        data = [name for name in DATA if arguments[name] is not None]
         if data:
             raise ProgramError(f"a QuadraticProgram came, and {', '.join(data)} beside it: give one or the other")
         return P, settings
-    if "q" not in data:
+    q, A, l, u, lb, ub, offset = _data_of(arguments)
+    if q is None:
         raise ProgramError("q, the linear objective, is missing")
-    return QuadraticProgram(P, **data), settings
+    return QuadraticProgram(P, q, A, l, u, lb, ub, 0.0 if offset is None else offset), settings

@@ -41,7 +41,6 @@ from .problem.stopping import Test
 from .warmup import ready_for_large
 
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
-NOT_CHANGED = contextlib.nullcontext()  # the threads of BLAS
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
@@ -179,10 +178,12 @@ class Solver(SetUpOnce):
         if self.settings.callback is None:  # which may have kept an iterate
             spare.leave(self._state, self.settings)
 
-    def _threads(self) -> contextlib.AbstractContextManager[None]:
+    def _threads(self) -> contextlib.AbstractContextManager[Any]:
         """BLAS with the threads of the settings, where it is called with matrices large enough."""
         program = self.program
-        return NOT_CHANGED if program.c.size + program.b.size <= FEW else blas_threads(self.settings.threads)
+        if program.c.size + program.b.size <= FEW:
+            return self.at_work  # nothing else: it is held by the one who works with the solver
+        return blas_threads(self.settings.threads)
 
     @property
     def newton(self) -> Newton:

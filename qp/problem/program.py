@@ -88,7 +88,7 @@ class QuadraticProgram:
         if q is not None:
             program.q = as_vector("q", q)
             check_finite("q", program.q)
-            if program.q.size != self.n:
+            if program.q.size != self.q.size:
                 raise ProgramError(f"q must have {self.n} entries, but {program.q.size} came")
         if l is None and u is None and lb is None and ub is None:
             return program

@@ -27,7 +27,7 @@ from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.hessian import as_operator, check_semidefinite
 from socp.linalg.csc import csc
-from socp.problem.checks import INT, as_csc
+from socp.problem.checks import INT
 from socp.problem.lowrank import LowRank
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of, no_rows
 from socp.problem.stopping import product
@@ -86,7 +86,7 @@ class ConeForm:
         P = program.P
         if self._has_fixed:
             check_semidefinite(as_operator(P, program.n))  # the engine sees no more than what is left of it
-            P = _submatrix(P, np.flatnonzero(self.kinds[program.m :] != EQUAL))
+            P = self._in_free_variables(P, program.m)
         cones, layout = orthant(self.m)
         return ConeProgram.of_checked(c, G, h, cones, A, b, P, offset, layout)
 
@@ -97,6 +97,17 @@ class ConeForm:
         A, indptr, indices, data = program.A, np.empty(self.n + 1, INT), np.empty(entries, INT), np.empty(entries)
         stack(A.indptr, A.indices, A.data, self.kinds, indptr, indices, data)
         return csc(data, indices, indptr, (rows, self.n))
+
+    def _in_free_variables(self, P: Any, m: int) -> sp.csc_array | np.ndarray | LowRank | None:
+        """P without the rows and columns of fixed variables."""
+        if P is None:
+            return None
+        if isinstance(P, sp.csc_array):
+            indptr, indices, data = np.empty(self.n + 1, INT), np.empty(P.data.size, INT), np.empty(P.data.size)
+            entries = keep_free(P.indptr, P.indices, P.data, self.kinds, indptr, indices, data)
+            return csc(data[:entries], indices[:entries], indptr, (self.n, self.n))
+        free = np.flatnonzero(self.kinds[m:] != EQUAL)
+        return LowRank(P.F[free], P.d[free]) if isinstance(P, LowRank) else P[free[:, None], free]
 
     def lift(
         self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
@@ -273,6 +284,29 @@ def stack_equalities(
 
 
 @kernel
+def keep_free(
+    P_indptr: Ints, P_indices: Ints, P_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
+) -> int:
+    """P in the free variables; returns the number of its entries."""
+    n = P_indptr.size - 1
+    m, free, at = kinds.size - n, 0, 0
+    place = np.empty(n, np.int64)
+    for j in range(n):
+        place[j] = free
+        free += int(kinds[m + j] != EQUAL)
+    for j in range(n):
+        if kinds[m + j] == EQUAL:
+            continue
+        indptr[place[j]] = at
+        for k in range(P_indptr[j], P_indptr[j + 1]):
+            if kinds[m + P_indices[k]] != EQUAL:
+                indices[at], data[at] = place[P_indices[k]], P_data[k]
+                at += 1
+    indptr[free] = at
+    return at
+
+
+@kernel
 def stack_sides(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
 ) -> None:
@@ -365,14 +399,3 @@ def fix_multipliers(
             for k in range(A_indptr[j], A_indptr[j + 1]):
                 total += A_data[k] * own_y[A_indices[k]]
             own_z[j] = -total
-
-
-def _submatrix(P: sp.csc_array | np.ndarray | LowRank | None, keep: np.ndarray) -> Any:
-    """P in some of the variables."""
-    if P is None:
-        return None
-    if isinstance(P, LowRank):
-        return LowRank(P.F[keep], P.d[keep])
-    if isinstance(P, np.ndarray):
-        return P[keep[:, None], keep]
-    return as_csc("P", P[keep][:, keep])

@@ -6,13 +6,14 @@ factor D P D, and its upper triangle for a sparse KKT matrix.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from ..compiled.kernels import kernel
+from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.cholesky import cholesky
 from ..linalg.csc import multiply_symmetric
@@ -22,6 +23,7 @@ from ..problem.lowrank import LowRank
 from ..problem.stopping import LOST
 
 GLANCE = 150  # an order up to which a Cholesky factor is quicker than the analysis of a sparse one
+BANDED = 50  # multiplications an entry and row of P up to which one within its envelope is
 SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
@@ -312,12 +314,21 @@ def set_shift(diagonal: Floats, D: Floats, factor: float, tol: float, shift: Flo
 def is_clearly_semidefinite(
     n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, tol: float
 ) -> bool:
-    """Whether it is seen at a glance: diagonally dominant, or small with a Cholesky factor; False leaves it open."""
-    if is_sparse and is_dominant(indptr, indices, values):
-        return True
+    """Whether it is seen at a glance; False leaves it open.
+
+    P is diagonally dominant, or P + diag(shift) is small, or has its entries near the diagonal, and a Cholesky factor.
+    """
+    diagonal, shift = np.zeros(n), np.empty(n)
+    if is_sparse:
+        if is_dominant(indptr, indices, values):
+            return True
+        add_diagonal(indptr, indices, values, diagonal)
+        set_shift(diagonal, D, factor, tol, shift)
+        if n > GLANCE:
+            return has_banded_factor(indptr, indices, values, shift)
     if n > GLANCE:
         return False
-    P, diagonal, shift = np.zeros(n * n), np.zeros(n), np.empty(n)
+    P = np.zeros(n * n)
     if is_sparse:
         for j in range(n):
             for k in range(indptr[j], indptr[j + 1]):
@@ -325,10 +336,45 @@ def is_clearly_semidefinite(
     else:
         for k in range(n * n):
             P[k] = values[k]
-    for j in range(n):
-        diagonal[j] = P[j * n + j]
-    set_shift(diagonal, D, factor, tol, shift)
+        for j in range(n):
+            diagonal[j] = P[j * n + j]
+        set_shift(diagonal, D, factor, tol, shift)
     return is_semidefinite(n, P, shift, np.empty(n * n))
+
+
+@inner
+def has_banded_factor(indptr: Ints, indices: Ints, values: Floats, shift: Floats) -> bool:
+    """Whether P + diag(shift) has few entries between the first one of a row and its diagonal, and a Cholesky factor.
+
+    Row i of L, from its column first[i] on, is in L[begin[i]:], where L(i, j) has the place begin[i] + j.
+    """
+    n, words, work = shift.size, 0, 0
+    first, begin = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        first[i] = i
+        for k in range(indptr[i], indptr[i + 1]):  # column i, which is row i
+            first[i] = min(first[i], indices[k])
+        begin[i] = words - first[i]
+        words += i - first[i] + 1
+        work += (i - first[i] + 1) ** 2
+        if work > BANDED * (n + indptr[n]):
+            return False
+    L = np.zeros(words)
+    for i in range(n):
+        row = begin[i]
+        L[row + i] = shift[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            if indices[k] <= i:
+                L[row + indices[k]] += values[k]
+        for j in range(first[i], i):
+            for k in range(max(first[i], first[j]), j):
+                L[row + j] -= L[row + k] * L[begin[j] + k]
+            L[row + j] /= L[begin[j] + j]
+            L[row + i] -= L[row + j] ** 2
+        if not L[row + i] > 0.0:
+            return False
+        L[row + i] = math.sqrt(L[row + i])
+    return True
 
 
 @kernel

@@ -69,7 +69,11 @@ class StandardForm(Structure):
         Of M.
     groups : RowGroups
         How the rows of the orthant enter a KKT matrix.
+    is_spare : bool
+        Whether the memory is known to be worth leaving to another program (see `method.spare`).
     """
+
+    is_spare = False
 
     n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()
     ptr, rows = integers("cones + 1"), integers("m")

@@ -77,6 +77,7 @@ class DenseKKT(KKT):
         super().__init__(form, regularization, refinement_steps, count=count, H=H)
         self.count = count
         self._allow_correctors(n**3 / 3.0 + n**2 * count, 0.5 * n**2)
+        self._use(factor_dense, apply_dense)
         self._read()
 
     @property
@@ -97,8 +98,8 @@ class DenseKKT(KKT):
         form = self.form
         self.P = form.P.values if isinstance(form.P, DenseHessian) else form.P.dense().reshape(-1)
         read_rows(self)
-        splits = form.n >= MIN_SPLIT and not self.count and self.rho == 0.0
-        self._use(factor_or_split if splits else factor_dense, apply_dense)
+        if form.n >= MIN_SPLIT:
+            self._use(factor_dense if self.count or self.rho > 0.0 else factor_or_split, apply_dense)
 
 
 @kernel

@@ -181,13 +181,14 @@ class Run:
             printing.header(self.form, state.kkt.description, settings.tol)
         reason = begin(state)
         while reason != NOT_FACTORED or state.iteration >= 0:
-            if reason in (GO_ON, CANDIDATE, MAX_ITERATIONS, STALLED) and settings.verbose:
+            if settings.verbose and reason in (GO_ON, CANDIDATE, MAX_ITERATIONS, STALLED):
                 printing.line(state.trace[state.iteration])
-            if self._ends(reason):
+            if (reason != GO_ON or settings.time_limit is not None) and self._ends(reason):
                 return
             if patience == 0.0:
                 yield Iterate(self)
-            self._make_room()
+            if state.iteration + 2 >= ROWS:
+                self._make_room()
             until = clock() + patience
             if settings.time_limit is not None:
                 until = min(until, state.started + settings.time_limit)
@@ -195,9 +196,7 @@ class Run:
         self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
 
     def _make_room(self) -> None:
-        """Twice the records where the trace is nearly full."""
-        if self.state.iteration + 2 < ROWS:  # that there always is room for
-            return
+        """Twice the records where the trace, which has room for `ROWS`, is nearly full."""
         trace = self.state.trace
         if self.state.iteration + 2 >= trace.size:
             larger = np.zeros(2 * trace.size, TRACE)

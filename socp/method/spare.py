@@ -39,8 +39,11 @@ def fits(state: State) -> bool:
 def leave(state: State, settings: Settings) -> None:
     """Leave the memory of a program that nobody asks for any more."""
     form, kkt = state.form, state.kkt
-    small = isinstance(kkt, DenseKKT) and form.n + form.p <= SMALL and is_small(form)  # whatever P is stored as
-    if small and settings.kkt == "auto" and form.words + kkt.words + state.words <= MOST:
+    if not form.is_spare:
+        chosen = settings.kkt == "auto" and isinstance(kkt, DenseKKT)
+        small = form.n + form.p <= SMALL and is_small(form)  # whatever P is stored as
+        form.is_spare = chosen and small and form.words + kkt.words + state.words <= MOST
+    if form.is_spare:
         _thread.left = _kind(form.sizes, settings), state
 
 

@@ -63,8 +63,8 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
-    if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.data.dtype is FLOAT:
-        came, data = value.shape, np.array(value.data)
+    if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.data.dtype == FLOAT:
+        came, data = value.shape, value.data.astype(FLOAT, subok=False)
         indices, indptr = value.indices.astype(INT), value.indptr.astype(INT)
         if is_canonical(came[0], indptr, indices, data):
             _check_shape(name, came, shape, why)
@@ -283,7 +283,7 @@ def _is_triangular(P: Any) -> bool:
 
 def _as_float(name: str, value: Any) -> np.ndarray:
     if _is_plain(value):
-        return np.array(value, order="C", copy=True)
+        return value.astype(FLOAT, order="C")  # that very object: dtypes from files only equal it
     if np.ma.is_masked(value):
         raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
     try:

@@ -224,8 +224,8 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
     if P is None:
         return None
-    if type(P) is np.ndarray and P.dtype is FLOAT and P.shape == (n, n) and n <= SMALL:
-        P = P.copy()
+    if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= SMALL:
+        P = P.astype(FLOAT, order="C")
         if is_plain_dense(P):
             return P
     why = f" ({n} variables in {vector})"

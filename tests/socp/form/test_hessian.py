@@ -6,7 +6,17 @@ import scipy.sparse as sp
 
 import socp
 from socp import ConeProgram
-from socp.form.hessian import GLANCE, SEMIDEFINITE_TOL, is_dominant, is_semidefinite, shift_of
+from socp.form.hessian import (
+    GLANCE,
+    SEMIDEFINITE_TOL,
+    as_operator,
+    check_semidefinite,
+    is_clearly_semidefinite,
+    is_dominant,
+    is_semidefinite,
+    shift_of,
+)
+from socp.problem.checks import as_csc
 
 
 @pytest.mark.parametrize(
@@ -88,3 +98,38 @@ def test_a_dominant_diagonal_is_semidefinite(seed):
     np.fill_diagonal(P, -1.0 - sums)
     csc = sp.csc_array(P)
     assert not is_dominant(csc.indptr.astype(np.int64), csc.indices.astype(np.int64), csc.data)
+
+
+def looks_semidefinite(P):
+    """`is_clearly_semidefinite` of a sparse matrix in its own units."""
+    csc = as_csc("P", P)
+    places = csc.indptr, csc.indices, csc.data
+    return is_clearly_semidefinite(csc.shape[0], True, *places, np.ones(0), 1.0, SEMIDEFINITE_TOL)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_entries_near_the_diagonal(seed):
+    rng = np.random.default_rng(seed)
+    n, width = GLANCE + int(rng.integers(1, 50)), int(rng.integers(1, 5))
+    F = np.tril(np.triu(rng.normal(size=(n, n))), width)
+    F[rng.random(n) < 0.2] = 0.0  # of no full rank
+    P = F @ F.T
+    assert looks_semidefinite(P) and not is_dominant_matrix(P)
+    i = int(rng.integers(n))
+    P[i, i] -= np.linalg.norm(F[i]) ** 2 + 1e-4
+    assert not looks_semidefinite(P)
+
+
+def is_dominant_matrix(P):
+    return (2 * P.diagonal() >= np.abs(P).sum(axis=0)).all()
+
+
+def test_entries_far_from_the_diagonal_are_left_to_the_sparse_factorization():
+    n = 4 * GLANCE
+    P = 1.5 * np.eye(n)
+    P[0, :] = P[:, 0] = 1.0
+    P[0, 0] = n
+    P[-1, 1] = P[1, -1] = 1.0
+    P[-1, 2] = P[2, -1] = 1.0
+    assert not is_dominant_matrix(P) and not looks_semidefinite(P)
+    check_semidefinite(as_operator(as_csc("P", P), n))

@@ -1,5 +1,6 @@
 """The checks at the door: what is taken and how it is kept, what is refused and in which words."""
 
+import pickle
 import re
 
 import numpy as np
@@ -203,3 +204,13 @@ def test_malformed_coordinates_are_refused_by_name(place, index):
         socp.ConeProgram(np.ones(4), A=matrix, b=np.ones(4))
     with pytest.raises(ProgramError, match="c must be a valid sparse matrix"):
         socp.ConeProgram(matrix)
+
+
+def test_a_dtype_that_only_equals_numpys_own_is_as_good():
+    """As those of arrays are that went through a pickle or come from a file: objects of their own."""
+    values = pickle.loads(pickle.dumps(np.ones(3)))
+    matrix = sp.csc_array(np.eye(3))
+    matrix.data = values
+    for made in (as_vector("q", values), as_csc("A", matrix).data, as_dense("P", values.reshape(1, 3))):
+        assert made.dtype is np.dtype(np.float64)
+        np.testing.assert_array_equal(made.ravel(), [1.0, 1.0, 1.0])
