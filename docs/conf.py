@@ -7,7 +7,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs"), str(ROOT / "docs" / "slides")]
-import build  # noqa: E402  (the slides)
 import gallery  # noqa: E402  (needs the path)
 import listing  # noqa: E402
 import mathml  # noqa: E402
@@ -55,4 +54,4 @@ def setup(app):
     app.connect("html-page-context", mathml.replace)
     app.connect("html-page-context", gallery.show)
     app.connect("build-finished", copy_results)
-    app.connect("build-finished", build.after_the_book)
+    app.connect("build-finished", deck.after_the_book)

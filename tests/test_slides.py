@@ -18,7 +18,7 @@ needs_browser = pytest.mark.skipif(
 
 
 def module():
-    spec = importlib.util.spec_from_file_location("build_slides", DOCS / "slides" / "build.py")
+    spec = importlib.util.spec_from_file_location("build_slides", DOCS / "slides" / "deck.py")
     build = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = build  # dataclasses look for it
     spec.loader.exec_module(build)

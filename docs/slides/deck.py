@@ -1,6 +1,6 @@
 """Slides of the course, one HTML file that needs no other: the chapters' formulas and pictures.
 
-    python docs/slides/build.py [--out docs/_build/slides.html] [CHAPTER ...]
+    python docs/slides/deck.py [--out docs/_build/slides.html] [CHAPTER ...]
 
 Nothing is written twice: each slide is a formula of a chapter with the sentences that lead to it, or a picture that a
 cell of it draws when it is run here.  A chapter ends with its exercises.  Needs the `docs` extra.  Sphinx builds it
