@@ -7,7 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs"), str(ROOT / "docs" / "slides")]
-import gallery  # noqa: E402  (needs the path)
+import deck  # noqa: E402  (the slides; needs the path)
+import gallery  # noqa: E402
 import listing  # noqa: E402
 import mathml  # noqa: E402
 from docstrings import plain_text, write_attributes  # noqa: E402
