@@ -1,5 +1,7 @@
 """How many threads BLAS may use: OpenBLAS, as the wheels of NumPy and SciPy carry it, is told through ctypes.
 
+Sparse factors have threads of their own (`teams`), as many as are allowed here.
+
 The number belongs to the process.  It is set while a solver is at work and put back when the last one is done; of
 solvers that overlap in several threads, the first one's number counts.
 """
@@ -106,6 +108,6 @@ def _bundled(package: ModuleType) -> list[Path]:
 @functools.cache
 def _say_that_nothing_can_be_set() -> None:
     logger.warning(
-        "threads has no effect: no OpenBLAS was found in the wheels of NumPy and SciPy; OPENBLAS_NUM_THREADS, "
-        "MKL_NUM_THREADS or the like, set before Python starts, may do it"
+        "threads has no effect on dense factors: no OpenBLAS was found in the wheels of NumPy and SciPy; "
+        "OPENBLAS_NUM_THREADS, MKL_NUM_THREADS or the like, set before Python starts, may do it"
     )

@@ -51,7 +51,8 @@ class Settings:
     refinement_steps : int, default 10
         At most so many steps of iterative refinement a solve.
     threads : int, default 1
-        Threads of BLAS for large dense fronts and factors; the bits of an answer belong to this number.
+        Threads for large factors: those of BLAS for dense ones, and the engine's own for sparse ones, where Linux and
+        macOS have them; the bits of an answer belong to this number.
     sifting : bool, default True
         Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only).
     check_convexity : bool, default True
