@@ -10,6 +10,7 @@ The best answer of all is kept.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,6 +23,8 @@ from ..problem.status import Status
 from ..problem.stopping import Test
 from .loop import State
 from .run import Run
+
+logger = logging.getLogger("socp")
 
 FAILED = (Status.INACCURATE, Status.NUMERICAL_ERROR)
 SHORT_STEPS = 0.9  # share of the way to the boundary
@@ -54,6 +57,8 @@ class Attempts:
                     run = again
                 if run.status not in FAILED:
                     break
+        except MemoryError as error:  # of another KKT solver: the answer that there is is not lost
+            logger.info("no further attempt: %s", error)
         finally:
             self.state.kkt.precise = False
         return run

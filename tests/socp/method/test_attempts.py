@@ -56,6 +56,18 @@ def test_the_ways_in_turn():
     assert ways_after(0)[1] == 2 * [("SparseKKT", True, 0.99)]  # a matrix that cannot be factored at the start
 
 
+def test_an_attempt_without_room_in_memory_loses_no_answer(monkeypatch):
+    program = THIN["a cone that x fills"][0]
+
+    def no_room(*arguments, **settings):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("socp.method.attempts.choose", no_room)
+    monkeypatch.setattr(Run, "_claims", lambda run: False)  # so that every run fails
+    solution = socp.solve(program, max_iter=1000)
+    assert solution.x.shape == (1,) and solution.status is not Status.MAX_ITERATIONS
+
+
 def test_a_large_program_fails_once():
     n = LARGE
     program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
