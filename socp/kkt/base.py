@@ -103,9 +103,8 @@ class KKT(Structure):
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
     allowed, behind, excess = floats("6"), floats("6"), floats("2")  # see `find_excess`
     enough, equations = number(), number()
-    krylov = floats(
-        f"{2 * KRYLOV_STEPS + 1} * (n + p + m)", scratch=True
-    )  # the basis of GMRES, then the images of its vectors
+    # the basis of GMRES, then the images of its vectors
+    krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)", scratch=True)
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int, **rest: Any) -> None:

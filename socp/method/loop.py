@@ -36,6 +36,7 @@ from .newton import (
     measure,
     measure_beyond_rounding,
     predict,
+    relative_residuals,
 )
 from .start import start_cold, start_warm
 
@@ -213,12 +214,6 @@ def limit(state: State) -> int:
     if state.best_worst <= INACCURATE_TOL < state.best_ray:
         stalled |= k - state.last_better > PATIENCE_NEAR
     return STALLED if stalled or not math.isfinite(state.newton.mu) else GO_ON
-
-
-@inner
-def relative_residuals(newton: Newton) -> tuple[float, float]:
-    """The primal and the dual residual, each block relative to its own size."""
-    return max(newton.rows / newton.rows_size, newton.cone / newton.cone_size), newton.dual / newton.dual_size
 
 
 @inner

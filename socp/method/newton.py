@@ -217,6 +217,12 @@ def measure(newton: Newton, point: Point) -> None:
 
 
 @inner
+def relative_residuals(newton: Newton) -> tuple[float, float]:
+    """The primal and the dual residual, each block relative to its own size."""
+    return max(newton.rows / newton.rows_size, newton.cone / newton.cone_size), newton.dual / newton.dual_size
+
+
+@inner
 def measure_beyond_rounding(newton: Newton, point: Point) -> None:
     """The norms of the residuals without the entries that are no more than what evaluating them may lose.
 
@@ -273,8 +279,8 @@ def allow(newton: Newton, row: int, factor: float) -> None:
     kkt.allowed[3 * row] = share * norm_within(r, 0, n)
     kkt.allowed[3 * row + 1] = share * norm_within(r, n, first)
     kkt.allowed[3 * row + 2] = share * norm_within(r, first, r.size)
-    largest = max(newton.dual / newton.dual_size, newton.rows / newton.rows_size, newton.cone / newton.cone_size)
-    share *= max(BEHIND * largest, newton.tol)
+    primal, dual = relative_residuals(newton)
+    share *= max(BEHIND * max(primal, dual), newton.tol)
     kkt.behind[3 * row] = share * newton.dual_size * form.cost_scale
     kkt.behind[3 * row + 1] = share * newton.rows_size
     kkt.behind[3 * row + 2] = share * newton.cone_size
