@@ -315,14 +315,11 @@ class Solver(SetUpOnce):
                 run = self._attempts.improve(run, self.program, test)
         if run.status is Status.OPTIMAL and run.form is self.form:
             self._optimal = run.state
-        run.close(self.setup_time, self._timings(self.setup_time + run.solve_time, run.state.kkt))
+        kkt = run.state.kkt
+        run.close(
+            self.setup_time, {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds}
+        )
         return run
-
-    def _timings(self, total: float, kkt: KKT) -> dict[str, float]:
-        """The seconds of set-up and of a run by part."""
-        timings = {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds}
-        timings["rest"] = total - sum(timings.values())
-        return timings
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""

@@ -155,7 +155,7 @@ def factor_whole(kkt: DenseKKT, delta: float) -> int:
     n, p, P, H, A, Y, diagonal, order = form.n, form.p, kkt.P, kkt.H, rows.A, kkt.Y, kkt.diagonal, kkt.order
     for j in range(n):
         order[j] = j
-        for i in range(j * n + j, (j + 1) * n):
+        for i in range(np.uint64(j * n + j), np.uint64((j + 1) * n)):
             H[i] = P[i]
         H[j + j * n] += diagonal[j]
     if rows.count > 0:
@@ -330,7 +330,8 @@ def condense(kkt: DenseKKT, rhs: Floats, t: Floats) -> None:
         work[j] = 0.0
     multiply_both(form.M_indptr, form.M_indices, form.M_data, work, v, work[n:], Mtv)
     for j in range(n):
-        t[j] = rhs[order[j]] + Mtv[order[j]]
+        k = np.uint64(order[j])
+        t[j] = rhs[k] + Mtv[k]
 
 
 @inner
@@ -339,12 +340,12 @@ def expand(kkt: DenseKKT, rhs: Floats, t: Floats, dy: Floats, out: Floats) -> No
     form, order, work = kkt.form, kkt.order, kkt.work
     n, p = form.n, form.p
     for j in range(n):
-        work[order[j]] = t[j]
+        work[np.uint64(order[j])] = t[j]
     multiply_both(form.M_indptr, form.M_indices, form.M_data, work, kkt.v, work[n:], kkt.Mtv)
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, work, n + p, work, n + p)
     for j in range(n):
         out[j] += work[j]
     for i in range(p):
         out[n + i] += dy[i]
-    for i in range(n + p, rhs.size):
+    for i in range(np.uint64(n + p), np.uint64(rhs.size)):
         out[i] += work[i] - rhs[i]

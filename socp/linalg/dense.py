@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Matrix
@@ -18,8 +20,9 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
     for i in range(n):
         out[i] = 0.0
     for j in range(n):
-        for i in range(n):
-            out[i] += P[j * n + i] * x[j]
+        column, value = np.uint64(j * n), x[j]
+        for i in range(np.uint64(n)):
+            out[i] += P[column + i] * value
 
 
 @inner

@@ -52,7 +52,7 @@ ROWS = 60  # records that a trace has room for at first
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 
 # why the loop comes back
-GO_ON, CANDIDATE, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP = range(6)
+GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP = range(7)
 
 
 class State(Structure):
@@ -201,7 +201,9 @@ def judge(state: State) -> int:
     state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     solved = state.worst <= state.tol and state.absolute <= state.tol_abs
     certified = state.primal_ray <= RAY * state.tol_infeasible or state.dual_ray <= state.ray_limit
-    return CANDIDATE if solved or certified else limit(state)
+    if solved:
+        return SOLVED
+    return RAY_FOUND if certified else limit(state)
 
 
 @kernel

@@ -21,14 +21,15 @@ from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution
 from ..problem.status import Status
 from .loop import (
-    CANDIDATE,
     FAR_RAY,
     GO_ON,
     MAX_ITERATIONS,
     NOT_FACTORED,
     RAY,
+    RAY_FOUND,
     ROWS,
     SHORT_STEP,
+    SOLVED,
     STALLED,
     State,
     begin,
@@ -181,7 +182,7 @@ class Run:
             printing.header(self.form, state.kkt.description, settings.tol)
         reason = begin(state)
         while reason != NOT_FACTORED or state.iteration >= 0:
-            if settings.verbose and reason in (GO_ON, CANDIDATE, MAX_ITERATIONS, STALLED):
+            if settings.verbose and reason in (GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED):
                 printing.line(state.trace[state.iteration])
             if (reason != GO_ON or settings.time_limit is not None) and self._ends(reason):
                 return
@@ -206,8 +207,8 @@ class Run:
     def _ends(self, reason: int) -> bool:
         """Whether the run ends at the present iterate: solved, certified, or at a limit."""
         settings, state = self.settings, self.state
-        if reason == CANDIDATE:
-            if self._claims():
+        if reason in (SOLVED, RAY_FOUND):
+            if (reason == SOLVED and self._is_solved()) or self._is_certified():
                 return True
             reason = limit(state)
         if reason == MAX_ITERATIONS:
@@ -216,15 +217,16 @@ class Run:
             return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
         return reason in REASONS and self._give_up(REASONS[reason])
 
-    def _claims(self) -> bool:
-        """Whether what the iterate seems to be holds on the caller's own data."""
-        settings, state = self.settings, self.state
-        if claims_to_be_solved(state):
-            answer = _room_for(self.program)
-            unscale_iterate(state, *answer)
-            found, holds = self._judge(answer)
-            if holds:
-                return self.finish(Status.OPTIMAL, test_holds(settings.tol), answer, found)
+    def _is_solved(self) -> bool:
+        """Whether the iterate, which seems to be a solution, is one on the caller's own data."""
+        answer = _room_for(self.program)
+        unscale_iterate(self.state, *answer)
+        found, holds = self._judge(answer)
+        return holds and self.finish(Status.OPTIMAL, test_holds(self.settings.tol), answer, found)
+
+    def _is_certified(self) -> bool:
+        """Whether one of the iterate's rays is a certificate on the caller's own data."""
+        state = self.state
         if state.primal_ray <= RAY * state.tol_infeasible:
             ray = self._certificate(self._primal_infeasibility)
             if ray is not None:
@@ -307,7 +309,7 @@ class Run:
         return True
 
     def close(self, setup_time: float, timings: dict[str, float]) -> None:
-        """Note the times, and let go of the engine, which goes on to other runs; the answer stays."""
+        """Note the times, of which no part is the rest yet, and let go of the engine; the answer stays."""
         self.setup_time, self.timings = setup_time, timings
         del self.state, self.form
 
@@ -338,11 +340,13 @@ class Run:
             primal, dual, gap = found.relative
             objective = found.primal_objective + program.offset
             dual_objective = found.dual_objective + program.offset
+        timings = dict(self.timings)
+        timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
         return Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
             primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
             setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace,
-            timings=self.timings,
+            timings=timings,
         )  # fmt: skip
 
     def unscale(self, point: Point) -> Point4:
@@ -377,12 +381,6 @@ def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> 
 def _room_for(program: ConeProgram) -> Point4:
     m = program.h.size
     return np.empty(program.c.size), np.empty(program.b.size), np.empty(m), np.empty(m)
-
-
-@kernel
-def claims_to_be_solved(state: State) -> bool:
-    """Whether the present iterate seems to be a solution."""
-    return state.worst <= state.tol and state.absolute <= state.tol_abs
 
 
 @kernel
