@@ -316,9 +316,7 @@ class Solver(SetUpOnce):
         if run.status is Status.OPTIMAL and run.form is self.form:
             self._optimal = run.state
         kkt = run.state.kkt
-        run.close(
-            self.setup_time, {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds}
-        )
+        run.close(self.setup_time, {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds})
         return run
 
     def iterates(self) -> Iterator[Iterate]:

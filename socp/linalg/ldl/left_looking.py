@@ -17,6 +17,8 @@ from ...compiled.signatures import Floats, Unsigned
 from .factors import Factors
 from .panels import factor_panel, set_zero, solve_lower, solve_lower_two, solve_upper, solve_upper_two, update_panel
 
+CACHED = 32_768  # entries of a panel that stay in the cache while all that comes to its columns is subtracted,
+FEWEST = 32  # and so many columns at least
 WHOLE = -1  # in the place of a task: all supernodes, or those of the top of the tree
 
 
@@ -38,17 +40,22 @@ def factor_supernodes(
         column, stop_column = first[k], first[k + 1]
         width, height = stop_column - column, row_start[k + 1] - row_start[k]
         put_entries(ldl, data, k, tree.entry_start[k], tree.entry_start[k + 1], panel_start[k], panel_start[k + 1])
-        c = head[k]
-        if c != -1:
+        if head[k] != -1:
             note_places(ldl, k, place)
-        while c != -1:
-            after, start = following[c], position[c]
-            stop = start + 1
-            while stop < row_start[c + 1] and rows[stop] < stop_column:
-                stop += 1
-            update_by(ldl, k, c, start, stop, place, member)
-            wait(ldl, c, stop, end, task)
-            c = after
+        step = max(FEWEST, CACHED // (width + height))
+        for edge in range(column + step, stop_column + step, step):
+            c = head[k]
+            while c != -1:
+                after, start = following[c], position[c]
+                stop = start
+                while stop < row_start[c + 1] and rows[stop] < min(edge, stop_column):
+                    stop += 1
+                if stop > start:
+                    update_by(ldl, k, c, start, stop, place, member)
+                position[c] = stop
+                if edge >= stop_column:
+                    wait(ldl, c, stop, end, task)
+                c = after
         wrong = factor_panel(panels, panel_start[k], width, height, ldl.signs, column, eps, delta, d, scaled)
         if wrong < 0:
             return -1

@@ -63,7 +63,7 @@ def test_an_attempt_without_room_in_memory_loses_no_answer(monkeypatch):
         raise MemoryError("no room")
 
     monkeypatch.setattr("socp.method.attempts.choose", no_room)
-    monkeypatch.setattr(Run, "_claims", lambda run: False)  # so that every run fails
+    monkeypatch.setattr(Run, "_is_solved", lambda run: False)  # so that every run fails
     solution = socp.solve(program, max_iter=1000)
     assert solution.x.shape == (1,) and solution.status is not Status.MAX_ITERATIONS
 
