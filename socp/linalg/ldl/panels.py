@@ -203,20 +203,20 @@ def update_panel(
     run = _begin_of_run(places, count)
     if width * count * columns <= LOOP_UPDATE:
         for j in range(columns):
-            origin, entry = begin + np.int64(places[j]) * length, other + above + j
-            middle = max(run, j)
-            if width == 1:
-                factor = panels[entry] * d[column]
+            origin, entry, middle = begin + np.int64(places[j]) * length, other + above + j, max(run, j)
+            t = 0
+            while t + 4 <= width:
+                _subtract_four(panels, origin, places, j, middle, count, entry, leading, d, column + t)
+                entry += 4 * leading
+                t += 4
+            while t < width:
+                factor = panels[entry] * d[column + t]
                 _subtract_at(panels, origin, places, j, middle, panels, entry, factor)
                 if middle < count:
                     to = origin + np.int64(places[middle])
                     subtract_multiple(panels, to, panels, entry + middle - j, count - middle, factor)
-                continue
-            scale(product, 0, panels, entry, count - j, panels[entry] * d[column])
-            for t in range(1, width):
                 entry += leading
-                subtract_multiple(product, 0, panels, entry, count - j, -panels[entry] * d[column + t])
-            _subtract(panels, origin, places, j, middle, count, product, 0)
+                t += 1
         return
     for a in range(0, columns, COLUMNS):
         block = min(COLUMNS, columns - a)
@@ -239,6 +239,23 @@ def _begin_of_run(places: Unsigned, count: int) -> int:
     while run > 0 and places[run - 1] + np.uint64(1) == places[run]:
         run -= 1
     return run if count - run >= RUN else count
+
+
+@leaf
+def _subtract_four(
+    x: Floats, origin: int, places: Unsigned, j: int, middle: int, count: int, first: int, leading: int, d: Floats,
+    column: int,
+) -> None:  # fmt: skip
+    """x[origin + places[i]] -= the sum of d x[first] x[first + i - j] over four columns, for i = j, ..., count - 1."""
+    to, start, a, step = np.uint64(origin), np.uint64(j), np.uint64(first), np.uint64(leading)
+    b, c, e = a + step, a + np.uint64(2) * step, a + np.uint64(3) * step
+    p, q, r, s = x[a] * d[column], x[b] * d[column + 1], x[c] * d[column + 2], x[e] * d[column + 3]
+    for i in range(np.uint64(middle - j)):
+        x[to + places[start + i]] -= x[a + i] * p + x[b + i] * q + x[c + i] * r + x[e + i] * s
+    if middle < count:
+        to += places[middle] - np.uint64(middle - j)
+        for i in range(np.uint64(middle - j), np.uint64(count - j)):
+            x[to + i] -= x[a + i] * p + x[b + i] * q + x[c + i] * r + x[e + i] * s
 
 
 @leaf
