@@ -44,7 +44,7 @@ from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
-BEHIND = 0.1  # of the largest relative residual, or at least tol, that the other blocks need not be ahead of
+BEHIND, NEGLIGIBLE = 1e-3, 0.1  # of the largest relative residual, and of tol, that may be left in any block
 LARGE_SCALING = 1.0  # a norm of W from which on ds is computed from M dx
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
@@ -275,15 +275,15 @@ def allow(newton: Newton, row: int, factor: float) -> None:
     kkt, n, r = newton.kkt, newton.form.n, newton.r
     if kkt.precise:
         return
-    first, share, form = n + newton.form.p, SHARE / max(factor, 1e-300), newton.form
+    form, first, share = newton.form, n + newton.form.p, SHARE / max(factor, 1e-300)
     kkt.allowed[3 * row] = share * norm_within(r, 0, n)
     kkt.allowed[3 * row + 1] = share * norm_within(r, n, first)
     kkt.allowed[3 * row + 2] = share * norm_within(r, first, r.size)
     primal, dual = relative_residuals(newton)
-    share *= max(BEHIND * max(primal, dual), newton.tol)
-    kkt.behind[3 * row] = share * newton.dual_size * form.cost_scale
-    kkt.behind[3 * row + 1] = share * newton.rows_size
-    kkt.behind[3 * row + 2] = share * newton.cone_size
+    level = max(BEHIND * max(primal, dual), NEGLIGIBLE * newton.tol) / max(factor, 1e-300)
+    kkt.behind[3 * row] = level * newton.dual_size * form.cost_scale
+    kkt.behind[3 * row + 1] = level * newton.rows_size
+    kkt.behind[3 * row + 2] = level * newton.cone_size
 
 
 @inner
