@@ -12,7 +12,8 @@ when P is definite and A has full rank.  Two regularizations make up for that: a
 diagonal, and a pivot that still comes out below `PIVOT_EPS`, or with the wrong sign, is replaced by +-`PIVOT_DELTA`.
 No single delta serves all programs (the LISWET family has Schur complements with eigenvalues below 1e-10, others need
 1e-8 to be stable), so delta is judged by its result: when refinement does not get the residual down, the other ones
-are tried and the best is kept.
+are tried and the best is kept.  Where pivots were replaced, what they stood for is left to refinement; if that takes
+more than a step, the next delta is looked at, too, which may need no replacements.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ GOOD_EXCESS = 1.0  # at which a factorization is good enough
 GOOD_ENOUGH, MOST = 1e-8, 1e-4  # relative residuals that may always be left, and at most
 EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
-FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
+FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
+FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
 CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
@@ -85,7 +87,7 @@ class KKT(Structure):
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
 
-    DELTAS: tuple[float, float, float, float] = (1e-14, 1e-8, 1e-11, 1e-6)
+    DELTAS: tuple[float, float, float, float] = (1e-14, 1e-11, 1e-8, 1e-6)
 
     form = structure(StandardForm)
     factor_address, apply_address = integer(), integer()
@@ -277,13 +279,16 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     first, best, best_delta = kkt.delta, np.inf, kkt.delta
     best_is_good, best_solves = False, np.inf
     for trial in range(-1, kkt.deltas.size):
+        if trial >= 2 and best_is_good and best_solves <= FEW_SOLVES:
+            break  # one other delta was enough to look at
         delta = first if trial < 0 else kkt.deltas[trial]
         if trial >= 0 and (delta == first or (trial > 0 and delta == kkt.deltas[trial - 1])):
             continue
         before = kkt.refinements
         residual = factor_once(kkt, delta, count, rhs, out)
         good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
-        if good and (solves <= FEW_SOLVES or kkt.rest > 0 or kkt.approximate):
+        few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
+        if good and (solves <= min(few, best_solves) or kkt.rest > 0 or kkt.approximate):
             return kkt.replaced_pivots
         better = solves < best_solves if good and best_is_good else (good or residual < best)
         if better and not (best_is_good and not good):

@@ -5,7 +5,7 @@ import numpy as np
 from socp import ConeProgram
 from socp.compiled.kernels import inner
 from socp.compiled.signatures import Floats
-from socp.compiled.structures import floats, integer, matrix, number
+from socp.compiled.structures import floats, integer, integers, matrix, number
 from socp.form.standard import StandardForm
 from socp.kkt.base import KKT
 from socp.kkt.sparse import apply_by_panels, apply_by_rows, factor_by_panels, factor_by_rows
@@ -20,8 +20,8 @@ class GivenKKT(KKT):
     Attributes
     ----------
     inverse : array
-    errors : array
-        The error for each of `deltas`; with one of infinity there are no factors.
+    errors, replaced : array and array of int64
+        The error for each of `deltas`; with one of infinity there are no factors.  The pivots that it replaces.
     tried, count : array and int
         The deltas that were asked for.
     applied : int
@@ -29,11 +29,13 @@ class GivenKKT(KKT):
     """
 
     inverse, errors, error = matrix("n + p + m, n + p + m"), floats(), number()
+    replaced = integers("4")
     tried, count, applied = floats(f"{ROOM}"), integer(), integer()
 
-    def __init__(self, form, refinement_steps=10, errors=(0.0,), inverse=None):
+    def __init__(self, form, refinement_steps=10, errors=(0.0,), inverse=None, replaced=(0, 0, 0, 0)):
         super().__init__(form, None if len(errors) > 1 else 1e-8, refinement_steps)
         self.errors = np.resize(errors, self.deltas.size)
+        self.replaced[:] = replaced
         self.inverse[:] = np.linalg.inv(form.P.dense()) if inverse is None else inverse
         self._use(factor_given, apply_given)
 
@@ -56,10 +58,11 @@ def factor_given(kkt: GivenKKT, delta: float) -> int:
     """Note delta, and take its error."""
     kkt.tried[kkt.count] = delta
     kkt.count += 1
+    replaced = 0
     for k in range(kkt.deltas.size):
         if kkt.deltas[k] == delta:
-            kkt.error = kkt.errors[k]
-    return 0 if kkt.error < np.inf else -1
+            kkt.error, replaced = kkt.errors[k], kkt.replaced[k]
+    return replaced if kkt.error < np.inf else -1
 
 
 @inner

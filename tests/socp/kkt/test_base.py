@@ -275,7 +275,7 @@ def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
         np.testing.assert_allclose(Px, expected, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(expected).max()))
 
 
-LEFT = {1e-14: 1e-4, 1e-8: 1e-7, 1e-11: np.inf, 1e-6: 1e-5}  # residuals by delta
+LEFT = {1e-14: 1e-4, 1e-11: np.inf, 1e-8: 1e-7, 1e-6: 1e-5}  # residuals by delta
 
 
 def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
@@ -290,7 +290,7 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
         )
         assert kkt.delta == 1e-8
         np.testing.assert_allclose(out, 1.0 - 1e-7, rtol=1e-12)
-    kkt.errors[1] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
+    kkt.errors[2] = 1e-3  # much worse than at the comparison: the others are asked before the rest is over
     kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
     assert kkt.take_tried() == [1e-8, 1e-14, 1e-11, 1e-6] and kkt.delta == 1e-6  # whose factors are the last ones
     np.testing.assert_allclose(out, 1.0 - 1e-5, rtol=1e-12)
@@ -301,8 +301,8 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
 
 @pytest.mark.parametrize("errors, tried, best", [
     ((1e-5, 0.0, 0.0, 0.0), [1e-14], 1e-14),  # quick enough: nothing else is asked
-    ((0.05, 5e-3, 1e-5, 0.0), [1e-14, 1e-8, 1e-11], 1e-11),  # nor after the first that is
-    ((0.05, 2e-3, 5e-3, 0.1), [*LEFT, 1e-8], 1e-8),  # all are slow: the one with the fewest further solves
+    ((0.05, 5e-3, 1e-5, 0.0), [1e-14, 1e-11, 1e-8], 1e-8),  # nor after the first that is
+    ((0.05, 2e-3, 5e-3, 0.1), [*LEFT, 1e-11], 1e-11),  # all are slow: the one with the fewest further solves
     ((0.05, 1.0, 1.0, 1.0), [*LEFT, 1e-14], 1e-14),  # slow is better than wrong
 ])  # fmt: skip
 def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried, best):
@@ -310,6 +310,19 @@ def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried
     kkt, rhs, out = system(np.eye(5), errors=errors), np.ones(5), np.zeros(5)
     for count in range(REST):
         assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
+        assert kkt.take_tried() == (tried if count == 0 else [best])
+        np.testing.assert_allclose(out, 1.0, rtol=1e-8)
+
+
+@pytest.mark.parametrize("errors, tried, best", [
+    ((1e-6, 0.0, 0.0, 0.0), [1e-14], 1e-14),  # one further solve is no reason
+    ((1e-3, 1e-6, 0.0, 0.0), [1e-14, 1e-11], 1e-11),  # fewer further solves with the next
+    ((1e-3, 5e-3, 0.0, 0.0), [1e-14, 1e-11, 1e-14], 1e-14),  # more of them
+])  # fmt: skip
+def test_where_pivots_were_replaced_the_next_delta_is_looked_at(errors, tried, best):
+    kkt, rhs, out = system(np.eye(5), errors=errors, replaced=(2, 0, 0, 0)), np.ones(5), np.zeros(5)
+    for count in range(REST):
+        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == (2 if best == 1e-14 else 0)
         assert kkt.take_tried() == (tried if count == 0 else [best])
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
 
