@@ -43,6 +43,10 @@ from .dense_rows import DenseRows, scale_rows, spread_rows
 MIN_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
 ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
 WEAK, VERY_WEAK = 0.02, 1e-3  # sums of P_jj / D_jj over the weakly coupled variables
+SINGULAR, RAISED = (
+    1e-14,
+    1e-13,
+)  # pivots beside the diagonal of H, and the share that it is raised by where one is smaller
 SCHUR = 100.0  # Regularize the Schur complement this much more: it is singular where equalities are redundant.
 BISECTIONS, PRECISION = 60, 1e-3
 
@@ -148,11 +152,34 @@ def weigh_bounds(kkt: DenseKKT) -> None:
 def factor_whole(kkt: DenseKKT, delta: float) -> int:
     """H := L, Y := L^-1 A', S := the factor of Y'Y; 0, or not when it fails.
 
-    The diagonals of H and S are raised by a share of their largest entry, but by no more than the same share of one:
-    W may make all of it small, or some of it large.  So with rho.
+    A singular H, of which rounding leaves pivots of any size, would let x grow along its null space by a factor in each
+    iteration: it is factorized again with each entry of its diagonal a little larger.
+    """
+    n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.A, kkt.Y
+    form_hessian(kkt, delta)
+    info = cholesky(n, H)
+    if info != 0 or is_singular(n, H, kkt.work):
+        form_hessian(kkt, delta)
+        for j in range(n):
+            H[j + j * n] *= 1.0 + RAISED
+        info = cholesky(n, H)
+    if info != 0 or p == 0:
+        return info
+    for i in range(n * p):
+        Y[i] = A[i]
+    solve_lower_many(n, H, p, Y)
+    return factor_schur(n, p, Y, delta, kkt.S)
+
+
+@inner
+def form_hessian(kkt: DenseKKT, delta: float) -> None:
+    """H, and a copy of its diagonal in `work`.
+
+    The diagonal is raised by a share of its largest entry, but by no more than the same share of one: W may make all of
+    it small, or some of it large.  So with rho.
     """
     form, rows = kkt.form, kkt.rows
-    n, p, P, H, A, Y, diagonal, order = form.n, form.p, kkt.P, kkt.H, rows.A, kkt.Y, kkt.diagonal, kkt.order
+    n, p, P, H, A, diagonal, order, work = form.n, form.p, kkt.P, kkt.H, rows.A, kkt.diagonal, kkt.order, kkt.work
     for j in range(n):
         order[j] = j
         for i in range(np.uint64(j * n + j), np.uint64((j + 1) * n)):
@@ -166,13 +193,17 @@ def factor_whole(kkt: DenseKKT, delta: float) -> int:
     if kkt.rho_used > 0.0:
         syrk(LOWER, NO_TRANSPOSE, n, p, kkt.rho_used, A, 0, n, 1.0, H, 0, n)
     raise_diagonal(n, H, delta * size)
-    info = cholesky(n, H)
-    if info != 0 or p == 0:
-        return info
-    for i in range(n * p):
-        Y[i] = A[i]
-    solve_lower_many(n, H, p, Y)
-    return factor_schur(n, p, Y, delta, kkt.S)
+    for j in range(n):
+        work[j] = H[j + j * n]
+
+
+@inner
+def is_singular(n: int, L: Floats, diagonal: Floats) -> bool:
+    """Whether a pivot of the Cholesky factor L is rounding beside the entry of the diagonal that it is left of."""
+    for j in range(n):
+        if L[j + j * n] * L[j + j * n] <= SINGULAR * diagonal[j]:
+            return True
+    return False
 
 
 @inner
