@@ -68,7 +68,9 @@ class Estimator:
     _takes_nan: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
 
-    verbose: int = 0  # the parameter of those that iterate or have the engine do it
+    verbose: int = 0  # the parameter of those that iterate or have the engine do it,
+    tol: float  # and those of the ones that are one program
+    max_iter: int
     n_features_in_: int
     feature_names_in_: np.ndarray
 
@@ -119,6 +121,12 @@ class Estimator:
         """`verbose` as a whole number, of which True is one."""
         value: Any = self.verbose
         return int(value) if isinstance(value, (bool, np.bool_)) else check_number("verbose", value, 0, whole=True)
+
+    def _engine_settings(self) -> dict[str, Any]:
+        """`tol`, `max_iter` and `verbose`, checked, for the engine that solves the estimator's program."""
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("tol", self.tol, 0.0, open_low=True)
+        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
 
     def _inner_verbosity(self) -> int:
         """That of the models and programs inside of this one's iterations, which are seen from verbose = 2 on."""

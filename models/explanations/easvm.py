@@ -180,7 +180,6 @@ class ExplanationAugmentedSVC(KernelClassifier):
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         if self.kernel_.is_precomputed:
             raise ValueError("kernel must be one that can be evaluated at explained examples, but 'precomputed' came")
-        settings = {"check_convexity": not self.kernel_.is_semidefinite, **settings}
         given = self.explain if explanations is None else explanations
         V, owner = explained_examples(given, X, y, self.kernel_.absent)
         kept = np.flatnonzero(weights[owner] > 0.0)

@@ -28,7 +28,7 @@ from scipy.linalg import qr
 import qp
 
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import dual_program, low_rank_pays
+from ..svm.margin import dual_program, low_rank_pays, solver_of
 
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
 
@@ -46,7 +46,7 @@ class Products:
     """
 
     def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
-        self.X, self.D, self.xx = X, None, None
+        self.X, self.kernel, self.D, self.xx = X, kernel, None, None
         if kernel.is_linear:
             self.D = X[owner] - V
             if low_rank_pays(X.shape[0] + owner.size, X.shape[1]):
@@ -168,7 +168,7 @@ class ExplainedMargin:
     def solve(self, Q: float) -> qp.Solution:
         """The answer for Q; after a first one from there, with what can be kept of the solver."""
         if self.solver is None or Q in (0.0, np.inf) or (self.penalty == "l2" and isinstance(self.P, qp.LowRank)):
-            self.solver = qp.Solver(self.program(Q), **self.settings)
+            self.solver = solver_of(self.program(Q), self.products.kernel, self.settings)
             return self.solver.solve()
         if self.penalty == "l1":
             lower, upper = self._bounds(Q)

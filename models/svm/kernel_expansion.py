@@ -31,9 +31,6 @@ class KernelClassifier(Classifier):
     fit_intercept: bool
     multi_class: str
     decision_function_shape: str
-    tol: float
-    max_iter: int
-    verbose: int
 
     kernel_: Kernel
     support_: np.ndarray
@@ -47,9 +44,7 @@ class KernelClassifier(Classifier):
         check_number("C", self.C, 0.0, open_low=True)
         check_choice("multi_class", self.multi_class, SCHEMES)
         check_choice("decision_function_shape", self.decision_function_shape, SCHEMES)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0, open_low=True)
-        return {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
+        return self._engine_settings()
 
     def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """(X, classes' codes, weights, C_i) of all samples, the labels and weights checked; C_i has the class weights.

@@ -79,33 +79,33 @@ def largest_margin(
     ValueError
         The margin is hard and the classes cannot be separated, or the kernel is not positive semidefinite.
     """
-    settings = {"check_convexity": not kernel.is_semidefinite, **settings}
     K = None if kernel.is_linear else kernel.gram(X)
     if check_choice("solver", form, FORMS) != "auto":
-        return _by_form(X, y, C, K, bias, form, settings)
+        return _by_form(X, y, C, kernel, K, bias, form, settings)
     form = choose_form(X, kernel)
-    machine = _by_form(X, y, C, K, bias, form, settings)
+    machine = _by_form(X, y, C, kernel, K, bias, form, settings)
     if form == "dual" and not is_good(machine.solution):  # badly scaled data: the primal often does better
-        other = _by_form(X, y, C, K, bias, "primal", settings)
+        other = _by_form(X, y, C, kernel, K, bias, "primal", settings)
         if is_good(other.solution) or other.solution.gap < machine.solution.gap:
             return other
     return machine
 
 
 def _by_form(
-    X: Any, y: np.ndarray, C: np.ndarray, K: np.ndarray | None, bias: bool, form: str, settings: dict[str, Any]
-) -> Machine:
+    X: Any, y: np.ndarray, C: np.ndarray, kernel: Kernel, K: np.ndarray | None, bias: bool, form: str,
+    settings: dict[str, Any],
+) -> Machine:  # fmt: skip
     """The machine by the primal or the dual; K is None for the linear kernel."""
     if form == "dual":
         program = dual_program(hessian(X, y, K), y, C, bias)
-        solution = solve(program, settings)
+        solution = solve(program, kernel, settings)
         # z = 1 - y f(x): the slack where the upper bound holds, minus the surplus where the lower one does
         alpha, violation = solution.x, solution.z_bounds
     else:
         features = X if K is None else features_of(K)
         d = features.shape[1]
         program = primal_program(features, y, C, bias)
-        solution = solve(program, settings)
+        solution = solve(program, kernel, settings)
         f = features @ solution.x[:d] + (solution.x[d] if bias else 0.0)
         alpha, violation = -solution.y, 1.0 - y * f
     dual = SampleDual(X, K, y, np.arange(y.size), -1.0, bias)
@@ -173,9 +173,16 @@ def features_of(K: np.ndarray) -> np.ndarray:
     return F
 
 
-def solve(program: qp.QuadraticProgram, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
+def solver_of(program: qp.QuadraticProgram, kernel: Kernel, settings: dict[str, Any]) -> qp.Solver:
+    """The engine, which tests the convexity of a program with this kernel unless that is known."""
+    return qp.Solver(program, check_convexity=not kernel.is_semidefinite, **settings)
+
+
+def solve(
+    program: qp.QuadraticProgram, kernel: Kernel, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE
+) -> qp.Solution:
     """The engine's answer; an infeasible program is an error that says what cannot hold."""
-    return checked(lambda: qp.solve(program, **settings), infeasible)
+    return checked(lambda: solver_of(program, kernel, settings).solve(), infeasible)
 
 
 def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:

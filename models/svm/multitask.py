@@ -147,8 +147,7 @@ class MultiTaskSVC(Classifier):
         """
         check_number("C1", self.C1, 0.0, open_low=True)
         check_number("C2", self.C2, 0.0, open_low=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0, open_low=True)
+        settings = self._engine_settings()
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
@@ -159,7 +158,7 @@ class MultiTaskSVC(Classifier):
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         if self.kernel_.is_precomputed:
             raise ValueError("kernel must be one that can be evaluated between tasks, but 'precomputed' came")
-        self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weights[rows])
+        self._fit_samples(X[rows], np.where(codes[rows] == 1, 1.0, -1.0), task, weights[rows], settings)
         self.support_ = rows[self.support_]
         return self
 
@@ -182,7 +181,9 @@ class MultiTaskSVC(Classifier):
         others = np.delete(np.arange(features), column)
         return X[:, others], (found.toarray() if sp.issparse(found) else found).ravel()
 
-    def _fit_samples(self, X: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray) -> None:
+    def _fit_samples(
+        self, X: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray, settings: dict[str, Any]
+    ) -> None:
         C1, C2, count = float(self.C1), float(self.C2), self.tasks_.size
         same = sp.csr_array((np.ones(y.size), (task, np.arange(y.size))), shape=(count, y.size))
         K: np.ndarray | None = None
@@ -192,9 +193,7 @@ class MultiTaskSVC(Classifier):
             K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
             P = y[:, None] * K * y
         self.program_ = qp.QuadraticProgram(P, -np.ones(y.size), same * y, 0.0, 0.0, 0.0, weights)
-        settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
-        settings["check_convexity"] = not self.kernel_.is_semidefinite
-        self.solution_ = solve(self.program_, settings)
+        self.solution_ = solve(self.program_, self.kernel_, settings)
         warn_unless_good("MultiTaskSVC", self.solution_)
         self.n_iter_ = self.solution_.iterations
         kinds, alpha = sort_out(self.solution_.x, weights, self.solution_.z_bounds, ProgramDual(self.program_))

@@ -125,8 +125,7 @@ class SVR(Regressor):
         check_number("C", self.C, 0.0, open_low=True)
         check_number("epsilon", self.epsilon, 0.0)
         check_choice("solver", self.solver, FORMS)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0.0, open_low=True)
+        settings = self._engine_settings()
         X = self._matrix_to_fit(X)
         y = as_targets(y, X.shape[0], "SVR")
         weights = as_weights(sample_weight, X.shape[0])
@@ -135,7 +134,7 @@ class SVR(Regressor):
         K = None if self.kernel_.is_linear else self.kernel_.gram(X)
         if rows.size < weights.size:
             K = K if K is None else K[np.ix_(rows, rows)]
-        coefficients = self._fit_samples(X[rows], y[rows], self.C * weights[rows], K)
+        coefficients = self._fit_samples(X[rows], y[rows], self.C * weights[rows], K, settings)
         kept = coefficients != 0.0
         self.support_ = rows[kept]
         self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
@@ -147,7 +146,9 @@ class SVR(Regressor):
         self.n_iter_ = self.solution_.iterations
         return self
 
-    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, K: np.ndarray | None) -> np.ndarray:
+    def _fit_samples(
+        self, X: Any, y: np.ndarray, C: np.ndarray, K: np.ndarray | None, settings: dict[str, Any]
+    ) -> np.ndarray:
         """alpha - alpha*, from the program in either form; K is None for the linear kernel."""
         form = choose_form(X, self.kernel_) if self.solver == "auto" else self.solver
         bias, epsilon = bool(self.fit_intercept), float(self.epsilon)
@@ -156,9 +157,7 @@ class SVR(Regressor):
             self.program_ = dual_program(X, K, y, C, epsilon, bias)
         else:
             self.program_ = primal_program(features, y, C, epsilon, bias)
-        settings = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
-        settings["check_convexity"] = not self.kernel_.is_semidefinite
-        solution = self.solution_ = solve(self.program_, settings, NOT_IN_TUBE)
+        solution = self.solution_ = solve(self.program_, self.kernel_, settings, NOT_IN_TUBE)
         warn_unless_good("SVR", solution)
         if features is None:
             both, violation = solution.x, solution.z_bounds
