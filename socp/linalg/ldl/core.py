@@ -37,7 +37,8 @@ class Core(Structure):
     """A graph, the columns of the fringe, and what is known of the variables.
 
     The neighbours of a variable are lists[start : start + length].  A variable of the fringe is an element, as in
-    `ordering`, with a column of L, columns[column_start : column_start + column_length], until a later one absorbs it.
+    `quotient_graph`, with a column of L, columns[column_start : column_start + column_length], until a later one
+    absorbs it.
     """
 
     n, gone, fill, entries, free = integer(), integer(), integer(), integer(), integer()

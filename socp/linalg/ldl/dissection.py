@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Ints
 from ...compiled.structures import Structure, integer, integers
-from .ordering import DENSE_FACTOR, DENSE_LEAST, QuotientGraph, adjacency
+from .quotient_graph import QuotientGraph, adjacency, dense_degree
 
 IntArray = NDArray[np.int64]
 
@@ -92,7 +92,7 @@ def dissection(n: int, indptr: IntArray, indices: IntArray, flops: float = np.in
     graph = Graph(n=n, edges=int(lists.length.sum()))
     graph.n = n
     _take_lists(lists, graph)
-    dense = np.diff(graph.indptr) > max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
+    dense = np.diff(graph.indptr) > dense_degree(n)
     vertices = np.arange(n)
     if dense.any():
         graph.part[dense] = BETWEEN

@@ -2,11 +2,11 @@
 
     amd(n, indptr, indices) -> perm
 
-The method is that of Amestoy, Davis and Duff (SIAM J. Matrix Anal. Appl. 17, 1996).  The graph of the
-partly eliminated matrix is kept as a quotient graph, in no more space than the matrix itself: each
-variable i has a list of elements E(i), the pivots behind it, and of variables A(i), the entries of the
-matrix which no element covers yet; each element e has its list of variables L(e), the pattern of the
-pivot's column of L.  Eliminating a pivot p makes the new element
+The method is that of Amestoy, Davis and Duff (SIAM J. Matrix Anal. Appl. 17, 1996).  The graph of the partly
+eliminated matrix is kept as a quotient graph, in no more space than the matrix itself: each variable i has a
+list of elements E(i), the eliminated pivots that it is adjacent to, and of variables A(i), the entries of the
+matrix which no element covers yet; each element e has its list of variables L(e), the pattern of the pivot's
+column of L.  Eliminating a pivot p makes the new element
 
     L(p) = (A(p) + union of the L(e), e in E(p)) - {p},      all e in E(p) are absorbed,
 
@@ -31,14 +31,13 @@ from numpy.typing import NDArray
 
 from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Bools, Ints
-from ...compiled.structures import Structure, integer, integers
 from .core import core_order
+from .quotient_graph import WAITING, QuotientGraph, adjacency, compress, dense_degree, link, unlink
 from .symbolic import postorder
 
 IntArray = NDArray[np.int64]
 
-DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense,
-DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
+ALONE = -1  # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
 
 
 def amd(
@@ -76,7 +75,7 @@ def amd(
     >>> sorted(perm.tolist()), 0 in perm[-2:]
     ([0, 1, 2, 3], True)
     """
-    dense = max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
+    dense = dense_degree(n)
     weak = np.zeros(n, np.bool_) if weak is None else np.ascontiguousarray(weak, np.bool_)
     perm = np.empty(n, np.int64)
     if n:
@@ -92,33 +91,6 @@ def amd(
     return perm
 
 
-class QuotientGraph(Structure):
-    """The lists of variables and elements, and what is known of them.
-
-    A list is lists[start : start + length]: of a variable its elements, then its variables, of an element its
-    variables.
-    """
-
-    n, free = integer(), integer()  # free is the first free place of `lists`
-    lists = integers("room", scratch=True)
-    start, length = integers("n"), integers("n")
-    elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
-    size = integers("n")  # variables in a supervariable, 0 when absorbed, negative in the element in progress
-    degree = integers("n")  # of a variable: the bound on its external degree; of an element: |L(e)|
-    parent = integers("n")  # what an absorbed variable or element went into; -1 at a root
-    mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
-    head = integers("n")  # of degree d: first variable of that degree
-    after = integers("n")  # next variable of the same degree, or of the same hash value
-    before = integers("n")  # previous variable of the same degree; or the hash value
-    bucket = integers("n")  # of a hash value: first variable
-    stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
-    owner = integers("n")  # in the end: the element in which a variable was eliminated
-
-
-WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no list yet
-ALONE = -1  # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
-
-
 @kernel
 def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) -> None:
     """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
@@ -132,7 +104,7 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
         while least == n:
             least = _link_waiting(graph, weak)
         pivot = head[least]
-        _unlink(degree, head, after, before, pivot)
+        unlink(degree, head, after, before, pivot)
         eliminated += size[pivot]
         _form_element(graph, pivot, n - eliminated)
         mark[pivot] = flag
@@ -142,59 +114,6 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
         flag = _merge_indistinguishable(graph, pivot, flag + largest + 1)
         least = min(least, _close_element(graph, pivot, n - eliminated))
     _assembly_order(graph, weak, perm)
-
-
-@kernel
-def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
-    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
-
-    `graph` comes as zeros.
-    """
-    n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
-    repeats = False
-    for j in range(n):
-        previous = -1
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = indices[p]
-            if i != j:
-                length[j] += 1
-                length[np.uint64(i)] += 1
-            repeats = repeats or i <= previous or i > j
-            previous = i
-    total = 0
-    for j in range(n):
-        start[j] = total
-        total += length[j]
-        length[j] = 0
-    for j in range(n):
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = np.uint64(indices[p])
-            if i != np.uint64(j):
-                lists[np.uint64(start[i] + length[i])] = j
-                length[i] += 1
-                lists[np.uint64(start[j] + length[j])] = indices[p]
-                length[j] += 1
-    graph.free = total
-    if repeats:
-        _remove_repetitions(graph)
-
-
-@inner
-def _remove_repetitions(graph: QuotientGraph) -> None:
-    """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
-    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
-    write = 0
-    for j in range(n):
-        begin = write
-        for p in range(start[j], start[j] + length[j]):
-            i = lists[p]
-            if mark[i] != j + 1:
-                mark[i] = j + 1
-                lists[write] = i
-                write += 1
-        start[j] = begin
-        length[j] = write - begin
-    graph.free = write
 
 
 @inner
@@ -226,7 +145,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
         elif weak[i] or graph.stage[i] > 0:
             before[i] = WAITING
         else:
-            _link(degree, head, after, before, i)
+            link(degree, head, after, before, i)
     return done
 
 
@@ -244,34 +163,9 @@ def _link_waiting(graph: QuotientGraph, weak: Bools) -> int:
         if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
             continue
         if following == n or (stage[i] <= following and (elements[i] > 0 or not weak[i])):
-            _link(degree, head, after, before, i)
+            link(degree, head, after, before, i)
             least = min(least, degree[i])
     return least
-
-
-@leaf
-def _link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
-    """Put variable i at the head of the list of its degree."""
-    first = head[degree[i]]
-    before[i] = -1
-    after[i] = first
-    if first != -1:
-        before[first] = i
-    head[degree[i]] = i
-
-
-@leaf
-def _unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
-    """Take variable i out of the list of its degree."""
-    left, right = before[i], after[i]
-    if left == WAITING:
-        return
-    if right != -1:
-        before[right] = left
-    if left != -1:
-        after[left] = right
-    else:
-        head[degree[i]] = right
 
 
 @inner
@@ -287,7 +181,7 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
         write = start[pivot]
     else:
         if graph.free + left > len(lists):
-            _compress(graph)
+            compress(graph)
         write = graph.free
     begin = write
     for k in range(count + 1):
@@ -306,37 +200,11 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
                 size[i] = -size[i]
                 lists[write] = i
                 write += 1
-                _unlink(degree, head, after, before, i)
+                unlink(degree, head, after, before, i)
     start[pivot] = begin
     length[pivot] = write - begin
     degree[pivot] = total
     elements[pivot] = -1
-
-
-@inner
-def _compress(graph: QuotientGraph) -> None:
-    """Move all lists that are alive to the front of the space."""
-    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
-    size, mark = graph.size, graph.mark
-    for i in range(n):
-        alive = mark[i] != 0 if elements[i] == -1 else size[i] != 0
-        if alive and length[i] > 0:  # the list's head tells its owner, its first entry waits in start
-            first = start[i]
-            start[i] = lists[first]
-            lists[first] = -i - 1
-    write, p, end = 0, 0, graph.free
-    while p < end:
-        if lists[p] >= 0:
-            p += 1
-            continue
-        i = -lists[p] - 1
-        lists[write] = start[i]
-        start[i] = write
-        for k in range(1, length[i]):
-            lists[write + k] = lists[p + k]
-        write += length[i]
-        p += length[i]
-    graph.free = write
 
 
 @inner
@@ -469,7 +337,7 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
             before[i] = WAITING
         else:
             least = min(least, degree[i])
-            _link(degree, head, after, before, i)
+            link(degree, head, after, before, i)
         lists[write] = i
         write += 1
     size[pivot] = -size[pivot]

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socp.linalg.ldl import core
-from socp.linalg.ldl.ordering import DENSE_FACTOR, DENSE_LEAST, QuotientGraph, adjacency, amd, minimum_degree
+from socp.linalg.ldl.ordering import amd, minimum_degree
+from socp.linalg.ldl.quotient_graph import QuotientGraph, adjacency, dense_degree
 from socp.linalg.ldl.symbolic import analyze
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, follow_a_neighbour, grid_laplacian, upper
 
@@ -69,7 +70,7 @@ def by_minimum_degree(K, weak):
     graph, perm = QuotientGraph(n=n, room=3 * len(indices) + n), np.empty(n, np.int64)
     graph.n = n
     adjacency(graph, indptr, indices)
-    minimum_degree(graph, max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n))), weak, perm)
+    minimum_degree(graph, dense_degree(n), weak, perm)
     return perm
 
 

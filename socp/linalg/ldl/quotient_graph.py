@@ -1,0 +1,150 @@
+"""The quotient graph of a partly eliminated matrix, as `ordering` describes it, and its variables by degree.
+
+The lists of variables and elements are in one array, and new elements are written behind all others.  When the array is
+used up, the lists that are alive are moved together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compiled.kernels import inner, kernel, leaf
+from ...compiled.signatures import Ints
+from ...compiled.structures import Structure, integer, integers
+
+DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense,
+DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
+
+WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no list yet
+
+
+def dense_degree(n: int) -> int:
+    """The number of neighbours beyond which a variable of n is set aside as dense."""
+    return max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
+
+
+class QuotientGraph(Structure):
+    """The lists of variables and elements, and what is known of them.
+
+    A list is lists[start : start + length]: of a variable its elements, then its variables, of an element its
+    variables.
+    """
+
+    n, free = integer(), integer()  # free is the first free place of `lists`
+    lists = integers("room", scratch=True)
+    start, length = integers("n"), integers("n")
+    elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
+    size = integers("n")  # variables in a supervariable, 0 when absorbed, negative in the element in progress
+    degree = integers("n")  # of a variable: the bound on its external degree; of an element: |L(e)|
+    parent = integers("n")  # what an absorbed variable or element went into; -1 at a root
+    mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
+    head = integers("n")  # of degree d: first variable of that degree
+    after = integers("n")  # next variable of the same degree, or of the same hash value
+    before = integers("n")  # previous variable of the same degree; or the hash value
+    bucket = integers("n")  # of a hash value: first variable
+    stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
+    owner = integers("n")  # in the end: the element in which a variable was eliminated
+
+
+@kernel
+def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
+    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
+
+    `graph` comes as zeros.
+    """
+    n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
+    repeats = False
+    for j in range(n):
+        previous = -1
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = indices[p]
+            if i != j:
+                length[j] += 1
+                length[np.uint64(i)] += 1
+            repeats = repeats or i <= previous or i > j
+            previous = i
+    total = 0
+    for j in range(n):
+        start[j] = total
+        total += length[j]
+        length[j] = 0
+    for j in range(n):
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[p])
+            if i != np.uint64(j):
+                lists[np.uint64(start[i] + length[i])] = j
+                length[i] += 1
+                lists[np.uint64(start[j] + length[j])] = indices[p]
+                length[j] += 1
+    graph.free = total
+    if repeats:
+        _remove_repetitions(graph)
+
+
+@inner
+def _remove_repetitions(graph: QuotientGraph) -> None:
+    """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
+    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
+    write = 0
+    for j in range(n):
+        begin = write
+        for p in range(start[j], start[j] + length[j]):
+            i = lists[p]
+            if mark[i] != j + 1:
+                mark[i] = j + 1
+                lists[write] = i
+                write += 1
+        start[j] = begin
+        length[j] = write - begin
+    graph.free = write
+
+
+@inner
+def compress(graph: QuotientGraph) -> None:
+    """Move all lists that are alive to the front of the space."""
+    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    size, mark = graph.size, graph.mark
+    for i in range(n):
+        alive = mark[i] != 0 if elements[i] == -1 else size[i] != 0
+        if alive and length[i] > 0:  # the list's head tells its owner, its first entry waits in start
+            first = start[i]
+            start[i] = lists[first]
+            lists[first] = -i - 1
+    write, p, end = 0, 0, graph.free
+    while p < end:
+        if lists[p] >= 0:
+            p += 1
+            continue
+        i = -lists[p] - 1
+        lists[write] = start[i]
+        start[i] = write
+        for k in range(1, length[i]):
+            lists[write + k] = lists[p + k]
+        write += length[i]
+        p += length[i]
+    graph.free = write
+
+
+@leaf
+def link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
+    """Put variable i at the head of the list of its degree."""
+    first = head[degree[i]]
+    before[i] = -1
+    after[i] = first
+    if first != -1:
+        before[first] = i
+    head[degree[i]] = i
+
+
+@leaf
+def unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
+    """Take variable i out of the list of its degree."""
+    left, right = before[i], after[i]
+    if left == WAITING:
+        return
+    if right != -1:
+        before[right] = left
+    if left != -1:
+        after[left] = right
+    else:
+        head[degree[i]] = right
