@@ -80,6 +80,19 @@ def test_the_comparison_is_that_of_the_reports():
     assert f"We solved {said}" in " ".join(README.split())
 
 
+def test_the_figures_of_the_first_lines_are_those_of_the_reports():
+    _, learning = report_of("learning")
+    _, cones = report_of("cblib")
+    _, tiny = report_of("tiny")
+    said = (
+        f"it takes {learning['clarabel'][7]} of Clarabel's time on {learning['clarabel'][1]} of the former, "
+        f"{learning['piqp'][7]} of PIQP's on the {learning['piqp'][1]} that are quadratic, "
+        f"and {cones['clarabel'][7]} of Clarabel's on {cones['clarabel'][1]} cone programs of CBLIB. "
+        f"On quadratic programs of ten variables PIQP is {tiny['piqp'][7]} times as fast"
+    )
+    assert said in " ".join(README.split("## Install")[0].split())
+
+
 def test_the_commands_stand_alone_and_name_no_package_host():
     main, tests, docs = fenced("bash")
     assert main.strip() == "python -m venv .venv && . .venv/bin/activate && pip install '.[bench]' && python -m bench"
