@@ -11,7 +11,9 @@ a task needs is in it.  Starting and ending a member takes some 50 us.
     silence_blas(team), restore_blas(team)
 
 In between BLAS uses one thread: members may then call it at once, and in many small calls each would wait for threads
-of its own, which takes longer than without them.
+of its own, which takes longer than without them.  The number of threads belongs to the process, and anybody may set it
+at any time, another solver in another thread among them.  So BLAS is asked each time, which takes some nanoseconds, and
+told only where the number is another.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ import scipy
 logger = logging.getLogger("socp")
 
 _lock = threading.Lock()
-_at_work: list[list[tuple[Callable[[int], None], int]]] = []  # for each solver at work, what is to be put back
+_active: list[list[tuple[Callable[[int], None], int]]] = []  # for each block that is open, what is to be put back
 
 
 class blas_threads:
@@ -37,19 +37,19 @@ class blas_threads:
         if not libraries and self.count != 1:
             _say_that_nothing_can_be_set()
         with _lock:
-            if _at_work:
-                _at_work.append(_at_work[0])
+            if _active:
+                _active.append(_active[0])
                 return
             before = [(set_to, get()) for get, set_to in libraries]
-            _at_work.append([(set_to, number) for set_to, number in before if number != self.count])
-            for set_to, _ in _at_work[0]:
+            _active.append([(set_to, number) for set_to, number in before if number != self.count])
+            for set_to, _ in _active[0]:
                 set_to(self.count)
 
     def __exit__(self, *exception: object) -> None:
         _here.counts.pop()
         with _lock:
-            put_back = _at_work.pop()
-            if not _at_work:
+            put_back = _active.pop()
+            if not _active:
                 for set_to, number in put_back:
                     set_to(number)
 
