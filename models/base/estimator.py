@@ -15,6 +15,7 @@ import numpy as np
 import qp
 import socp
 
+from .multiclass import predicted
 from .progress import History
 from .validation import as_labels, as_matrix, check_number, feature_names
 
@@ -214,6 +215,10 @@ class Classifier(Estimator):
                 f"{self.classes_.size} classes. The type of the target is multiclass."
             )
         return codes
+
+    def _labels_of(self, values: np.ndarray) -> np.ndarray:
+        """The labels that decision values speak for; see `predicted`."""
+        return self.classes_[predicted(values)]
 
     def predict(self, X: Any) -> np.ndarray:
         raise NotImplementedError

@@ -55,6 +55,4 @@ class LinearClassifier(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of every sample."""
-        values = self.decision_function(X)
-        chosen = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[chosen]
+        return self._labels_of(self.decision_function(X))

@@ -72,6 +72,18 @@ def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr")
     return votes(decisions, classes) if scheme == "ovo" and shape == "ovr" else decisions
 
 
+def predicted(values: np.ndarray) -> np.ndarray:
+    """The class of every sample, as its code, by what `scores` gives: by the sign, or the column of the largest value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> predicted(np.array([-0.5, 2.0])), predicted(np.array([[0.1, 0.7, 0.2]]))
+    (array([0, 1]), array([1]))
+    """
+    return (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
+
+
 def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The weight of every class: ones for None, the given ones, or for "balanced" samples / (classes * samples of it).
 

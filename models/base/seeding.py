@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+
+from .validation import as_dense
 
 
 def spread_rows(x: Any, number: int, rng: np.random.Generator, sample_weight: np.ndarray | None = None) -> np.ndarray:
@@ -21,7 +22,7 @@ def spread_rows(x: Any, number: int, rng: np.random.Generator, sample_weight: np
     while len(chosen) < number:
         last = chosen[-1]
         products = x @ x[[last]].T
-        products = (products.toarray() if sp.issparse(products) else products).ravel()
+        products = as_dense(products).ravel()
         nearest = np.minimum(nearest, np.maximum(squares + squares[last] - 2.0 * products, 0.0))
         nearest[last] = 0.0
         weights = plain * nearest if nearest.any() else plain

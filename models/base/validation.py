@@ -15,6 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 
+def as_dense(A: Any) -> Any:
+    """A as a dense array, where it is sparse."""
+    return A.toarray() if sp.issparse(A) else A
+
+
 def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest: int = 1) -> Any:
     """X as a C-contiguous float64 array, or as canonical CSR when it is sparse and `sparse` allows it.
 

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from socp import ProgramError
 
+from ..base.validation import as_dense
+
 SEMIDEFINITE = 1e-10  # a full matrix may have eigenvalues below zero by this share of its largest
 
 
@@ -44,7 +46,7 @@ class Covariance:
 
     def __init__(self, value: Any, n: int, name: str = "Sigma") -> None:
         try:
-            array = np.array(value.toarray() if sp.issparse(value) else value, dtype=np.float64)
+            array = np.array(as_dense(value), dtype=np.float64)
         except (TypeError, ValueError):
             raise ProgramError(f"{name} must be a number, a vector or a matrix, but {value!r} came") from None
         if array.shape not in ((), (n,), (n, n)):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.validation import as_dense
 from .prior import GenerativePrior
 
 MOST_SHARE = 0.5  # of the features, above which a basis does not pay
@@ -46,7 +47,7 @@ class Span:
         self.bases: list[np.ndarray | None] = []  # None: the group is kept as it is
         parts, self.starts = [], [0]
         for group in groups:
-            part = X[:, group].toarray() if sp.issparse(X) else X[:, group]
+            part = as_dense(X[:, group])
             if group.size <= samples + 2:
                 self.bases.append(None)
             else:

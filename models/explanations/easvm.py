@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import scores, two_class_problems
+from ..base.multiclass import predicted, scores, two_class_problems
 from ..base.validation import check_choice, check_number
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import make_kernel
@@ -205,8 +205,9 @@ class ExplanationAugmentedSVC(KernelClassifier):
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([machine.at(Q).decisions(test) for machine in machines])
                 values = scores(decisions, self.classes_.size, self.multi_class)
-                chosen = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
-                self.Q_scores_[c, f] = np.average(chosen == fitting.codes[test], weights=fitting.weights[test])
+                self.Q_scores_[c, f] = np.average(
+                    predicted(values) == fitting.codes[test], weights=fitting.weights[test]
+                )
         return float(self.Q_candidates_[self.Q_scores_.mean(axis=1).round(12).argmax()])
 
     def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[_Machine]) -> None:

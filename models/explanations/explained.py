@@ -22,11 +22,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import qr
 
 import qp
 
+from ..base.validation import as_dense
 from ..svm.kernels import Kernel, inner_products
 from ..svm.margin import dual_program, low_rank_pays, solver_of
 
@@ -65,7 +65,7 @@ class Products:
         """P with (alpha, lambda)'P (alpha, lambda) = |w|^2, for the samples `rows`, signs y, the explanations `at`."""
         if self.xx is None:
             assert self.D is not None
-            factor = [_dense(self.X[rows]) * y[:, None], _dense(self.D[at])]
+            factor = [as_dense(self.X[rows]) * y[:, None], as_dense(self.D[at])]
             return qp.LowRank(np.vstack(factor))
         cross = y[:, None] * self.xd[np.ix_(rows, at)]
         return np.block([[y[:, None] * self.xx[np.ix_(rows, rows)] * y, cross], [cross.T, self.dd[np.ix_(at, at)]]])
@@ -88,7 +88,7 @@ class Products:
     def directions(self, at: np.ndarray) -> np.ndarray:
         """Orthonormal columns that span the d_j `at` of the linear kernel."""
         assert self.D is not None
-        Q, R, _ = qr(_dense(self.D[at]).T, mode="economic", pivoting=True)
+        Q, R, _ = qr(as_dense(self.D[at]).T, mode="economic", pivoting=True)
         sizes = np.abs(R.diagonal())
         return Q[:, : int((sizes > SPAN_TOL * sizes[0]).sum())]
 
@@ -96,7 +96,7 @@ class Products:
         """The smallest lambda with which w is orthogonal to the d_j `at` of the linear kernel."""
         assert self.D is not None
         N = self.directions(at)
-        return np.linalg.lstsq(_dense(self.D[at]).T, -N @ (N.T @ (self.X[rows].T @ signed)), rcond=SPAN_TOL)[0]
+        return np.linalg.lstsq(as_dense(self.D[at]).T, -N @ (N.T @ (self.X[rows].T @ signed)), rcond=SPAN_TOL)[0]
 
     def weights(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """w of the linear kernel."""
@@ -139,7 +139,7 @@ class ExplainedMargin:
     def program(self, Q: float) -> qp.QuadraticProgram:
         """The program for one Q."""
         if self.is_projected(Q):
-            X, N = _dense(self.products.X[self.rows]), self.products.directions(self.at)
+            X, N = as_dense(self.products.X[self.rows]), self.products.directions(self.at)
             return dual_program(qp.LowRank(self.y[:, None] * (X - (X @ N) @ N.T)), self.y, self.C, self.bias)
         lower, upper = self._bounds(Q)
         rows: dict[str, Any] = {}
@@ -176,7 +176,3 @@ class ExplainedMargin:
         else:
             self.solver.update(P_data=self._hessian(Q))
         return self.solver.solve(warm_start=True)
-
-
-def _dense(A: Any) -> np.ndarray:
-    return A.toarray() if sp.issparse(A) else A

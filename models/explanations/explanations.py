@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.validation import as_dense
+
 
 def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -> tuple[Any, np.ndarray]:
     """All explained examples, one a row, and the row of X that each explains.
@@ -58,7 +60,7 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
     if not np.isfinite(values).all():
         raise ValueError("explanations contains NaN or infinity")
     difference = X[owner] - V
-    says = np.asarray(abs(difference).max(axis=1).toarray() if sp.issparse(difference) else abs(difference).max(axis=1))
+    says = np.asarray(as_dense(abs(difference).max(axis=1)))
     kept = np.flatnonzero(says.ravel() > 0.0) if owner.size else owner
     return V[kept], owner[kept]
 
@@ -114,7 +116,7 @@ def _of_arrays(explanations: Any, X: Any, absent: float) -> tuple[Any, np.ndarra
 def _explained(X: Any, given: np.ndarray, absent: float, name: str) -> np.ndarray:
     """Explained examples as they came, or from masks of the rows of X."""
     if given.dtype == np.bool_:
-        return np.where(given, X.toarray() if sp.issparse(X) else X, absent)
+        return np.where(given, as_dense(X), absent)
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:

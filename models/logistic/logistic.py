@@ -168,8 +168,7 @@ class LogisticRegression(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The label with the largest probability."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self._labels_of(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log P(k | x), shape (samples, classes)."""

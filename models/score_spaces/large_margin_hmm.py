@@ -186,8 +186,7 @@ class LargeMarginHMM(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
-        found = self.decision_function(X)
-        return self.classes_[(found > 0.0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)]
+        return self._labels_of(self.decision_function(X))
 
 
 @dataclass

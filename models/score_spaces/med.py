@@ -15,7 +15,7 @@ import qp
 from ..base.estimator import Classifier, convergence_warning
 from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.progress import History
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.validation import as_dense, as_weights, check_choice, check_number
 
 LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
 PRIMAL_STEPS = 50
@@ -152,7 +152,7 @@ class _PrimalPoint:
         dual, short = self.dual, self.dual.a - self.margins
         counts = short > 1.0 / dual.c
         rows = _scaled(dual.F[counts], np.sqrt(dual.s[counts]) / short[counts])
-        return -solve_cholesky(_dense(rows.T @ rows) + np.eye(rows.shape[1]), gradient)
+        return -solve_cholesky(as_dense(rows.T @ rows) + np.eye(rows.shape[1]), gradient)
 
 
 def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.ndarray:
@@ -172,8 +172,8 @@ class _Newton:
         self.settings: dict[str, Any] = {"tol": SUBPROBLEM_TOL, "verbose": verbose}
         samples, features = dual.F.shape
         low_rank = 4 * features < samples
-        self.gram = None if low_rank else _dense(rows @ rows.T)
-        self.rows = _dense(rows) if low_rank else rows
+        self.gram = None if low_rank else as_dense(rows @ rows.T)
+        self.rows = as_dense(rows) if low_rank else rows
 
     def solve(self, old: np.ndarray, iteration: int) -> qp.Solution:
         dual = self.dual
@@ -208,7 +208,7 @@ class _Alternation:
         self.dual = dual
         rows = _scaled(dual.F, dual.s)
         samples, features = rows.shape
-        P = qp.LowRank(_dense(rows), 0.0) if 4 * features < samples else _dense(rows @ rows.T)
+        P = qp.LowRank(as_dense(rows), 0.0) if 4 * features < samples else as_dense(rows @ rows.T)
         program = qp.QuadraticProgram(P, np.zeros(samples), lb=0.0, ub=dual.c)
         self.solver = qp.Solver(program, tol=SUBPROBLEM_TOL, verbose=verbose)
 
@@ -232,10 +232,6 @@ class _Alternation:
 def _scaled(F: Any, factors: np.ndarray) -> Any:
     """The rows of F multiplied by factors."""
     return sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else factors[:, None] * F
-
-
-def _dense(A: Any) -> np.ndarray:
-    return A.toarray() if sp.issparse(A) else A
 
 
 class MEDClassifier(Classifier):
@@ -378,9 +374,7 @@ class MEDClassifier(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest expected score."""
-        scores = self.decision_function(X)
-        codes = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[codes]
+        return self._labels_of(self.decision_function(X))
 
 
 def check_margin_prior(a: float, c: float) -> None:

@@ -220,9 +220,7 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        scores = self.decision_function(X)
-        codes = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[codes]
+        return self._labels_of(self.decision_function(X))
 
     def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """The features and the score of every sample, for each model."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..base.estimator import Classifier
 from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.validation import as_dense, as_weights, check_choice, check_number
 from .kernels import Kernel
 
 
@@ -79,7 +78,7 @@ class KernelClassifier(Classifier):
             values = X[:, self.support_] @ self.dual_coef_.T
         else:
             values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_.T
-        return (values.toarray() if sp.issparse(values) else values) + self.intercept_
+        return as_dense(values) + self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The decision values.
@@ -100,5 +99,4 @@ class KernelClassifier(Classifier):
     def predict(self, X: Any) -> np.ndarray:
         """The class of every sample: by sign, by votes (ties by the summed decision values), or the largest value."""
         values = scores(self._decisions(X), self.classes_.size, self.multi_class)
-        chosen = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[chosen]
+        return self._labels_of(values)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..base.validation import check_choice, check_number
+from ..base.validation import as_dense, check_choice, check_number
 
 NAMES = ("linear", "poly", "rbf", "precomputed")
 SYMMETRY_TOL = 1e-8  # a kernel matrix counts as symmetric up to this share of its largest entry
@@ -87,7 +87,7 @@ class Kernel:
     def gram(self, X: Any) -> np.ndarray:
         """The matrix of the kernel between the samples of X, symmetric to the last bit."""
         if self.is_precomputed:
-            K = X.toarray() if sp.issparse(X) else X
+            K = as_dense(X)
             if K.shape[0] != K.shape[1]:
                 raise ValueError(
                     f"X must be a square matrix of the kernel between the samples when kernel='precomputed', but its "
@@ -133,7 +133,7 @@ def make_kernel(
 def inner_products(A: Any, B: Any) -> np.ndarray:
     """A B' as a dense array."""
     products = A @ B.T
-    return products.toarray() if sp.issparse(products) else np.asarray(products)
+    return np.asarray(as_dense(products))
 
 
 def squares(A: Any) -> np.ndarray:
@@ -154,7 +154,7 @@ def variance(X: Any, weights: np.ndarray) -> float:
 
 def _checked(K: Any, shape: tuple[int, int]) -> np.ndarray:
     """What a callable returned, as a dense array of the shape it must have."""
-    K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+    K = np.asarray(as_dense(K), dtype=np.float64)
     if K.shape != shape:
         raise ValueError(f"kernel must return a matrix of shape {shape}, but what it returned has shape {K.shape}")
     if not np.isfinite(K).all():

@@ -28,7 +28,7 @@ import qp
 import socp
 
 from ..base.estimator import warn_unless_optimal
-from ..base.validation import check_choice
+from ..base.validation import as_dense, check_choice
 from .kernels import Kernel
 from .multipliers import NOT_SUPPORT, ON_MARGIN, SampleDual, sort_out
 
@@ -136,9 +136,9 @@ def hessian(X: Any, y: np.ndarray, K: np.ndarray | None) -> np.ndarray | qp.LowR
         return G
     signed = sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X
     if low_rank_pays(*X.shape):
-        return qp.LowRank(signed.toarray() if sp.issparse(signed) else signed)
+        return qp.LowRank(as_dense(signed))
     G = signed @ signed.T
-    return G.toarray() if sp.issparse(G) else G
+    return as_dense(G)
 
 
 def dual_program(G: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, bias: bool) -> qp.QuadraticProgram:

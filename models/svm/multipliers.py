@@ -14,10 +14,11 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import lu_factor, lu_solve
 
 import qp
+
+from ..base.validation import as_dense
 
 NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
 KINDS = np.array(["none", "margin", "inside", "wrong"])
@@ -61,7 +62,7 @@ class SampleDual:
         if self.K is not None:
             return s[:, None] * self.K[np.ix_(at, at)] * s
         product = self.X[at] @ self.X[at].T
-        return s[:, None] * (product.toarray() if sp.issparse(product) else product) * s
+        return s[:, None] * as_dense(product) * s
 
 
 class ProgramDual:

@@ -11,7 +11,7 @@ import qp
 
 from ..base.estimator import Classifier
 from ..base.multiclass import check_classes_left
-from ..base.validation import as_weights, check_number, check_same_length
+from ..base.validation import as_dense, as_weights, check_number, check_same_length
 from .kernels import Kernel, make_kernel
 from .margin import intercept_of, low_rank_pays, solve, warn_unless_good
 from .multipliers import KINDS, ProgramDual, sort_out
@@ -179,7 +179,7 @@ class MultiTaskSVC(Classifier):
             )
         found = X[:, [column]]
         others = np.delete(np.arange(features), column)
-        return X[:, others], (found.toarray() if sp.issparse(found) else found).ravel()
+        return X[:, others], as_dense(found).ravel()
 
     def _fit_samples(
         self, X: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray, settings: dict[str, Any]
@@ -242,7 +242,7 @@ class MultiTaskSVC(Classifier):
 
 def joint_features(X: Any, task: np.ndarray, count: int, C1: float, C2: float) -> np.ndarray:
     """Rows whose products are the multi-task kernel: x / sqrt(2 C_1), and sqrt(C_2) times that at the sample's task."""
-    X = X.toarray() if sp.issparse(X) else X
+    X = as_dense(X)
     m, d = X.shape
     features = np.zeros((m, count + 1, d))
     features[:, 0] = X / np.sqrt(2.0 * C1)

@@ -6,12 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..base.copies import merge_copies
 from ..base.estimator import convergence_warning
 from ..base.linear import LinearClassifier
-from ..base.validation import check_number
+from ..base.validation import as_dense, check_number
 
 
 class Perceptron(LinearClassifier):
@@ -113,7 +112,7 @@ class Perceptron(LinearClassifier):
     def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         rng = np.random.default_rng(self.random_state)
         first, sizes, owner = merge_copies(Z, (y > 0.0).astype(np.int64), weights)
-        samples, y = Z[first].toarray() if sp.issparse(Z) else Z[first], y[first]
+        samples, y = as_dense(Z[first]), y[first]
         w, mistakes, passes = np.zeros(samples.shape[1]), np.zeros(y.size, dtype=np.int64), 0
         clean = False
         history = self._history("mistakes", f", machine {len(self.mistakes_) + 1}", first=1)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import IntMatrix, Ints
 
-from ..base.validation import check_choice, check_number
+from ..base.validation import as_dense, check_choice, check_number
 
 ABSENT = -1.0
 """Stands for a letter that is left out: of a mask, or after the end of a shorter string."""
@@ -95,7 +95,7 @@ class MismatchKernel:
 
     def features(self, X: Any) -> sp.csr_array:
         """Phi of encoded strings: CSR of shape (strings, letters^k), the words in the order of the alphabet."""
-        codes = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        codes = np.asarray(as_dense(X), dtype=np.float64)
         letters = len(self.alphabet)
         if ((codes != np.round(codes)) | (codes < ABSENT) | (codes >= letters)).any():
             raise ValueError(f"X must hold strings that were encoded: whole numbers from -1 to {letters - 1}")

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import qp
 
 from ..base.estimator import Regressor
-from ..base.validation import as_targets, as_weights, check_choice, check_number
+from ..base.validation import as_dense, as_targets, as_weights, check_choice, check_number
 from .kernels import Kernel, make_kernel
 from .margin import FORMS, choose_form, features_of, intercept_of, low_rank_pays, solve, warn_unless_good
 from .multipliers import SampleDual, sort_out
@@ -191,12 +191,12 @@ def dual_program(
 ) -> qp.QuadraticProgram:
     """The dual; its variables are alpha and alpha*."""
     if K is None and low_rank_pays(2 * y.size, X.shape[1]):
-        F = X.toarray() if sp.issparse(X) else X
+        F = as_dense(X)
         P: Any = qp.LowRank(np.vstack([F, -F]))
     else:
         if K is None:
             product = X @ X.T
-            K = product.toarray() if sp.issparse(product) else product
+            K = as_dense(product)
         P = np.block([[K, -K], [-K, K]])
     rows: dict[str, Any] = {"A": np.repeat([1.0, -1.0], y.size)[None, :], "l": 0.0, "u": 0.0} if bias else {}
     return qp.QuadraticProgram(P, np.concatenate([epsilon - y, epsilon + y]), lb=0.0, ub=np.concatenate([C, C]), **rows)

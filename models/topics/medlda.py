@@ -178,8 +178,7 @@ class MedLDA(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self._labels_of(self.decision_function(X))
 
 
 class MarginDual:

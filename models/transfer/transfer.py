@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from socp import ProgramError
 
-from ..base.validation import as_labels, as_matrix
+from ..base.validation import as_dense, as_labels, as_matrix
 from ..bilevel.prior import GenerativePrior
 from .ontology import UNREACHABLE
 
@@ -185,7 +185,7 @@ def class_means(X: Any, y: Any) -> np.ndarray:
         raise ProgramError(f"y must hold two labels, but {classes.size} came")
     belongs = sp.csr_array((np.ones(codes.size), (codes, np.arange(codes.size))), shape=(2, codes.size))
     totals = belongs @ X
-    return (totals.toarray() if sp.issparse(totals) else totals) / np.bincount(codes)[:, None]
+    return as_dense(totals) / np.bincount(codes)[:, None]
 
 
 def discriminant(means: Any) -> tuple[np.ndarray, float]:
