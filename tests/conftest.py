@@ -1,6 +1,7 @@
 """What several files of tests are given, and the kernels compiled before the tests' processes start."""
 
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -29,3 +30,11 @@ def hard():
     x, y = rng.normal(size=(20)), rng.normal(size=3)
     c = -(F @ F.T @ x + A.T @ y + G.T @ z)
     return ConeProgram(c, G, G @ x + s, cones, A, A @ x, F @ F.T, offset=2.0)
+
+
+@pytest.fixture
+def listens_to_ctrl_c():
+    """A process that a shell has put into the background ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -113,7 +113,7 @@ class Record:
         """Write the record as JSON, whole or not at all; what is not finite is null."""
         document = {name: getattr(self, name) for name in _DOCUMENT}
         document["measurements"] = [
-            {name: _to_json(value) for name, value in asdict(m).items()} for m in self.measurements.values()
+            {name: as_json(value) for name, value in asdict(m).items()} for m in self.measurements.values()
         ]
         beside = path.with_suffix(".part")
         beside.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -172,9 +172,9 @@ def resume(path: Path, new: Record, fresh: bool = False) -> Record:
 def versions(solvers: Iterable[str]) -> dict[str, str | None]:
     """The version of each solver and of the packages that ours stands on."""
     distributions = {solver: peers.PACKAGES.get(solver, (solver, solver))[1] for solver in solvers}
-    found = {solver: _version(name) for solver, name in distributions.items()}
-    found[OURS] = f"{_version(OURS) or 'source'} ({source_digest()})"
-    return {**found, **{name: _version(name) for name in ("numpy", "scipy", "numba")}}
+    found = {solver: version_of(name) for solver, name in distributions.items()}
+    found[OURS] = f"{version_of(OURS) or 'source'} ({source_digest()})"
+    return {**found, **{name: version_of(name) for name in ("numpy", "scipy", "numba")}}
 
 
 def machine() -> dict[str, Any]:
@@ -207,7 +207,8 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _version(distribution: str) -> str | None:
+def version_of(distribution: str) -> str | None:
+    """The version of what is installed under that name, None where nothing is."""
     try:
         return version(distribution)
     except PackageNotFoundError:
@@ -223,5 +224,6 @@ def source_digest(packages: tuple[str, ...] = ("socp", "qp")) -> str:
     return digest.hexdigest()[:12]
 
 
-def _to_json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
+    """A value as JSON has it, which has no infinity and no NaN: None in their place."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,9 +8,7 @@ import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from ..answers import answer
 from ..answers.answer import Answer
 from ..answers.verify import Program, Verification, verify
 from ..programs import sets
+from .measurement import as_json, version_of
 
 VERIFIED_TOL = 1e-6
 """What an answer that does not claim the full tolerance, or a certificate, must verify to."""
@@ -160,18 +159,7 @@ def write_json(path: str | Path, name: str, table: list[Row], tol: float, limit:
         "tol": tol,
         "limit": limit,
         "python": platform.python_version(),
-        "versions": {package: _version(package) for package in ("centralpath", "numpy", "scipy", "numba")},
-        "programs": [{key: _finite(value) for key, value in asdict(row).items()} for row in table],
+        "versions": {package: version_of(package) for package in ("centralpath", "numpy", "scipy", "numba")},
+        "programs": [{key: as_json(value) for key, value in asdict(row).items()} for row in table],
     }
     Path(path).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

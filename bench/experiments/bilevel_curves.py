@@ -38,6 +38,7 @@ from .setups import (
     in_words,
     prior_of,
     setups,
+    texts_of,
 )
 from .shares import mean_and_error, shown
 
@@ -113,13 +114,13 @@ class Curves(Experiment):
 
     def tables(self, runs: list[Result]) -> list[Table]:
         """A table a text."""
-        return [_table(text, [run for run in runs if run["text"] == text]) for text in _texts(runs)]
+        return [_table(text, [run for run in runs if run["text"] == text]) for text in texts_of(runs)]
 
     def figure(self, runs: list[Result]) -> Any:
         """Accuracy against the test task's training posts, a panel a set-up, a row a text."""
         from matplotlib.figure import Figure
 
-        texts = _texts(runs)
+        texts = texts_of(runs)
         panels: dict[tuple[str, tuple[Task, Task]], list[Result]] = {}
         for run in runs:
             panels.setdefault((run["text"], _setup(run)), []).append(run)
@@ -142,7 +143,7 @@ class Curves(Experiment):
 
     def finding(self, runs: list[Result]) -> str:
         """Who is ahead with the fewest posts and with the most, and what the lines of LDA are above of."""
-        return " ".join(_sentence(text, [run for run in runs if run["text"] == text]) for text in _texts(runs))
+        return " ".join(_sentence(text, [run for run in runs if run["text"] == text]) for text in texts_of(runs))
 
 
 def fit_multitask(posts: NounPosts, train: Task, test: Task, drawn: Draw, needed: np.ndarray) -> Hyperplane:
@@ -188,10 +189,6 @@ def curve(runs: list[Result], kind: str) -> list[tuple[float, float, float]]:
 
 def _setup(run: Result) -> tuple[Task, Task]:
     return tuple(run["train"]), tuple(run["test"])
-
-
-def _texts(runs: list[Result]) -> list[str]:
-    return list(dict.fromkeys(run["text"] for run in runs))
 
 
 def _by_point(runs: list[Result]) -> dict[tuple[str, int], list[Result]]:

@@ -27,6 +27,7 @@ from .setups import (
     in_words,
     prior_of,
     setups,
+    texts_of,
 )
 from .shares import shown
 
@@ -76,7 +77,7 @@ class Scatter(Experiment):
 
     def tables(self, runs: list[Result]) -> list[Table]:
         """A table a text."""
-        return [_table(text, summaries(runs, text)) for text in _texts(runs)]
+        return [_table(text, summaries(runs, text)) for text in texts_of(runs)]
 
     def figure(self, runs: list[Result]) -> Any:
         """Accuracy of the bilevel classifier against that of the machine, a point a set-up."""
@@ -84,7 +85,7 @@ class Scatter(Experiment):
 
         figure = Figure(figsize=(5.4, 5.2), layout="constrained")
         axes = figure.subplots()
-        for text, marker in zip(_texts(runs), ("o", "^")):
+        for text, marker in zip(texts_of(runs), ("o", "^")):
             points = summaries(runs, text)
             filled = None if text == BY_DATE else "none"
             axes.scatter(
@@ -101,7 +102,7 @@ class Scatter(Experiment):
 
     def finding(self, runs: list[Result]) -> str:
         """How many set-ups lie above the diagonal, by how much, and how surely."""
-        return " ".join(_sentence(text, summaries(runs, text)) for text in _texts(runs))
+        return " ".join(_sentence(text, summaries(runs, text)) for text in texts_of(runs))
 
 
 def summaries(runs: list[Result], text: str) -> list[dict[str, Any]]:
@@ -135,10 +136,6 @@ def paired(gains: np.ndarray) -> float:
 
     error = gains.std(ddof=1) / np.sqrt(gains.size)
     return float(2.0 * t.sf(abs(gains.mean()) / error, gains.size - 1)) if error > 0.0 else 0.0
-
-
-def _texts(runs: list[Result]) -> list[str]:
-    return list(dict.fromkeys(run["text"] for run in runs))
 
 
 def _table(text: str, points: list[dict[str, Any]]) -> Table:

@@ -66,7 +66,7 @@ class Attempts:
         """
         form, settings, robust = self.state.form, self.settings, self.state
         if form.cones > 0 and run.iterations > 0:
-            # near the boundary of a cone what an inexact solve leaves makes of a direction none
+            # near the boundary of a cone the residual of an inexact solve can spoil the direction
             yield self.state, settings, True
         breaks_down = settings.kkt == "auto" and isinstance(self.state.kkt, DenseKKT) and form.n <= MAX_DENSE
         if breaks_down:

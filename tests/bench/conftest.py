@@ -1,9 +1,11 @@
 """What several files of tests of `bench` are given."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
+from bench.answers import answer
 from bench.programs import sets
 from tests.support.problem_sets import CBF, write_rows, write_struct
 
@@ -19,3 +21,15 @@ def folder(tmp_path):
     (tmp_path / "cblib" / "disk.cbf.gz").write_bytes(gzip.compress(CBF.encode()))
     (tmp_path / "maros_meszaros" / "README").write_text("not a program")
     return tmp_path
+
+
+@pytest.fixture
+def answers_beside_the_point(monkeypatch):
+    """Whatever is solved, x is a little off."""
+    honest = answer.solve
+
+    def wrong(program, **settings):
+        result = honest(program, **settings)
+        return replace(result, x=result.x + 1e-3)
+
+    monkeypatch.setattr(answer, "solve", wrong)

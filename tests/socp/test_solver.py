@@ -267,14 +267,6 @@ def test_an_exception_in_the_callback_is_the_callers(hard):
         solver.solve()
 
 
-@pytest.fixture
-def listens_to_ctrl_c():
-    """A process that a shell has put into the background ignores the signal."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("listens_to_ctrl_c")
 @pytest.mark.parametrize("interrupt", [lambda: (_ for _ in ()).throw(KeyboardInterrupt), None])
 def test_ctrl_c(hard, interrupt):

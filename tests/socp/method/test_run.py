@@ -247,13 +247,6 @@ def test_a_run_lets_go_of_the_engine():
     assert run.solution().setup_time == run.setup_time > 0.0
 
 
-@pytest.fixture
-def listens_to_ctrl_c():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("listens_to_ctrl_c")
 def test_ctrl_c_while_the_loop_runs(hard, monkeypatch):
     follow, calls = run_module.follow, []
