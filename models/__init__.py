@@ -16,8 +16,8 @@ from .score_spaces.large_margin_hmm import LargeMarginHMM
 from .score_spaces.med import MEDClassifier
 from .score_spaces.mss import MaxMarginScoreSpace
 from .score_spaces.scores import FisherScore, FreeEnergyScore, SufficientStatistics
+from .sequences.discrete_hmm import DiscreteHMM
 from .sequences.gaussian_hmm import GaussianHMM
-from .sequences.hmm import DiscreteHMM
 from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
 from .svm.multitask import MultiTaskSVC

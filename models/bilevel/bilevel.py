@@ -16,8 +16,9 @@ from socp import ProgramError
 from ..base.estimator import Classifier, ConvergenceWarning
 from ..base.validation import as_weights, check_choice, check_number
 from ..svm.margin import warn_unless_good
-from .bilevel_feasibility import feasible_means
-from .bilevel_programs import (
+from .feasibility import feasible_means
+from .prior import GenerativePrior
+from .programs import (
     Constants,
     HyperplaneStep,
     Point,
@@ -26,7 +27,6 @@ from .bilevel_programs import (
     farthest_means,
     farthest_means_by_cones,
 )
-from .prior import GenerativePrior
 from .span import choose_coordinates
 
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from ..base.estimator import Classifier
 from ..base.transformer import Transformer
 from ..base.validation import check_number
-from ..sequences.hmm import DiscreteHMM
+from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.sequences import as_symbols
 from .fisher_kernels import expected_counts
 

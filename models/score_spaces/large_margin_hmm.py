@@ -14,7 +14,7 @@ from ..base.estimator import Classifier, convergence_warning
 from ..base.progress import History
 from ..base.validation import as_generator, check_number
 from ..sequences import hmm_kernels as kernels
-from ..sequences.hmm import DiscreteHMM
+from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.sequences import MISSING, Sequences, as_symbols
 from .sufficient_statistics import take
 

@@ -13,8 +13,8 @@ from scipy.special import digamma, gammaln
 
 from ..base.transformer import Transformer
 from ..base.validation import as_labels
+from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
-from ..sequences.hmm import DiscreteHMM
 from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import ChainStatistics, TopicStatistics, count_samples, fresh, nothing_seen, take
 

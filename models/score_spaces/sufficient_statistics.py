@@ -23,7 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.estimator import Estimator
-from ..sequences.hmm import Bend, DiscreteHMM, HiddenMarkovModel, Posterior
+from ..sequences.discrete_hmm import DiscreteHMM
+from ..sequences.hmm import Bend, HiddenMarkovModel, Posterior
 from ..sequences.sequences import Sequences
 from ..topics.topics import LatentDirichletAllocation
 

@@ -1,4 +1,4 @@
-r"""Hidden Markov models: what they share, and the one with discrete observations.
+r"""Hidden Markov models: what they share, whatever is observed.
 
 A sequence x^0 .. x^L comes with hidden states q^0 .. q^L (Rabiner 1989; Li et al. 2013, section 5.1):
 
@@ -20,7 +20,7 @@ import numpy as np
 from ..base.estimator import Estimator
 from ..base.validation import as_generator, as_weights, check_number
 from . import hmm_kernels as kernels
-from .sequences import MISSING, Sequences, as_symbols
+from .sequences import Sequences
 
 Self = TypeVar("Self", bound="HiddenMarkovModel")
 
@@ -147,8 +147,8 @@ class HiddenMarkovModel(Estimator):
     def _filter_in_logs(self, batch: Sequences, chain: Any, s: int, bend: Bend | None) -> tuple[Any, ...]:
         """A lost sequence once more, in logarithms: its log-likelihood, chain, alpha and predicted."""
         start, transitions, bend_start, bend_transitions, strength = chain
-        log_start = _log(start) + strength[s] * bend_start
-        log_transitions = _log(transitions) + strength[s] * bend_transitions
+        log_start = quiet_log(start) + strength[s] * bend_start
+        log_transitions = quiet_log(transitions) + strength[s] * bend_transitions
         own = Sequences(batch.values[batch.offsets[s] : batch.offsets[s + 1]], np.array([0, batch.lengths[s]]))
         log_emissions = np.ascontiguousarray(self._log_emissions(own))
         if bend is not None:
@@ -267,7 +267,7 @@ class HiddenMarkovModel(Estimator):
         """The log prior of the parameters, up to a constant: what pseudocounts add to the log-likelihood."""
         if self.pseudocount == 0.0:
             return self._emission_prior()
-        chain = _log(self.startprob_).sum() + _log(self.transmat_).sum()
+        chain = quiet_log(self.startprob_).sum() + quiet_log(self.transmat_).sum()
         return float(self.pseudocount * chain) + self._emission_prior()
 
     def _forget(self) -> None:
@@ -311,7 +311,7 @@ class HiddenMarkovModel(Estimator):
     def _best_paths(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
         logs = self._log_emissions(batch)
         row = np.arange(logs.shape[0])
-        return kernels.best_paths(batch.offsets, _log(self.startprob_), _log(self.transmat_), logs, row)
+        return kernels.best_paths(batch.offsets, quiet_log(self.startprob_), quiet_log(self.transmat_), logs, row)
 
     def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
@@ -347,149 +347,6 @@ class HiddenMarkovModel(Estimator):
         raise NotImplementedError
 
 
-class DiscreteHMM(HiddenMarkovModel):
-    r"""Hidden Markov model of sequences of symbols 0 .. K - 1.
-
-    .. math::
-        P(x, q) = \prod_i \pi_i^{q_i^0} \prod_{l<L} \prod_{ij} a_{ij}^{q_i^l q_j^{l+1}}
-                  \prod_{l \le L} \prod_{ik} b_{ik}^{q_i^l x_k^l}
-
-    (Li et al. 2013, section 5.1; Rabiner 1989).  `fit` maximizes sum_s log P(x_s) + pseudocount * (sum of the logs of
-    all parameters), which EM never lowers; with pseudocount zero that is the likelihood.
-
-    Parameters
-    ----------
-    n_states : int, default 3
-    n_symbols : int, optional
-        K; what `fit` sees (the largest symbol plus one) when None.
-    pseudocount : float, default 0.01
-        Added to each expected count; above zero no sequence is impossible.
-    n_init : int, default 1
-        Random starts, of which the best is kept.
-    max_iter : int, default 100
-    tol : float, default 1e-5
-        EM stops when an iteration gains no more than this for an observation.
-    warm_start : bool, default False
-        `fit` goes on from the parameters that are there.
-    random_state : None, int or Generator
-    verbose : int, default 0
-        1 prints a line an iteration.
-
-    Attributes
-    ----------
-    startprob_, transmat_, emissionprob_ : arrays, shapes (n_states,), (n_states, n_states), (n_states, K)
-        pi, a, b.
-    objectives_ : array
-        The objective after each EM iteration, from the start on.
-    n_iter_ : int
-    converged_ : bool
-
-    Notes
-    -----
-    Sequences are a list of integer arrays (or a matrix with one sequence a row); -1 is a missing observation, which is
-    summed out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from models import DiscreteHMM
-    >>> model = DiscreteHMM(2).set_model([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]])
-    >>> model.predict([[0, 0, -1, 1, 1]])
-    [array([0, 0, 0, 1, 1])]
-    >>> print(model.score_samples([[0, 0, 1, 1], [0, 1]]))
-    [-3.093036 -1.725972]
-    >>> sequences, states = model.sample([50] * 40, random_state=0)
-    >>> fitted = DiscreteHMM(2, random_state=0).fit(sequences)
-    >>> bool((np.diff(fitted.objectives_) >= 0).all()), fitted.converged_
-    (True, True)
-    """
-
-    emissionprob_: np.ndarray
-
-    def __init__(
-        self,
-        n_states: int = 3,
-        n_symbols: int | None = None,
-        pseudocount: float = 0.01,
-        n_init: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.n_symbols = n_symbols
-        self.pseudocount = pseudocount
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def set_model(self, startprob: Any, transmat: Any, emissionprob: Any) -> DiscreteHMM:
-        """Take these parameters instead of fitting; each row must sum to one."""
-        states = self._set_chain(startprob, transmat)
-        self.emissionprob_ = as_probabilities("emissionprob", emissionprob, (states, self.n_symbols))
-        return self
-
-    def _batch(self, sequences: Any) -> Sequences:
-        fitted = getattr(self, "emissionprob_", None)
-        if self.n_symbols is not None:
-            check_number("n_symbols", self.n_symbols, 1, whole=True)
-        return as_symbols(sequences, self.n_symbols if fitted is None else fitted.shape[1])
-
-    def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
-        seen = batch.values[batch.values != MISSING]
-        if seen.size == 0:
-            raise ValueError("every observation in sequences is missing: there is nothing to fit")
-        symbols = int(seen.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
-        frequency = np.bincount(seen, minlength=symbols) / seen.size
-        rows = (frequency + 1e-3) * rng.gamma(1.0, size=(int(self.n_states), symbols))
-        self.emissionprob_ = rows / rows.sum(axis=1, keepdims=True)
-
-    def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if bend is not None:
-            return super()._likelihoods(batch, bend)
-        rows = self._by_symbol(self.emissionprob_, 1.0)
-        return rows, np.where(batch.values < 0, rows.shape[0] - 1, batch.values), np.zeros(batch.values.size)
-
-    def _log_emissions(self, batch: Sequences) -> np.ndarray:
-        return self._by_symbol(_log(self.emissionprob_), 0.0)[batch.values]
-
-    @staticmethod
-    def _by_symbol(rows: np.ndarray, missing: float) -> np.ndarray:
-        """One row a symbol, and a last one, which -1 finds, for a missing observation."""
-        return np.ascontiguousarray(np.vstack([rows.T, np.full(rows.shape[0], missing)]))
-
-    def _bend_of_emissions(self, batch: Sequences, weights: np.ndarray) -> np.ndarray:
-        return self._by_symbol(weights, 0.0)[batch.values]
-
-    def _emission_statistics(
-        self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
-    ) -> np.ndarray:
-        counts = np.zeros((groups, *self.emissionprob_.shape))
-        kernels.count_symbols(
-            batch.offsets, batch.values, gamma, weight, group, counts.reshape(-1, counts.shape[2])
-        )  # fmt: skip
-        return counts
-
-    def _emission_features(self, batch: Sequences) -> np.ndarray:
-        return self._by_symbol(np.eye(self.emissionprob_.shape[1]), 0.0)[batch.values]
-
-    def _maximize_emissions(self, statistics: np.ndarray) -> None:
-        self.emissionprob_ = shares(statistics + self.pseudocount, self.emissionprob_)
-
-    def _emission_prior(self) -> float:
-        return float(self.pseudocount * _log(self.emissionprob_).sum()) if self.pseudocount > 0.0 else 0.0
-
-    def _draw_emissions(self, path: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        cumulative = self.emissionprob_.cumsum(axis=1)
-        uniforms = rng.random(path.size) * cumulative[path, -1]
-        return np.array([np.searchsorted(cumulative[i], u, side="right") for i, u in zip(path, uniforms)])
-
-
 def shares(counts: np.ndarray, old: np.ndarray) -> np.ndarray:
     """Counts divided by their sums along the last axis; where there are none, the old shares."""
     sums = counts.sum(axis=-1, keepdims=True)
@@ -507,7 +364,8 @@ def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> n
     return array
 
 
-def _log(values: np.ndarray) -> np.ndarray:
+def quiet_log(values: np.ndarray) -> np.ndarray:
+    """The logarithms, minus infinity of zero."""
     with np.errstate(divide="ignore"):
         return np.log(values)
 

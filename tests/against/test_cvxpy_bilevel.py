@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from models import BilevelClassifier, GenerativePrior
-from models.bilevel.bilevel_programs import SIDES, Constants, HyperplaneStep, farthest_means, farthest_means_by_cones
+from models.bilevel.programs import SIDES, Constants, HyperplaneStep, farthest_means, farthest_means_by_cones
 from models.bilevel.span import choose_coordinates
 from tests.support.bilevel_problems import OMEGAS, SIGMAS, random_problem
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from models.bilevel.bilevel_programs import Constants, Samples
 from models.bilevel.prior import GenerativePrior
+from models.bilevel.programs import Constants, Samples
 
 SIGMAS = ("identity", "scalars", "diagonal", "groups", "full", "one full", "zero")
 OMEGAS = ("scalar", "diagonal", "zeros", "full")

@@ -166,7 +166,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/active_set/boxed.py", "tests/qp/active_set/test_face_newton.py"): [
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
     ],
-    ("models/bilevel/bilevel_programs.py", "tests/models/bilevel/test_bilevel.py"): [
+    ("models/bilevel/programs.py", "tests/models/bilevel/test_bilevel.py"): [
         ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 * reach > constants.C3"),
         ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 > constants.C3 * constants.beta"),
         ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import socp
 from models import BilevelClassifier, GenerativePrior
-from models.bilevel.bilevel_programs import (
+from models.bilevel.programs import (
     SIDES,
     Constants,
     HyperplaneStep,

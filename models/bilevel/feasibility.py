@@ -11,8 +11,8 @@ import numpy as np
 import socp
 from socp import ProgramError
 
-from .bilevel_programs import Constants, HyperplaneStep, Samples, evaluate, farthest_means
 from .prior import GenerativePrior
+from .programs import Constants, HyperplaneStep, Samples, evaluate, farthest_means
 from .span import Features, Span
 
 PENALTY = 1e4  # the price of zeta while feasible means are looked for
