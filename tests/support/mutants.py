@@ -68,7 +68,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("smallest = min(smallest, v[ptr[k]] - norm_tail", "smallest = min(smallest, v[ptr[k]] + norm_tail"),
         ("u0 = (lam0 * d[start] - dot(lam, d", "u0 = (lam0 * d[start] + dot(lam, d"),
         ("(v[start] / r + 1.0) / r", "(v[start] / r + 1.0)"),
-        ("steepest = max(steepest, -d[i] / v[i])", "steepest = max(steepest, -d[i])"),
+        ("largest = max(largest, bits(min(d[i] / v[i], 0.0)))", "largest = max(largest, bits(min(d[i], 0.0)))"),
         ("(math.sqrt(tail) - rho0) / r)", "(math.sqrt(tail) - rho0))"),
     ],
     ("socp/cones/scaling.py", "tests/socp/cones/test_scaling.py"): [
@@ -76,7 +76,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("eta[k] = math.sqrt(s_det / z_det)", "eta[k] = s_det / z_det"),
         ("factor = v0 + tail / (1.0 + w[start])", "factor = v0 + tail / w[start]"),
         ("(w[start] * head - tail) * inverse", "(w[start] * head + tail) * inverse"),
-        ("if not (s[i] > 0.0 and z[i] > 0.0):", "if not s[i] > 0.0:"),
+        ("outside |= int(not (s[i] > 0.0 and z[i] > 0.0))", "outside |= int(not s[i] > 0.0)"),
     ],
     ("socp/interop/ecos.py", "tests/socp/interop/test_ecos.py"): [
         ('"y": solution.y', '"y": -solution.y'),
