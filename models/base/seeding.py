@@ -21,8 +21,7 @@ def spread_rows(x: Any, number: int, rng: np.random.Generator, sample_weight: np
     nearest = np.full(squares.size, np.inf)
     while len(chosen) < number:
         last = chosen[-1]
-        products = x @ x[[last]].T
-        products = as_dense(products).ravel()
+        products = as_dense(x @ x[[last]].T).ravel()
         nearest = np.minimum(nearest, np.maximum(squares + squares[last] - 2.0 * products, 0.0))
         nearest[last] = 0.0
         weights = plain * nearest if nearest.any() else plain

@@ -28,7 +28,7 @@ import qp
 
 from ..base.validation import as_dense
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import dual_program, low_rank_pays, solver_of
+from ..svm.margin import dual_program, low_rank_pays, settings_with
 
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
 
@@ -129,7 +129,7 @@ class ExplainedMargin:
     ) -> None:  # fmt: skip
         self.products, self.rows, self.at = products, rows, at
         self.y, self.C, self.share, self.penalty, self.bias = y, C, share, penalty, bias
-        self.P, self.settings = products.hessian(rows, at, y), settings
+        self.P, self.settings = products.hessian(rows, at, y), settings_with(products.kernel, settings)
         self.solver: qp.Solver | None = None
 
     def is_projected(self, Q: float) -> bool:
@@ -168,7 +168,7 @@ class ExplainedMargin:
     def solve(self, Q: float) -> qp.Solution:
         """The answer for Q; after a first one from there, with what can be kept of the solver."""
         if self.solver is None or Q in (0.0, np.inf) or (self.penalty == "l2" and isinstance(self.P, qp.LowRank)):
-            self.solver = solver_of(self.program(Q), self.products.kernel, self.settings)
+            self.solver = qp.Solver(self.program(Q), **self.settings)
             return self.solver.solve()
         if self.penalty == "l1":
             lower, upper = self._bounds(Q)

@@ -173,16 +173,16 @@ def features_of(K: np.ndarray) -> np.ndarray:
     return F
 
 
-def solver_of(program: qp.QuadraticProgram, kernel: Kernel, settings: dict[str, Any]) -> qp.Solver:
-    """The engine, which tests the convexity of a program with this kernel unless that is known."""
-    return qp.Solver(program, check_convexity=not kernel.is_semidefinite, **settings)
+def settings_with(kernel: Kernel, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings for programs with this kernel, whose convexity the engine tests unless it is known."""
+    return {"check_convexity": not kernel.is_semidefinite, **settings}
 
 
 def solve(
     program: qp.QuadraticProgram, kernel: Kernel, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE
 ) -> qp.Solution:
     """The engine's answer; an infeasible program is an error that says what cannot hold."""
-    return checked(lambda: solver_of(program, kernel, settings).solve(), infeasible)
+    return checked(lambda: qp.solve(program, **settings_with(kernel, settings)), infeasible)
 
 
 def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
