@@ -22,6 +22,7 @@ from .run import Run
 logger = logging.getLogger("socp")
 
 FAILED = (Status.INACCURATE, Status.NUMERICAL_ERROR)
+DECIDED = (Status.OPTIMAL, Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 SHORT_STEPS = 0.9  # share of the way to the boundary
 LARGE = 5_000  # variables and rows from which a second run with shorter steps takes too long to be a surprise
 
@@ -41,16 +42,19 @@ class Attempts:
         self._robust: State | None = None
 
     def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
-        """The first run that does not fail, or the best, `run` being one that has failed."""
+        """The first run that decides the program, or the best, `run` being one that has failed.
+
+        One that is stopped ends the attempts, but takes no better answer away.
+        """
         try:
             for state, settings, precise in self._ways(run, program):
                 state.kkt.precise = precise
                 again = Run(program, state, settings, None, test)
                 again.started = run.started
                 again.solve()
-                if again.status not in FAILED or _worst(again) < _worst(run):
+                if again.status in DECIDED or _worst(again) < _worst(run):
                     run = again
-                if run.status not in FAILED:
+                if again.status not in FAILED:
                     break
         except MemoryError as error:  # of another KKT solver: the answer that there is is not lost
             logger.info("no further attempt: %s", error)

@@ -68,6 +68,23 @@ def test_an_attempt_without_room_in_memory_loses_no_answer(monkeypatch):
     assert solution.x.shape == (1,) and solution.status is not Status.MAX_ITERATIONS
 
 
+@pytest.mark.parametrize("stop", [1, 3])
+def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatch):
+    starts, seen = [], []
+
+    def stopped(iterate):
+        starts.append(iterate.iteration == 0)
+        seen.append(max(iterate.primal_residual, iterate.dual_residual, iterate.gap))
+        return sum(starts) == 1 + stop  # at once in that attempt
+
+    # so that every run that is not stopped ends as inaccurate
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), False))
+    solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped)
+    assert sum(starts) == 1 + stop
+    assert solution.status is not Status.INTERRUPTED
+    assert max(solution.primal_residual, solution.dual_residual, solution.gap) < 1e-3 * seen[-1]
+
+
 def test_a_large_program_fails_once():
     n = LARGE
     program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
