@@ -22,7 +22,7 @@ from .active_set.method import ActiveSet
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
 from .problem.stopping import ProgramTest
-from .reduce.cone_form import ConeForm
+from .reduce.cone_form import ConeForm, SidesProgram
 from .reduce.presolve import Presolve
 from .route import Route, route
 
@@ -166,10 +166,12 @@ class Solver(SetUpOnce):
                 return False
             if new_P and (self.active_set is not None or route(presolved.program, self.settings) is Route.ACTIVE_SET):
                 return False
-        if self._cone_solver is not None and (new_P or new_A):
-            self._cone_solver.replace(self.cone_form.program(presolved.program))
-        elif self._cone_solver is not None:
-            self._cone_solver.replace_vectors(*self.cone_form.vectors(presolved.program))
+        if self._cone_solver is not None:
+            cone_program = self._cone_solver.program
+            if new_P or new_A or not isinstance(cone_program, SidesProgram):
+                self._cone_solver.replace(self.cone_form.program(presolved.program))
+            else:
+                self._cone_solver.replace_vectors(cone_program.with_vectors(presolved.program))
         self.presolved = presolved
         if self.active_set is not None:
             self.active_set = ActiveSet(presolved.program, self.settings)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .compiled.threads import blas_threads
-from .form.standard import StandardForm, sizes_of
+from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
 from .method import spare
@@ -150,11 +150,13 @@ class Solver(SetUpOnce):
         self._start(*_program_and_settings(locals()))
 
     def _set_up(self) -> None:
-        if self.program.n + self.program.p > SMALL_DENSE:
-            ready_for_large()
         program, settings = self.program, self.settings
         started = time.perf_counter()
         sizes = sizes_of(program)
+        order = sizes[0] + sizes[1]
+        self._is_small = order <= FEW
+        if order > SMALL_DENSE:
+            ready_for_large()
         state = spare.take(sizes, settings)
         if state is None:
             form = StandardForm(program, settings.equilibrate, sizes)
@@ -180,8 +182,7 @@ class Solver(SetUpOnce):
 
     def _threads(self) -> contextlib.AbstractContextManager[Any]:
         """BLAS with the threads of the settings, where it is called with matrices large enough."""
-        program = self.program
-        if program.c.size + program.b.size <= FEW:
+        if self._is_small:
             return self.at_work  # nothing else: it is held by the one who works with the solver
         return blas_threads(self.settings.threads)
 
@@ -212,8 +213,9 @@ class Solver(SetUpOnce):
         (CSC; for a dense P the full array).  The program that the solver was built from is not changed.
         """
         old = self.program
-        program = object.__new__(ConeProgram)
-        program.__dict__.update(old.__dict__)
+        program = ConeProgram.of_checked(
+            old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset, old.cone_layout
+        )  # fmt: skip
         for name, value, size in (("c", c, old.n), ("b", b, old.p)):
             if value is not None:
                 vector = as_vector(name, value, size)
@@ -228,18 +230,16 @@ class Solver(SetUpOnce):
             if data is not None:
                 setattr(program, name, with_data(name, getattr(old, name), data))
         if P_data is None and G_data is None and A_data is None:
-            self.replace_vectors(program.c, program.b, program.h, program.offset)
+            self.replace_vectors(program)
         else:
             self.replace(program)
 
-    def replace_vectors(self, c: np.ndarray, b: np.ndarray, h: np.ndarray, offset: float) -> None:
-        """Take other vectors, which were checked before and are infinite in the same places.
+    def replace_vectors(self, program: ConeProgram) -> None:
+        """Take a program with other vectors, which were checked before and are infinite in the same places.
 
         Nobody else may work with the solver.
         """
         started = time.perf_counter()
-        program = object.__new__(ConeProgram)
-        program.__dict__.update(self.program.__dict__, c=c, b=b, h=h, offset=offset)
         self.program = program
         self.form.refresh_vectors(program)
         self.setup_time = time.perf_counter() - started
@@ -477,9 +477,14 @@ def with_data(name: str, matrix: Any, data: Any) -> Any:
 
 def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
     """Whether two programs have the same cones, always-true rows, and places of entries in P, A and G."""
-    if old.cones != new.cones or not np.array_equal(np.isfinite(old.h), np.isfinite(new.h)):
+    pairs: list[tuple[Any, Any]] = [(old.P, new.P)]
+    if isinstance(new, StackedProgram):
+        if not new.has_pattern_of(old):
+            return False
+    elif old.cones != new.cones or not np.array_equal(np.isfinite(old.h), np.isfinite(new.h)):
         return False
-    pairs: list[tuple[Any, Any]] = [(old.P, new.P), (old.A, new.A), (old.G, new.G)]
+    else:
+        pairs += [(old.A, new.A), (old.G, new.G)]
     for one, other in pairs:
         if one is other:
             continue

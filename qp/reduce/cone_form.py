@@ -26,13 +26,15 @@ import scipy.sparse as sp
 from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.hessian import as_operator, check_semidefinite
-from socp.linalg.csc import csc
+from socp.form.standard import Sizes, StackedProgram, StandardForm
+from socp.linalg.csc import csc, transpose
 from socp.problem.checks import INT
 from socp.problem.lowrank import LowRank
-from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of, no_rows
+from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
 from socp.problem.stopping import product
 
 from ..problem.program import QuadraticProgram
+from .presolve import rows_kept
 
 UPPER, LOWER, EQUAL = 1, 2, 4  # what a kind is the sum of
 ROUNDING = 1e-15  # what is left of a side by this share of the terms that are taken off is nothing
@@ -52,51 +54,33 @@ class ConeForm:
         has such a finite side.
     n, p, m : int
         The sizes of the cone program: free variables, equalities, other finite sides.
+    has_fixed : bool
+        Whether variables are fixed.
     """
 
     def __init__(self, program: QuadraticProgram) -> None:
-        A, l, lb, counts = program.A, program.l, program.lb, np.empty(5, INT)
+        A, l, lb, counts = program.A, program.l, program.lb, np.empty(4, INT)
         self.kinds = np.empty(l.size + lb.size, INT)
         classify(A.indptr, A.indices, l, program.u, lb, program.ub, self.kinds, counts)
-        self.n, self.p, self.m, self._entries_of_A, self._entries_of_G = counts.tolist()
-        self._has_fixed = self.n < lb.size
+        self.n, self.p, self.m, self._entries = counts.tolist()
+        self.has_fixed = self.n < lb.size
 
     def fits(self, program: QuadraticProgram) -> bool:
         """Whether the program has the same equalities, fixed variables and finite sides."""
         return same_kinds(program.l, program.u, program.lb, program.ub, self.kinds)
 
-    def vectors(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """c, b, h and the constant of the objective."""
-        q, l, u, offset = program.q, program.l, program.u, program.offset
-        if self._has_fixed:
-            value = np.where(program.lb == program.ub, program.lb, 0.0)
-            A, Pv = program.A, product(program.P, value)
-            offset += 0.5 * float(value @ Pv) + float(q @ value)
-            q, l, u = q + Pv, l.copy(), u.copy()
-            shift_sides(A.indptr, A.indices, A.data, value, l, u)
-        c, b, h = np.empty(self.n), np.empty(self.p), np.empty(self.m)
-        gather_rhs(q, l, u, program.lb, program.ub, self.kinds, c, b, h)
-        return c, b, h, offset
+    @property
+    def sizes(self) -> Sizes:
+        """The dimensions of the standard form."""
+        return self.n, self.p, self.m, self.m, 0, self._entries
 
-    def program(self, program: QuadraticProgram) -> ConeProgram:
+    def program(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program."""
-        c, b, h, offset = self.vectors(program)
-        A = self._stacked(program, stack_equalities, self.p, self._entries_of_A)
-        G = self._stacked(program, stack_sides, self.m, self._entries_of_G)
         P = program.P
-        if self._has_fixed:
+        if self.has_fixed:
             check_semidefinite(as_operator(P, program.n))  # the engine sees no more than what is left of it
             P = self._in_free_variables(P, program.m)
-        cones, layout = orthant(self.m)
-        return ConeProgram.of_checked(c, G, h, cones, A, b, P, offset, layout)
-
-    def _stacked(self, program: QuadraticProgram, stack: Any, rows: int, entries: int) -> sp.csc_array:
-        """The matrix that the kernel `stack` makes of the rows of A."""
-        if not rows:
-            return no_rows(self.n)
-        A, indptr, indices, data = program.A, np.empty(self.n + 1, INT), np.empty(entries, INT), np.empty(entries)
-        stack(A.indptr, A.indices, A.data, self.kinds, indptr, indices, data)
-        return csc(data, indices, indptr, (rows, self.n))
+        return SidesProgram(self, program, P)
 
     def _in_free_variables(self, P: Any, m: int) -> sp.csc_array | np.ndarray | LowRank | None:
         """P without the rows and columns of fixed variables."""
@@ -116,7 +100,7 @@ class ConeForm:
         n, m = program.q.size, program.l.size
         own_x, own_y, own_z = np.empty(n), np.empty(m), np.empty(n)
         spread(x, y, z, program.lb, self.kinds, own_x, own_y, own_z)
-        if self._has_fixed:
+        if self.has_fixed:
             self._fix_multipliers(program, program.q + product(program.P, own_x), own_y, own_z)
         return own_x, own_y, own_z
 
@@ -130,7 +114,7 @@ class ConeForm:
         """(y, z_bounds) of a certificate of infeasibility, in which the objective has no part."""
         own_y, own_z = np.empty(program.m), np.empty(program.n)
         spread_multipliers(y, z, self.kinds, own_y, own_z)
-        if self._has_fixed:
+        if self.has_fixed:
             self._fix_multipliers(program, np.zeros(program.n), own_y, own_z)
         return own_y, own_z
 
@@ -139,6 +123,92 @@ class ConeForm:
     ) -> None:
         A = program.A
         fix_multipliers(A.indptr, A.indices, A.data, self.kinds, gradient, own_y, own_z)
+
+
+class SidesProgram(StackedProgram):
+    """The cone program of a quadratic one, of which the engine takes the sides from where they are.
+
+    Parameters
+    ----------
+    form : ConeForm
+    program : QuadraticProgram
+    P : matrix
+        That of the free variables.
+    """
+
+    def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
+        self._form, self._matrix, self._bounds = form, program.A, (program.lb, program.ub)
+        self._sides, self.offset = (program.q, program.l, program.u), program.offset
+        self.P, self.sizes = P, form.sizes
+        self.cones, self._cone_layout = orthant(form.m)
+        if form.has_fixed:
+            self._substitute(program)
+
+    def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
+        """The cone program of another quadratic one that has the same matrices and other vectors."""
+        return SidesProgram(self._form, program, self.P)
+
+    def _substitute(self, program: QuadraticProgram) -> None:
+        """Take what is fixed to the other side."""
+        A, q, l, u = program.A, program.q, program.l.copy(), program.u.copy()
+        value = np.where(program.lb == program.ub, program.lb, 0.0)
+        Pv = product(program.P, value)
+        self.offset += 0.5 * float(value @ Pv) + float(q @ value)
+        shift_sides(A.indptr, A.indices, A.data, value, l, u)
+        self._sides = q + Pv, l, u
+
+    def stack(self, form: StandardForm) -> None:
+        """See `StackedProgram`."""
+        A, kinds = self._matrix, self._form.kinds
+        stack_quadratic(form, kinds, A.indptr, A.indices, A.data, *self._sides, *self._bounds)
+
+    def stack_vectors(self, form: StandardForm) -> None:
+        """See `StackedProgram`."""
+        stack_sides(form, self._form.kinds, *self._sides, *self._bounds)
+
+    def has_pattern_of(self, other: ConeProgram) -> bool:
+        """See `StackedProgram`."""
+        if not isinstance(other, SidesProgram) or not np.array_equal(self._form.kinds, other._form.kinds):
+            return False
+        A, B = self._matrix, other._matrix
+        return np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices)
+
+    @functools.cached_property
+    def _rhs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n, p, m = self.sizes[:3]
+        c, b, h = np.empty(n), np.empty(p), np.empty(m)
+        gather_rhs(*self._sides, *self._bounds, self._form.kinds, c, b, h)
+        return c, b, h
+
+    @functools.cached_property
+    def _rows(self) -> tuple[sp.csc_array, sp.csc_array]:
+        """A and G."""
+        (n, p, m), A, entries = self.sizes[:3], self._matrix, self.sizes[-1]
+        indptr, indices, data = np.empty(n + 1, INT), np.empty(entries, INT), np.empty(entries)
+        stack_rows(A.indptr, A.indices, A.data, self._form.kinds, p, indptr, indices, data)
+        M, equalities = csc(data, indices, indptr, (p + m, n)), np.arange(p + m) < p
+        return rows_kept(M, equalities, p), rows_kept(M, ~equalities, m)
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return self.sizes[0]
+
+    @property
+    def p(self) -> int:
+        """The number of equalities."""
+        return self.sizes[1]
+
+    @property
+    def m(self) -> int:
+        """The number of cone rows."""
+        return self.sizes[2]
+
+    c = functools.cached_property(lambda self: self._rhs[0])
+    b = functools.cached_property(lambda self: self._rhs[1])
+    h = functools.cached_property(lambda self: self._rhs[2])
+    A = functools.cached_property(lambda self: self._rows[0])
+    G = functools.cached_property(lambda self: self._rows[1])
 
 
 @functools.lru_cache(maxsize=64)
@@ -166,8 +236,8 @@ def sides_of(kind: int) -> int:
 def classify(
     A_indptr: Ints, A_indices: Ints, l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, counts: Ints
 ) -> None:
-    """kinds := those of rows and variables; counts := free variables, equalities, sides, entries of both matrices."""
-    m, free, equalities, sides, entries_of_A, entries_of_G = l.size, 0, 0, 0, 0, 0
+    """kinds := those of rows and variables; counts := free variables, equalities, sides, entries of [A; G]."""
+    m, free, equalities, sides, entries = l.size, 0, 0, 0, 0
     for i in range(m):
         kinds[i] = kind_of(l[i], u[i])
         equalities += int(kinds[i] == EQUAL)
@@ -178,12 +248,11 @@ def classify(
             continue
         free += 1
         sides += sides_of(kinds[m + j])
-        entries_of_G += sides_of(kinds[m + j])
+        entries += sides_of(kinds[m + j])
         for k in range(A_indptr[j], A_indptr[j + 1]):
             kind = kinds[A_indices[k]]
-            entries_of_A += int(kind == EQUAL)
-            entries_of_G += sides_of(kind)
-    counts[0], counts[1], counts[2], counts[3], counts[4] = free, equalities, sides, entries_of_A, entries_of_G
+            entries += int(kind == EQUAL) + sides_of(kind)
+    counts[0], counts[1], counts[2], counts[3] = free, equalities, sides, entries
 
 
 @kernel
@@ -260,30 +329,6 @@ def shift_sides(A_indptr: Ints, A_indices: Ints, A_data: Floats, value: Floats, 
 
 
 @kernel
-def stack_equalities(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
-) -> None:
-    """The rows of A with equal sides, in the free variables."""
-    n = A_indptr.size - 1
-    m, count, free, at = kinds.size - n, 0, 0, 0
-    place = np.empty(m, np.int64)
-    for i in range(m):
-        place[i] = count
-        count += int(kinds[i] == EQUAL)
-    for j in range(n):
-        if kinds[m + j] == EQUAL:
-            continue
-        indptr[free] = at
-        free += 1
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            i = A_indices[k]
-            if kinds[i] == EQUAL:
-                indices[at], data[at] = place[i], A_data[k]
-                at += 1
-    indptr[free] = at
-
-
-@kernel
 def keep_free(
     P_indptr: Ints, P_indices: Ints, P_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
 ) -> int:
@@ -307,16 +352,18 @@ def keep_free(
 
 
 @kernel
-def stack_sides(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
+def stack_rows(
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, p: int, indptr: Ints, indices: Ints, data: Floats
 ) -> None:
-    """G = [ A_u; -A_l; I_ub; -I_lb ] in the free variables, the rows of each column ascending."""
+    """M = [ A_=; A_u; -A_l; I_ub; -I_lb ] in the free variables, the rows of each column ascending; p rows are A_=."""
     n = A_indptr.size - 1
-    m, upper, free, at = kinds.size - n, 0, 0, 0
+    m, equal, upper, free, at = kinds.size - n, 0, p, 0, 0
     lower, above, below = first_rows(kinds, m)
-    upper_row, lower_row = np.empty(m, np.int64), np.empty(m, np.int64)
+    lower, above, below = p + lower, p + above, p + below
+    row, lower_row = np.empty(m, np.int64), np.empty(m, np.int64)  # of M, of an equality or an upper side, and a lower
     for i in range(m):
-        upper_row[i], lower_row[i] = upper, lower
+        row[i], lower_row[i] = equal if kinds[i] == EQUAL else upper, lower
+        equal += int(kinds[i] == EQUAL)
         upper += int(kinds[i] & UPPER != 0)
         lower += int(kinds[i] & LOWER != 0)
     for j in range(n):
@@ -324,13 +371,16 @@ def stack_sides(
             continue
         indptr[free] = at
         free += 1
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            if kinds[A_indices[k]] & UPPER != 0:
-                indices[at], data[at] = upper_row[A_indices[k]], A_data[k]
-                at += 1
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            if kinds[A_indices[k]] & LOWER != 0:
-                indices[at], data[at] = lower_row[A_indices[k]], -A_data[k]
+        for kind in (EQUAL, UPPER):
+            for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
+                place = np.uint64(A_indices[k])
+                if kinds[place] & kind != 0:
+                    indices[at], data[at] = row[place], A_data[k]
+                    at += 1
+        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
+            place = np.uint64(A_indices[k])
+            if kinds[place] & LOWER != 0:
+                indices[at], data[at] = lower_row[place], -A_data[k]
                 at += 1
         if kinds[m + j] & UPPER != 0:
             indices[at], data[at] = above, 1.0
@@ -339,6 +389,37 @@ def stack_sides(
             indices[at], data[at] = below, -1.0
             at, below = at + 1, below + 1
     indptr[free] = at
+
+
+@kernel
+def stack_quadratic(
+    form: StandardForm, kinds: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, q: Floats, l: Floats, u: Floats,
+    lb: Floats, ub: Floats,
+) -> None:  # fmt: skip
+    """M and the vectors of a quadratic program in the order of its cone program, in which nothing is to be sorted."""
+    p, rows = form.p, form.rows
+    form.ptr[0] = rows.size
+    for i in range(rows.size):
+        rows[i] = i
+    stack_rows(A_indptr, A_indices, A_data, kinds, p, form.M_indptr, form.M_indices, form.raw_M)
+    transpose(p + rows.size, form.M_indptr, form.M_indices, form.Mt_indptr, form.Mt_indices, form.Mt_source)
+    indices, source, equal, other = form.M_indices, form.M_source, 0, form.Mt_indptr[p]
+    for k in range(indices.size):
+        if indices[k] < p:
+            source[k] = equal
+            equal += 1
+        else:
+            source[k] = other
+            other += 1
+    stack_sides(form, kinds, q, l, u, lb, ub)
+
+
+@kernel
+def stack_sides(
+    form: StandardForm, kinds: Ints, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats
+) -> None:  # fmt: skip
+    """The vectors alone."""
+    gather_rhs(q, l, u, lb, ub, kinds, form.raw_c, form.raw_g[: form.p], form.raw_g[form.p :])
 
 
 @kernel

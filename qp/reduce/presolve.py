@@ -66,7 +66,7 @@ class Presolve:
         fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)
         if left < program.m:
             self.removed = removed
-            A, l, u = _rows_kept(A, kept, left), l[kept], u[kept]
+            A, l, u = rows_kept(A, kept, left), l[kept], u[kept]
         if left < program.m or fixed:
             self.kept = kept
             self.program = QuadraticProgram.of_checked(program.P, program.q, A, l, u, lb, ub, program.offset)
@@ -101,7 +101,8 @@ def has_full_diagonal(P: Matrix) -> bool:
     return True
 
 
-def _rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
+def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
+    """The rows of A that are kept, of which there are so many."""
     indptr, indices, data = np.empty_like(A.indptr), np.empty_like(A.indices), np.empty_like(A.data)
     entries = keep_rows(A.indptr, A.indices, A.data, kept, indptr, indices, data)
     return csc(data[:entries], indices[:entries], indptr, (count, A.shape[1]))

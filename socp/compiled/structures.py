@@ -131,6 +131,8 @@ class ArrayField(KeptField):
         return np.ndarray(sizes, self.dtype, owner._block, word(place) - owner.address)
 
     def __set__(self, owner: Any, value: np.ndarray) -> None:
+        if owner._kept.get(self.name) is value:
+            return
         if value.dtype is not self.dtype or not value.flags.c_contiguous:
             value = np.ascontiguousarray(value, self.dtype)
         if value.ndim != self.axes:

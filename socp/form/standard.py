@@ -37,6 +37,27 @@ PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far fro
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
 
+class StackedProgram(ConeProgram):
+    """A cone program that knows the sizes of its standard form and stacks its data there itself.
+
+    Its vectors and its matrices but P need not exist until somebody asks for them.
+    """
+
+    sizes: Sizes
+
+    def stack(self, form: StandardForm) -> None:
+        """Write the pattern of M, `raw_M` and all that `stack_program` writes."""
+        raise NotImplementedError
+
+    def stack_vectors(self, form: StandardForm) -> None:
+        """Write `raw_c` and `raw_g`."""
+        raise NotImplementedError
+
+    def has_pattern_of(self, other: ConeProgram) -> bool:
+        """Whether A and G have their entries in the same places, and the cones and always-true rows are the same."""
+        raise NotImplementedError
+
+
 class StandardForm(Structure):
     """An equilibrated cone program.
 
@@ -74,6 +95,7 @@ class StandardForm(Structure):
     """
 
     is_spare = False
+    _owns_P = False
 
     n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()
     ptr, rows = integers("cones + 1"), integers("m")
@@ -99,24 +121,33 @@ class StandardForm(Structure):
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Become the form of this program, which has the sizes of the one before."""
-        A, G, c, b, h = program.A, program.G, program.c, program.b, program.h
-        start, second_order = program.cone_layout
-        P = as_operator(program.P, c.size)
-        self.bind_hessian(P.room())
-        self._settle(P, set_up(
-            self, start, second_order, A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, c, b, h, P.values,
-            equilibrate,
-        ))  # fmt: skip
+        P = self._room_for(program)
+        if isinstance(program, StackedProgram):
+            program.stack(self)
+        else:
+            A, G = program.A, program.G
+            stack_program(
+                self, *program.cone_layout, A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, program.c,
+                program.b, program.h,
+            )  # fmt: skip
+        self._settle(P, set_up(self, P.values, equilibrate))
 
     def refresh(self, program: ConeProgram) -> None:
         """New values in the old pattern, under the stored equilibration."""
-        P = as_operator(program.P, program.n)
-        self.bind_hessian(P.room())
-        self._settle(P, renew(self, program.A.data, program.G.data, program.c, program.b, program.h, P.values))
+        P = self._room_for(program)
+        if isinstance(program, StackedProgram):
+            program.stack(self)
+        else:
+            read(self, program.A.data, program.G.data, program.c, program.b, program.h)
+        self._settle(P, scale_data(self, P.values))
 
     def refresh_vectors(self, program: ConeProgram) -> None:
         """New vectors c, b, h only."""
-        renew_vectors(self, program.c, program.b, program.h)
+        if isinstance(program, StackedProgram):
+            program.stack_vectors(self)
+        else:
+            read_vectors(self, program.c, program.b, program.h)
+        scale_vectors(self)
 
     def groups_hold(self) -> bool:
         """Whether the values keep the merged rows parallel; their new factors are taken."""
@@ -127,8 +158,18 @@ class StandardForm(Structure):
         if not looks_convex(self):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
+    def _room_for(self, program: ConeProgram) -> Hessian:
+        """The caller's P; `P` becomes room for it: that of a dense one before, where it is the form's own."""
+        P = as_operator(program.P, self.n)
+        if self._owns_P and isinstance(P, DenseHessian) and isinstance(self.P, DenseHessian):
+            self.P.low_rank = None
+        else:
+            self.bind_hessian(P.room())
+        return P
+
     def _settle(self, P: Hessian, is_scaled: bool) -> None:
         """Take the caller's P itself where equilibration leaves it as it is, and one of low rank by its factors."""
+        self._owns_P = is_scaled
         if isinstance(P, LowRankHessian):
             self.bind_hessian(P.scaled(self.D, self.cost_scale))
         elif not is_scaled:
@@ -213,6 +254,8 @@ def hessian_diagonal(form: StandardForm, P_values: Floats, diagonal: Floats) -> 
 
 def sizes_of(program: ConeProgram) -> Sizes:
     """The dimensions of a program's standard form."""
+    if isinstance(program, StackedProgram):
+        return program.sizes
     counts = np.empty(4, np.int64)
     count_rows(*program.cone_layout, program.h, program.G.indices, counts)
     m, l, cones, entries = counts.tolist()
@@ -260,23 +303,19 @@ def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -
 
 
 @kernel
-def set_up(
+def stack_program(
     form: StandardForm, start: Ints, second_order: Bools, A_indptr: Ints, A_indices: Ints, A_data: Floats,
-    G_indptr: Ints, G_indices: Ints, G_data: Floats, c: Floats, b: Floats, h: Floats, P_values: Floats, wanted: bool,
-) -> bool:  # fmt: skip
-    """The form of the caller's data, but for a P of low rank; returns whether P was scaled."""
+    G_indptr: Ints, G_indices: Ints, G_data: Floats, c: Floats, b: Floats, h: Floats,
+) -> None:  # fmt: skip
+    """M and the vectors of a cone program, as they came."""
     stack(form, start, second_order, h, A_indptr, A_indices, G_indptr, G_indices)
     read(form, A_data, G_data, c, b, h)
-    analyse(form, P_values, wanted)
-    return scale_data(form, P_values)
 
 
 @kernel
-def renew(
-    form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Floats, h: Floats, P_values: Floats
-) -> bool:  # fmt: skip
-    """New values, under the stored equilibration; returns whether P was scaled."""
-    read(form, A_data, G_data, c, b, h)
+def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
+    """The form of the data that are stacked, but for a P of low rank; returns whether P was scaled."""
+    analyse(form, P_values, wanted)
     return scale_data(form, P_values)
 
 
@@ -370,7 +409,7 @@ def sort_columns(form: StandardForm, entry: Ints) -> None:
             put(indices, source, fill, columns[q], i, entry[q])
 
 
-@inner
+@kernel
 def read(form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Floats, h: Floats) -> None:
     """raw_M := the entries of A and G in their places, and the vectors."""
     source, raw_M = form.M_source, form.raw_M
@@ -380,7 +419,7 @@ def read(form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Float
     read_vectors(form, c, b, h)
 
 
-@inner
+@kernel
 def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
     """raw_c := c, raw_g := (b, h in the order of the rows)."""
     rows, raw_c, raw_g = form.rows, form.raw_c, form.raw_g
@@ -390,13 +429,6 @@ def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
         raw_g[i] = b[i]
     for i in range(rows.size):
         raw_g[b.size + i] = h[rows[i]]
-
-
-@kernel
-def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
-    """New vectors, under the stored equilibration."""
-    read_vectors(form, c, b, h)
-    scale_vectors(form)
 
 
 @inner
@@ -472,7 +504,7 @@ def objective_size(form: StandardForm, P_values: Floats) -> float:
     return max(size, total / max(D.size, 1))
 
 
-@inner
+@kernel
 def scale_data(form: StandardForm, P_values: Floats) -> bool:
     """M := E M D, the factors of its groups, the vectors, and P := f D P D; whether that was done."""
     scale(form.M_indptr, form.M_indices, form.raw_M, form.E, form.D, 1.0, form.M_data)
@@ -496,7 +528,7 @@ def scale_hessian(form: StandardForm, P_values: Floats) -> bool:
     return changed and form.hessian_kind != LOW_RANK
 
 
-@inner
+@kernel
 def scale_vectors(form: StandardForm) -> None:
     """c := f D c and g := E g, and the norms of the caller's."""
     D, E, c, g, raw_c, raw_g = form.D, form.E, form.c, form.g, form.raw_c, form.raw_g
