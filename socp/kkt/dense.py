@@ -32,13 +32,13 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, integers, number, part
 from ..cones.scaling import apply_inverse
-from ..form.hessian import DenseHessian
+from ..form.hessian import DenseHessian, SparseHessian
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
 from ..linalg.csc import multiply_both
 from .base import KKT
-from .dense_rows import DenseRows, scale_rows, spread_rows
+from .dense_rows import DenseRows, scale_rows, spread_hessian, spread_rows
 
 MIN_SPLIT, SPLIT_SHARE = 400, 0.3  # the order, and the share of weakly coupled variables, from which a split pays
 ENOUGH_SHARE = 0.65  # and the share beyond which the rest costs next to nothing
@@ -67,6 +67,7 @@ class DenseKKT(KKT):
     """
 
     DELTAS = (1e-15, 1e-8, 1e-11, 1e-6)
+    _owns_P = False
 
     rows = part(DenseRows)
     P, H = floats(), floats()
@@ -100,7 +101,11 @@ class DenseKKT(KKT):
 
     def _read(self) -> None:
         form = self.form
-        self.P = form.P.values if isinstance(form.P, DenseHessian) else form.P.dense().reshape(-1)
+        if not isinstance(form.P, SparseHessian):
+            self.P = form.P.values if isinstance(form.P, DenseHessian) else form.P.dense().reshape(-1)
+        elif not self._owns_P:
+            self.P = np.empty(form.n**2)
+        self._owns_P = isinstance(form.P, SparseHessian)
         read_rows(self)
         if form.n >= MIN_SPLIT:
             self._use(factor_dense if self.count or self.rho > 0.0 else factor_or_split, apply_dense)
@@ -108,8 +113,11 @@ class DenseKKT(KKT):
 
 @kernel
 def read_rows(kkt: DenseKKT) -> None:
-    """Take the rows from the form; rho, where not every variable has a bound, by the largest entry of P."""
+    """Take a sparse P and the rows from the form; rho, where not every variable has a bound, by the largest
+    entry of P.
+    """
     rows, n = kkt.rows, kkt.form.n
+    spread_hessian(kkt.form, kkt.P)
     spread_rows(kkt.form, rows)
     kkt.rho = 0.0
     if kkt.form.p > 0 and not rows.bounded:

@@ -9,7 +9,7 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, flag, floats, number
-from ..form.standard import StandardForm
+from ..form.standard import NO_HESSIAN, SPARSE, StandardForm
 
 
 class DenseRows(Structure):
@@ -34,6 +34,20 @@ class DenseRows(Structure):
     def __init__(self, form: StandardForm) -> None:
         super().__init__(n=form.n, p=form.p, count=form.distinct)
         spread_rows(form, self)
+
+
+@inner
+def spread_hessian(form: StandardForm, P: Floats) -> None:
+    """P by rows from the sparse P of the form, or zeros where it has none."""
+    n, indptr, indices, data = form.n, form.P_indptr, form.P_indices, form.P_data
+    if form.hessian_kind != NO_HESSIAN and form.hessian_kind != SPARSE:
+        return
+    for at in range(n * n):
+        P[at] = 0.0
+    if form.hessian_kind == SPARSE:
+        for j in range(n):
+            for k in range(indptr[j], indptr[j + 1]):
+                P[indices[k] * n + j] += data[k]
 
 
 @kernel

@@ -114,8 +114,11 @@ class Settings:
 
     @classmethod
     def among(cls, arguments: dict[str, Any]) -> Settings:
-        """Settings from the arguments of a call, among others; those that came before cost next to nothing."""
-        values: Any = tuple(map(arguments.get, DEFAULTS.__dict__, DEFAULTS.__dict__.values()))
+        """Settings from the arguments of a call, all of `socp.solve` or all of `qp.solve`, among others.
+
+        Those that came before cost next to nothing.
+        """
+        values: Any = _all_values(arguments) if QP_ONLY[0] in arguments else _values(arguments) + _rest
         if arguments.get("callback") is None:  # what it refers to is not to be kept
             try:
                 return _kept(*values)
@@ -193,10 +196,13 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
 
 DEFAULTS = Settings()
 
-_kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: True is no number of threads
-
 QP_ONLY = ("sifting", "check_convexity", "presolve")
-"""Settings of quadratic programs: `socp.solve` does not take them."""
+"""Settings of quadratic programs, the last of all: `socp.solve` does not take them."""
+
+_kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: True is no number of threads
+_all_values = operator.itemgetter(*DEFAULTS.__dict__)
+_values = operator.itemgetter(*(name for name in DEFAULTS.__dict__ if name not in QP_ONLY))
+_rest = tuple(getattr(DEFAULTS, name) for name in QP_ONLY)
 
 ITEM_OF_ALL = re.compile(r"^( *)tol, max_iter, \.\.\.\n +.*\n", re.MULTILINE)
 Told = TypeVar("Told", bound=Callable[..., Any])
