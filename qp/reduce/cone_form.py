@@ -150,11 +150,10 @@ class SidesProgram(StackedProgram):
 
     def _substitute(self, program: QuadraticProgram) -> None:
         """Take what is fixed to the other side."""
-        A, q, l, u = program.A, program.q, program.l.copy(), program.u.copy()
-        value = np.where(program.lb == program.ub, program.lb, 0.0)
+        A, q, l, u, value = program.A, program.q, program.l.copy(), program.u.copy(), np.empty(program.n)
+        substitute(A.indptr, A.indices, A.data, program.lb, program.ub, value, l, u)
         Pv = product(program.P, value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        shift_sides(A.indptr, A.indices, A.data, value, l, u)
         self._sides = q + Pv, l, u
 
     def stack(self, form: StandardForm) -> None:
@@ -314,11 +313,19 @@ def gather_rhs(
 
 
 @kernel
-def shift_sides(A_indptr: Ints, A_indices: Ints, A_data: Floats, value: Floats, l: Floats, u: Floats) -> None:
-    """l and u -= A value, where what rounding leaves of terms that cancel is 0: a row 0 x = 1e-16 has a solution."""
+def substitute(
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: Floats, value: Floats, l: Floats, u: Floats
+) -> None:
+    """value := that of the fixed variables, zero for the others; l and u -= A value.
+
+    What rounding leaves of terms that cancel is 0: a row 0 x = 1e-16 has a solution.
+    """
     m = l.size
     shift, size = np.zeros(m), np.zeros(m)
     for j in range(value.size):
+        value[j] = lb[j] if lb[j] == ub[j] else 0.0
+        if value[j] == 0.0:
+            continue
         for k in range(A_indptr[j], A_indptr[j + 1]):
             shift[A_indices[k]] += A_data[k] * value[j]
             size[A_indices[k]] += abs(A_data[k] * value[j])

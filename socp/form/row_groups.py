@@ -58,21 +58,26 @@ def parallel_in_orthant(
 
 
 @inner
-def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> None:
-    """The bounds and the merged rows; lead, ratio := the first row that a row is a multiple of, and the factor."""
+def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> int:
+    """The bounds, of which the number is returned, and the merged rows.
+
+    lead, ratio := the first row that a row is a multiple of, and the factor.
+    """
     lead, group, representative = groups.lead, groups.group, groups.representative
-    count = 0
+    count, bounds = 0, 0
     parallel_in_orthant(p, indptr, indices, source, data, lead, groups.ratio)
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
         if indptr[p + i + 1] - indptr[p + i] == 1:
             groups.variable[i] = indices[indptr[p + i]]
+            bounds += 1
         elif lead[i] == i:
             group[i], representative[count] = count, i
             count += 1
         else:
             group[i] = group[lead[i]]
     groups.count = count
+    return bounds
 
 
 @inner

@@ -72,8 +72,8 @@ class StandardForm(Structure):
     ----------
     n, p, m, l, cones : int
         Variables, equalities, cone rows (finite ones), those of them in the orthant, second-order cones.
-    distinct : int
-        The cone rows that are neither bounds nor multiples of others.
+    distinct, bounds : int
+        The cone rows that are neither bounds nor multiples of others, and those that are bounds.
     ptr : array of int64
         Second-order cone k has cone rows ptr[k] to ptr[k + 1].
     rows : array of int64, shape (m,)
@@ -111,7 +111,7 @@ class StandardForm(Structure):
     D, E = floats("n"), floats("p + m")
     norms, diagonal = floats("n + p + m"), floats("n")  # of columns, then rows, in equilibration; of P
     cost_scale, norm_c, norm_b, norm_h = number(), number(), number(), number()
-    distinct, groups = integer(), part(RowGroups)
+    distinct, bounds, groups = integer(), integer(), part(RowGroups)
 
     def __init__(self, program: ConeProgram, equilibrate: bool = True, sizes: Sizes | None = None) -> None:
         self.sizes = sizes or sizes_of(program)
@@ -435,7 +435,7 @@ def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
 def analyse(form: StandardForm, P_values: Floats, wanted: bool) -> None:
     """The groups of rows; D, E and the scale of the objective, ones where equilibration is not `wanted`."""
     D, E = form.D, form.E
-    find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
+    form.bounds = find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
     form.distinct = form.groups.count + form.m - form.l
     for j in range(D.size):
         D[j] = 1.0

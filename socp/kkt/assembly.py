@@ -31,7 +31,7 @@ from ..form.hessian import Hessian, SparseHessian
 from ..form.row_groups import RowGroups, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
-from .expansion import ConeColumns, fill_expanded, take_entries
+from .expansion import ConeColumns, fill_expanded, no_cones, take_entries
 
 ZERO = np.zeros(1, np.int64)
 
@@ -67,17 +67,19 @@ class KKTMatrix(Structure):
 
     def __init__(self, form: StandardForm) -> None:
         P_indptr, P_indices, P_data = _entries(form.P)
-        cones = ConeColumns(form, form.n + form.p + form.groups.count)
-        indptr, union_ptr, union, entry = np.zeros(cones.end + 1, np.int64), ZERO, ZERO, ZERO
+        base = form.n + form.p + form.groups.count
+        cones = ConeColumns(form, base) if form.cones else no_cones()
+        order = cones.end if form.cones else base
+        indptr, union_ptr, union, entry = np.zeros(order + 1, np.int64), ZERO, ZERO, ZERO
         if form.cones:
             union_ptr, (union, entry) = np.empty(form.cones + 1, np.int64), np.empty((2, form.entries), np.int64)
             touch_columns(form, cones, union_ptr, union, entry)
         count_pattern(form, cones, P_indptr, P_indices, union_ptr, indptr)
         super().__init__(
-            form=form, groups=form.groups, cones=cones, n=form.n, order=cones.end, entries=int(indptr[-1]),
+            form=form, groups=form.groups, cones=cones, n=form.n, order=order, entries=int(indptr[-1]),
             hessian=P_indices.size, stacked=form.entries,
         )  # fmt: skip
-        self.size, self.indptr, self.weak = cones.end, indptr, np.empty(cones.end, np.bool_)
+        self.size, self.indptr, self.weak = order, indptr, np.empty(order, np.bool_)
         if form.cones:
             self._hold_rotated(union_ptr, entry)
         fill_pattern(self, P_indptr, P_indices, union, self.weak)

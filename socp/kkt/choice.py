@@ -69,7 +69,7 @@ def _dense_time(n: int, rows: int) -> float:
 
 def _counts(form: StandardForm) -> tuple[int, int]:
     """(rows of M but the bounds, their entries)."""
-    bounds = int(np.count_nonzero(form.groups.variable >= 0))
+    bounds = form.bounds
     return form.p + form.m - bounds, form.entries - bounds
 
 

@@ -18,6 +18,7 @@ cones leave nothing but the two columns.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -57,10 +58,16 @@ class ConeColumns(Structure):
 
     def __init__(self, form: StandardForm, base: int) -> None:
         super().__init__(cones=form.cones, size=form.m - form.l)
-        self.end = base
-        if form.cones:
-            choose_expansions(form, self, base)
-            gather_variables(form, self)
+        choose_expansions(form, self, base)
+        gather_variables(form, self)
+
+
+@functools.cache
+def no_cones() -> ConeColumns:
+    """What all programs without second-order cones share; nothing is ever written there."""
+    none = object.__new__(ConeColumns)
+    Structure.__init__(none, cones=0, size=0)
+    return none
 
 
 @kernel
