@@ -25,6 +25,7 @@ from .method.run import Iterate, Run
 from .problem import printing
 from .problem.checks import (
     ProgramError,
+    all_finite,
     as_dense,
     as_vector,
     check_finite,
@@ -223,9 +224,10 @@ class Solver(SetUpOnce):
                 setattr(program, name, vector)
         if h is not None:
             program.h = as_vector("h", h, old.m)
-            check_no_nan("h", program.h)
-            if not np.array_equal(np.isposinf(program.h), np.isposinf(old.h)) or np.isneginf(program.h).any():
-                raise ProgramError("h must be infinite in the same rows as before; build a new Solver instead")
+            if not (all_finite(program.h) and all_finite(old.h)):
+                check_no_nan("h", program.h)
+                if not np.array_equal(np.isposinf(program.h), np.isposinf(old.h)) or np.isneginf(program.h).any():
+                    raise ProgramError("h must be infinite in the same rows as before; build a new Solver instead")
         for name, data in (("P", P_data), ("A", A_data), ("G", G_data)):
             if data is not None:
                 setattr(program, name, with_data(name, getattr(old, name), data))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats
-from socp.problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.problem.checks import ProgramError, all_finite, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.problem.printing import html_table
 from socp.problem.program import as_hessian, describe_hessian, no_rows
 
@@ -62,7 +62,8 @@ class QuadraticProgram:
         offset: float = 0.0,
     ) -> None:
         self.q = as_vector("q", q)
-        check_finite("q", self.q)
+        if not all_finite(self.q):
+            check_finite("q", self.q)
         n = self.q.size
         self.P = as_hessian("P", P, n, "q")
         if A is None and (l is not None or u is not None):
@@ -73,12 +74,17 @@ class QuadraticProgram:
         self.l, self.u = as_vector("l", l, m, rows, True, NO_LOWER), as_vector("u", u, m, rows, True, NO_UPPER)
         self.lb = as_vector("lb", lb, n, variables, True, NO_LOWER)
         self.ub = as_vector("ub", ub, n, variables, True, NO_UPPER)
-        if not (are_plain_sides(self.l, self.u) and are_plain_sides(self.lb, self.ub)):
-            self.l, self.u = _checked_side("l", self.l, -np.inf), _checked_side("u", self.u, np.inf)
-            self.lb, self.ub = _checked_side("lb", self.lb, -np.inf), _checked_side("ub", self.ub, np.inf)
-            _check_order("l", self.l, "u", self.u)
-            _check_order("lb", self.lb, "ub", self.ub)
+        self._check_sides()
         self.offset = as_number("offset", offset)
+
+    def _check_sides(self) -> None:
+        """Take what lies far out as absent; refuse sides that can never hold."""
+        if are_plain_sides(self.l, self.u) and are_plain_sides(self.lb, self.ub):
+            return
+        self.l, self.u = _checked_side("l", self.l, NO_LOWER), _checked_side("u", self.u, NO_UPPER)
+        self.lb, self.ub = _checked_side("lb", self.lb, NO_LOWER), _checked_side("ub", self.ub, NO_UPPER)
+        _check_order("l", self.l, "u", self.u)
+        _check_order("lb", self.lb, "ub", self.ub)
 
     def with_data(
         self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
@@ -92,15 +98,16 @@ class QuadraticProgram:
                 raise ProgramError(f"q must have {self.n} entries, but {program.q.size} came")
         if l is None and u is None and lb is None and ub is None:
             return program
-        for name, side, like in (("l", l, self.l), ("u", u, self.u), ("lb", lb, self.lb), ("ub", ub, self.ub)):
-            if side is not None:
-                why = " (the rows of A)" if name in "lu" else f" ({self.n} variables in q)"
-                absent = NO_LOWER if name in ("l", "lb") else NO_UPPER
-                setattr(program, name, _checked_side(name, as_vector(name, side, like.size, why, True, absent), absent))
-        if l is not None or u is not None:
-            _check_order("l", program.l, "u", program.u)
-        if lb is not None or ub is not None:
-            _check_order("lb", program.lb, "ub", program.ub)
+        rows, variables = " (the rows of A)", f" ({self.n} variables in q)"
+        if l is not None:
+            program.l = as_vector("l", l, self.m, rows, True)
+        if u is not None:
+            program.u = as_vector("u", u, self.m, rows, True)
+        if lb is not None:
+            program.lb = as_vector("lb", lb, self.n, variables, True)
+        if ub is not None:
+            program.ub = as_vector("ub", ub, self.n, variables, True)
+        program._check_sides()
         return program
 
     @classmethod

@@ -12,6 +12,7 @@ each second-order cone, so that E s stays in the cone.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -121,7 +122,7 @@ class StandardForm(Structure):
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Become the form of this program, which has the sizes of the one before."""
-        P = self._room_for(program)
+        values = self._make_room(program.P)
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:
@@ -130,16 +131,16 @@ class StandardForm(Structure):
                 self, *program.cone_layout, A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, program.c,
                 program.b, program.h,
             )  # fmt: skip
-        self._settle(P, set_up(self, P.values, equilibrate))
+        self._settle(program.P, set_up(self, values, equilibrate))
 
     def refresh(self, program: ConeProgram) -> None:
         """New values in the old pattern, under the stored equilibration."""
-        P = self._room_for(program)
+        values = self._make_room(program.P)
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:
             read(self, program.A.data, program.G.data, program.c, program.b, program.h)
-        self._settle(P, scale_data(self, P.values))
+        self._settle(program.P, scale_data(self, values))
 
     def refresh_vectors(self, program: ConeProgram) -> None:
         """New vectors c, b, h only."""
@@ -158,22 +159,23 @@ class StandardForm(Structure):
         if not looks_convex(self):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
-    def _room_for(self, program: ConeProgram) -> Hessian:
-        """The caller's P; `P` becomes room for it: that of a dense one before, where it is the form's own."""
-        P = as_operator(program.P, self.n)
-        if self._owns_P and isinstance(P, DenseHessian) and isinstance(self.P, DenseHessian):
+    def _make_room(self, P: Any) -> np.ndarray:
+        """The entries of the caller's P; `P` becomes room for them: that of a dense one before, where it is our own."""
+        if self._owns_P and isinstance(P, np.ndarray) and isinstance(self.P, DenseHessian):
             self.P.low_rank = None
-        else:
-            self.bind_hessian(P.room())
-        return P
+            return P.reshape(-1)
+        given = as_operator(P, self.n)
+        self.bind_hessian(given.room())
+        return given.values
 
-    def _settle(self, P: Hessian, is_scaled: bool) -> None:
+    def _settle(self, P: Any, is_scaled: bool) -> None:
         """Take the caller's P itself where equilibration leaves it as it is, and one of low rank by its factors."""
         self._owns_P = is_scaled
-        if isinstance(P, LowRankHessian):
-            self.bind_hessian(P.scaled(self.D, self.cost_scale))
-        elif not is_scaled:
-            self.bind_hessian(P)
+        if not is_scaled and P is not None:
+            given = as_operator(P, self.n)
+            if isinstance(given, LowRankHessian):
+                given = given.scaled(self.D, self.cost_scale)
+            self.bind_hessian(given)
 
     def bind_hessian(self, P: Hessian) -> None:
         """Take P as the quadratic term."""

@@ -149,6 +149,8 @@ def check_finite(name: str, array: np.ndarray) -> None:
 
 def check_no_nan(name: str, array: np.ndarray) -> None:
     """Refuse NaN, naming the first entry."""
+    if all_finite(array):
+        return
     bad = np.isnan(array)
     if bad.any():
         raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from qp import QuadraticProgram
+from qp import QuadraticProgram, Solver
 from qp.reduce.cone_form import ConeForm
-from socp import LowRank, NonNeg
+from socp import ConeProgram, LowRank, NonNeg
+from socp.form.standard import StandardForm
 from tests.support.programs import planted_quadratic, times
 
 PROGRAM = QuadraticProgram(
@@ -128,3 +129,52 @@ def test_terms_of_fixed_variables_that_cancel_a_side_leave_nothing():
     # what is more than rounding stays
     apart = QuadraticProgram(None, [1.0], [[1.0]], [1.0 + 1e-12], [1.0 + 1e-12], [1.0], [1.0])
     assert 0.9e-12 < ConeForm(apart).program(apart).b[0] < 1.1e-12
+
+
+def with_matrices(conic):
+    """The same cone program, which knows nothing of where it comes from."""
+    return ConeProgram.of_checked(
+        conic.c, conic.G, conic.h, conic.cones, conic.A, conic.b, conic.P, conic.offset, conic.cone_layout
+    )
+
+
+def check_same_form(one, other):
+    assert one.sizes == other.sizes and (one.distinct, one.bounds) == (other.distinct, other.bounds)
+    for name in ("rows", "ptr", "M_indptr", "M_indices", "M_source", "Mt_indptr", "Mt_indices", "Mt_source"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for name in ("raw_M", "raw_c", "raw_g", "M_data", "c", "g", "D", "E"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.P.values, other.P.values)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_stacks_itself_is_stacked_as_its_matrices_are(seed):
+    rng = np.random.default_rng(seed)
+    program, _ = planted_quadratic(rng)
+    form = ConeForm(program)
+    conic = form.program(program)
+    standard, plain = StandardForm(conic), StandardForm(with_matrices(conic))
+    check_same_form(standard, plain)
+    other = program.with_data(program.P, program.A, q=program.q + rng.normal(size=program.n))
+    standard.refresh_vectors(conic.with_vectors(other))
+    plain.refresh_vectors(with_matrices(form.program(other)))
+    check_same_form(standard, plain)
+    A = program.A.copy()
+    A.data = A.data * rng.uniform(1.0, 2.0, A.data.size)
+    other = form.program(program.with_data(program.P, A))
+    assert other.has_pattern_of(conic) and not other.has_pattern_of(with_matrices(conic))
+    standard.refresh(other)
+    plain.refresh(with_matrices(other))
+    check_same_form(standard, plain)
+
+
+def test_the_solver_of_the_cone_program_may_be_updated_by_itself():
+    solver = Solver([[2.0, 0.0], [0.0, 2.0]], [-2.0, -6.0], A=[[1.0, 1.0]], u=[3.0], lb=0.0, presolve=False)
+    conic = solver.cone_solver
+    assert conic.solve().x == pytest.approx([0.5, 2.5], abs=1e-6)
+    conic.update(G_data=2.0 * conic.program.G.data, h=2.0 * conic.program.h)
+    assert conic.solve().x == pytest.approx([0.5, 2.5], abs=1e-6)
+    conic.update(h=[2.0, 0.0, 0.0])
+    assert conic.solve().x == pytest.approx([0.0, 1.0], abs=1e-6)
+    solver.update(q=[-2.0, -3.0])  # all of the quadratic program counts again
+    assert solver.solve().x == pytest.approx([1.0, 1.5], abs=1e-6)

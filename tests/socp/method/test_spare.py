@@ -126,3 +126,13 @@ def test_a_program_that_is_refused_leaves_the_next_one_unharmed():
     with pytest.raises(socp.ProgramError, match="semidefinite"):
         qp.solve(-np.asarray(program.P), program.q, program.A, program.l, program.u, program.lb, program.ub)
     check_same(qp.solve(program), expected)
+
+
+def test_the_data_of_an_earlier_program_are_not_written_to():
+    rng = np.random.default_rng(7)
+    kernel = np.eye(5) + 0.5  # equilibration leaves it as it is, so that the engine works on the program's own array
+    for kind in HESSIANS:
+        program = qp.QuadraticProgram(kernel, np.ones(5), lb=-1.0, ub=1.0)
+        qp.solve(program)
+        qp.solve(qp.QuadraticProgram(quadratic(rng, kind).P, np.ones(5), lb=-1.0, ub=1.0))
+        np.testing.assert_array_equal(program.P, kernel)
