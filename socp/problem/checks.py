@@ -13,6 +13,7 @@ from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
+CSC = (sp.csc_array, sp.csc_matrix)
 
 
 class ProgramError(ValueError):
@@ -63,7 +64,7 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
-    if isinstance(value, (sp.csc_array, sp.csc_matrix)) and value.data.dtype == FLOAT:
+    if isinstance(value, CSC) and value.data.dtype == FLOAT:
         came, data = value.shape, value.data.astype(FLOAT, subok=False)
         indices, indptr = value.indices.astype(INT), value.indptr.astype(INT)
         if is_canonical(came[0], indptr, indices, data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -32,6 +33,7 @@ from .printing import html_table
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
 NO_DATA, NO_PLACES = np.zeros(0), np.zeros(0, INT)
+FEW = 8  # cones up to which a layout is kept for the next program
 SMALL = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
 
 
@@ -201,9 +203,16 @@ class ConeProgram:
 
 
 def layout_of(cones: tuple[Cone, ...]) -> Layout:
-    """`ConeProgram.cone_layout`."""
+    """`ConeProgram.cone_layout`, its arrays not to be written to."""
+    return _kept_layout(cones) if len(cones) <= FEW else _layout(cones)
+
+
+def _layout(cones: tuple[Cone, ...]) -> Layout:
     start = np.array([0, *accumulate([cone.dim for cone in cones])], INT)
     return start, np.array([isinstance(cone, SecondOrder) for cone in cones], np.bool_)
+
+
+_kept_layout = functools.lru_cache(maxsize=64)(_layout)  # few programs have few cones and a layout of their own
 
 
 def describe_hessian(P: sp.csc_array | np.ndarray | LowRank | None) -> str:
@@ -268,7 +277,7 @@ def _check_cones(cones: Sequence[Cone] | None, m: int) -> tuple[Cone, ...]:
     for k, cone in enumerate(cones):
         if not isinstance(cone, (NonNeg, SecondOrder)):
             raise ProgramError(f"cones[{k}] must be NonNeg or SecondOrder, but {cone!r} came")
-    total = sum(cone.dim for cone in cones)
+    total = sum([cone.dim for cone in cones])
     if total != m:
         raise ProgramError(f"cones must add up to the {m} rows of G, but their dimensions sum to {total}")
     return cones
