@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.hessian import as_operator, check_semidefinite
-from socp.form.standard import Sizes, StackedProgram, StandardForm
+from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
 from socp.linalg.csc import csc, transpose
 from socp.problem.checks import INT
 from socp.problem.lowrank import LowRank
@@ -126,7 +126,7 @@ class ConeForm:
 
 
 class SidesProgram(StackedProgram):
-    """The cone program of a quadratic one, of which the engine takes the sides from where they are.
+    """The cone program of a quadratic one, of which the engine takes the rows from where they are.
 
     Parameters
     ----------
@@ -137,33 +137,30 @@ class SidesProgram(StackedProgram):
     """
 
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
-        self._form, self._matrix, self._bounds = form, program.A, (program.lb, program.ub)
-        self._sides, self.offset = (program.q, program.l, program.u), program.offset
-        self.P, self.sizes = P, form.sizes
+        self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
         self.cones, self._cone_layout = orthant(form.m)
+        q, l, u, self.offset = program.q, program.l, program.u, program.offset
         if form.has_fixed:
-            self._substitute(program)
+            q, l, u = self._substituted(program)
+        self.c, self.b, self.h = np.empty(form.n), np.empty(form.p), np.empty(form.m)
+        gather_rhs(q, l, u, program.lb, program.ub, form.kinds, self.c, self.b, self.h)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program of another quadratic one that has the same matrices and other vectors."""
         return SidesProgram(self._form, program, self.P)
 
-    def _substitute(self, program: QuadraticProgram) -> None:
-        """Take what is fixed to the other side."""
+    def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, l and u without what is fixed, which goes to the other side."""
         A, q, l, u, value = program.A, program.q, program.l.copy(), program.u.copy(), np.empty(program.n)
         substitute(A.indptr, A.indices, A.data, program.lb, program.ub, value, l, u)
         Pv = product(program.P, value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        self._sides = q + Pv, l, u
+        return q + Pv, l, u
 
     def stack(self, form: StandardForm) -> None:
         """See `StackedProgram`."""
-        A, kinds = self._matrix, self._form.kinds
-        stack_quadratic(form, kinds, A.indptr, A.indices, A.data, *self._sides, *self._bounds)
-
-    def stack_vectors(self, form: StandardForm) -> None:
-        """See `StackedProgram`."""
-        stack_sides(form, self._form.kinds, *self._sides, *self._bounds)
+        A = self._matrix
+        stack_quadratic(form, self._form.kinds, A.indptr, A.indices, A.data, self.c, self.b, self.h)
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
         """See `StackedProgram`."""
@@ -173,39 +170,14 @@ class SidesProgram(StackedProgram):
         return np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices)
 
     @functools.cached_property
-    def _rhs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        n, p, m = self.sizes[:3]
-        c, b, h = np.empty(n), np.empty(p), np.empty(m)
-        gather_rhs(*self._sides, *self._bounds, self._form.kinds, c, b, h)
-        return c, b, h
-
-    @functools.cached_property
     def _rows(self) -> tuple[sp.csc_array, sp.csc_array]:
         """A and G."""
-        (n, p, m), A, entries = self.sizes[:3], self._matrix, self.sizes[-1]
+        (n, p, m, *_, entries), A = self.sizes, self._matrix
         indptr, indices, data = np.empty(n + 1, INT), np.empty(entries, INT), np.empty(entries)
         stack_rows(A.indptr, A.indices, A.data, self._form.kinds, p, indptr, indices, data)
         M, equalities = csc(data, indices, indptr, (p + m, n)), np.arange(p + m) < p
         return rows_kept(M, equalities, p), rows_kept(M, ~equalities, m)
 
-    @property
-    def n(self) -> int:
-        """The number of variables."""
-        return self.sizes[0]
-
-    @property
-    def p(self) -> int:
-        """The number of equalities."""
-        return self.sizes[1]
-
-    @property
-    def m(self) -> int:
-        """The number of cone rows."""
-        return self.sizes[2]
-
-    c = functools.cached_property(lambda self: self._rhs[0])
-    b = functools.cached_property(lambda self: self._rhs[1])
-    h = functools.cached_property(lambda self: self._rhs[2])
     A = functools.cached_property(lambda self: self._rows[0])
     G = functools.cached_property(lambda self: self._rows[1])
 
@@ -400,10 +372,9 @@ def stack_rows(
 
 @kernel
 def stack_quadratic(
-    form: StandardForm, kinds: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, q: Floats, l: Floats, u: Floats,
-    lb: Floats, ub: Floats,
-) -> None:  # fmt: skip
-    """M and the vectors of a quadratic program in the order of its cone program, in which nothing is to be sorted."""
+    form: StandardForm, kinds: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, c: Floats, b: Floats, h: Floats
+) -> None:
+    """M and the vectors of the cone program of a quadratic one, in whose order nothing is to be sorted."""
     p, rows = form.p, form.rows
     form.ptr[0] = rows.size
     for i in range(rows.size):
@@ -418,15 +389,7 @@ def stack_quadratic(
         else:
             source[k] = other
             other += 1
-    stack_sides(form, kinds, q, l, u, lb, ub)
-
-
-@kernel
-def stack_sides(
-    form: StandardForm, kinds: Ints, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats
-) -> None:  # fmt: skip
-    """The vectors alone."""
-    gather_rhs(q, l, u, lb, ub, kinds, form.raw_c, form.raw_g[: form.p], form.raw_g[form.p :])
+    read_vectors(form, c, b, h)
 
 
 @kernel

@@ -41,17 +41,13 @@ NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 class StackedProgram(ConeProgram):
     """A cone program that knows the sizes of its standard form and stacks its data there itself.
 
-    Its vectors and its matrices but P need not exist until somebody asks for them.
+    A and G need not exist until somebody asks for them.
     """
 
     sizes: Sizes
 
     def stack(self, form: StandardForm) -> None:
         """Write the pattern of M, `raw_M` and all that `stack_program` writes."""
-        raise NotImplementedError
-
-    def stack_vectors(self, form: StandardForm) -> None:
-        """Write `raw_c` and `raw_g`."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
@@ -144,11 +140,7 @@ class StandardForm(Structure):
 
     def refresh_vectors(self, program: ConeProgram) -> None:
         """New vectors c, b, h only."""
-        if isinstance(program, StackedProgram):
-            program.stack_vectors(self)
-        else:
-            read_vectors(self, program.c, program.b, program.h)
-        scale_vectors(self)
+        renew_vectors(self, program.c, program.b, program.h)
 
     def groups_hold(self) -> bool:
         """Whether the values keep the merged rows parallel; their new factors are taken."""
@@ -421,7 +413,7 @@ def read(form: StandardForm, A_data: Floats, G_data: Floats, c: Floats, b: Float
     read_vectors(form, c, b, h)
 
 
-@kernel
+@inner
 def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
     """raw_c := c, raw_g := (b, h in the order of the rows)."""
     rows, raw_c, raw_g = form.rows, form.raw_c, form.raw_g
@@ -431,6 +423,13 @@ def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
         raw_g[i] = b[i]
     for i in range(rows.size):
         raw_g[b.size + i] = h[rows[i]]
+
+
+@kernel
+def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
+    """New vectors, under the stored equilibration."""
+    read_vectors(form, c, b, h)
+    scale_vectors(form)
 
 
 @inner
@@ -530,7 +529,7 @@ def scale_hessian(form: StandardForm, P_values: Floats) -> bool:
     return changed and form.hessian_kind != LOW_RANK
 
 
-@kernel
+@inner
 def scale_vectors(form: StandardForm) -> None:
     """c := f D c and g := E g, and the norms of the caller's."""
     D, E, c, g, raw_c, raw_g = form.D, form.E, form.c, form.g, form.raw_c, form.raw_g

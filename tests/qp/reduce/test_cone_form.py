@@ -1,5 +1,8 @@
 """The cone program behind a quadratic program, and the way back."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -178,3 +181,12 @@ def test_the_solver_of_the_cone_program_may_be_updated_by_itself():
     assert conic.solve().x == pytest.approx([0.0, 1.0], abs=1e-6)
     solver.update(q=[-2.0, -3.0])  # all of the quadratic program counts again
     assert solver.solve().x == pytest.approx([1.0, 1.5], abs=1e-6)
+
+
+def test_a_cone_program_whose_matrices_are_not_there_yet_can_be_copied():
+    for conic in (copy.deepcopy(ConeForm(PROGRAM).program(PROGRAM)), ConeForm(PROGRAM).program(PROGRAM)):
+        again = pickle.loads(pickle.dumps(conic))
+        for name in ("c", "b", "h"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(conic, name))
+        np.testing.assert_array_equal(again.A.toarray(), conic.A.toarray())
+        np.testing.assert_array_equal(again.G.toarray(), conic.G.toarray())
