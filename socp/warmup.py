@@ -41,7 +41,8 @@ def of_small_programs() -> list[Kernel]:
 def ready_for_large() -> None:
     """Compile or load, at once, what a larger program is likely to need: all but supernodes, splits and low rank."""
     if not INTERPRETED:
-        prepare([*_of(EVERY + LARGE), sparse.factor_by_rows, sparse.apply_by_rows])
+        by_rows = sparse.factor_by_rows, sparse.apply_by_rows, sparse.factor_by_strips, sparse.apply_by_strips
+        prepare([*_of(EVERY + LARGE), *by_rows])
 
 
 if not INTERPRETED:

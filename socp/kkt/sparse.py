@@ -10,6 +10,8 @@ from ..compiled.structures import floats, structure
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors
+from ..linalg.ldl.strip_factor import strip_factor
+from ..linalg.ldl.strip_solve import strip_solve, strip_solve_two
 from ..linalg.ldl.supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
 from ..linalg.ldl.uplooking import scalar_factor, scalar_solve, scalar_solve_two
 from ..linalg.vectors import norm_tail
@@ -43,6 +45,8 @@ class SparseKKT(KKT):
         self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         if self.ldl.method == "scalar":
             self._use(factor_by_rows, apply_by_rows)
+        elif self.ldl.method == "strips":
+            self._use(factor_by_strips, apply_by_strips)
         else:
             self._use(factor_by_panels, apply_by_panels)
 
@@ -75,6 +79,13 @@ def factor_by_rows(kkt: SparseKKT, delta: float) -> int:
 
 
 @inner
+def factor_by_strips(kkt: SparseKKT, delta: float) -> int:
+    """Factor at the scaling of kkt, by strips."""
+    fill_matrix(kkt.matrix, kkt.w, kkt.eta, delta)
+    return strip_factor(kkt.ldl, kkt.matrix.data, PIVOT_EPS, PIVOT_DELTA)
+
+
+@inner
 def factor_by_panels(kkt: SparseKKT, delta: float) -> int:
     """Factor at the scaling of kkt, by panels."""
     fill_matrix(kkt.matrix, kkt.w, kkt.eta, delta)
@@ -89,6 +100,17 @@ def apply_by_rows(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
         scalar_solve_two(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
     else:
         scalar_solve(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
+    recover(kkt, count, rhs, out)
+
+
+@inner
+def apply_by_strips(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
+    """`apply_by_rows` for factors by strips."""
+    reduce_rhs(kkt, count, rhs)
+    if count == 2:
+        strip_solve_two(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
+    else:
+        strip_solve(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
     recover(kkt, count, rhs, out)
 
 

@@ -4,8 +4,9 @@ L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a f
 permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
 beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
 
-Two methods give the same L and D up to rounding: row by row with scalar operations (`uplooking`), and by dense
-panels (`supernodal`), which pays when the columns of L have many entries.
+Three methods give the same L and D up to rounding: row by row with scalar operations (`uplooking`), by strips of four
+rows and columns (`strip_factor`) and by dense panels (`supernodal`), which pay the more, the more entries the columns
+of L have.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from .side_by_side import (
     solve_upper_task,
     update_behind,
 )
+from .strip_factor import strip_factor
+from .strip_solve import strip_solve, strip_solve_two
+from .strips import WIDE, Strips, strip_pattern, strips_of
 from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
 from .supernodes import AssemblyTree, assembly_tree, merged_supernodes
 from .symbolic import Analysis, IntArray, analyze
@@ -45,6 +49,11 @@ DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody look
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 SHARED = 5e7  # operations of a factorization from which on threads share it,
 LARGE = 1_000_000  # and entries of L from which on they share solves
+KERNELS = {
+    "scalar": (scalar_factor, scalar_solve, scalar_solve_two),
+    "strips": (strip_factor, strip_solve, strip_solve_two),
+    "supernodal": (supernodal_factor, supernodal_solve, supernodal_solve_two),
+}
 QUICK = 2e5  # nanoseconds of a scalar factorization up to which to find panels takes longer than they would save
 
 
@@ -66,7 +75,7 @@ class LDL(Factors):
     weak : (n,) bool array, optional
         Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
         pivot of it.
-    method : {"auto", "scalar", "supernodal"}
+    method : {"auto", "scalar", "strips", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
 
     threads : int, optional
@@ -84,7 +93,7 @@ class LDL(Factors):
     d : (n,) array
         The diagonal of D after `factor`, in the order of elimination.
     method : str
-        The kernels in use, "scalar" or "supernodal".
+        The kernels in use, "scalar", "strips" or "supernodal".
     time : float
         What one factorization and three solves are expected to take, in nanoseconds.
     ordering_time, symbolic_time : float
@@ -140,22 +149,36 @@ class LDL(Factors):
     def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> None:
         """The method that takes less time, and its memory."""
         self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
-        self.time = scalar_time(analysis)
+        strips = strips_of(analysis)
+        wide = strips.wide > WIDE * self.nnz
+        self.time = strips.time if wide else scalar_time(analysis)
         quick = self.flops <= SPARSE * self.nnz or self.time <= QUICK
-        if method == "scalar" or (method == "auto" and quick):
-            return self._prepare_scalar(analysis)
+        if method in ("scalar", "strips") or (method == "auto" and quick):
+            return self._prepare_by_rows(analysis, strips, wide if method == "auto" else method == "strips")
         merging = merged_supernodes(analysis)
         if method == "auto" and self.time <= merging.time:
-            return self._prepare_scalar(analysis)
+            return self._prepare_by_rows(analysis, strips, wide)
         self.time = merging.time
         return self._prepare_supernodal(assembly_tree(indptr, indices, analysis, merging))
+
+    def _prepare_by_rows(self, analysis: Analysis, strips: Strips, wide: bool) -> None:
+        return self._prepare_strips(analysis, strips) if wide else self._prepare_scalar(analysis)
 
     def _prepare_scalar(self, analysis: Analysis) -> None:
         n = self._given_signs.size
         _check_room(n, 3 * self.nnz, self.nnz)
-        super().__init__(n=n, entries=self.nnz, scalar=1, given=self._given)
+        super().__init__(n=n, entries=self.nnz, scalar=1, by_rows=1, given=self._given, lists=n, held=self.nnz)
         self.n, self.method = n, "scalar"
         scalar_pattern(self, analysis, self._given_signs)
+
+    def _prepare_strips(self, analysis: Analysis, strips: Strips) -> None:
+        n = self._given_signs.size
+        _check_room(n, strips.entries + 2 * strips.rows, self.nnz)
+        super().__init__(
+            n=n, entries=strips.entries, striped=1, by_rows=1, given=self._given, lists=strips.count, held=strips.rows
+        )
+        self.n, self.method = n, "strips"
+        strip_pattern(self, strips, analysis, self._given_signs)
 
     def _prepare_supernodal(self, tree: AssemblyTree) -> None:
         n = self._given_signs.size
@@ -196,7 +219,7 @@ class LDL(Factors):
         """
         if len(data) != self._given:
             raise ValueError(f"data must have {self._given} entries, but {len(data)} came")
-        return int((scalar_factor if self.method == "scalar" else supernodal_factor)(self, data, eps, delta))
+        return int(KERNELS[self.method][0](self, data, eps, delta))
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
         """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself.
@@ -207,11 +230,7 @@ class LDL(Factors):
             raise ValueError(
                 f"rhs and out must have the shape ({self.n},) or (2, {self.n}), but {rhs.shape} and {out.shape} came"
             )
-        if self.method == "scalar":
-            solve = scalar_solve if rhs.ndim == 1 else scalar_solve_two
-        else:
-            solve = supernodal_solve if rhs.ndim == 1 else supernodal_solve_two
-        solve(self, rhs.reshape(-1), out.reshape(-1))
+        KERNELS[self.method][rhs.ndim](self, rhs.reshape(-1), out.reshape(-1))
 
 
 def _check_room(n: int, words: float, entries: int) -> None:
@@ -226,8 +245,8 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatAr
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
     if signs.size != n or not are_signs(signs):
         raise ValueError("signs must be n numbers +1 or -1")
-    if method not in ("auto", "scalar", "supernodal"):
-        raise ValueError(f'method must be "auto", "scalar" or "supernodal", but {method!r} came')
+    if method != "auto" and method not in KERNELS:
+        raise ValueError(f'method must be "auto", "scalar", "strips" or "supernodal", but {method!r} came')
 
 
 def _order(

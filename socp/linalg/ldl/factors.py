@@ -1,4 +1,4 @@
-"""The arrays of a factorization K = P' (L D L') P: pattern, values and work, of both methods."""
+"""The arrays of a factorization K = P' (L D L') P: pattern, values and work, of all methods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .supernodes import AssemblyTree
 
 
 class Factors(Team):
-    """What the kernels of `uplooking` and `supernodal` work on; each method uses its own part.
+    """What the kernels of `uplooking`, `strip_factor` and `supernodal` work on; each method uses its own part.
 
     Attributes
     ----------
@@ -17,7 +17,7 @@ class Factors(Team):
     perm, signs, d : arrays, shape (n,)
         The order of elimination; in this order the signs that pivots must have, and D.
     values : array
-        L by columns, or the panels of the supernodes one after the other.
+        L by columns, by strips (the triangle of each, then its rows), or the panels of the supernodes.
     source : array of int64
         The places in the data of K of the entries, in the order in which a factorization by rows reads them.
     rows, row_start : arrays of int64
@@ -29,6 +29,9 @@ class Factors(Team):
         What threads do side by side, where there are several.
 
     By rows: indptr, indices (the permuted upper triangle), start (columns of L), columns; work (2 n), end.
+    By strips: the same but that `start` holds, for each strip, twice the place of its rows, and 1 more for four
+    columns; columns (for each strip, those that have its rows); `strip` (for each its first column, the places of its
+    rows and of its values, the end of the rows that are factored), `reached`; inverse (of D), work_four.
     By panels: tree; place, places, head, following, position, product, scaled, below.
     By several threads: sharing, and what its tasks are told.  `waiting` is, for each task, the first and the last of
     the supernodes that are to update the top of the tree, in the order in which one thread would have come to it.
@@ -38,10 +41,11 @@ class Factors(Team):
     tree = structure(AssemblyTree)
     perm, signs, d = integers("n"), floats("n"), floats("n")
     values, work = floats("entries"), floats("2 * n")
-    indptr, indices, source = integers("scalar * (n + 1)"), integers("scalar * given"), integers("scalar * given")
-    start, rows = integers("scalar * (n + 1)"), integers("scalar * entries")
-    row_start, columns = integers("scalar * (n + 1)"), integers("scalar * entries")
-    end = integers("scalar * n")
+    indptr, indices, source = integers("by_rows * (n + 1)"), integers("by_rows * given"), integers("by_rows * given")
+    start, row_start = integers("by_rows * (lists + 1)"), integers("by_rows * (lists + 1)")
+    rows, columns, end = integers("held"), integers("held"), integers("scalar * n")
+    strip, strips, reached = integers("striped * 4 * (lists + 2)"), integer(), integer()
+    inverse, work_four = floats("striped * n"), floats("striped * 4 * n")
     place, places = unsigned("supernodal * n * workers"), unsigned("supernodal * n * workers")
     head, following, position = integers("supernodes"), integers("supernodes"), integers("supernodes")
     product, scaled, below = floats("product * workers"), floats("scaled * workers"), floats("below * workers")

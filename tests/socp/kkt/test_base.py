@@ -10,10 +10,10 @@ from socp.form.standard import StandardForm
 from socp.kkt.base import EQUATIONS, GOOD_ENOUGH, MOST, PRECISE, REST, find_excess, measure_residual, solve
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
-from socp.kkt.sparse import SparseKKT, apply_by_panels, apply_by_rows
+from socp.kkt.sparse import SparseKKT
 from socp.linalg.refinement import STOP, TAKE_BACK, verdict
 from tests.support.cone_points import matrices
-from tests.support.kkt_systems import factored_by, system
+from tests.support.kkt_systems import KERNELS, factored_by, system
 from tests.support.programs import planted_optimum
 from tests.support.standard_forms import DIMENSIONS, dense_kkt, mixture, operator_matrix, scaling_point
 
@@ -22,11 +22,15 @@ def by_rows(*arguments):
     return factored_by("scalar", SparseKKT(*arguments))
 
 
+def by_strips(*arguments):
+    return factored_by("strips", SparseKKT(*arguments))
+
+
 def by_panels(*arguments):
     return factored_by("supernodal", SparseKKT(*arguments))
 
 
-BACKENDS = [by_rows, by_panels, DenseKKT]
+BACKENDS = [by_rows, by_strips, by_panels, DenseKKT]
 
 
 def relative_residual(K, rhs, solution):
@@ -239,7 +243,7 @@ def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     assert (kkt.behind == 0.0).all()
 
 
-@pytest.mark.parametrize("method", ["scalar", "supernodal"])
+@pytest.mark.parametrize("method", KERNELS)
 @pytest.mark.parametrize("distance", [1e-2, 1e-6])
 @pytest.mark.parametrize("P", ["sparse", "dense", "none", "low rank"])
 def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
@@ -254,7 +258,7 @@ def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
     form = StandardForm(program)
     w, eta = scaling_point(form, 0, distance)
     kkt = factored_by(method, SparseKKT(form, 1e-8, 10))
-    apply = apply_by_rows if method == "scalar" else apply_by_panels
+    apply = KERNELS[method][1]
     # the second row needs no further solve
     rhs = np.vstack([rng.normal(size=form.n + form.p + form.m), np.zeros(form.n + form.p + form.m)])
     together, apart = np.empty(rhs.shape), np.empty(rhs.shape)

@@ -1,0 +1,145 @@
+"""Strips of L: one column, or four neighbouring ones over the same rows, for factorization by rows.
+
+Columns of a fundamental supernode have the same rows by themselves.  A column and its parent beside it are put together
+too where few explicit zeros do it: a strip costs little more than one column of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...compiled.kernels import inner, kernel
+from ...compiled.signatures import Floats
+from ...compiled.structures import Structure, integer, integers, number
+from .factors import Factors
+from .symbolic import Analysis
+
+WIDE = 0.35  # share of the entries in fours from which on strips are quicker than single columns
+ZEROS = 0.2  # of the entries of a strip may be explicit zeros
+
+# The time of one factorization and three solves, in nanoseconds, beside that of `amalgamation`: a fit to many matrices
+STRIP = 30.0
+NARROW, FOURTH = 22.0, 6.5  # an entry of a strip of one column, of four
+FLOP = 0.08
+
+
+class Strips(Structure):
+    """The strips of a factor.
+
+    Attributes
+    ----------
+    first : array
+        Strip s has the columns first[s] ... first[s + 1] - 1.
+    count, rows, entries, wide : int
+        The strips, the rows below the triangles of all of them, the numbers that they hold, and those in fours.
+    time : float
+        What one factorization and three solves are expected to take, in nanoseconds.
+    """
+
+    first = integers("n + 1")
+    count, rows, entries, wide, time = integer(), integer(), integer(), integer(), number()
+
+
+def strips_of(analysis: Analysis) -> Strips:
+    """The strips for an order of elimination."""
+    strips = Strips(n=analysis.perm.size)
+    find_strips(strips, analysis)
+    return strips
+
+
+@kernel
+def find_strips(strips: Strips, analysis: Analysis) -> None:
+    """Four columns where they fit together, else one."""
+    n, counts, first, count, rows, wide, narrow, j = analysis.perm.size, analysis.counts, strips.first, 0, 0, 0, 0, 0
+    while j < n:
+        first[count] = j
+        count += 1
+        if fits(analysis, j):
+            rows += counts[j + 3]
+            wide += 6 + 4 * counts[j + 3]
+            j += 4
+        else:
+            rows += counts[j]
+            narrow += counts[j]
+            j += 1
+    first[count] = n
+    strips.count, strips.rows, strips.entries, strips.wide = count, rows, wide + narrow, wide
+    strips.time = STRIP * count + NARROW * narrow + FOURTH * wide + FLOP * analysis.flops
+
+
+@inner
+def fits(analysis: Analysis, j: int) -> bool:
+    """Whether four columns from j on make a strip: each the parent of the one before it, with few zeros."""
+    parent, counts = analysis.parent, analysis.counts
+    if j + 4 > parent.size:
+        return False
+    last, zeros = counts[j + 3], 0
+    for i in range(j, j + 3):
+        if parent[i] != i + 1:
+            return False
+        zeros += last + (j + 3 - i) - counts[i]
+    return zeros <= ZEROS * (4 * last + 6)
+
+
+@kernel
+def strip_pattern(ldl: Factors, strips: Strips, analysis: Analysis, signs: Floats) -> None:
+    """The order, the permuted K, and the pattern of L by strips and, for the order of the work, by their rows."""
+    n, source, strip, first, counts = analysis.perm.size, analysis.source, ldl.strip, strips.first, analysis.counts
+    ldl.strips = strips.count
+    for k in range(n):
+        ldl.perm[k] = analysis.perm[k]
+        ldl.signs[k], ldl.d[k], ldl.inverse[k] = signs[ldl.perm[k]], 1.0, 1.0
+        ldl.indptr[k + 1] = analysis.indptr[k + 1]
+    for q in range(source.size):
+        ldl.indices[q], ldl.source[q] = analysis.indices[q], source[q]
+    for s in range(strips.count):
+        width, height = first[s + 1] - first[s], counts[first[s + 1] - 1]
+        ldl.start[s] = 2 * strip[4 * s + 1] + (width > 1)
+        strip[4 * s + 4] = first[s + 1]
+        strip[4 * s + 5] = strip[4 * s + 1] + height
+        strip[4 * s + 6] = strip[4 * s + 2] + (width * (width - 1)) // 2 + width * height
+    ldl.start[strips.count] = 2 * strip[4 * strips.count + 1]
+    find_rows(ldl, analysis)
+
+
+@inner
+def find_rows(ldl: Factors, analysis: Analysis) -> None:
+    """rows := the rows of each strip below its triangle; linked := for each strip those that have its rows.
+
+    Row k lives in the strips on the paths of the elimination tree from the entries of K(1:k, k) to k.
+    """
+    n, count, strip, linked, row_start = analysis.perm.size, ldl.strips, ldl.strip, ldl.columns, ldl.row_start
+    owner, above, seen = np.empty(n, np.uint64), np.empty(count, np.uint64), np.empty(count, np.int64)
+    indptr, indices, rows, parent = analysis.indptr, analysis.indices.view(np.uint64), ldl.rows, analysis.parent
+    for s in range(count):
+        seen[s] = -1
+        for j in range(strip[4 * s], strip[4 * s + 4]):
+            owner[j] = np.uint64(s)
+        strip[4 * s + 3] = strip[4 * s + 1]
+    for s in range(count):
+        above[s] = owner[max(parent[strip[4 * s + 4] - 1], 0)]  # nobody asks for that of a root
+    four, three, one = np.uint64(4), np.uint64(3), np.uint64(1)
+    for k in range(n):
+        own = owner[k]
+        seen[own] = k
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+            s = owner[indices[p]]
+            while seen[s] != k:
+                seen[s] = k
+                at = np.uint64(strip[four * s + three])
+                if at == np.uint64(strip[four * s + one]) or owner[np.uint64(rows[at - one])] != own:
+                    row_start[own + one] += 1
+                rows[at] = k
+                strip[four * s + three] += 1
+                s = above[s]
+    for s in range(count):
+        row_start[s + 1] += row_start[s]
+        seen[s] = row_start[s]
+    for s in range(count):
+        before = np.int64(-1)
+        for p in range(strip[4 * s + 1], strip[4 * s + 5]):
+            mine = np.int64(owner[rows[p]])
+            if mine != before:
+                linked[seen[mine]] = s
+                seen[mine] += 1
+            before = mine
