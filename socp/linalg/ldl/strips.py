@@ -20,7 +20,7 @@ ZEROS = 0.2  # of the entries of a strip may be explicit zeros
 # The time of one factorization and three solves, in nanoseconds, beside that of `amalgamation`: a fit to many matrices
 STRIP = 30.0
 NARROW, FOURTH = 22.0, 6.5  # an entry of a strip of one column, of four
-FLOP = 0.08
+FLOP = 0.11
 
 
 class Strips(Structure):
