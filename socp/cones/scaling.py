@@ -60,7 +60,7 @@ def norm(eta: float, w0: float) -> float:
     return eta * (w0 + math.sqrt(max(w0 * w0 - 1.0, 0.0)))
 
 
-@inner
+@leaf
 def apply_cone(eta: float, w: Floats, v: Floats, out: Floats, start: int, stop: int) -> None:
     """out := W v on one second-order cone."""
     tail = dot(w, v, start + 1, stop)

@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, matrix
 from ..cones.scaling import apply_cone
@@ -46,13 +46,13 @@ class ConeColumns(Structure):
         The variable of a row that is eliminated and the entry in G, or -1 and 0.
     slots_ptr, slots, slot : arrays of int64
         The variables that the columns v and u of each cone touch, and the place of each eliminated row's among them.
-    scales : array, shape (cones, 3)
-        The factors of v and u, and eta^2 + delta; of the last fill.
+    scales : array, shape (cones, 6)
+        The factors of v and u, eta^2 + delta, the first entries of the scaled v and u, ||w_1||; of the last fill.
     end : int
         The order of the KKT matrix.
     """
 
-    extra, slots_ptr, scales = integers("cones"), integers("cones + 1"), matrix("cones, 3")
+    extra, slots_ptr, scales = integers("cones"), integers("cones + 1"), matrix("cones, 6")
     column, variable, slot, entry = integers("size"), integers("size"), integers("size"), floats("size")
     slots, end = integers("size"), integer()
 
@@ -143,7 +143,7 @@ def take_entries(form: StandardForm, cones: ConeColumns) -> None:
             entry[i] = form.M_data[form.Mt_source[form.Mt_indptr[first + i]]]
 
 
-@inner
+@leaf
 def tail_shares(w: Floats, column: Ints, start: int, stop: int, tail: float) -> tuple[float, float]:
     """||w_1||^2 split between the rows that stay and those that go, as shares."""
     stay, gone = 0.0, 0.0
@@ -157,7 +157,7 @@ def tail_shares(w: Floats, column: Ints, start: int, stop: int, tail: float) -> 
     return stay, gone
 
 
-@inner
+@leaf
 def heads(eta: float, w0: float, tail: float, v_scale: float, u_scale: float) -> tuple[float, float]:
     """The first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||."""
     rho = w0 + tail
@@ -172,7 +172,7 @@ def fill_expanded(
     """The values of the expanded cones; to the diagonal of the variables they are added.  w is without the orthant.
 
     The static regularization is that of the expanded block, before rows are eliminated and columns scaled.
-    scales := the factors of the columns v and u of each cone, and eta^2 + delta.
+    Fills `scales`.
     """
     l, ptr, extra, column, variable = form.l, form.ptr, cones.extra, cones.column, cones.variable
     slot, slots_ptr, entry, scales = cones.slot, cones.slots_ptr, cones.entry, cones.scales
@@ -191,6 +191,7 @@ def fill_expanded(
         scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
         scales[k, 2] = square
         v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
+        scales[k, 3], scales[k, 4], scales[k, 5] = v0, u0, tail
         v1, u1 = (-v0 / tail, u0 / tail) if tail > 0.0 else (0.0, 0.0)
         at_v, at_u = indptr[extra[k]], indptr[extra[k] + 1]
         place = slots_ptr[k + 1] - slots_ptr[k]
@@ -240,9 +241,8 @@ def reduce_expanded(
                 if variable[i] >= 0:
                     out[variable[i]] += entry[i] * f[i] * inverse
         first = f[start] if column[start] < 0 else 0.0
-        tail = norm_tail(w, start, stop)
+        v0, u0, tail = scales[k, 3], scales[k, 4], scales[k, 5]
         share = inner / tail if tail > 0.0 else 0.0
-        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
         out[extra[k]] = v0 * (first - share) * inverse
         out[extra[k] + 1] = u0 * (first + share) * inverse
 
@@ -258,9 +258,8 @@ def recover_expanded(
         if extra[k] < 0:
             continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
-        tail = norm_tail(w, start, stop)
-        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
-        v0, u0, inverse = v0 * reduced[extra[k]], u0 * reduced[extra[k] + 1], 1.0 / scales[k, 2]
+        v0, u0, tail = scales[k, 3] * reduced[extra[k]], scales[k, 4] * reduced[extra[k] + 1], scales[k, 5]
+        inverse = 1.0 / scales[k, 2]
         along = (u0 - v0) / tail if tail > 0.0 else 0.0
         for i in range(np.uint64(start), np.uint64(stop)):
             if column[i] >= 0:

@@ -45,6 +45,14 @@ def chain(n, seed=0):
     return ConeProgram(rng.normal(size=n), G, np.ones(2 * n), [NonNeg(2 * n)], P=P)
 
 
+def full(n, seed=0):
+    """A program whose KKT matrix is full, over a box."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, n))
+    G = sp.vstack([-sp.eye_array(n), sp.eye_array(n)])
+    return ConeProgram(rng.normal(size=n), G, np.ones(2 * n), [NonNeg(2 * n)], P=F @ F.T / n)
+
+
 def factors(n, k, seed=0):
     """Diagonal plus low rank over a box."""
     rng = np.random.default_rng(seed)
@@ -57,7 +65,8 @@ BACKENDS = {
     "dense": (lambda: planted_optimum(np.random.default_rng(11), n=14)[0], "auto", DenseKKT, "dense"),
     "dense, by choice": (lambda: planted_optimum(np.random.default_rng(12), n=60)[0], "dense", DenseKKT, "dense"),
     "sparse, by rows": (lambda: chain(400), "auto", SparseKKT, "(scalar)"),
-    "sparse, by panels": (lambda: grid(60), "auto", SparseKKT, "(supernodal)"),
+    "sparse, by strips": (lambda: grid(60), "auto", SparseKKT, "(strips)"),
+    "sparse, by panels": (lambda: full(500), "ldl", SparseKKT, "(supernodal)"),
     "low rank": (lambda: factors(300, 5), "auto", LowRankKKT, "low rank"),
 }
 
