@@ -120,7 +120,13 @@ class Kernel:
     def stamp(self) -> str:
         """A digest of all that its machine code was made of: its own code, numbers, leaves, and what others declare."""
         digest = hashlib.sha256()
-        for part in [self.symbol, self.kind, *_code_of(self.py_func.__code__), _declaration(self)]:
+        for part in [
+            self.symbol,
+            self.kind,
+            str(machine.side_by_side(self.py_func)),
+            *_code_of(self.py_func.__code__),
+            _declaration(self),
+        ]:
             digest.update(part.encode())
         for value in globals_of(self.py_func):
             digest.update(_contribution(value).encode())

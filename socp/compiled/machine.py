@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import compiler, registry
+from numba.core import compiler, config, registry
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -101,19 +101,32 @@ def lower(py_func: Callable[..., Any], signature: Signature, allocates: bool, ca
         {},
         pipeline_class=_Compiler,
     )
-    _optimize(made.library)
+    _optimize(made.library, side_by_side(py_func))
     return made
 
 
+def side_by_side(py_func: Callable[..., Any]) -> bool:
+    """Whether LLVM may make vector instructions of equal operations side by side: where the module says `SIDE_BY_SIDE`.
+
+    numba leaves it out by default, and short loops over pairs of numbers are slower with it.
+    """
+    return bool(py_func.__globals__.get("SIDE_BY_SIDE", False))
+
+
 @global_compiler_lock
-def _optimize(library: Any) -> None:
+def _optimize(library: Any, vectors: bool) -> None:
     """`CodeLibrary.finalize` without the part that hands the module to numba's own engine."""
     seen = []
     for other in library._linking_libraries:
         if other not in seen:
             seen.append(other)
             library._final_module.link_in(other._get_module_for_linking(), preserve=True)
-    library._optimize_final_module()
+    before = config.SLP_VECTORIZE  # type: ignore[attr-defined]
+    config.SLP_VECTORIZE = int(vectors)  # type: ignore[attr-defined]
+    try:
+        library._optimize_final_module()
+    finally:
+        config.SLP_VECTORIZE = before  # type: ignore[attr-defined]
     library._final_module.verify()
     library._finalized = True
 

@@ -15,6 +15,8 @@ from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Floats
 from .factors import Factors
 
+SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+
 # unsigned, as all indices here: numba then makes no test of negative ones
 ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(i) for i in range(8))
 EIGHT, TWELVE, SIXTEEN = np.uint64(8), np.uint64(12), np.uint64(16)
