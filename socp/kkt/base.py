@@ -83,6 +83,9 @@ class KKT(Structure):
         Of a factorization.
     precise : bool
         Whether solves leave next to nothing, `PRECISE`, instead of what the direction does not need.
+    rough : bool
+        Whether the second of two right-hand sides may be solved as the factors do it, where these are good (see
+        `is_good`).
     correctors : int
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
@@ -98,7 +101,7 @@ class KKT(Structure):
         integer(), integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
-    precise = flag()
+    precise, rough = flag(), flag()
     approximate, exact, caution = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
@@ -198,7 +201,7 @@ def restart(kkt: KKT) -> None:
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.delta, kkt.rest, kkt.pause, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, REST, GOOD_EXCESS, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
-    kkt.equations = min(kkt.enough, EQUATIONS)
+    kkt.equations, kkt.rough, kkt.solves[0] = min(kkt.enough, EQUATIONS), False, 0
     for k in range(kkt.allowed.size):
         kkt.allowed[k] = kkt.behind[k] = 0.0
 
@@ -334,7 +337,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     Returns the largest residual that is left beside what may be left, infinity when one is not a number.
     """
     begin = clock()
-    size, left = kkt.product.size, count
+    size, left, rough = kkt.product.size, count, kkt.rough and count == 2 and kkt.solves[0] <= 1
     for row in range(count):
         largest = norm_within(rhs, row * size, (row + 1) * size)
         kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
@@ -346,6 +349,8 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         correct(kkt, count, left, out)
         left = 0
         for row in range(count):
+            if rough and row == 1 and is_good(kkt):
+                kkt.residual_norm[1], kkt.excess[1], kkt.active[1] = 0.0, 0.0, 0
             if kkt.active[row] != 0:
                 kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
                 left += kkt.active[row]
@@ -359,6 +364,12 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         worst = max(worst, min(kkt.excess[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
+
+
+@inner
+def is_good(kkt: KKT) -> bool:
+    """Whether the first right-hand side left no more than it may without a step of refinement."""
+    return kkt.solves[0] == 0 and kkt.excess[0] <= 1.0
 
 
 @inner

@@ -261,7 +261,10 @@ def linearize(newton: Newton, point: Point) -> bool:
     form_rhs(newton)
     allow(newton, 0, abs(newton.dtau))
     allow(newton, 1, 1.0)
-    if factor_and_solve(kkt, 2, newton.rhs, newton.solution) < 0:
+    kkt.rough = not kkt.precise  # the affine direction is not taken: it tells sigma and the second-order term
+    replaced = factor_and_solve(kkt, 2, newton.rhs, newton.solution)
+    kkt.rough = False
+    if replaced < 0:
         return False
     newton.curvature = tau_curvature(newton, point, kkt.Px[0])
     return math.isfinite(newton.curvature)
