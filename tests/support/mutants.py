@@ -152,7 +152,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("own_y[i] -= z[lower]", "own_y[i] += z[lower]"),
         ("own_z[j] = -total", "own_z[j] = total"),
         ("offset += 0.5 * float(value @ Pv)", "offset += float(value @ Pv)"),
-        ("q, l, u = q + Pv, l.copy(), u.copy()", "q, l, u = q, l.copy(), u.copy()"),
+        ("return q + Pv, l, u", "return q, l, u"),
     ],
     ("qp/active_set/face_newton.py", "tests/qp/active_set/test_face_newton.py"): [
         ("share = -slope / curvature", "share = 1.0"),
