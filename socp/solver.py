@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from .compiled.memory import keep_freed_memory
 from .compiled.threads import blas_threads
 from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kkt.base import KKT
@@ -75,6 +76,7 @@ class SetUpOnce(abc.ABC):
 
     def _start(self, program: Any, settings: Settings, at_work: Any = None) -> None:
         started = time.perf_counter()
+        keep_freed_memory()
         self.program, self.settings, self.at_work = program, settings, at_work or threading.RLock()
         self._set_up()
         self.setup_time = time.perf_counter() - started

@@ -1,0 +1,41 @@
+"""That what a solver frees serves the next one, instead of going back to the system page by page."""
+
+import platform
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from socp.compiled import memory
+
+PROGRAM = """
+import resource
+import qp
+from bench.programs import generate
+
+program = generate.CLASSES["mpc"](100, 0)
+
+def faults(count):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(count):
+        qp.solve(program)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults(5)
+print(faults(5) / 5)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc's malloc that gives memory back")
+def test_a_solve_touches_no_memory_for_the_first_time():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 100  # of the 800 pages that it takes
+
+
+def test_a_small_address_space_is_no_error(monkeypatch):
+    def no_room(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", no_room)
+    memory.keep_freed_memory.__wrapped__()
