@@ -1,6 +1,6 @@
 """How many threads BLAS may use: OpenBLAS, as the wheels of NumPy and SciPy carry it, is told through ctypes.
 
-Sparse factors have threads of their own (`teams`), as many as are allowed here.
+Sparse factors have threads of their own (`teams`).
 
 The number belongs to the process.  It is set while a solver is at work and put back when the last one is done; of
 solvers that overlap in several threads, the first one's number counts.
@@ -32,7 +32,6 @@ class blas_threads:
         self.count = count
 
     def __enter__(self) -> None:
-        _here.counts = [*_counts_here(), self.count]
         libraries = bundled_libraries()
         if not libraries and self.count != 1:
             _say_that_nothing_can_be_set()
@@ -46,27 +45,11 @@ class blas_threads:
                 set_to(self.count)
 
     def __exit__(self, *exception: object) -> None:
-        _here.counts.pop()
         with _lock:
             put_back = _active.pop()
             if not _active:
                 for set_to, number in put_back:
                     set_to(number)
-
-
-_here = threading.local()
-
-
-def _counts_here() -> list[int]:
-    """The numbers of the blocks that the calling thread is in."""
-    counts: list[int] = getattr(_here, "counts", [])
-    return counts
-
-
-def allowed_threads() -> int:
-    """How many threads the block allows that the calling thread is in; one outside of all."""
-    counts = _counts_here()
-    return counts[-1] if counts else 1
 
 
 @functools.cache

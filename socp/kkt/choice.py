@@ -32,7 +32,7 @@ def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
     """
     arguments = (form, settings.regularization, settings.refinement_steps)
     if form.n == 0 or robust:  # BLAS refuses empty arrays
-        return SparseKKT(*arguments)
+        return SparseKKT(*arguments, settings.threads)
     if settings.kkt == "auto" and is_small(form):
         return DenseKKT(*arguments)
     if settings.kkt in ("auto", "lowrank"):
@@ -42,11 +42,11 @@ def choose(form: StandardForm, settings: Settings, robust: bool = False) -> KKT:
     if settings.kkt == "dense":
         return DenseKKT(*arguments)
     if settings.kkt == "ldl" or not _dense_pays(form):
-        return SparseKKT(*arguments)
+        return SparseKKT(*arguments, settings.threads)
     rows, _ = _counts(form)
     if isinstance(form.P, SparseHessian) and rows < MANY_ROWS * form.n:
         # dense rows may be kept behind all else, which the analysis shows; it costs less than a factorization
-        sparse = SparseKKT(*arguments)
+        sparse = SparseKKT(*arguments, settings.threads)
         if sparse.ldl.time < _dense_time(form.n, rows):
             return sparse
     return DenseKKT(*arguments)

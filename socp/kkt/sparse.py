@@ -33,14 +33,17 @@ class SparseKKT(KKT):
     t, f = floats("2 * groups"), floats("2 * (m - l)")  # as in `row_groups` and `expansion`, for two right-hand sides
     reduced_rhs, reduced, work = floats("2 * order"), floats("2 * order"), floats("m - l")
 
-    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
+    def __init__(
+        self, form: StandardForm, regularization: float | None, refinement_steps: int, threads: int = 1
+    ) -> None:
         matrix = KKTMatrix(form)
         super().__init__(
             form, regularization, refinement_steps, l=form.l, order=matrix.size, groups=matrix.groups.count
         )
         self.matrix = matrix
         self.ldl = LDL(
-            matrix.size, matrix.indptr, matrix.indices, matrix.signs, ordering="auto", weak=matrix.weak
+            matrix.size, matrix.indptr, matrix.indices, matrix.signs,
+            ordering="auto", weak=matrix.weak, threads=threads,
         )  # fmt: skip
         self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         if self.ldl.method == "scalar":

@@ -20,7 +20,6 @@ from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from ...compiled.teams import available
-from ...compiled.threads import allowed_threads
 from .dissection import dissection
 from .factors import Factors
 from .ordering import amd
@@ -77,10 +76,8 @@ class LDL(Factors):
         pivot of it.
     method : {"auto", "scalar", "strips", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
-
-    threads : int, optional
-        How many threads may share the work of the supernodal kernels, where that is worth the while; by default what
-        `socp.compiled.threads.blas_threads` allows here.
+    threads : int, default 1
+        How many threads may share the work of the supernodal kernels, where that is worth the while.
 
     Attributes
     ----------
@@ -128,7 +125,7 @@ class LDL(Factors):
         ordering: str | NDArray[np.integer] = "amd",
         weak: NDArray[np.bool_] | None = None,
         method: str = "auto",
-        threads: int | None = None,
+        threads: int = 1,
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         self._given_signs = np.ascontiguousarray(signs, np.float64)
@@ -142,7 +139,7 @@ class LDL(Factors):
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, weak)
             ordered += perf_counter() - begin
-        self._threads = allowed_threads() if threads is None else threads
+        self._threads = threads
         self._choose(indptr, indices, analysis, method)
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 

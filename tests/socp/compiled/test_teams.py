@@ -12,7 +12,7 @@ from socp.compiled.kernels import INTERPRETED, inner, kernel
 from socp.compiled.signatures import Floats
 from socp.compiled.structures import floats, integer, integers
 from socp.compiled.teams import Team, begin_team, end_team, floats_at_address, restore_blas, share, silence_blas
-from socp.compiled.threads import allowed_threads, blas_threads, bundled_libraries
+from socp.compiled.threads import blas_threads, bundled_libraries
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="teams are of compiled kernels")
 
@@ -109,16 +109,3 @@ def test_blas_gets_its_threads_back():
         sums = sums_of(2, 2)
         total_of(sums, np.ones(2), 1)
         assert sums.inside == 2 and {get() for get, _ in libraries} == {2}
-
-
-def test_what_a_block_allows_is_known_in_its_own_thread():
-    seen = []
-    with blas_threads(3):
-        assert allowed_threads() == 3
-        thread = threading.Thread(target=lambda: seen.append(allowed_threads()))
-        thread.start()
-        thread.join()
-        with blas_threads(2):
-            assert allowed_threads() == 2
-        assert allowed_threads() == 3
-    assert allowed_threads() == 1 and seen == [1]
