@@ -39,12 +39,13 @@ class DenseRows(Structure):
 @inner
 def spread_hessian(form: StandardForm, P: Floats) -> None:
     """P by rows from the sparse P of the form, or zeros where it has none."""
-    n, indptr, indices, data = form.n, form.P_indptr, form.P_indices, form.P_data
+    n = form.n
     if form.hessian_kind != NO_HESSIAN and form.hessian_kind != SPARSE:
         return
     for at in range(n * n):
         P[at] = 0.0
     if form.hessian_kind == SPARSE:
+        indptr, indices, data = form.P_indptr, form.P_indices, form.P_data
         for j in range(n):
             for k in range(indptr[j], indptr[j + 1]):
                 P[indices[k] * n + j] += data[k]
