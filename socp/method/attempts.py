@@ -65,8 +65,8 @@ class Attempts:
     def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings, bool]]:
         """What to run, and whether with precise solves.
 
-        Of a hundred thousand random programs (`python -m bench fuzz`) the first run fails on one in a hundred.  About
-        half of these are solved by what follows, and each way solves some that no other does.
+        Of a hundred thousand random programs (`python -m bench fuzz`) the first run failed on one in a hundred.  About
+        half of these were solved by what follows, by each way some that no other solved.
         """
         form, settings, robust = self.state.form, self.settings, self.state
         if form.cones > 0 and run.iterations > 0:

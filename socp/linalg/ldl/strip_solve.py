@@ -7,12 +7,9 @@ import numpy as np
 from ...compiled.kernels import inner
 from ...compiled.signatures import Floats
 from .factors import Factors
+from .strip_factor import EIGHT, FIVE, FOUR, ONE, SEVEN, SIX, THREE, TWO, ZERO
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
-
-# unsigned, as all indices here: numba then makes no test of negative ones
-ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(i) for i in range(8))
-EIGHT = np.uint64(8)
 
 
 @inner
