@@ -96,7 +96,7 @@ def factor_rows(ldl: Factors, from_strip: int, data: Floats, eps: float, delta: 
         if signs[k] * pivot <= eps:
             pivot = signs[k] * delta
             replaced += 1
-        d[k] = pivot
+        d[k], inverse[k] = pivot, 1.0 / pivot
     ldl.reached = ldl.strips
     return replaced
 
@@ -117,12 +117,14 @@ def factor_fours(ldl: Factors, from_strip: int, data: Floats, eps: float, delta:
         for c in range(FOUR):
             for p in range(indptr[k + c], indptr[k + c + ONE]):
                 work[(indices[p] << TWO) + c] = data[source[p]]
-        for q in range(row_start[s], row_start[s + ONE]):
+        q, last = row_start[s], row_start[s + ONE]
+        while q < last:
             t = linked[q]
             if strip[(t << TWO) + FOUR] - strip[t << TWO] == ONE:
-                eliminate_one(ldl, t, k)
+                q = np.uint64(eliminate_ones(ldl, q, last, k))
             else:
                 eliminate_four(ldl, t, k)
+                q += ONE
         bad = factor_block(ldl, k, strip[own + TWO], eps, delta)
         if bad < 0:
             return -1
@@ -132,28 +134,30 @@ def factor_fours(ldl: Factors, from_strip: int, data: Floats, eps: float, delta:
 
 
 @inner
-def eliminate_one(ldl: Factors, from_strip: int, row: int) -> None:
-    """Four rows, from `row` on, in a strip of one column: stored, and taken from the rest of the rows."""
-    t, k, strip, rows = (
-        np.uint64(from_strip) << TWO,
-        np.uint64(row),
-        ldl.strip.view(np.uint64),
-        ldl.rows.view(np.uint64),
-    )
-    work, values = ldl.work_four, ldl.values
-    column, begin, end, stop = strip[t], strip[t + ONE], strip[t + THREE], strip[t + FIVE]
-    at, factor, i = strip[t + TWO] - begin, 1.0 / ldl.d[column], column << TWO
-    for c in range(FOUR):
-        if end < stop and rows[end] == k + c:
-            values[at + end] = work[i + c] * factor
+def eliminate_ones(ldl: Factors, from_link: int, to_link: int, row: int) -> int:
+    """Four rows, from `row` on, in strips of one column: stored, and taken from the rest of the rows.
+
+    Goes from one link of the rows to the next one as long as strips have one column; returns where it stops.
+    """
+    k, strip, rows, linked = np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64), ldl.columns
+    work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, np.uint64(row) + FOUR
+    for q in range(np.uint64(from_link), np.uint64(to_link)):
+        t = np.uint64(linked[q]) << TWO
+        column, begin, end, stop = strip[t], strip[t + ONE], strip[t + THREE], strip[t + FIVE]
+        if strip[t + FOUR] - column != ONE:
+            return int(q)
+        at, factor, i = strip[t + TWO] - begin, inverse[column], column << TWO
+        y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+        while end < stop and rows[end] < end_row:
+            values[at + end] = work[i + (rows[end] - k)] * factor
             end += ONE
-    strip[t + THREE] = end
-    y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    work[i] = work[i + ONE] = work[i + TWO] = work[i + THREE] = 0.0
-    for p in range(begin, end):
-        i, l = rows[p] << TWO, values[at + p]
-        x0, x1, x2, x3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-        work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0 - l * y0, x1 - l * y1, x2 - l * y2, x3 - l * y3
+        work[i] = work[i + ONE] = work[i + TWO] = work[i + THREE] = 0.0
+        strip[t + THREE] = end
+        for p in range(begin, end):
+            i, l = rows[p] << TWO, values[at + p]
+            x0, x1, x2, x3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+            work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0 - l * y0, x1 - l * y1, x2 - l * y2, x3 - l * y3
+    return to_link
 
 
 @inner

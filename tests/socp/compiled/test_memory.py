@@ -23,14 +23,15 @@ def faults(count):
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 faults(5)
-print(faults(5) / 5)
+print(*(faults(5) / 5 for _ in range(6)))
 """
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc's malloc that gives memory back")
 def test_a_solve_touches_no_memory_for_the_first_time():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 100  # of the 800 pages that it takes
+    # of the 800 pages that it takes; other threads and the system may touch some at times
+    assert min(map(float, done.stdout.split())) < 100, done.stdout
 
 
 def test_a_small_address_space_is_no_error(monkeypatch):
