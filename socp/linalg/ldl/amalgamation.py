@@ -24,10 +24,10 @@ from ...compiled.structures import Structure, integer, integers, number
 from .symbolic import IntArray, depth_first
 
 # The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
-FRONT = 280.0  # calls and loops
-ENTRY = 18.0  # an entry of L
-UPDATE = 3.0  # an entry of its update: subtracted at its place in the panel of an ancestor
-FLOP = 0.02
+FRONT = 238.0  # calls and loops
+ENTRY = 15.3  # an entry of L
+UPDATE = 2.55  # an entry of its update: subtracted at its place in the panel of an ancestor
+FLOP = 0.017
 
 
 @leaf

@@ -25,6 +25,7 @@ from .factors import Factors
 from .ordering import amd
 from .panels import product_size, scaled_size
 from .sharing import shared
+from .siblings import siblings_together
 from .side_by_side import (
     assemble_columns,
     factor_task,
@@ -35,7 +36,7 @@ from .side_by_side import (
 )
 from .strip_factor import strip_factor
 from .strip_solve import strip_solve, strip_solve_two
-from .strips import WIDE, Strips, strip_pattern, strips_of
+from .strips import Strips, strip_pattern, strips_of
 from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
 from .supernodes import AssemblyTree, assembly_tree, merged_supernodes
 from .symbolic import Analysis, IntArray, analyze
@@ -53,7 +54,7 @@ KERNELS = {
     "strips": (strip_factor, strip_solve, strip_solve_two),
     "supernodal": (supernodal_factor, supernodal_solve, supernodal_solve_two),
 }
-QUICK = 2e5  # nanoseconds of a scalar factorization up to which to find panels takes longer than they would save
+QUICK = 1e6  # nanoseconds of a factorization by rows up to which to find panels takes longer than they would save
 
 
 class LDL(Factors):
@@ -146,20 +147,18 @@ class LDL(Factors):
     def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> None:
         """The method that takes less time, and its memory."""
         self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
-        strips = strips_of(analysis)
-        wide = strips.wide > WIDE * self.nnz
-        self.time = strips.time if wide else scalar_time(analysis)
-        quick = self.flops <= SPARSE * self.nnz or self.time <= QUICK
-        if method in ("scalar", "strips") or (method == "auto" and quick):
-            return self._prepare_by_rows(analysis, strips, wide if method == "auto" else method == "strips")
+        by_rows = siblings_together(analysis)
+        strips, scalar = strips_of(by_rows), scalar_time(analysis)
+        wide = method == "strips" or (method == "auto" and strips.time < scalar)
+        self.time = min(strips.time, scalar)
+        if method != "supernodal" and (method != "auto" or self.flops <= SPARSE * self.nnz or self.time <= QUICK):
+            return self._prepare_strips(by_rows, strips) if wide else self._prepare_scalar(analysis)
         merging = merged_supernodes(analysis)
-        if method == "auto" and self.time <= merging.time:
-            return self._prepare_by_rows(analysis, strips, wide)
+        shares = self._threads if merging.flops >= SHARED else 1  # nobody shares the work by rows
+        if method == "auto" and self.time <= merging.time / shares:
+            return self._prepare_strips(by_rows, strips) if wide else self._prepare_scalar(analysis)
         self.time = merging.time
         return self._prepare_supernodal(assembly_tree(indptr, indices, analysis, merging))
-
-    def _prepare_by_rows(self, analysis: Analysis, strips: Strips, wide: bool) -> None:
-        return self._prepare_strips(analysis, strips) if wide else self._prepare_scalar(analysis)
 
     def _prepare_scalar(self, analysis: Analysis) -> None:
         n = self._given_signs.size

@@ -1,7 +1,8 @@
 """Strips of L: one column, or four neighbouring ones over the same rows, for factorization by rows.
 
-Columns of a fundamental supernode have the same rows by themselves.  A column and its parent beside it are put together
-too where few explicit zeros do it: a strip costs little more than one column of it.
+Columns of a fundamental supernode have the same rows by themselves, and so have some siblings (see `siblings`).  A
+column and its parent beside it are put together too where few explicit zeros do it: a strip costs little more than one
+column of it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Floats
 from ...compiled.structures import Structure, integer, integers, number
 from .factors import Factors
+from .siblings import are_siblings
 from .symbolic import Analysis
 
-WIDE = 0.35  # share of the entries in fours from which on strips are quicker than single columns
 ZEROS = 0.2  # of the entries of a strip may be explicit zeros
 
-# The time of one factorization and three solves, in nanoseconds, beside that of `amalgamation`: a fit to many matrices
-STRIP = 30.0
-NARROW, FOURTH = 22.0, 6.5  # an entry of a strip of one column, of four
-FLOP = 0.11
+# The time of one factorization and three solves, in nanoseconds: a fit to many matrices
+STRIP = 35.0
+NARROW, FOURTH = 3.8, 4.7  # an entry of a strip of one column, of four
+# one entry of a strip of one column, of four, subtracted from one row, from four rows at once
+ONE_ONE, FOUR_ONE, ONE_FOUR, FOUR_FOUR = 0.9, 1.2, 1.2, 2.5
 
 
 class Strips(Structure):
@@ -30,49 +32,82 @@ class Strips(Structure):
     ----------
     first : array
         Strip s has the columns first[s] ... first[s + 1] - 1.
-    count, rows, entries, wide : int
-        The strips, the rows below the triangles of all of them, the numbers that they hold, and those in fours.
+    count, rows, entries : int
+        The strips, the rows below the triangles of all of them, and the numbers that they hold.
     time : float
         What one factorization and three solves are expected to take, in nanoseconds.
     """
 
     first = integers("n + 1")
-    count, rows, entries, wide, time = integer(), integer(), integer(), integer(), number()
+    count, rows, entries, time = integer(), integer(), integer(), number()
 
 
 def strips_of(analysis: Analysis) -> Strips:
     """The strips for an order of elimination."""
     strips = Strips(n=analysis.perm.size)
     find_strips(strips, analysis)
+    strips.time = expected_time(strips, analysis)
     return strips
 
 
 @kernel
 def find_strips(strips: Strips, analysis: Analysis) -> None:
     """Four columns where they fit together, else one."""
-    n, counts, first, count, rows, wide, narrow, j = analysis.perm.size, analysis.counts, strips.first, 0, 0, 0, 0, 0
+    n, counts, first, count, rows, entries, j = analysis.perm.size, analysis.counts, strips.first, 0, 0, 0, 0
     while j < n:
         first[count] = j
         count += 1
         if fits(analysis, j):
             rows += counts[j + 3]
-            wide += 6 + 4 * counts[j + 3]
+            entries += 6 + 4 * counts[j + 3]
             j += 4
         else:
             rows += counts[j]
-            narrow += counts[j]
+            entries += counts[j]
             j += 1
     first[count] = n
-    strips.count, strips.rows, strips.entries, strips.wide = count, rows, wide + narrow, wide
-    strips.time = STRIP * count + NARROW * narrow + FOURTH * wide + FLOP * analysis.flops
+    strips.count, strips.rows, strips.entries = count, rows, entries
+
+
+@kernel
+def expected_time(strips: Strips, analysis: Analysis) -> float:
+    """What one factorization and three solves are expected to take, in nanoseconds.
+
+    The rows of a strip are among its ancestors in the elimination tree: those of strips of four come together.  Of
+    its rows at least so many are of strips of four as ancestors of one column do not make up for.
+    """
+    first, counts, count, time = strips.first, analysis.counts, strips.count, STRIP * strips.count
+    owner, ones, fours = np.empty(counts.size, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    for s in range(count):
+        for j in range(first[s], first[s + 1]):
+            owner[j] = s
+    for s in range(count - 1, -1, -1):
+        last = first[s + 1] - 1
+        height, parent, ones[s], fours[s] = counts[last], analysis.parent[last], 0, 0
+        if parent >= 0:
+            t = owner[parent]
+            wide = first[t + 1] - first[t] > 1
+            ones[s], fours[s] = ones[t] + int(not wide), fours[t] + 4 * int(wide)
+        together = min(max(height - ones[s], 0), fours[s])
+        alone = height - together
+        separate = alone * (together + 0.5 * alone)  # entries that are subtracted, row by row
+        if last > first[s]:
+            time += FOURTH * (6 + 4 * height) + FOUR_ONE * separate + FOUR_FOUR * together * together / 8.0
+        else:
+            missing = 1.0 - together / max(fours[s], 1)  # a strip of four is left out with the probability missing^4
+            met = 0.25 * fours[s] * (1.0 - missing * missing * missing * missing)
+            time += NARROW * height + ONE_ONE * separate + ONE_FOUR * met * 0.5 * together
+    return time
 
 
 @inner
 def fits(analysis: Analysis, j: int) -> bool:
-    """Whether four columns from j on make a strip: each the parent of the one before it, with few zeros."""
+    """Whether four columns from j on make a strip: siblings, or each the parent of the one before, with few zeros."""
     parent, counts = analysis.parent, analysis.counts
     if j + 4 > parent.size:
         return False
+    if are_siblings(parent, counts, j):
+        return True
     last, zeros = counts[j + 3], 0
     for i in range(j, j + 3):
         if parent[i] != i + 1:

@@ -21,9 +21,9 @@ from .factors import Factors
 from .symbolic import Analysis
 
 # The time of one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
-COLUMN = 19.0
-ENTRY = 23.0  # an entry of L
-FLOP = 0.5
+COLUMN = 27.0
+ENTRY = 3.5  # an entry of L
+FLOP = 0.47
 
 
 def scalar_time(analysis: Analysis) -> float:

@@ -36,8 +36,8 @@ def test_strips_hold_the_pattern_of_L(name):
     assert first[0] == 0 and first[-1] == n and set(widths) <= {1, 4}
     L = pattern(K, analysis.perm)
     heights = np.array([L[b:, a:b].any(axis=1).sum() for a, b in itertools.pairwise(first)])
-    assert strips.rows == heights.sum() and strips.wide == ((4 * heights + 6)[widths == 4]).sum()
-    assert strips.entries == strips.wide + heights[widths == 1].sum()
+    assert strips.rows == heights.sum()
+    assert strips.entries == (4 * heights + 6)[widths == 4].sum() + heights[widths == 1].sum()
     for a, height in zip(first[:-1][widths == 4], heights[widths == 4], strict=True):
         held = np.tril(L[a : a + 4, a : a + 4], -1).sum() + L[a + 4 :, a : a + 4].sum()
         assert 4 * height + 6 - held <= ZEROS * (4 * height + 6)
