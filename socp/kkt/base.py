@@ -40,7 +40,7 @@ from ..linalg.refinement import (
     KRYLOV_STEPS,
     KRYLOV_TOL,
     LARGEST,
-    SLOW,
+    LITTLE,
     SOLVABLE,
     SURE,
     TAKE_BACK,
@@ -53,7 +53,7 @@ from ..linalg.vectors import bits, from_bits, norm_within
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_EXCESS = 1.0  # at which a factorization is good enough
-GOOD_ENOUGH, MOST = 1e-8, 1e-4  # relative residuals that may always be left, and at most
+GOOD_ENOUGH, MOST = 1e-8, 1e-2  # relative residuals that may always be left, and at most
 EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
@@ -429,7 +429,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > SLOW * beta):
+        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > LITTLE * beta):
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count

@@ -19,12 +19,13 @@ KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is han
 SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
 SURE = 0.3  # of the norm at which no residual is more than may be left
-HOPE = 6  # steps of GMRES by which it must have gained as much as one of refinement
+HOPE = 6  # steps of GMRES by which it must have gained something
 CANCELLED = 0.5  # a share of a vector that orthogonalization may leave without being done again
 BREAKDOWN = 1e-14  # a new vector of the basis that is shorter than this share of the residual is rounding
 LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
-SLOW = 0.5  # a residual that falls by less than this factor has stalled
+FURTHER = 2  # steps of refinement by which a residual must be small enough if it goes on to fall as in the last one,
+LITTLE = 0.5  # and the factor by which it must have fallen after `HOPE` steps of GMRES
 GO_ON, STOP, TAKE_BACK = 0, 1, 2  # verdicts on a step of refinement
 
 
@@ -33,7 +34,7 @@ def verdict(excess: float, previous: float, count: int, steps: int) -> int:
     """What follows a solve that left so much beside what may be left, and `previous` before it."""
     if count > 0 and not excess < USEFUL * previous:
         return TAKE_BACK
-    if not excess > 1.0 or count >= steps or (count > 0 and not excess < SLOW * previous):
+    if not excess > 1.0 or count >= steps or (count > 0 and excess * (excess / previous) ** FURTHER > 1.0):
         return STOP
     return GO_ON
 
