@@ -45,6 +45,7 @@ PATIENCE_NEAR = 10  # the same once an iterate is "inaccurate": from there on, a
 LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
+ASK_AGAIN = 0.5  # times the slope of a ray that was no certificate is one at which it may be by now
 FAR_RAY = 1e4  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
 NEARLY = 1e3  # times tol is a residual of which rounding may be the reason
 SMALL_STEP = 1e-8  # a step below this is none
@@ -78,6 +79,8 @@ class State(Structure):
         The largest relative and the largest absolute residual or gap of the present iterate.
     primal_ray, dual_ray, ray_limit : float
         The slopes of its two rays (see `problem.stopping`), and the one at which the dual one may be a certificate.
+    primal_refused, dual_refused : float
+        The slopes at which they were none in this run.
     best_worst, best_ray, last_better, last_progress
         The best of these so far, the iterations of the best iterate and of the last progress of any kind.
     warm : bool
@@ -93,6 +96,7 @@ class State(Structure):
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
     worst, absolute, primal_ray, dual_ray = number(), number(), number(), number()
     ray_limit, best_worst, best_ray = number(), number(), number()
+    primal_refused, dual_refused = number(), number()
     warm = flag()
     sigma, alpha_affine, alpha, started = number(), number(), number(), number()
     trace = records(TRACE, "rows")
@@ -110,6 +114,7 @@ def prepare_run(
     state.max_iter, state.offset, state.iteration, state.warm = max_iter, offset, -1, False
     state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
     state.worst, state.absolute, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf, np.inf
+    state.primal_refused, state.dual_refused = np.inf, np.inf
     state.sigma, state.alpha_affine, state.alpha = np.nan, np.nan, np.nan
     state.newton.tol = tol
     best = state.best
@@ -200,7 +205,8 @@ def judge(state: State) -> int:
         state.best_ray, state.last_progress = ray, k
     state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     solved = state.worst <= state.tol and state.absolute <= state.tol_abs
-    certified = state.primal_ray <= RAY * state.tol_infeasible or state.dual_ray <= state.ray_limit
+    certified = state.primal_ray <= min(RAY * state.tol_infeasible, ASK_AGAIN * state.primal_refused)
+    certified |= state.dual_ray <= min(state.ray_limit, ASK_AGAIN * state.dual_refused)
     if solved:
         return SOLVED
     return RAY_FOUND if certified else limit(state)

@@ -207,9 +207,11 @@ class Run:
     def _ends(self, reason: int) -> bool:
         """Whether the run ends at the present iterate: solved, certified, or at a limit."""
         settings, state = self.settings, self.state
+        if reason == SOLVED and self._is_solved():
+            return True
+        if reason != GO_ON and self._is_certified():
+            return True
         if reason in (SOLVED, RAY_FOUND):
-            if (reason == SOLVED and self._is_solved()) or self._is_certified():
-                return True
             reason = limit(state)
         if reason == MAX_ITERATIONS:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
@@ -232,10 +234,12 @@ class Run:
             if ray is not None:
                 message = "(y, z) certifies that no feasible point exists"
                 return self.finish(Status.PRIMAL_INFEASIBLE, message, ray)
+            state.primal_refused = state.primal_ray
         if state.dual_ray <= state.ray_limit:
             ray = self._certificate(self._dual_infeasibility, unbounded=True)
             if ray is not None:
                 return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
+            state.dual_refused = state.dual_ray
         return False
 
     def _judge(self, answer: Point4) -> tuple[stopping.Residuals, bool]:
