@@ -50,6 +50,8 @@ class KKTMatrix(Structure):
         The signs of the pivots of its LDL'.
     weak : array of bool
         Diagonal entries that are zero but for the static regularization.
+    fixed : array of bool
+        Rows and columns that do not change with the scaling.
     groups : RowGroups
     cones : ConeColumns
         How the second-order cones enter.
@@ -79,10 +81,15 @@ class KKTMatrix(Structure):
             form=form, groups=form.groups, cones=cones, n=form.n, order=order, entries=int(indptr[-1]),
             hessian=P_indices.size, stacked=form.entries,
         )  # fmt: skip
-        self.size, self.indptr, self.weak = order, indptr, np.empty(order, np.bool_)
+        self.size, self.indptr, self.weak, self.fixed = (
+            order,
+            indptr,
+            np.empty(order, np.bool_),
+            np.empty(order, np.bool_),
+        )
         if form.cones:
             self._hold_rotated(union_ptr, entry)
-        fill_pattern(self, P_indptr, P_indices, union, self.weak)
+        fill_pattern(self, P_indptr, P_indices, union, self.weak, self.fixed)
         take_values(self, P_data)
 
     def _hold_rotated(self, union_ptr: np.ndarray, entry: np.ndarray) -> None:
@@ -182,7 +189,7 @@ def count_pattern(
 
 
 @kernel
-def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, weak: Bools) -> None:
+def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, weak: Bools, fixed: Bools) -> None:
     """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
 
     Of P at least the upper triangle is given.
@@ -191,6 +198,8 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints
     n, p, lead, M_indptr = form.n, form.p, groups.representative, form.Mt_indptr
     indptr, indices, diagonal = matrix.indptr, matrix.indices, matrix.diagonal
     find_signs(matrix, weak)
+    for j in range(fixed.size):
+        fixed[j] = weak[j]
     for j in range(diagonal.size):
         diagonal[j] = indptr[j + 1] - 1
         indices[diagonal[j]] = j
@@ -210,6 +219,9 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints
         fill_row(form, M_indptr[i], M_indptr[i + 1], indptr[n + r], indices, place_M)
     if form.cones > 0:
         fill_cone_pattern(matrix, union)
+        for k in range(n + p + groups.count, fixed.size):  # of the cones' columns all entries change
+            for q in range(indptr[k], indptr[k + 1]):
+                fixed[indices[q]] = False
 
 
 @inner

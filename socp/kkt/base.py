@@ -34,13 +34,14 @@ from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
     BREAKDOWN,
+    FURTHER,
     GO_ON,
     HOPE,
     KRYLOV_ABOVE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
     LARGEST,
-    LITTLE,
+    SLOW,
     SOLVABLE,
     SURE,
     TAKE_BACK,
@@ -393,7 +394,8 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     """
     size, previous = kkt.product.size, kkt.excess[row]
     left = measure_residual(kkt, row, rhs, out)
-    what = verdict(kkt.excess[row], previous, kkt.solves[row], kkt.refinement_steps)
+    steps = kkt.refinement_steps
+    what = verdict(kkt.excess[row], previous, kkt.solves[row], steps, steps if kkt.enough <= PRECISE else FURTHER)
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
             out[i] = kkt.before[i]
@@ -429,7 +431,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > LITTLE * beta):
+        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > SLOW * beta):
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count

@@ -43,7 +43,7 @@ class SparseKKT(KKT):
         self.matrix = matrix
         self.ldl = LDL(
             matrix.size, matrix.indptr, matrix.indices, matrix.signs,
-            ordering="auto", weak=matrix.weak, threads=threads,
+            ordering="auto", weak=matrix.weak, fixed=matrix.fixed, threads=threads,
         )  # fmt: skip
         self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         if self.ldl.method == "scalar":

@@ -19,22 +19,28 @@ KRYLOV_ABOVE = 1e-8  # relative residual above which a stalled refinement is han
 SOLVABLE = 0.1  # GMRES must leave less than this share: with a singular K, the ray M^-1 rhs is what is sought
 KRYLOV_STEPS, KRYLOV_TOL = 12, 1e-10
 SURE = 0.3  # of the norm at which no residual is more than may be left
-HOPE = 6  # steps of GMRES by which it must have gained something
+HOPE = 6  # steps of GMRES by which it must have gained as much as one of refinement
 CANCELLED = 0.5  # a share of a vector that orthogonalization may leave without being done again
 BREAKDOWN = 1e-14  # a new vector of the basis that is shorter than this share of the residual is rounding
 LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squares of them overflow
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
-FURTHER = 2  # steps of refinement by which a residual must be small enough if it goes on to fall as in the last one,
-LITTLE = 0.5  # and the factor by which it must have fallen after `HOPE` steps of GMRES
+SLOW = 0.5  # a residual that falls by less than this factor has stalled
+FURTHER = 2  # steps of refinement that are made on the prospect that a residual falls on as it did, where not all are
 GO_ON, STOP, TAKE_BACK = 0, 1, 2  # verdicts on a step of refinement
 
 
 @inner
-def verdict(excess: float, previous: float, count: int, steps: int) -> int:
-    """What follows a solve that left so much beside what may be left, and `previous` before it."""
+def verdict(excess: float, previous: float, count: int, steps: int, further: int) -> int:
+    """What follows a solve that left so much beside what may be left, and `previous` before it.
+
+    It goes on where the residual will be small enough after so many further steps if it falls on by the same factor.
+    """
     if count > 0 and not excess < USEFUL * previous:
         return TAKE_BACK
-    if not excess > 1.0 or count >= steps or (count > 0 and excess * (excess / previous) ** FURTHER > 1.0):
+    if not excess > 1.0 or count >= steps:
+        return STOP
+    ratio = excess / previous
+    if count > 0 and (not ratio < SLOW or excess * ratio**further > 1.0):
         return STOP
     return GO_ON
 

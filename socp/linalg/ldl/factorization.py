@@ -20,6 +20,7 @@ from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from ...compiled.teams import available
+from .constant import constants_first
 from .dissection import dissection
 from .factors import Factors
 from .ordering import amd
@@ -75,6 +76,9 @@ class LDL(Factors):
     weak : (n,) bool array, optional
         Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
         pivot of it.
+    fixed : (n,) bool array, optional
+        Variables whose entries, on the diagonal and off it, rarely change from one factorization to the next: columns
+        of L that come from such alone are computed when they do.
     method : {"auto", "scalar", "strips", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
     threads : int, default 1
@@ -125,6 +129,7 @@ class LDL(Factors):
         *,
         ordering: str | NDArray[np.integer] = "amd",
         weak: NDArray[np.bool_] | None = None,
+        fixed: NDArray[np.bool_] | None = None,
         method: str = "auto",
         threads: int = 1,
     ) -> None:
@@ -140,15 +145,15 @@ class LDL(Factors):
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, weak)
             ordered += perf_counter() - begin
-        self._threads = threads
+        self._threads, self._fixed = threads, fixed
         self._choose(indptr, indices, analysis, method)
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
     def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> None:
         """The method that takes less time, and its memory."""
         self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
-        by_rows = siblings_together(analysis)
-        strips, scalar = strips_of(by_rows), scalar_time(analysis)
+        by_rows, constant = constants_first(siblings_together(analysis), self._fixed)
+        strips, scalar = strips_of(by_rows, constant), scalar_time(analysis)
         wide = method == "strips" or (method == "auto" and strips.time < scalar)
         self.time = min(strips.time, scalar)
         if method != "supernodal" and (method != "auto" or self.flops <= SPARSE * self.nnz or self.time <= QUICK):
@@ -169,10 +174,12 @@ class LDL(Factors):
 
     def _prepare_strips(self, analysis: Analysis, strips: Strips) -> None:
         n = self._given_signs.size
-        _check_room(n, strips.entries + 2 * strips.rows, self.nnz)
+        based = int(strips.constant > 0)
+        _check_room(n, (1 + based) * strips.entries + 2 * strips.rows, self.nnz)
         super().__init__(
-            n=n, entries=strips.entries, striped=1, by_rows=1, given=self._given, lists=strips.count, held=strips.rows
-        )
+            n=n, entries=strips.entries, striped=1, by_rows=1, given=self._given, lists=strips.count, held=strips.rows,
+            based=based, kept=strips.kept,
+        )  # fmt: skip
         self.n, self.method = n, "strips"
         strip_pattern(self, strips, analysis, self._given_signs)
 

@@ -31,7 +31,10 @@ class Factors(Team):
     By rows: indptr, indices (the permuted upper triangle), start (columns of L), columns; work (2 n), end.
     By strips: the same but that `start` holds, for each strip, twice the place of its rows, and 1 more for four
     columns; columns (for each strip, those that have its rows); `strip` (for each its first column, the places of its
-    rows and of its values, the end of the rows that are factored), `reached`; inverse (of D), work_four.
+    rows and of its values, the end of the rows that are factored), `reached`; inverse (of D), work_four.  Where some
+    columns are constant (see `constant`), these and their strips: constant_columns, constant; base, base_d; kept (the
+    entries of K there), replaced_constants; link and middle (where in a row the other strips, and the other entries of
+    K, begin).
     By panels: tree; place, places, head, following, position, product, scaled, below.
     By several threads: sharing, and what its tasks are told.  `waiting` is, for each task, the first and the last of
     the supernodes that are to update the top of the tree, in the order in which one thread would have come to it.
@@ -46,6 +49,9 @@ class Factors(Team):
     rows, columns, end = integers("held"), integers("held"), integers("scalar * n")
     strip, strips, reached = integers("striped * 4 * (lists + 2)"), integer(), integer()
     inverse, work_four = floats("striped * n"), floats("striped * 4 * n")
+    link, middle = integers("striped * lists"), integers("striped * n")
+    base, base_d, kept = floats("based * entries"), floats("based * n"), floats("kept")
+    constant, constant_columns, replaced_constants = integer(), integer(), integer()
     place, places = unsigned("supernodal * n * workers"), unsigned("supernodal * n * workers")
     head, following, position = integers("supernodes"), integers("supernodes"), integers("supernodes")
     product, scaled, below = floats("product * workers"), floats("scaled * workers"), floats("below * workers")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compiled.kernels import inner, kernel, leaf
+from ...compiled.kernels import kernel, leaf
 from ...compiled.signatures import Ints
-from .symbolic import Analysis, relabel
+from .symbolic import Analysis, IntArray, relabel
 
 FOUR = 4
 LEAST = 6  # rows that make up for the explicit zeros of a triangle of four columns
@@ -20,9 +20,16 @@ def siblings_together(analysis: Analysis) -> Analysis:
     """The analysis for an equivalent order, in which every four siblings with the same rows are neighbours."""
     if not has_fours(analysis):
         return analysis
-    together = Analysis(n=analysis.perm.size, entries=analysis.source.size)
-    put_together(together, analysis)
-    return together
+    order = np.empty(analysis.perm.size, np.int64)
+    order_of_fours(analysis.parent, analysis.counts, order)
+    return reordered(analysis, order)
+
+
+def reordered(analysis: Analysis, order: IntArray) -> Analysis:
+    """The analysis with column order[k] as the k-th one, each behind its descendants."""
+    after = Analysis(n=analysis.perm.size, entries=analysis.source.size)
+    put_in_order(after, analysis, order)
+    return after
 
 
 @leaf
@@ -55,22 +62,20 @@ def has_fours(analysis: Analysis) -> bool:
 
 
 @kernel
-def put_together(together: Analysis, analysis: Analysis) -> None:
-    """`siblings_together`, into memory that is there."""
-    n, parent, counts = analysis.perm.size, analysis.parent, analysis.counts
-    order, place = np.empty(n, np.int64), np.empty(n, np.int64)
-    order_of_fours(parent, counts, order)
+def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
+    """`reordered`, into memory that is there."""
+    n, parent, place = analysis.perm.size, analysis.parent, np.empty(analysis.perm.size, np.int64)
     for k in range(n):
         place[order[k]] = k
     for k in range(n):
         j = order[k]
-        together.perm[k], together.counts[k] = analysis.perm[j], counts[j]
-        together.parent[k] = place[parent[j]] if parent[j] >= 0 else -1
-    relabel(together, analysis.indptr, analysis.indices, analysis.source, order)
-    together.nnz, together.flops = analysis.nnz, analysis.flops
+        after.perm[k], after.counts[k] = analysis.perm[j], analysis.counts[j]
+        after.parent[k] = place[parent[j]] if parent[j] >= 0 else -1
+    relabel(after, analysis.indptr, analysis.indices, analysis.source, order)
+    after.nnz, after.flops = analysis.nnz, analysis.flops
 
 
-@inner
+@kernel
 def order_of_fours(parent: Ints, counts: Ints, order: Ints) -> None:
     """order := the columns, each behind its descendants; siblings with the same rows wait until they are four."""
     n, at = parent.size, 0

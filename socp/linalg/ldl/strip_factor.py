@@ -13,25 +13,39 @@ import numpy as np
 
 from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Floats
+from .constant import are_unchanged, find_base
 from .factors import Factors
+from .strip_rows import FIVE, FOUR, ONE, SIX, THREE, TWO, eliminate_four, eliminate_ones, factor_block
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
-
-# unsigned, as all indices here: numba then makes no test of negative ones
-ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(i) for i in range(8))
-EIGHT, TWELVE, SIXTEEN = np.uint64(8), np.uint64(12), np.uint64(16)
 
 
 @kernel
 def strip_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
     """L in values, strip after strip, and D in d; see `LDL.factor`.
 
-    `work` and `work_four` come as zeros and leave as zeros.
+    `work` and `work_four` come as zeros and leave as zeros.  Constant columns whose entries are as they were stay.
     """
-    strip, s, count, replaced = ldl.strip.view(np.uint64), ZERO, np.uint64(ldl.strips), 0
-    while s < count:
+    if ldl.constant > 0 and not are_unchanged(ldl, data, eps, delta):
+        ldl.replaced_constants = factor_strips(ldl, 0, ldl.constant, data, eps, delta)
+        if ldl.replaced_constants >= 0:
+            find_base(ldl, data)
+    if ldl.constant > 0 and ldl.replaced_constants < 0:
+        return -1
+    replaced = factor_strips(ldl, ldl.constant, ldl.strips, data, eps, delta)
+    return replaced if replaced < 0 else replaced + ldl.replaced_constants
+
+
+@inner
+def factor_strips(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps: float, delta: float) -> int:
+    """Some strips; the number of replaced pivots, -1 for one that is not finite."""
+    strip, s, replaced = ldl.strip.view(np.uint64), np.uint64(from_strip), 0
+    while s < np.uint64(to_strip):
         narrow = strip[(s << TWO) + FOUR] - strip[s << TWO] == ONE
-        bad = factor_rows(ldl, s, data, eps, delta) if narrow else factor_fours(ldl, s, data, eps, delta)
+        if narrow:
+            bad = factor_rows(ldl, s, to_strip, data, eps, delta)
+        else:
+            bad = factor_fours(ldl, s, to_strip, data, eps, delta)
         if bad < 0:
             for i in range(ldl.work.size):
                 ldl.work[i] = 0.0
@@ -44,27 +58,28 @@ def strip_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
 
 
 @inner
-def factor_rows(ldl: Factors, from_strip: int, data: Floats, eps: float, delta: float) -> int:
+def factor_rows(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps: float, delta: float) -> int:
     """The rows of the strips of one column that follow; the number of replaced pivots, -1 for one that is not finite.
 
     Strips of other kinds begin where it has `reached`.
     """
     indices, source, linked = ldl.indices.view(np.uint64), ldl.source.view(np.uint64), ldl.columns.view(np.uint64)
     strip, rows, indptr = ldl.strip.view(np.uint64), ldl.rows.view(np.uint64), ldl.indptr.view(np.uint64)
-    row_start, d, inverse, signs = ldl.row_start.view(np.uint64), ldl.d, ldl.inverse, ldl.signs
-    work, values, replaced = ldl.work, ldl.values, 0
-    for s in range(np.uint64(from_strip), np.uint64(ldl.strips)):
+    row_start, link, middle = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.middle.view(np.uint64)
+    d, inverse, signs, work, values, replaced = ldl.d, ldl.inverse, ldl.signs, ldl.work, ldl.values, 0
+    base, based = ldl.base, ldl.base.size > 0
+    for s in range(np.uint64(from_strip), np.uint64(to_strip)):
         own = s << TWO
         k = strip[own]
         if strip[own + FOUR] - k != ONE:
             ldl.reached = s
             return replaced
         strip[own + THREE] = strip[own + ONE]
-        for p in range(indptr[k], indptr[k + ONE]):
+        for p in range(middle[k], indptr[k + ONE]):
             work[indices[p]] = data[source[p]]
-        pivot = work[k]
+        pivot = work[k] - ldl.base_d[k] if based else work[k]
         work[k] = 0.0
-        for q in range(row_start[s], row_start[s + ONE]):
+        for q in range(link[s], row_start[s + ONE]):
             t = linked[q] << TWO
             j, begin, at, end = strip[t], strip[t + ONE], strip[t + TWO], strip[t + THREE]
             strip[t + THREE] = end + ONE
@@ -72,15 +87,26 @@ def factor_rows(ldl: Factors, from_strip: int, data: Floats, eps: float, delta: 
             work[j] = 0.0
             if strip[t + FOUR] - j == ONE:
                 at -= begin
+                if based:
+                    y0 -= base[at + end]
                 for p in range(begin, end):
                     work[rows[p]] -= values[at + p] * y0
                 l0 = y0 / d[j]
                 pivot -= l0 * y0
                 values[at + end] = l0
                 continue
-            y1 = work[j + ONE] - values[at] * y0
-            y2 = work[j + TWO] - (values[at + ONE] * y0 + values[at + TWO] * y1)
-            y3 = work[j + THREE] - ((values[at + THREE] * y0 + values[at + FOUR] * y1) + values[at + FIVE] * y2)
+            x1, x2, x3 = work[j + ONE], work[j + TWO], work[j + THREE]
+            if based:
+                place = at + SIX + ((end - begin) << TWO)
+                y0, x1, x2, x3 = (
+                    y0 - base[place],
+                    x1 - base[place + ONE],
+                    x2 - base[place + TWO],
+                    x3 - base[place + THREE],
+                )
+            y1 = x1 - values[at] * y0
+            y2 = x2 - (values[at + ONE] * y0 + values[at + TWO] * y1)
+            y3 = x3 - ((values[at + THREE] * y0 + values[at + FOUR] * y1) + values[at + FIVE] * y2)
             work[j + ONE] = work[j + TWO] = work[j + THREE] = 0.0
             at += SIX
             for p in range(begin, end):
@@ -97,17 +123,17 @@ def factor_rows(ldl: Factors, from_strip: int, data: Floats, eps: float, delta: 
             pivot = signs[k] * delta
             replaced += 1
         d[k], inverse[k] = pivot, 1.0 / pivot
-    ldl.reached = ldl.strips
+    ldl.reached = to_strip
     return replaced
 
 
 @inner
-def factor_fours(ldl: Factors, from_strip: int, data: Floats, eps: float, delta: float) -> int:
+def factor_fours(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps: float, delta: float) -> int:
     """`factor_rows` for strips of four columns: the entries of four rows are side by side in `work_four`."""
     indices, source, linked = ldl.indices.view(np.uint64), ldl.source.view(np.uint64), ldl.columns.view(np.uint64)
     strip, indptr, row_start = ldl.strip.view(np.uint64), ldl.indptr.view(np.uint64), ldl.row_start.view(np.uint64)
-    work, replaced = ldl.work_four, 0
-    for s in range(np.uint64(from_strip), np.uint64(ldl.strips)):
+    link, middle, work, replaced = ldl.link.view(np.uint64), ldl.middle.view(np.uint64), ldl.work_four, 0
+    for s in range(np.uint64(from_strip), np.uint64(to_strip)):
         own = s << TWO
         k = strip[own]
         if strip[own + FOUR] - k == ONE:
@@ -115,121 +141,19 @@ def factor_fours(ldl: Factors, from_strip: int, data: Floats, eps: float, delta:
             return replaced
         strip[own + THREE] = strip[own + ONE]
         for c in range(FOUR):
-            for p in range(indptr[k + c], indptr[k + c + ONE]):
+            for p in range(middle[k + c], indptr[k + c + ONE]):
                 work[(indices[p] << TWO) + c] = data[source[p]]
-        q, last = row_start[s], row_start[s + ONE]
+        q, last = link[s], row_start[s + ONE]
         while q < last:
             t = linked[q]
             if strip[(t << TWO) + FOUR] - strip[t << TWO] == ONE:
-                q = np.uint64(eliminate_ones(ldl, q, last, k))
+                q = np.uint64(eliminate_ones(ldl, q, last, k, 4))
             else:
-                eliminate_four(ldl, t, k)
+                eliminate_four(ldl, t, k, 4)
                 q += ONE
         bad = factor_block(ldl, k, strip[own + TWO], eps, delta)
         if bad < 0:
             return -1
         replaced += bad
-    ldl.reached = ldl.strips
-    return replaced
-
-
-@inner
-def eliminate_ones(ldl: Factors, from_link: int, to_link: int, row: int) -> int:
-    """Four rows, from `row` on, in strips of one column: stored, and taken from the rest of the rows.
-
-    Goes from one link of the rows to the next one as long as strips have one column; returns where it stops.
-    """
-    k, strip, rows, linked = np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64), ldl.columns
-    work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, np.uint64(row) + FOUR
-    for q in range(np.uint64(from_link), np.uint64(to_link)):
-        t = np.uint64(linked[q]) << TWO
-        column, begin, end, stop = strip[t], strip[t + ONE], strip[t + THREE], strip[t + FIVE]
-        if strip[t + FOUR] - column != ONE:
-            return int(q)
-        at, factor, i = strip[t + TWO] - begin, inverse[column], column << TWO
-        y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-        while end < stop and rows[end] < end_row:
-            values[at + end] = work[i + (rows[end] - k)] * factor
-            end += ONE
-        work[i] = work[i + ONE] = work[i + TWO] = work[i + THREE] = 0.0
-        strip[t + THREE] = end
-        for p in range(begin, end):
-            i, l = rows[p] << TWO, values[at + p]
-            x0, x1, x2, x3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-            work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0 - l * y0, x1 - l * y1, x2 - l * y2, x3 - l * y3
-    return to_link
-
-
-@inner
-def eliminate_four(ldl: Factors, from_strip: int, row: int) -> None:
-    """`eliminate_one` for a strip of four columns."""
-    t, k, strip, rows = (
-        np.uint64(from_strip) << TWO,
-        np.uint64(row),
-        ldl.strip.view(np.uint64),
-        ldl.rows.view(np.uint64),
-    )
-    work, values, inverse = ldl.work_four, ldl.values, ldl.inverse
-    j, begin, at, end, stop = strip[t], strip[t + ONE], strip[t + TWO], strip[t + THREE], strip[t + FIVE]
-    i, place, first = j << TWO, at + SIX + ((end - begin) << TWO), at + SIX
-    l10, l20, l21 = values[at], values[at + ONE], values[at + TWO]
-    l30, l31, l32 = values[at + THREE], values[at + FOUR], values[at + FIVE]
-    for c in range(FOUR):
-        y0 = work[i + c]
-        y1 = work[i + FOUR + c] - l10 * y0
-        y2 = work[i + EIGHT + c] - (l20 * y0 + l21 * y1)
-        y3 = work[i + TWELVE + c] - ((l30 * y0 + l31 * y1) + l32 * y2)
-        work[i + FOUR + c], work[i + EIGHT + c], work[i + TWELVE + c] = y1, y2, y3
-        if end < stop and rows[end] == k + c:
-            values[place], values[place + ONE] = y0 * inverse[j], y1 * inverse[j + ONE]
-            values[place + TWO], values[place + THREE] = y2 * inverse[j + TWO], y3 * inverse[j + THREE]
-            place += FOUR
-            end += ONE
-    strip[t + THREE] = end
-    a0, a1, a2, a3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    i += FOUR
-    b0, b1, b2, b3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    i += FOUR
-    c0, c1, c2, c3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    i += FOUR
-    d0, d1, d2, d3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    for p in range(j << TWO, (j << TWO) + SIXTEEN):
-        work[p] = 0.0
-    at = first
-    for p in range(begin, end):
-        i, l0, l1, l2, l3 = rows[p] << TWO, values[at], values[at + ONE], values[at + TWO], values[at + THREE]
-        x0 = work[i] - ((l0 * a0 + l1 * b0) + (l2 * c0 + l3 * d0))
-        x1 = work[i + ONE] - ((l0 * a1 + l1 * b1) + (l2 * c1 + l3 * d1))
-        x2 = work[i + TWO] - ((l0 * a2 + l1 * b2) + (l2 * c2 + l3 * d2))
-        x3 = work[i + THREE] - ((l0 * a3 + l1 * b3) + (l2 * c3 + l3 * d3))
-        work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0, x1, x2, x3
-        at += FOUR
-
-
-@inner
-def factor_block(ldl: Factors, row: int, place: int, eps: float, delta: float) -> int:
-    """The triangle of a strip of four columns, and their pivots, of what is left of its rows."""
-    k, at, work, values = np.uint64(row), np.uint64(place), ldl.work_four, ldl.values
-    d, inverse, signs, replaced = ldl.d, ldl.inverse, ldl.signs, 0
-    first, own = k << TWO, at  # of the row of the triangle
-    for c in range(FOUR):
-        pivot, entry = work[first + FIVE * c], at
-        for i in range(c):
-            y = work[first + (i << TWO) + c]
-            for m in range(i):
-                y -= values[entry] * work[first + (m << TWO) + c]
-                entry += ONE
-            work[first + (i << TWO) + c] = y
-            l = y * inverse[k + i]
-            pivot -= l * y
-            values[own + i] = l
-        own += c
-        if not math.isfinite(pivot):
-            return -1
-        if signs[k + c] * pivot <= eps:
-            pivot = signs[k + c] * delta
-            replaced += 1
-        d[k + c], inverse[k + c] = pivot, 1.0 / pivot
-    for i in range(first, first + SIXTEEN):
-        work[i] = 0.0
+    ldl.reached = to_strip
     return replaced

@@ -7,7 +7,7 @@ import numpy as np
 from ...compiled.kernels import inner
 from ...compiled.signatures import Floats
 from .factors import Factors
-from .strip_factor import EIGHT, FIVE, FOUR, ONE, SEVEN, SIX, THREE, TWO, ZERO
+from .strip_rows import EIGHT, FIVE, FOUR, ONE, SEVEN, SIX, THREE, TWO, ZERO
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 

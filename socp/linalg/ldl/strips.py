@@ -34,17 +34,21 @@ class Strips(Structure):
         Strip s has the columns first[s] ... first[s + 1] - 1.
     count, rows, entries : int
         The strips, the rows below the triangles of all of them, and the numbers that they hold.
+    constant_columns, constant, kept : int
+        The columns that are constant (see `constant`), the first ones; the strips of these, and the entries of K there.
     time : float
         What one factorization and three solves are expected to take, in nanoseconds.
     """
 
     first = integers("n + 1")
     count, rows, entries, time = integer(), integer(), integer(), number()
+    constant_columns, constant, kept = integer(), integer(), integer()
 
 
-def strips_of(analysis: Analysis) -> Strips:
-    """The strips for an order of elimination."""
+def strips_of(analysis: Analysis, constant: int = 0) -> Strips:
+    """The strips for an order of elimination in which so many columns are constant, the first ones."""
     strips = Strips(n=analysis.perm.size)
+    strips.constant_columns = constant
     find_strips(strips, analysis)
     strips.time = expected_time(strips, analysis)
     return strips
@@ -54,10 +58,11 @@ def strips_of(analysis: Analysis) -> Strips:
 def find_strips(strips: Strips, analysis: Analysis) -> None:
     """Four columns where they fit together, else one."""
     n, counts, first, count, rows, entries, j = analysis.perm.size, analysis.counts, strips.first, 0, 0, 0, 0
+    constant = strips.constant_columns
     while j < n:
         first[count] = j
         count += 1
-        if fits(analysis, j):
+        if fits(analysis, j) and not j < constant < j + 4:
             rows += counts[j + 3]
             entries += 6 + 4 * counts[j + 3]
             j += 4
@@ -65,8 +70,21 @@ def find_strips(strips: Strips, analysis: Analysis) -> None:
             rows += counts[j]
             entries += counts[j]
             j += 1
+        if j == constant:
+            strips.constant = count
     first[count] = n
     strips.count, strips.rows, strips.entries = count, rows, entries
+    if constant > 0:
+        strips.kept = entries_of_constants(analysis, constant)
+
+
+@inner
+def entries_of_constants(analysis: Analysis, constant: int) -> int:
+    """The entries of K in so many first columns of its lower triangle."""
+    kept = 0
+    for i in analysis.indices:
+        kept += i < constant
+    return kept
 
 
 @kernel
@@ -91,7 +109,9 @@ def expected_time(strips: Strips, analysis: Analysis) -> float:
         together = min(max(height - ones[s], 0), fours[s])
         alone = height - together
         separate = alone * (together + 0.5 * alone)  # entries that are subtracted, row by row
-        if last > first[s]:
+        if s < strips.constant:  # solved with, and factorized once
+            time += NARROW * (first[s + 1] - first[s]) * height
+        elif last > first[s]:
             time += FOURTH * (6 + 4 * height) + FOUR_ONE * separate + FOUR_FOUR * together * together / 8.0
         else:
             missing = 1.0 - together / max(fours[s], 1)  # a strip of four is left out with the probability missing^4
@@ -119,14 +139,14 @@ def fits(analysis: Analysis, j: int) -> bool:
 @kernel
 def strip_pattern(ldl: Factors, strips: Strips, analysis: Analysis, signs: Floats) -> None:
     """The order, the permuted K, and the pattern of L by strips and, for the order of the work, by their rows."""
-    n, source, strip, first, counts = analysis.perm.size, analysis.source, ldl.strip, strips.first, analysis.counts
+    n, strip, first, counts = analysis.perm.size, ldl.strip, strips.first, analysis.counts
     ldl.strips = strips.count
     for k in range(n):
         ldl.perm[k] = analysis.perm[k]
         ldl.signs[k], ldl.d[k], ldl.inverse[k] = signs[ldl.perm[k]], 1.0, 1.0
         ldl.indptr[k + 1] = analysis.indptr[k + 1]
-    for q in range(source.size):
-        ldl.indices[q], ldl.source[q] = analysis.indices[q], source[q]
+    ldl.constant, ldl.constant_columns = strips.constant, strips.constant_columns
+    put_entries(ldl, analysis)
     for s in range(strips.count):
         width, height = first[s + 1] - first[s], counts[first[s + 1] - 1]
         ldl.start[s] = 2 * strip[4 * s + 1] + (width > 1)
@@ -135,6 +155,34 @@ def strip_pattern(ldl: Factors, strips: Strips, analysis: Analysis, signs: Float
         strip[4 * s + 6] = strip[4 * s + 2] + (width * (width - 1)) // 2 + width * height
     ldl.start[strips.count] = 2 * strip[4 * strips.count + 1]
     find_rows(ldl, analysis)
+    for s in range(strips.count):
+        ldl.link[s] = ldl.row_start[s]
+        if s >= ldl.constant:
+            while ldl.link[s] < ldl.row_start[s + 1] and ldl.columns[ldl.link[s]] < ldl.constant:
+                ldl.link[s] += 1
+    for i in range(ldl.kept.size):
+        ldl.kept[i] = np.nan
+
+
+@inner
+def put_entries(ldl: Factors, analysis: Analysis) -> None:
+    """The permuted K by columns, where the entries of constant columns of its lower triangle come before `middle`."""
+    indptr, indices, constant = analysis.indptr, analysis.indices, ldl.constant_columns
+    for k in range(ldl.middle.size):
+        at = ldl.middle[k] = indptr[k]
+        if k < constant or constant == 0:
+            for q in range(indptr[k], indptr[k + 1]):
+                ldl.indices[q], ldl.source[q] = indices[q], analysis.source[q]
+            continue
+        end = indptr[k + 1]
+        for q in range(indptr[k], indptr[k + 1]):
+            if indices[q] < constant:
+                ldl.indices[at], ldl.source[at] = indices[q], analysis.source[q]
+                at += 1
+            else:
+                end -= 1
+                ldl.indices[end], ldl.source[end] = indices[q], analysis.source[q]
+        ldl.middle[k] = at
 
 
 @inner
