@@ -46,7 +46,7 @@ def order_of_constants(analysis: Analysis, fixed: Bools, order: Ints) -> int:
             count += 1
         elif parent[j] >= 0:
             changes[parent[j]] = 1
-    if saved <= WORTH * analysis.nnz:
+    if saved <= WORTH * analysis.nnz or count == n:
         return 0
     at = count
     for j in range(n):

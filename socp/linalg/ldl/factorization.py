@@ -55,7 +55,8 @@ KERNELS = {
     "strips": (strip_factor, strip_solve, strip_solve_two),
     "supernodal": (supernodal_factor, supernodal_solve, supernodal_solve_two),
 }
-QUICK = 1e6  # nanoseconds of a factorization by rows up to which to find panels takes longer than they would save
+LITTLE = 1e4  # nanoseconds of a factorization by scalar operations, up to which nothing else is worth a look,
+QUICK = 1e6  # and of one by rows up to which to find panels takes longer than they would save
 
 
 class LDL(Factors):
@@ -152,10 +153,13 @@ class LDL(Factors):
     def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> None:
         """The method that takes less time, and its memory."""
         self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
+        self.time = scalar_time(analysis)
+        if method == "scalar" or (method == "auto" and self.time <= LITTLE):
+            return self._prepare_scalar(analysis)
         by_rows, constant = constants_first(siblings_together(analysis), self._fixed)
-        strips, scalar = strips_of(by_rows, constant), scalar_time(analysis)
-        wide = method == "strips" or (method == "auto" and strips.time < scalar)
-        self.time = min(strips.time, scalar)
+        strips = strips_of(by_rows, constant)
+        wide = method == "strips" or (method == "auto" and strips.time < self.time)
+        self.time = min(strips.time, self.time)
         if method != "supernodal" and (method != "auto" or self.flops <= SPARSE * self.nnz or self.time <= QUICK):
             return self._prepare_strips(by_rows, strips) if wide else self._prepare_scalar(analysis)
         merging = merged_supernodes(analysis)
