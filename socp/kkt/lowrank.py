@@ -84,16 +84,18 @@ class LowRankKKT(KKT):
 @inner
 def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
     """S := the factor of E + B D^-1 B'; 0, or -1 when it fails."""
-    form, D, B, BD, S = kkt.form, kkt.D, kkt.B, kkt.BD, kkt.S
+    form, D, B, BD, S, r = kkt.form, kkt.D, kkt.B, kkt.BD, kkt.S, kkt.r
     n, p, k, rows = form.n, form.p, kkt.k, kkt.t.size // 2
     for j in range(n):
         D[j] = form.d[j] + delta
     weigh_rows(kkt.form.groups, kkt.w, D)
     scale_rows(form, kkt.rows, kkt.w, kkt.eta, B[(k + p) * n :])
     for j in range(n):
-        root = math.sqrt(D[j])
-        for i in range(rows):
-            BD[i * n + j] = B[i * n + j] / root
+        r[j] = 1.0 / math.sqrt(D[j])
+    for i in range(rows):
+        at = np.uint64(i * n)
+        for j in range(np.uint64(n)):
+            BD[at + j] = B[at + j] * r[j]
     syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, 0, n, 0.0, S, 0, rows)
     for i in range(rows):
         S[i + i * rows] += delta if k <= i < k + p else 1.0
