@@ -45,7 +45,7 @@ from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve
 
 FloatArray = NDArray[np.float64]
 
-SPARSE = 20.0  # operations per entry of L up to which panels are never quicker
+SPARSE = 80.0  # operations per entry of L up to which panels are never quicker, but by several threads
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 SHARED = 5e7  # operations of a factorization from which on threads share it,
@@ -160,11 +160,10 @@ class LDL(Factors):
         strips = strips_of(by_rows, constant)
         wide = method == "strips" or (method == "auto" and strips.time < self.time)
         self.time = min(strips.time, self.time)
-        if method != "supernodal" and (method != "auto" or self.flops <= SPARSE * self.nnz or self.time <= QUICK):
-            return self._prepare_strips(by_rows, strips) if wide else self._prepare_scalar(analysis)
-        merging = merged_supernodes(analysis)
-        shares = self._threads if merging.flops >= SHARED else 1  # nobody shares the work by rows
-        if method == "auto" and self.time <= merging.time / shares:
+        shares = self._threads if self.flops >= SHARED else 1  # nobody shares the work by rows
+        sparse = shares == 1 and (self.flops <= SPARSE * self.nnz or self.time <= QUICK)
+        merging = merged_supernodes(analysis) if method == "supernodal" or (method == "auto" and not sparse) else None
+        if merging is None or (method == "auto" and self.time <= merging.time / shares):
             return self._prepare_strips(by_rows, strips) if wide else self._prepare_scalar(analysis)
         self.time = merging.time
         return self._prepare_supernodal(assembly_tree(indptr, indices, analysis, merging))
