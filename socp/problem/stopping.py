@@ -78,6 +78,7 @@ class Residuals(NamedTuple):
         return tol_abs is None or (rows <= tol_abs and cone <= tol_abs and dual <= tol_abs and gap <= tol_abs)
 
 
+NEWTON_STEPS = 60  # far more than it takes
 RESIDUALS = len(Residuals._fields)
 NOTHING = np.zeros(0)  # is lost to rounding
 
@@ -117,20 +118,28 @@ def distance_from_cones(start: Ints, second_order: Bools, v: Floats, lost: Float
 
 @inner
 def cone_distance(v: Floats, start: int, stop: int) -> float:
-    """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone, by bisection; 0 inside."""
-    if not norm_tail(v, start, stop) > v[start]:
-        return 0.0 if v[start] == v[start] else np.inf
-    low, high = 0.0, norm_tail(v, start, stop) - v[start]
-    for _ in range(60):
-        d = 0.5 * (low + high)
-        total = 0.0
+    """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone; 0 inside.
+
+    It is the root of  f(d) = ||max(|v_1| - d, 0)|| - v_0 - d,  which is convex and falls: Newton's method from 0 comes to
+    it from the left.
+    """
+    tail, d = norm_tail(v, start, stop), 0.0
+    if tail <= v[start]:
+        return 0.0
+    if not tail - v[start] < np.inf:
+        return np.inf
+    for _ in range(NEWTON_STEPS):
+        total, slope = 0.0, 0.0
         for i in range(start + 1, stop):
-            total += max(abs(v[i]) - d, 0.0) ** 2
-        if math.sqrt(total) <= v[start] + d:
-            high = d
-        else:
-            low = d
-    return high
+            left = max(abs(v[i]) - d, 0.0)
+            total += left * left
+            slope += left
+        size = math.sqrt(total)
+        step = (size - v[start] - d) / (1.0 + (slope / size if size > 0.0 else 0.0))
+        if not d + step > d:
+            break
+        d += step
+    return d
 
 
 def residuals(

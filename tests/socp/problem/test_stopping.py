@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
-from socp.problem.stopping import Residuals, cone_violation, dual_infeasibility, norm, primal_infeasibility, residuals
+from socp.problem.stopping import (
+    Residuals,
+    cone_distance,
+    cone_violation,
+    dual_infeasibility,
+    norm,
+    primal_infeasibility,
+    residuals,
+)
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -289,3 +297,22 @@ def test_a_slope_that_is_rounding_certifies_nothing(part):
 
 def test_inaccurate_is_a_stated_tolerance():
     assert stopping.INACCURATE_TOL == 1e-5
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=8))
+def test_distance_from_a_cone_is_the_smallest_that_leads_into_it(values):
+    v = np.array([7.0, *values, 7.0])
+    distance = cone_distance(v, 1, v.size - 1)
+
+    def excess(d):
+        return np.linalg.norm(np.maximum(np.abs(v[2:-1]) - d, 0.0)) - v[1] - d
+
+    assert distance >= 0.0 and excess(distance) <= 1e-12
+    assert distance == 0.0 or excess(distance * (1 - 1e-9)) > -1e-12
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_far_from_a_cone(bad):
+    assert cone_distance(np.array([1.0, bad, 0.0]), 0, 3) == np.inf
+    assert cone_distance(np.array([-bad, 1.0, 0.0]), 0, 3) == np.inf
