@@ -8,7 +8,7 @@ from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Matrix
 
-LOOPS = 12  # an order up to which loops are quicker than a call of BLAS
+LOOPS = 32  # an order up to which loops are quicker than a call of BLAS
 
 
 @inner
@@ -17,12 +17,21 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
     if n > LOOPS:
         symv(LOWER, n, 1.0, P, 0, n, x, 0, 0.0, out, 0)
         return
-    for i in range(n):
+    size, j = np.uint64(n), np.uint64(0)
+    for i in range(size):
         out[i] = 0.0
-    for j in range(n):
-        column, value = np.uint64(j * n), x[j]
-        for i in range(np.uint64(n)):
-            out[i] += P[column + i] * value
+    while j + np.uint64(3) < size:  # four columns in one pass
+        a, b = j * size, (j + np.uint64(1)) * size
+        c, d = (j + np.uint64(2)) * size, (j + np.uint64(3)) * size
+        x0, x1, x2, x3 = x[j], x[j + np.uint64(1)], x[j + np.uint64(2)], x[j + np.uint64(3)]
+        for i in range(size):
+            out[i] = (((out[i] + P[a + i] * x0) + P[b + i] * x1) + P[c + i] * x2) + P[d + i] * x3
+        j += np.uint64(4)
+    while j < size:
+        x0 = x[j]
+        for i in range(size):
+            out[i] += P[j * size + i] * x0
+        j += np.uint64(1)
 
 
 @inner
