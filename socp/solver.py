@@ -20,9 +20,9 @@ from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
 from .method import spare
 from .method.attempts import FAILED, Attempts
-from .method.loop import State
+from .method.loop import State, keep_point
 from .method.newton import Newton, Point
-from .method.run import Iterate, Run
+from .method.run import OPTIMAL, Iterate, Run
 from .problem import printing
 from .problem.checks import (
     ProgramError,
@@ -38,7 +38,6 @@ from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import Settings, Way, telling_settings
 from .problem.solution import TIMINGS, Solution
-from .problem.status import Status
 from .problem.stopping import Test
 from .warmup import ready_for_large
 
@@ -175,8 +174,8 @@ class Solver(SetUpOnce):
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state = form, timings, state
         self._attempts = Attempts(self._state, self.settings)
-        self._optimal: State | None = None  # of the last run, in the memory of that
-        self._last: Point | None = None
+        self._ended_well = False  # whether the last run left an optimal point where the next one works
+        self._has_last = False  # whether the state keeps one
 
     def let_go(self) -> None:
         """Leave the memory to the next program; the solver is not to be used again."""
@@ -277,20 +276,24 @@ class Solver(SetUpOnce):
         if not self.kkt.still_fits():
             last = self._last_optimal()
             self._set_up()
-            self._last = last
+            if last is not None:
+                self._keep(last)
             return None
         self.kkt.refresh()
         self._attempts = Attempts(self._state, self.settings)
         return None
 
     def _last_optimal(self) -> Point | None:
-        """The last optimal point, in memory of its own."""
-        if self._optimal is not None:
-            if self._last is None:
-                self._last = Point(self.form)
-            self._last.copy_from(self._optimal.point)
-            self._optimal = None
-        return self._last
+        """The last optimal point, where no run works."""
+        if self._ended_well:
+            keep_point(self._state)
+            self._ended_well, self._has_last = False, True
+        return self._state.last if self._has_last else None
+
+    def _keep(self, last: Point) -> None:
+        """Take a point as the last optimal one."""
+        self._state.last.copy_from(last)
+        self._ended_well, self._has_last = False, True
 
     @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
@@ -311,21 +314,25 @@ class Solver(SetUpOnce):
 
         A run that fails is followed by others (see `method.attempts`).  Nobody else may work with the solver.
         """
-        last = self._last if self._optimal is None else self._last_optimal()
-        run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
+        if self._ended_well:
+            self._last_optimal()
+        run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
         with self._threads():
             run.solve()
             if run.status in FAILED:
                 run = self._attempts.improve(run, self.program, test)
-        if run.status is Status.OPTIMAL and run.form is self.form:
-            self._optimal = run.state
+        if run.status is OPTIMAL and run.form is self.form:
+            if run.state is self._state:
+                self._ended_well = True
+            else:
+                self._keep(run.state.point)
         kkt = run.state.kkt
         run.close(self.setup_time, {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds})
         return run
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
-        return Run(self.program, State(self.form, self.kkt), self.settings, None, None).iterates()
+        return Run(self.program, State(self.form, self.kkt), self.settings, False, None).iterates()
 
 
 @telling_settings

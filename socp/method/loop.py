@@ -66,8 +66,8 @@ class State(Structure):
     Attributes
     ----------
     newton : Newton
-    point, best : Point
-        The present iterate and the best one.
+    point, best, last : Point
+        The present iterate, the best one, and the last optimal one, which a warm start begins at.
     tol, tol_abs, tol_infeasible, step_fraction, max_iter
         Of the settings; tol_abs is infinite where it is not given.
     offset : float
@@ -84,17 +84,19 @@ class State(Structure):
         Whether the run began at an earlier point.
     sigma, alpha_affine, alpha : float
         Of the last step.
+    started, now : float
+        What the clock showed when the run began and at the present iterate.
     trace : array of `TRACE`
     """
 
     form, kkt = structure(StandardForm), structure(KKT)
-    newton, point, best = part(Newton), part(Point), part(Point)
+    newton, point, best, last = part(Newton), part(Point), part(Point), part(Point)
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
     worst, absolute, primal_ray, dual_ray = number(), number(), number(), number()
     ray_limit, best_worst, best_ray = number(), number(), number()
     warm = flag()
-    sigma, alpha_affine, alpha, started = number(), number(), number(), number()
+    sigma, alpha_affine, alpha, started, now = number(), number(), number(), number(), number()
     trace = records(TRACE, "rows")
 
     def __init__(self, form: StandardForm, kkt: KKT) -> None:
@@ -121,9 +123,15 @@ def prepare_run(
 
 
 @kernel
-def prepare_warm(state: State, last: Point) -> None:
-    """Let the run begin at an optimal point."""
-    point = state.point
+def keep_point(state: State) -> None:
+    """Keep the present iterate, an optimal one, as the last: the next run works where it is."""
+    copy(state.point, state.last)
+
+
+@kernel
+def prepare_warm(state: State) -> None:
+    """Let the run begin at the last optimal point."""
+    point, last = state.point, state.last
     for i in range(point.u.size):
         point.u[i] = last.u[i] / last.tau
     for i in range(point.s.size):
@@ -154,7 +162,7 @@ def follow(state: State, until: float) -> int:
     reason = GO_ON
     while reason == GO_ON and state.iteration + 2 < state.trace.size:
         reason = iterate(state)
-        if clock() >= until:
+        if state.now >= until:
             break
     return reason
 
@@ -253,5 +261,6 @@ def estimate(state: State) -> None:
     record["refinements"] = kkt.refinements
     record["replaced_pivots"] = kkt.replaced_pivots
     record["regularization"] = kkt.delta
-    record["seconds"] = clock() - state.started
+    state.now = clock()
+    record["seconds"] = state.now - state.started
     kkt.refinements = 0

@@ -43,6 +43,7 @@ from .rays import nearest_ray
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 MANY = 2**62  # iterations that a kernel can count
+OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
 INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
@@ -114,8 +115,8 @@ class Run:
     state : State
         The memory that it works in; no other run may until it ends.
     settings : Settings
-    last : Point or None
-        An optimal point to start from.
+    warm : bool
+        Whether to start from the last optimal point that the state holds.
     test : stopping.Test or None
         The stopping test and the tests of certificates on the caller's own data; None for those of the program.
 
@@ -139,7 +140,7 @@ class Run:
     trace = NO_RECORDS
 
     def __init__(
-        self, program: ConeProgram, state: State, settings: Settings, last: Point | None, test: stopping.Test | None
+        self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.Test | None
     ) -> None:
         self.program, self.state, self.form, self.settings = program, state, state.form, settings
         self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
@@ -149,52 +150,59 @@ class Run:
             settings.tol_infeasible or settings.tol, settings.step_fraction, min(settings.max_iter, MANY),
             program.offset,
         )  # fmt: skip
-        if last is not None:
-            prepare_warm(state, last)
+        if warm:
+            prepare_warm(state)
 
     def solve(self) -> None:
         """Run to the end; Ctrl-C is one."""
-        callback, watched = self.settings.callback, self.settings.verbose or self.settings.callback is not None
         try:
-            for iterate in self._iterates(0.0 if watched else PATIENT):
-                if callback is None:
-                    continue
-                try:
-                    stop = callback(iterate)
-                except StopIteration:
-                    stop = True
-                if isinstance(stop, (bool, np.bool_)) and stop:  # numpy's comparisons give numpy's bool
-                    self.finish(Status.INTERRUPTED, "stopped by the callback")
-                    break
+            if self.settings.callback is not None or self.settings.verbose:
+                self._show(self.settings.callback)
+            else:
+                reason = begin(self.state)
+                while not self._is_over(reason):
+                    reason = self._follow(PATIENT)
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
         self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
         self.solve_time = time.perf_counter() - self.started
 
+    def _show(self, callback: Callable[[Any], Any] | None) -> None:
+        """Run to the end, one iterate at a time, and show each."""
+        for iterate in self.iterates():
+            if callback is None:
+                continue
+            try:
+                stop = callback(iterate)
+            except StopIteration:
+                stop = True
+            if isinstance(stop, (bool, np.bool_)) and stop:  # numpy's comparisons give numpy's bool
+                self.finish(Status.INTERRUPTED, "stopped by the callback")
+                break
+
     def iterates(self) -> Iterator[Iterate]:
         """The run, one iterate at a time."""
-        return self._iterates(0.0)
-
-    def _iterates(self, patience: float) -> Iterator[Iterate]:
-        """The iterates at which the loop comes back, after `patience` seconds or one iteration."""
         settings, state = self.settings, self.state
         if settings.verbose:
             printing.header(self.form, state.kkt.description, settings.tol)
         reason = begin(state)
-        while reason != NOT_FACTORED or state.iteration >= 0:
+        while True:
             if settings.verbose and reason in (GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED):
                 printing.line(state.trace[state.iteration])
-            if (reason != GO_ON or settings.time_limit is not None) and self._ends(reason):
+            if self._is_over(reason):
                 return
-            if patience == 0.0:
-                yield Iterate(self)
-            if state.iteration + 2 >= ROWS:
-                self._make_room()
-            until = clock() + patience
-            if settings.time_limit is not None:
-                until = min(until, state.started + settings.time_limit)
-            reason = follow(state, until)
-        self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
+            yield Iterate(self)
+            reason = self._follow(0.0)
+
+    def _follow(self, patience: float) -> int:
+        """Let the loop go on, for `patience` seconds or one iteration; why it comes back."""
+        state = self.state
+        if state.iteration + 2 >= ROWS:
+            self._make_room()
+        until = clock() + patience
+        if self.settings.time_limit is not None:
+            until = min(until, state.started + self.settings.time_limit)
+        return int(follow(state, until))
 
     def _make_room(self) -> None:
         """Twice the records where the trace, which has room for `ROWS`, is nearly full."""
@@ -204,13 +212,19 @@ class Run:
             larger[: trace.size] = trace
             self.state.trace = larger
 
-    def _ends(self, reason: int) -> bool:
-        """Whether the run ends at the present iterate: solved, certified, or at a limit."""
-        settings, state = self.settings, self.state
+    def _is_over(self, reason: int) -> bool:
+        """Whether the run ends where the loop came back: solved, certified, at a limit, or without a first iterate."""
+        settings = self.settings
+        if reason == GO_ON and settings.time_limit is None:
+            return False
+        if reason == SOLVED and self._is_solved():
+            return True
         if reason in (SOLVED, RAY_FOUND):
-            if (reason == SOLVED and self._is_solved()) or self._is_certified():
+            if self._is_certified():
                 return True
-            reason = limit(state)
+            reason = limit(self.state)
+        if reason == NOT_FACTORED and self.state.iteration < 0:
+            return self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
         if reason == MAX_ITERATIONS:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
         if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
@@ -222,7 +236,7 @@ class Run:
         answer = _room_for(self.program)
         unscale_iterate(self.state, *answer)
         found, holds = self._judge(answer)
-        return holds and self.finish(Status.OPTIMAL, test_holds(self.settings.tol), answer, found)
+        return holds and self.finish(OPTIMAL, test_holds(self.settings.tol), answer, found)
 
     def _is_certified(self) -> bool:
         """Whether one of the iterate's rays is a certificate on the caller's own data."""
