@@ -36,6 +36,7 @@ from ..form.hessian import DenseHessian, SparseHessian
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
+from ..linalg.dense import gram, multiply_tall
 from .base import KKT
 from .dense_rows import DenseRows, scale_rows, spread_hessian, spread_rows
 
@@ -288,7 +289,7 @@ def smallest_shares(shares: Floats, sum_limit: float, count_limit: int) -> tuple
 @inner
 def factor_schur(n: int, p: int, Y: Floats, delta: float, S: Floats) -> int:
     """S := the factor of Y'Y."""
-    syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, 0, n, 0.0, S, 0, p)
+    gram(n, p, Y, S)
     raise_diagonal(p, S, SCHUR * delta * min(largest_on_diagonal(p, S), 1.0))
     return cholesky(p, S)
 
@@ -345,11 +346,11 @@ def apply_dense(kkt: DenseKKT, count: int, rhs: Floats, out: Floats) -> None:
         for r in range(count):
             for i in range(p):
                 dy[r * p + i] = rhs[r * size + n + i]
-            gemv(TRANSPOSE, n, p, 1.0, Y, 0, n, t, r * n, -1.0, dy, r * p)
+            multiply_tall(TRANSPOSE, n, p, 1.0, Y, t, r * n, -1.0, dy, r * p)
         solve_lower(p, S, count, dy)
         solve_lower_transposed(p, S, count, dy)
         for r in range(count):
-            gemv(NO_TRANSPOSE, n, p, -1.0, Y, 0, n, dy, r * p, 1.0, t, r * n)
+            multiply_tall(NO_TRANSPOSE, n, p, -1.0, Y, dy, r * p, 1.0, t, r * n)
     solve_factor(TRANSPOSE, kkt, count, t)
     for r in range(count):
         expand(kkt, rhs[r * size : (r + 1) * size], t[r * n : (r + 1) * n], dy[r * p : (r + 1) * p],
