@@ -16,7 +16,7 @@ from socp.problem import printing
 from socp.problem.checks import ProgramError
 from socp.problem.settings import Settings, Way, telling_settings
 from socp.problem.status import Status
-from socp.solver import SetUpOnce, one_at_a_time, with_data
+from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
@@ -123,7 +123,6 @@ class Solver(SetUpOnce):
             self.setup_time += time.perf_counter() - started
         return self._cone_solver
 
-    @one_at_a_time
     def update(
         self,
         q: Any = None,
@@ -140,15 +139,16 @@ class Solver(SetUpOnce):
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
         (CSC; for a dense P the full array).
         """
-        started = time.perf_counter()
-        if l is None and u is None and lb is None and ub is None and P_data is None and A_data is None:
-            self._replace_objective(q)
-        else:
-            old = self.program
-            P = old.P if P_data is None else with_data("P", old.P, P_data)
-            A = old.A if A_data is None else with_data("A", old.A, A_data)
-            self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None)
-        self.setup_time = time.perf_counter() - started
+        with self.at_work:
+            started = time.perf_counter()
+            if l is None and u is None and lb is None and ub is None and P_data is None and A_data is None:
+                self._replace_objective(q)
+            else:
+                old = self.program
+                P = old.P if P_data is None else with_data("P", old.P, P_data)
+                A = old.A if A_data is None else with_data("A", old.A, A_data)
+                self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None)
+            self.setup_time = time.perf_counter() - started
 
     def _replace_objective(self, q: Any) -> None:
         """Take another q, of which presolve asks nothing where it has left nothing out."""
@@ -203,24 +203,24 @@ class Solver(SetUpOnce):
         if self._cone_solver is not None:
             self._cone_solver.let_go()
 
-    @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
-        started, setup_time = time.perf_counter(), self.setup_time
-        test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
-        if self.active_set is not None:
-            solution = self.active_set.solve(self._last if warm_start else None, test)
-        if solution is None:
-            solution = self._follow_path(warm_start, test)
-        late = self.setup_time - setup_time  # a cone solver that was set up on the way
-        solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
-        timings = solution.timings
-        timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
-        if solution.status is OPTIMAL:
-            self._last = solution.x.copy()
-        if self.settings.verbose:
-            printing.footer(solution)
-        return solution
+        with self.at_work:
+            started, setup_time = time.perf_counter(), self.setup_time
+            test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
+            if self.active_set is not None:
+                solution = self.active_set.solve(self._last if warm_start else None, test)
+            if solution is None:
+                solution = self._follow_path(warm_start, test)
+            late = self.setup_time - setup_time  # a cone solver that was set up on the way
+            solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
+            timings = solution.timings
+            timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
+            if solution.status is OPTIMAL and self.active_set is not None:  # which begins there
+                self._last = solution.x.copy()
+            if self.settings.verbose:
+                printing.footer(solution)
+            return solution
 
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
         """The answer of the interior-point method, which goes on until the program's own test holds."""

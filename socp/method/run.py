@@ -27,7 +27,6 @@ from .loop import (
     NOT_FACTORED,
     RAY,
     RAY_FOUND,
-    ROWS,
     SHORT_STEP,
     SOLVED,
     STALLED,
@@ -192,20 +191,21 @@ class Run:
             if self._is_over(reason):
                 return
             yield Iterate(self)
+            self._make_room()
             reason = self._follow(0.0)
 
     def _follow(self, patience: float) -> int:
         """Let the loop go on, for `patience` seconds or one iteration; why it comes back."""
-        state = self.state
-        if state.iteration + 2 >= ROWS:
-            self._make_room()
         until = clock() + patience
         if self.settings.time_limit is not None:
-            until = min(until, state.started + self.settings.time_limit)
-        return int(follow(state, until))
+            until = min(until, self.state.started + self.settings.time_limit)
+        reason: int = follow(self.state, until)
+        if reason == GO_ON:  # perhaps as the trace is full
+            self._make_room()
+        return reason
 
     def _make_room(self) -> None:
-        """Twice the records where the trace, which has room for `ROWS`, is nearly full."""
+        """Twice the records where the trace is nearly full."""
         trace = self.state.trace
         if self.state.iteration + 2 >= trace.size:
             larger = np.zeros(2 * trace.size, TRACE)
