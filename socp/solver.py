@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import contextlib
 import operator
 import threading
 import time
@@ -144,7 +143,9 @@ class Solver(SetUpOnce):
         started = time.perf_counter()
         sizes = sizes_of(program)
         order = sizes[0] + sizes[1]
-        self._is_small = order <= FEW
+        # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
+        # lock is held by the one who works with the solver
+        self._threads = self.at_work if order <= FEW else blas_threads(settings.threads)
         if order > SMALL_DENSE:
             ready_for_large()
         state = spare.take(sizes, settings)
@@ -154,7 +155,7 @@ class Solver(SetUpOnce):
             form = state.form
             form.take(program, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
-        with self._threads():
+        with self._threads:
             form.check_convexity()
             if state is None or not spare.fits(state):
                 state = State(form, choose(form, settings))
@@ -169,12 +170,6 @@ class Solver(SetUpOnce):
         """Leave the memory to the next program; the solver is not to be used again."""
         if self.settings.callback is None:  # which may have kept an iterate
             spare.leave(self._state, self.settings)
-
-    def _threads(self) -> contextlib.AbstractContextManager[Any]:
-        """BLAS with the threads of the settings, where it is called with matrices large enough."""
-        if self._is_small:
-            return self.at_work  # nothing else: it is held by the one who works with the solver
-        return blas_threads(self.settings.threads)
 
     @property
     def newton(self) -> Newton:
@@ -245,7 +240,7 @@ class Solver(SetUpOnce):
             started = time.perf_counter()
             old, self.program = self.program, program
             try:
-                with self._threads():
+                with self._threads:
                     self._replace(old, program)
             except ProgramError:
                 self.program = old
@@ -305,7 +300,7 @@ class Solver(SetUpOnce):
         if self._ended_well:
             self._last_optimal()
         run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
-        with self._threads():
+        with self._threads:
             run.solve()
             if run.status in FAILED:
                 self._attempts = self._attempts or Attempts(self._state, self.settings)

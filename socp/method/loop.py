@@ -22,6 +22,7 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.structures import Structure, flag, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
+from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from ..problem.stopping import INACCURATE_TOL
 from .newton import (
@@ -87,8 +88,11 @@ class State(Structure):
     started, now : float
         What the clock showed when the run began and at the present iterate.
     trace : array of `TRACE`
+    settings : Settings or None
+        Those that were taken.
     """
 
+    settings: Settings | None = None
     form, kkt = structure(StandardForm), structure(KKT)
     newton, point, best, last = part(Newton), part(Point), part(Point), part(Point)
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
@@ -104,16 +108,21 @@ class State(Structure):
 
 
 @kernel
-def prepare_run(
-    state: State, tol: float, tol_abs: float, tol_infeasible: float, step_fraction: float, max_iter: int, offset: float
+def take_settings(
+    state: State, tol: float, tol_abs: float, tol_infeasible: float, step_fraction: float, max_iter: int
 ) -> None:
-    """Take the settings, and forget the run before."""
+    """Take the settings of the runs that follow."""
     state.tol, state.tol_abs, state.tol_infeasible, state.step_fraction = tol, tol_abs, tol_infeasible, step_fraction
-    state.max_iter, state.offset, state.iteration, state.warm = max_iter, offset, -1, False
+    state.max_iter, state.newton.tol = max_iter, tol
+
+
+@kernel
+def prepare_run(state: State, offset: float) -> None:
+    """Forget the run before."""
+    state.offset, state.iteration, state.warm = offset, -1, False
     state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
     state.worst, state.absolute, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf, np.inf
     state.sigma, state.alpha_affine, state.alpha = np.nan, np.nan, np.nan
-    state.newton.tol = tol
     best = state.best
     for i in range(best.u.size):
         best.u[i] = 0.0

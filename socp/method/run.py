@@ -36,6 +36,7 @@ from .loop import (
     limit,
     prepare_run,
     prepare_warm,
+    take_settings,
 )
 from .newton import Point, singular_directions, unscale
 from .rays import nearest_ray
@@ -144,11 +145,13 @@ class Run:
         self.program, self.state, self.form, self.settings = program, state, state.form, settings
         self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
         self.started = time.perf_counter()
-        prepare_run(
-            state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
-            settings.tol_infeasible or settings.tol, settings.step_fraction, min(settings.max_iter, MANY),
-            program.offset,
-        )  # fmt: skip
+        if state.settings is not settings:
+            take_settings(
+                state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
+                settings.tol_infeasible or settings.tol, settings.step_fraction, min(settings.max_iter, MANY),
+            )  # fmt: skip
+            state.settings = settings
+        prepare_run(state, program.offset)
         if warm:
             prepare_warm(state)
 
