@@ -339,25 +339,24 @@ class Run:
         """The answer to the cone program."""
         program, status = self.program, self.status
         assert status is not None and self.answer is not None
-        x, y, z, s = self.answer
-        objective = dual_objective = primal = dual = gap = np.nan
-        if status is Status.PRIMAL_INFEASIBLE:
+        (x, y, z, s), found = self.answer, self.found
+        objective = dual_objective = primal = dual = gap = math.nan
+        if found is not None:
+            if not isinstance(self.test, stopping.ProgramTest):
+                found = stopping.residuals(program, x, y, z, s)
+            primal, dual, gap = found.relative
+            objective = found.primal_objective + program.offset
+            dual_objective = found.dual_objective + program.offset
+        elif status is Status.PRIMAL_INFEASIBLE:
             finite = np.isfinite(program.h)
             slope = -(program.b @ y + program.h[finite] @ z[finite])
             x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
             primal = stopping.primal_infeasibility(program, y, z)
-        elif status is Status.DUAL_INFEASIBLE:
+        else:  # dual infeasible
             x = x / -(program.c @ x)
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
             dual = stopping.dual_infeasibility(program, x)
-        else:
-            found = self.found
-            if found is None or not isinstance(self.test, stopping.ProgramTest):
-                found = stopping.residuals(program, *self.answer)
-            primal, dual, gap = found.relative
-            objective = found.primal_objective + program.offset
-            dual_objective = found.dual_objective + program.offset
-        timings = dict(self.timings)
+        timings = self.timings.copy()
         timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
         return Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
