@@ -28,7 +28,7 @@ from ..compiled.blas import (
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
-LOOPS = 16  # an order up to which loops are quicker than calls of BLAS
+LOOPS, SOLVES = 32, 64  # orders up to which loops are quicker than calls of BLAS, to factor and to solve
 WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that it is factored by
 SWEEP = 48  # columns that stay in the cache while several vectors are solved for
 ZERO, ONE, TWO, THREE, FOUR = np.arange(5, dtype=np.uint64)  # unsigned indices are not tested for negative ones
@@ -99,7 +99,7 @@ def factor_pairs(n: int, A: Floats) -> int:
 @kernel
 def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L^-1 x for `count` vectors x, one after the other in X."""
-    if n <= LOOPS:
+    if n <= SOLVES:
         for r in range(0, count - 1, 2):
             solve_two(n, L, X[r * n : (r + 2) * n])
         if count & 1:
@@ -186,7 +186,7 @@ def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
 @kernel
 def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L'^-1 x for `count` vectors x, one after the other in X."""
-    if n <= LOOPS:
+    if n <= SOLVES:
         for r in range(count):
             solve_one_transposed(n, L, X[r * n : (r + 1) * n])
         return
