@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from socp.kkt.lowrank import LowRankKKT
+from socp.method.run import OPTIMAL
 from socp.problem import printing
 from socp.problem.checks import ProgramError
 from socp.problem.settings import Settings, Way, telling_settings
 from socp.problem.status import Status
-from socp.solver import SetUpOnce, one_at_a_time, with_data
+from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
@@ -122,7 +123,6 @@ class Solver(SetUpOnce):
             self.setup_time += time.perf_counter() - started
         return self._cone_solver
 
-    @one_at_a_time
     def update(
         self,
         q: Any = None,
@@ -139,33 +139,54 @@ class Solver(SetUpOnce):
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
         (CSC; for a dense P the full array).
         """
-        started = time.perf_counter()
-        old = self.program
-        P = old.P if P_data is None else with_data("P", old.P, P_data)
-        A = old.A if A_data is None else with_data("A", old.A, A_data)
-        self.program = old.with_data(P, A, q, l, u, lb, ub)
-        only_q = l is None and u is None and lb is None and ub is None and P_data is None and A_data is None
+        with self.at_work:
+            started = time.perf_counter()
+            if l is None and u is None and lb is None and ub is None and P_data is None and A_data is None:
+                self._replace_objective(q)
+            else:
+                old = self.program
+                P = old.P if P_data is None else with_data("P", old.P, P_data)
+                A = old.A if A_data is None else with_data("A", old.A, A_data)
+                self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None)
+            self.setup_time = time.perf_counter() - started
+
+    def _replace_objective(self, q: Any) -> None:
+        """Take another q, of which presolve asks nothing where it has left nothing out."""
+        if q is None:
+            return
+        program = self.program.with_objective(q)
+        if self.presolved.kept is not None:
+            self._take(program, False, False)
+            return
+        self.program, self.presolved = program, Presolve(program, wanted=False)
+        if self._cone_solver is not None:
+            cone_program = self._cone_solver.program
+            if isinstance(cone_program, SidesProgram):
+                self._cone_solver.replace_vectors(cone_program.with_objective(program))
+            else:  # somebody has updated that solver by itself
+                self._cone_solver.replace(self.cone_form.program(program))
+        if self.active_set is not None:
+            self.active_set = ActiveSet(program, self.settings)
+
+    def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
+        """Go over to a program; one that is refused leaves the solver as it was."""
+        old, self.program = self.program, program
         try:
-            if not self._replace(only_q, P_data is not None, A_data is not None):
+            if not self._replace(new_P, new_A):
                 last = self._last
                 self._set_up()
                 self._last = last
-        except ProgramError:  # refused: the solver stays as it was
+        except ProgramError:
             self.program = old
             raise
-        self.setup_time = time.perf_counter() - started
 
-    def _replace(self, only_q: bool, new_P: bool, new_A: bool) -> bool:
+    def _replace(self, new_P: bool, new_A: bool) -> bool:
         """Go over to the present program; False, and nothing is done, where it needs another set-up."""
-        presolved = self.presolved
-        if only_q and presolved.kept is None:  # presolve and sides ask nothing of q
-            presolved = Presolve(self.program, wanted=False)
-        else:
-            presolved = Presolve(self.program, self.settings.presolve)
-            if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
-                return False
-            if new_P and (self.active_set is not None or route(presolved.program, self.settings) is Route.ACTIVE_SET):
-                return False
+        presolved = Presolve(self.program, self.settings.presolve)
+        if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
+            return False
+        if new_P and (self.active_set is not None or route(presolved.program, self.settings) is Route.ACTIVE_SET):
+            return False
         if self._cone_solver is not None:
             cone_program = self._cone_solver.program
             if new_P or new_A or not isinstance(cone_program, SidesProgram):
@@ -182,24 +203,24 @@ class Solver(SetUpOnce):
         if self._cone_solver is not None:
             self._cone_solver.let_go()
 
-    @one_at_a_time
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
-        started, setup_time = time.perf_counter(), self.setup_time
-        test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
-        if self.active_set is not None:
-            solution = self.active_set.solve(self._last if warm_start else None, test)
-        if solution is None:
-            solution = self._follow_path(warm_start, test)
-        late = self.setup_time - setup_time  # a cone solver that was set up on the way
-        solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
-        timings = solution.timings
-        timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
-        if solution.status is Status.OPTIMAL:
-            self._last = solution.x.copy()
-        if self.settings.verbose:
-            printing.footer(solution)
-        return solution
+        with self.at_work:
+            started, setup_time = time.perf_counter(), self.setup_time
+            test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
+            if self.active_set is not None:
+                solution = self.active_set.solve(self._last if warm_start else None, test)
+            if solution is None:
+                solution = self._follow_path(warm_start, test)
+            late = self.setup_time - setup_time  # a cone solver that was set up on the way
+            solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
+            timings = solution.timings
+            timings["rest"] += solution.setup_time + solution.solve_time - sum(timings.values())
+            if solution.status is OPTIMAL and self.active_set is not None:  # which begins there
+                self._last = solution.x.copy()
+            if self.settings.verbose:
+                printing.footer(solution)
+            return solution
 
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
         """The answer of the interior-point method, which goes on until the program's own test holds."""
@@ -215,7 +236,7 @@ class Solver(SetUpOnce):
             point = (test.primal_ray(x), y, z)
         return solution_at(
             self.program, run.status, point, found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
-            message=run.message, trace=run.trace, timings=dict(run.timings), run=run,
+            message=run.message, trace=run.trace, timings=run.timings.copy(), run=run,
         )  # fmt: skip
 
 

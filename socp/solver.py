@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import abc
-import contextlib
-import functools
+import operator
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +19,9 @@ from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
 from .method import spare
 from .method.attempts import FAILED, Attempts
-from .method.loop import State
+from .method.loop import State, keep_point
 from .method.newton import Newton, Point
-from .method.run import Iterate, Run
+from .method.run import OPTIMAL, Iterate, Run
 from .problem import printing
 from .problem.checks import (
     ProgramError,
@@ -38,7 +37,6 @@ from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import Settings, Way, telling_settings
 from .problem.solution import TIMINGS, Solution
-from .problem.status import Status
 from .problem.stopping import Test
 from .warmup import ready_for_large
 
@@ -46,18 +44,6 @@ NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def one_at_a_time(method: Method) -> Method:
-    """Of the threads that call such methods of one solver, which has one memory for its work, all but one wait."""
-
-    @functools.wraps(method)
-    def waiting(self: SetUpOnce, *arguments: Any, **named: Any) -> Any:
-        with self.at_work:
-            return method(self, *arguments, **named)
-
-    return waiting  # type: ignore[return-value]
 
 
 class SetUpOnce(abc.ABC):
@@ -65,7 +51,7 @@ class SetUpOnce(abc.ABC):
 
     settings: Settings
     setup_time: float
-    at_work: threading.RLock  # held by the thread that works with the solver
+    at_work: threading.RLock  # held by the thread that works with the solver, which has one memory for its work
 
     @classmethod
     def of_checked(cls: type[Kind], program: Any, settings: Settings, at_work: Any = None) -> Kind:
@@ -157,7 +143,9 @@ class Solver(SetUpOnce):
         started = time.perf_counter()
         sizes = sizes_of(program)
         order = sizes[0] + sizes[1]
-        self._is_small = order <= FEW
+        # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
+        # lock is held by the one who works with the solver
+        self._threads = self.at_work if order <= FEW else blas_threads(settings.threads)
         if order > SMALL_DENSE:
             ready_for_large()
         state = spare.take(sizes, settings)
@@ -167,27 +155,21 @@ class Solver(SetUpOnce):
             form = state.form
             form.take(program, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
-        with self._threads():
+        with self._threads:
             form.check_convexity()
             if state is None or not spare.fits(state):
                 state = State(form, choose(form, settings))
         timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state = form, timings, state
-        self._attempts = Attempts(self._state, self.settings)
-        self._optimal: State | None = None  # of the last run, in the memory of that
-        self._last: Point | None = None
+        self._attempts: Attempts | None = None  # once a run has failed
+        self._ended_well = False  # whether the last run left an optimal point where the next one works
+        self._has_last = False  # whether the state keeps one
 
     def let_go(self) -> None:
         """Leave the memory to the next program; the solver is not to be used again."""
         if self.settings.callback is None:  # which may have kept an iterate
             spare.leave(self._state, self.settings)
-
-    def _threads(self) -> contextlib.AbstractContextManager[Any]:
-        """BLAS with the threads of the settings, where it is called with matrices large enough."""
-        if self._is_small:
-            return self.at_work  # nothing else: it is held by the one who works with the solver
-        return blas_threads(self.settings.threads)
 
     @property
     def newton(self) -> Newton:
@@ -200,7 +182,6 @@ class Solver(SetUpOnce):
         """The way in which the KKT systems are solved."""
         return self._state.kkt
 
-    @one_at_a_time
     def update(
         self,
         c: Any = None,
@@ -215,28 +196,29 @@ class Solver(SetUpOnce):
         `P_data`, `G_data` and `A_data` are the new values of ``program.P.data`` and so on, in that order
         (CSC; for a dense P the full array).  The program that the solver was built from is not changed.
         """
-        old = self.program
-        program = ConeProgram.of_checked(
-            old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset, old.cone_layout
-        )  # fmt: skip
-        for name, value, size in (("c", c, old.n), ("b", b, old.p)):
-            if value is not None:
-                vector = as_vector(name, value, size)
-                check_finite(name, vector)
-                setattr(program, name, vector)
-        if h is not None:
-            program.h = as_vector("h", h, old.m)
-            if not (all_finite(program.h) and all_finite(old.h)):
-                check_no_nan("h", program.h)
-                if not np.array_equal(np.isposinf(program.h), np.isposinf(old.h)) or np.isneginf(program.h).any():
-                    raise ProgramError("h must be infinite in the same rows as before; build a new Solver instead")
-        for name, data in (("P", P_data), ("A", A_data), ("G", G_data)):
-            if data is not None:
-                setattr(program, name, with_data(name, getattr(old, name), data))
-        if P_data is None and G_data is None and A_data is None:
-            self.replace_vectors(program)
-        else:
-            self.replace(program)
+        with self.at_work:
+            old = self.program
+            program = ConeProgram.of_checked(
+                old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset, old.cone_layout
+            )  # fmt: skip
+            if c is not None:
+                program.c = as_vector("c", c, old.n)
+                check_finite("c", program.c)
+            if b is not None:
+                program.b = as_vector("b", b, old.p)
+                check_finite("b", program.b)
+            if h is not None:
+                program.h = as_vector("h", h, old.m)
+                if not (all_finite(program.h) and all_finite(old.h)):
+                    check_no_nan("h", program.h)
+                    if not np.array_equal(np.isposinf(program.h), np.isposinf(old.h)) or np.isneginf(program.h).any():
+                        raise ProgramError("h must be infinite in the same rows as before; build a new Solver instead")
+            if P_data is None and G_data is None and A_data is None:
+                return self.replace_vectors(program)
+            for name, data in (("P", P_data), ("A", A_data), ("G", G_data)):
+                if data is not None:
+                    setattr(program, name, with_data(name, getattr(old, name), data))
+            return self.replace(program)
 
     def replace_vectors(self, program: ConeProgram) -> None:
         """Take a program with other vectors, which were checked before and are infinite in the same places.
@@ -249,22 +231,22 @@ class Solver(SetUpOnce):
         self.setup_time = time.perf_counter() - started
         self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
 
-    @one_at_a_time
     def replace(self, program: ConeProgram) -> None:
         """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
 
         A program that is refused leaves the solver as it was.
         """
-        started = time.perf_counter()
-        old, self.program = self.program, program
-        try:
-            with self._threads():
-                self._replace(old, program)
-        except ProgramError:
-            self.program = old
-            self.form.refresh(old)
-            raise
-        self.setup_time = time.perf_counter() - started
+        with self.at_work:
+            started = time.perf_counter()
+            old, self.program = self.program, program
+            try:
+                with self._threads:
+                    self._replace(old, program)
+            except ProgramError:
+                self.program = old
+                self.form.refresh(old)
+                raise
+            self.setup_time = time.perf_counter() - started
 
     def _replace(self, old: ConeProgram, program: ConeProgram) -> None:
         if not _same_pattern(old, program):
@@ -277,22 +259,25 @@ class Solver(SetUpOnce):
         if not self.kkt.still_fits():
             last = self._last_optimal()
             self._set_up()
-            self._last = last
+            if last is not None:
+                self._keep(last)
             return None
         self.kkt.refresh()
-        self._attempts = Attempts(self._state, self.settings)
+        self._attempts = None
         return None
 
     def _last_optimal(self) -> Point | None:
-        """The last optimal point, in memory of its own."""
-        if self._optimal is not None:
-            if self._last is None:
-                self._last = Point(self.form)
-            self._last.copy_from(self._optimal.point)
-            self._optimal = None
-        return self._last
+        """The last optimal point, where no run works."""
+        if self._ended_well:
+            keep_point(self._state)
+            self._ended_well, self._has_last = False, True
+        return self._state.last if self._has_last else None
 
-    @one_at_a_time
+    def _keep(self, last: Point) -> None:
+        """Take a point as the last optimal one."""
+        self._state.last.copy_from(last)
+        self._ended_well, self._has_last = False, True
+
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
 
@@ -300,32 +285,38 @@ class Solver(SetUpOnce):
         -------
         Solution
         """
-        run = self.run(warm_start)
-        solution = run.solution()
-        if self.settings.verbose:
-            printing.footer(solution)
-        return solution
+        with self.at_work:
+            run = self.run(warm_start)
+            solution = run.solution()
+            if self.settings.verbose:
+                printing.footer(solution)
+            return solution
 
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
         A run that fails is followed by others (see `method.attempts`).  Nobody else may work with the solver.
         """
-        last = self._last if self._optimal is None else self._last_optimal()
-        run = Run(self.program, self._state, self.settings, last if warm_start else None, test)
-        with self._threads():
+        if self._ended_well:
+            self._last_optimal()
+        run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
+        with self._threads:
             run.solve()
             if run.status in FAILED:
+                self._attempts = self._attempts or Attempts(self._state, self.settings)
                 run = self._attempts.improve(run, self.program, test)
-        if run.status is Status.OPTIMAL and run.form is self.form:
-            self._optimal = run.state
+        if run.status is OPTIMAL and run.form is self.form:
+            if run.state is self._state:
+                self._ended_well = True
+            else:
+                self._keep(run.state.point)
         kkt = run.state.kkt
         run.close(self.setup_time, {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds})
         return run
 
     def iterates(self) -> Iterator[Iterate]:
         """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
-        return Run(self.program, State(self.form, self.kkt), self.settings, None, None).iterates()
+        return Run(self.program, State(self.form, self.kkt), self.settings, False, None).iterates()
 
 
 @telling_settings
@@ -442,21 +433,23 @@ def iterates(
 
 
 DATA = ("c", "G", "h", "cones", "A", "b", "P", "offset")
+_data_of = operator.itemgetter(*DATA)
 
 
 def _program_and_settings(arguments: dict[str, Any]) -> tuple[ConeProgram, Settings]:
     """The program and the settings of a call; what is None did not come."""
     settings, program = Settings.among(arguments), arguments["program"]
-    data = {name: arguments[name] for name in DATA if arguments[name] is not None}
     if program is not None:
         if not isinstance(program, ConeProgram):
             raise ProgramError(f"program must be a ConeProgram, but {type(program).__name__} came")
+        data = [name for name in DATA if arguments[name] is not None]
         if data:
             raise ProgramError(f"a program came, and {', '.join(data)} beside it: give one or the other")
         return program, settings
-    if "c" not in data:
+    c, G, h, cones, A, b, P, offset = _data_of(arguments)
+    if c is None:
         raise ProgramError("c, the linear objective, is missing")
-    return ConeProgram(**data), settings
+    return ConeProgram(c, G, h, cones, A, b, P, 0.0 if offset is None else offset), settings
 
 
 def with_data(name: str, matrix: Any, data: Any) -> Any:

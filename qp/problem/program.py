@@ -92,10 +92,7 @@ class QuadraticProgram:
         """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
         program = self.of_checked(P, self.q, A, self.l, self.u, self.lb, self.ub, self.offset)
         if q is not None:
-            program.q = as_vector("q", q)
-            check_finite("q", program.q)
-            if program.q.size != self.q.size:
-                raise ProgramError(f"q must have {self.n} entries, but {program.q.size} came")
+            program.q = self._checked_objective(q)
         if l is None and u is None and lb is None and ub is None:
             return program
         rows, variables = " (the rows of A)", f" ({self.n} variables in q)"
@@ -109,6 +106,20 @@ class QuadraticProgram:
             program.ub = as_vector("ub", ub, self.n, variables, True)
         program._check_sides()
         return program
+
+    def with_objective(self, q: Any) -> QuadraticProgram:
+        """The program with another q, which is checked."""
+        return self.of_checked(
+            self.P, self._checked_objective(q), self.A, self.l, self.u, self.lb, self.ub, self.offset
+        )  # fmt: skip
+
+    def _checked_objective(self, q: Any) -> np.ndarray:
+        vector = as_vector("q", q)
+        if not all_finite(vector):
+            check_finite("q", vector)
+        if vector.size != self.q.size:
+            raise ProgramError(f"q must have {self.n} entries, but {vector.size} came")
+        return vector
 
     @classmethod
     def of_checked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -111,7 +112,7 @@ def solution_at(
         The other fields of `Solution`.
     """
     x, y, z = point
-    objective = dual_objective = primal = dual = gap = np.nan
+    objective = dual_objective = primal = dual = gap = math.nan
     if found is not None:
         primal, dual, gap = found.relative
         objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
@@ -122,7 +123,4 @@ def solution_at(
     elif status is Status.DUAL_INFEASIBLE:
         x, y, z = x / -float(program.q @ x), np.full(program.m, np.nan), np.full(program.n, np.nan)
         dual = dual_infeasibility(program, x)
-    return Solution(
-        status=status, x=x, y=y, z_bounds=z, objective=objective, dual_objective=dual_objective,
-        primal_residual=primal, dual_residual=dual, gap=gap, **rest,
-    )  # fmt: skip
+    return Solution(status, x, y, z, objective, dual_objective, primal, dual, gap, **rest)

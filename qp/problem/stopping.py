@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Floats, Ints
+from socp.compiled.signatures import Floats, Ints, Matrix
 from socp.linalg.csc import multiply_both
+from socp.linalg.dense import multiply_symmetric_dense
 from socp.problem.stopping import (
     LEAST_SLOPE,
     LOST,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from ..reduce.presolve import Presolve
 
 Point = tuple[np.ndarray, np.ndarray, np.ndarray]
+NO_MATRIX = np.empty((0, 0))
 
 
 class ProgramTest:
@@ -117,11 +119,12 @@ def residuals(
     program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False
 ) -> Residuals:
     """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what evaluating may lose."""
-    A, q, l, found = program.A, program.q, program.l, np.empty(RESIDUALS)
+    A, P, q, l, found = program.A, program.P, program.q, program.l, np.empty(RESIDUALS)
     lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, -1.0)
+    dense, Px = (P, NOTHING) if type(P) is np.ndarray else (NO_MATRIX, product(P, x))
     measure(
-        A.indptr, A.indices, A.data, product(program.P, x), q, l, program.u, program.lb, program.ub, x, y, z, lost,
-        np.empty(l.size + q.size), found,
+        A.indptr, A.indices, A.data, dense, Px, q, l, program.u, program.lb, program.ub, x, y, z, lost,
+        np.empty(l.size + 2 * q.size), found,
     )  # fmt: skip
     measured = Residuals._make(found.tolist())
     return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured
@@ -143,14 +146,18 @@ def support_sizes(l: np.ndarray, u: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def measure(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, Px: Floats, q: Floats, l: Floats, u: Floats, lb: Floats,
-    ub: Floats, x: Floats, y: Floats, z: Floats, lost: Floats, work: Floats, found: Floats,
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, P: Matrix, Px: Floats, q: Floats, l: Floats, u: Floats,
+    lb: Floats, ub: Floats, x: Floats, y: Floats, z: Floats, lost: Floats, work: Floats, found: Floats,
 ) -> None:  # fmt: skip
     """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf.
 
-    `lost` is what may be lost of each entry of Ax and of the gradient, or empty; `work` has room for Ax and A'y.
+    P is a dense one, or empty and Px what it makes of x.  `lost` is what may be lost of each entry of Ax and of the
+    gradient, or empty; `work` has room for Ax, A'y and Px.
     """
     m, n = l.size, q.size
+    if P.size > 0:
+        Px = work[m + n :]
+        multiply_symmetric_dense(n, P.reshape(-1), x, Px)
     Ax, Aty = work[:m], work[m : m + n]
     multiply_both(A_indptr, A_indices, A_data, x, y, Ax, Aty)
     rows, row_support, row_stray, row_size = measure_sides(l, u, Ax, y, lost)

@@ -36,7 +36,7 @@ from ..form.hessian import DenseHessian, SparseHessian
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
-from ..linalg.csc import multiply_both
+from ..linalg.dense import gram, multiply_tall
 from .base import KKT
 from .dense_rows import DenseRows, scale_rows, spread_hessian, spread_rows
 
@@ -289,7 +289,7 @@ def smallest_shares(shares: Floats, sum_limit: float, count_limit: int) -> tuple
 @inner
 def factor_schur(n: int, p: int, Y: Floats, delta: float, S: Floats) -> int:
     """S := the factor of Y'Y."""
-    syrk(LOWER, TRANSPOSE, p, n, 1.0, Y, 0, n, 0.0, S, 0, p)
+    gram(n, p, Y, S)
     raise_diagonal(p, S, SCHUR * delta * min(largest_on_diagonal(p, S), 1.0))
     return cholesky(p, S)
 
@@ -346,11 +346,11 @@ def apply_dense(kkt: DenseKKT, count: int, rhs: Floats, out: Floats) -> None:
         for r in range(count):
             for i in range(p):
                 dy[r * p + i] = rhs[r * size + n + i]
-            gemv(TRANSPOSE, n, p, 1.0, Y, 0, n, t, r * n, -1.0, dy, r * p)
+            multiply_tall(TRANSPOSE, n, p, 1.0, Y, t, r * n, -1.0, dy, r * p)
         solve_lower(p, S, count, dy)
         solve_lower_transposed(p, S, count, dy)
         for r in range(count):
-            gemv(NO_TRANSPOSE, n, p, -1.0, Y, 0, n, dy, r * p, 1.0, t, r * n)
+            multiply_tall(NO_TRANSPOSE, n, p, -1.0, Y, dy, r * p, 1.0, t, r * n)
     solve_factor(TRANSPOSE, kkt, count, t)
     for r in range(count):
         expand(kkt, rhs[r * size : (r + 1) * size], t[r * n : (r + 1) * n], dy[r * p : (r + 1) * p],
@@ -360,31 +360,33 @@ def apply_dense(kkt: DenseKKT, count: int, rhs: Floats, out: Floats) -> None:
 @inner
 def condense(kkt: DenseKKT, rhs: Floats, t: Floats) -> None:
     """t := r1 + G'W^-1 r3 + rho A'r2, in the order of the factor."""
-    form, order, v, work, Mtv = kkt.form, kkt.order, kkt.v, kkt.work, kkt.Mtv
-    n, p = form.n, form.p
+    form, order, v = kkt.form, kkt.order, kkt.v
+    n, p, indptr, indices, data = form.n, form.p, form.M_indptr, form.M_indices, form.M_data
     for i in range(p):
         v[i] = kkt.rho_used * rhs[n + i] if kkt.weak == 0 else 0.0
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, rhs, n + p, v, p)
     for j in range(n):
-        work[j] = 0.0
-    multiply_both(form.M_indptr, form.M_indices, form.M_data, work, v, work[n:], Mtv)
-    for j in range(n):
-        k = np.uint64(order[j])
-        t[j] = rhs[k] + Mtv[k]
+        column, total = order[j], 0.0
+        for k in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
+            total += data[k] * v[np.uint64(indices[k])]
+        t[j] = rhs[column] + total
 
 
 @inner
 def expand(kkt: DenseKKT, rhs: Floats, t: Floats, dy: Floats, out: Floats) -> None:
     """out += (dx, dy, W^-1 G dx - r3) for dx = t in the order of the factor."""
-    form, order, work = kkt.form, kkt.order, kkt.work
-    n, p = form.n, form.p
+    form, order, product = kkt.form, kkt.order, kkt.v
+    n, p, indptr, indices, data = form.n, form.p, form.M_indptr, form.M_indices, form.M_data
+    for i in range(product.size):
+        product[i] = 0.0
     for j in range(n):
-        work[np.uint64(order[j])] = t[j]
-    multiply_both(form.M_indptr, form.M_indices, form.M_data, work, kkt.v, work[n:], kkt.Mtv)
-    apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, work, n + p, work, n + p)
-    for j in range(n):
-        out[j] += work[j]
+        column, dx = order[j], t[j]
+        out[column] += dx
+        for k in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
+            product[np.uint64(indices[k])] += data[k] * dx
+    apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, product, p, product, p)
     for i in range(p):
         out[n + i] += dy[i]
-    for i in range(np.uint64(n + p), np.uint64(rhs.size)):
-        out[i] += work[i] - rhs[i]
+    at = np.uint64(n)
+    for i in range(np.uint64(p), np.uint64(product.size)):
+        out[at + i] += product[i] - rhs[at + i]

@@ -1,4 +1,4 @@
-"""Dense Cholesky factors of large matrices, and solves with them.
+"""Dense Cholesky factors, and solves with them.
 
 A matrix of order n lies by columns in a flat array, of which the lower triangle counts.  LAPACK's own routine spends
 much of its time in triangular solves with many right-hand sides, which BLAS does at half the speed of a product; here
@@ -25,32 +25,20 @@ from ..compiled.blas import (
     trsm,
     trsv,
 )
-from ..compiled.kernels import kernel
+from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
-LOOPS = 16  # an order up to which loops are quicker than calls of BLAS
+LOOPS, SOLVES = 32, 64  # orders up to which loops are quicker than calls of BLAS, to factor and to solve
 WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that it is factored by
 SWEEP = 48  # columns that stay in the cache while several vectors are solved for
+ZERO, ONE, TWO, THREE, FOUR = np.arange(5, dtype=np.uint64)  # unsigned indices are not tested for negative ones
 
 
 @kernel
 def cholesky(n: int, A: Floats) -> int:
     """A = L L', L in the lower triangle; the upper one is not touched.  Returns 0, or k > 0 as LAPACK's potrf."""
     if n <= LOOPS:
-        for j in range(n):
-            pivot = A[j + j * n]
-            if pivot <= 0.0:  # a NaN goes on into L, as in OpenBLAS
-                return j + 1
-            pivot = math.sqrt(pivot)
-            A[j + j * n] = pivot
-            column, end = np.uint64(j * n), np.uint64(n)
-            for i in range(np.uint64(j + 1), end):
-                A[column + i] /= pivot
-            for k in range(j + 1, n):
-                factor, other = A[j * n + k], np.uint64(k * n)
-                for i in range(np.uint64(k), end):
-                    A[other + i] -= factor * A[column + i]
-        return 0
+        return factor_pairs(n, A)
     for left in range(0, n, WIDE):
         right = min(n, left + WIDE)
         for k in range(left, right, NARROW):
@@ -77,17 +65,45 @@ def cholesky(n: int, A: Floats) -> int:
     return 0
 
 
+@inner
+def factor_pairs(n: int, A: Floats) -> int:
+    """`cholesky` by loops over pairs of columns: each pair is taken from what is right of it in one pass."""
+    size, j = np.uint64(n), ZERO
+    while j < size:
+        a, below = j * size, j + ONE
+        pivot = A[a + j]
+        if pivot <= 0.0:  # a NaN goes on into L, as in OpenBLAS
+            return int(below)
+        pivot = math.sqrt(pivot)
+        A[a + j] = pivot
+        if below == size:
+            break
+        b, link = a + size, A[a + below] / pivot
+        A[a + below] = link
+        other = A[b + below] - link * link
+        if other <= 0.0:
+            return int(below + ONE)
+        other = math.sqrt(other)
+        A[b + below] = other
+        j += TWO
+        for i in range(j, size):
+            entry = A[a + i] / pivot
+            A[a + i], A[b + i] = entry, (A[b + i] - link * entry) / other
+        for k in range(j, size):
+            first, second, column = A[a + k], A[b + k], k * size
+            for i in range(k, size):
+                A[column + i] = (A[column + i] - first * A[a + i]) - second * A[b + i]
+    return 0
+
+
 @kernel
 def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L^-1 x for `count` vectors x, one after the other in X."""
-    if n <= LOOPS:
-        for r in range(count):
-            for j in range(n):
-                value = X[r * n + j] / L[j + j * n]
-                X[r * n + j] = value
-                column, vector = np.uint64(j * n), np.uint64(r * n)
-                for i in range(np.uint64(j + 1), np.uint64(n)):
-                    X[vector + i] -= L[column + i] * value
+    if n <= SOLVES:
+        for r in range(0, count - 1, 2):
+            solve_two(n, L, X[r * n : (r + 2) * n])
+        if count & 1:
+            solve_one(n, L, X[(count - 1) * n : count * n])
         return
     width = n if count == 1 else SWEEP
     for k in range(0, n, width):
@@ -100,17 +116,79 @@ def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
                 gemv(NO_TRANSPOSE, rest, size, -1.0, L, below + k * n, n, X, r * n + k, 1.0, X, r * n + below)
 
 
+@inner
+def solve_one(n: int, L: Floats, x: Floats) -> None:
+    """`solve_lower` for one vector, by four columns."""
+    size, j = np.uint64(n), ZERO
+    while j + THREE < size:
+        j1, j2, j3 = j + ONE, j + TWO, j + THREE
+        a, b, c, d = j * size, j1 * size, j2 * size, j3 * size
+        x0 = x[j] / L[a + j]
+        x1 = (x[j1] - L[a + j1] * x0) / L[b + j1]
+        x2 = ((x[j2] - L[a + j2] * x0) - L[b + j2] * x1) / L[c + j2]
+        x3 = (((x[j3] - L[a + j3] * x0) - L[b + j3] * x1) - L[c + j3] * x2) / L[d + j3]
+        x[j], x[j1], x[j2], x[j3] = x0, x1, x2, x3
+        j += FOUR
+        for i in range(j, size):
+            x[i] = (((x[i] - L[a + i] * x0) - L[b + i] * x1) - L[c + i] * x2) - L[d + i] * x3
+    while j < size:
+        x0 = x[j] / L[j * size + j]
+        x[j] = x0
+        for i in range(j + ONE, size):
+            x[i] -= L[j * size + i] * x0
+        j += ONE
+
+
+@inner
+def solve_two(n: int, L: Floats, X: Floats) -> None:
+    """`solve_lower` for two vectors side by side, so that neither waits for the other, by pairs of columns."""
+    size, j = np.uint64(n), ZERO
+    while j + ONE < size:
+        a, b, j1 = j * size, j * size + size, j + ONE
+        pivot, link, other = L[a + j], L[a + j1], L[b + j1]
+        x0, y0 = X[j] / pivot, X[size + j] / pivot
+        x1, y1 = (X[j1] - link * x0) / other, (X[size + j1] - link * y0) / other
+        X[j], X[j1], X[size + j], X[size + j1] = x0, x1, y0, y1
+        j += TWO
+        for i in range(j, size):
+            X[i] = (X[i] - L[a + i] * x0) - L[b + i] * x1
+            X[size + i] = (X[size + i] - L[a + i] * y0) - L[b + i] * y1
+    if j < size:
+        X[j], X[size + j] = X[j] / L[j * size + j], X[size + j] / L[j * size + j]
+
+
+@inner
+def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
+    """`solve_lower_transposed` for one vector, by four columns."""
+    size, end = np.uint64(n), np.uint64(n)
+    while end >= FOUR:
+        j, j1, j2, j3 = end - FOUR, end - THREE, end - TWO, end - ONE
+        a, b, c, d = j * size, j1 * size, j2 * size, j3 * size
+        x0, x1, x2, x3 = x[j], x[j1], x[j2], x[j3]
+        for i in range(end, size):
+            xi = x[i]
+            x0, x1, x2, x3 = x0 - L[a + i] * xi, x1 - L[b + i] * xi, x2 - L[c + i] * xi, x3 - L[d + i] * xi
+        x3 = x3 / L[d + j3]
+        x2 = (x2 - L[c + j3] * x3) / L[c + j2]
+        x1 = ((x1 - L[b + j3] * x3) - L[b + j2] * x2) / L[b + j1]
+        x0 = (((x0 - L[a + j3] * x3) - L[a + j2] * x2) - L[a + j1] * x1) / L[a + j]
+        x[j], x[j1], x[j2], x[j3] = x0, x1, x2, x3
+        end = j
+    while end > ZERO:
+        j = end - ONE
+        x0 = x[j]
+        for i in range(end, size):
+            x0 -= L[j * size + i] * x[i]
+        x[j] = x0 / L[j * size + j]
+        end = j
+
+
 @kernel
 def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
     """x := L'^-1 x for `count` vectors x, one after the other in X."""
-    if n <= LOOPS:
+    if n <= SOLVES:
         for r in range(count):
-            for j in range(n - 1, -1, -1):
-                value = X[r * n + j]
-                column, vector = np.uint64(j * n), np.uint64(r * n)
-                for i in range(np.uint64(j + 1), np.uint64(n)):
-                    value -= L[column + i] * X[vector + i]
-                X[r * n + j] = value / L[j + j * n]
+            solve_one_transposed(n, L, X[r * n : (r + 1) * n])
         return
     width = n if count == 1 else SWEEP
     for block in range((n + width - 1) // width - 1, -1, -1):

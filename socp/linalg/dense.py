@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv
+from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv, syrk
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Matrix
+from .vectors import dot_within
 
-LOOPS = 12  # an order up to which loops are quicker than a call of BLAS
+LOOPS = 32  # an order up to which loops are quicker than a call of BLAS
+ENTRIES = 64  # the same of a matrix with few columns
 
 
 @inner
@@ -17,12 +19,49 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
     if n > LOOPS:
         symv(LOWER, n, 1.0, P, 0, n, x, 0, 0.0, out, 0)
         return
-    for i in range(n):
+    size, j = np.uint64(n), np.uint64(0)
+    for i in range(size):
         out[i] = 0.0
-    for j in range(n):
-        column, value = np.uint64(j * n), x[j]
+    while j + np.uint64(3) < size:  # four columns in one pass
+        a, b = j * size, (j + np.uint64(1)) * size
+        c, d = (j + np.uint64(2)) * size, (j + np.uint64(3)) * size
+        x0, x1, x2, x3 = x[j], x[j + np.uint64(1)], x[j + np.uint64(2)], x[j + np.uint64(3)]
+        for i in range(size):
+            out[i] = (((out[i] + P[a + i] * x0) + P[b + i] * x1) + P[c + i] * x2) + P[d + i] * x3
+        j += np.uint64(4)
+    while j < size:
+        x0 = x[j]
+        for i in range(size):
+            out[i] += P[j * size + i] * x0
+        j += np.uint64(1)
+
+
+@inner
+def multiply_tall(
+    trans: int, n: int, k: int, alpha: float, Y: Floats, x: Floats, x0: int, beta: float, y: Floats, y0: int
+) -> None:
+    """y := alpha op(Y) x + beta y for the n by k matrix Y, as `gemv`; beta is one where Y is not transposed."""
+    if n * k > ENTRIES:
+        gemv(trans, n, k, alpha, Y, 0, n, x, x0, beta, y, y0)
+        return
+    for j in range(k):
+        if trans == TRANSPOSE:
+            y[y0 + j] = alpha * dot_within(Y, j * n, x, x0, n) + beta * y[y0 + j]
+            continue
+        factor, column, to = alpha * x[x0 + j], np.uint64(j * n), np.uint64(y0)
         for i in range(np.uint64(n)):
-            out[i] += P[column + i] * value
+            y[to + i] += factor * Y[column + i]
+
+
+@inner
+def gram(n: int, k: int, Y: Floats, S: Floats) -> None:
+    """S := Y'Y for the n by k matrix Y, the lower triangle."""
+    if n * k > ENTRIES:
+        syrk(LOWER, TRANSPOSE, k, n, 1.0, Y, 0, n, 0.0, S, 0, k)
+        return
+    for j in range(k):
+        for i in range(j, k):
+            S[i + j * k] = dot_within(Y, i * n, Y, j * n, n)
 
 
 @inner

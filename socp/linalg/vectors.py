@@ -95,7 +95,7 @@ def sift_down(values: Ints, start: int, root: int, end: int) -> None:
         root = child
 
 
-@inner
+@leaf
 def norm_within(x: Floats, start: int, stop: int) -> float:
     """max |x_i| over start <= i < stop, NaN where one of them is."""
     largest = 0

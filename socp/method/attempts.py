@@ -49,7 +49,7 @@ class Attempts:
         try:
             for state, settings, precise in self._ways(run, program):
                 state.kkt.precise = precise
-                again = Run(program, state, settings, None, test)
+                again = Run(program, state, settings, False, test)
                 again.started = run.started
                 again.solve()
                 if again.status in DECIDED or _worst(again) < _worst(run):

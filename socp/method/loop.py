@@ -22,6 +22,7 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.structures import Structure, flag, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
+from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from ..problem.stopping import INACCURATE_TOL
 from .newton import (
@@ -67,8 +68,8 @@ class State(Structure):
     Attributes
     ----------
     newton : Newton
-    point, best : Point
-        The present iterate and the best one.
+    point, best, last : Point
+        The present iterate, the best one, and the last optimal one, which a warm start begins at.
     tol, tol_abs, tol_infeasible, step_fraction, max_iter
         Of the settings; tol_abs is infinite where it is not given.
     offset : float
@@ -87,18 +88,23 @@ class State(Structure):
         Whether the run began at an earlier point.
     sigma, alpha_affine, alpha : float
         Of the last step.
+    started, now : float
+        What the clock showed when the run began and at the present iterate.
     trace : array of `TRACE`
+    settings : Settings or None
+        Those that were taken.
     """
 
+    settings: Settings | None = None
     form, kkt = structure(StandardForm), structure(KKT)
-    newton, point, best = part(Newton), part(Point), part(Point)
+    newton, point, best, last = part(Newton), part(Point), part(Point), part(Point)
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
     worst, absolute, primal_ray, dual_ray = number(), number(), number(), number()
     ray_limit, best_worst, best_ray = number(), number(), number()
     primal_refused, dual_refused = number(), number()
     warm = flag()
-    sigma, alpha_affine, alpha, started = number(), number(), number(), number()
+    sigma, alpha_affine, alpha, started, now = number(), number(), number(), number(), number()
     trace = records(TRACE, "rows")
 
     def __init__(self, form: StandardForm, kkt: KKT) -> None:
@@ -106,17 +112,22 @@ class State(Structure):
 
 
 @kernel
-def prepare_run(
-    state: State, tol: float, tol_abs: float, tol_infeasible: float, step_fraction: float, max_iter: int, offset: float
+def take_settings(
+    state: State, tol: float, tol_abs: float, tol_infeasible: float, step_fraction: float, max_iter: int
 ) -> None:
-    """Take the settings, and forget the run before."""
+    """Take the settings of the runs that follow."""
     state.tol, state.tol_abs, state.tol_infeasible, state.step_fraction = tol, tol_abs, tol_infeasible, step_fraction
-    state.max_iter, state.offset, state.iteration, state.warm = max_iter, offset, -1, False
+    state.max_iter, state.newton.tol = max_iter, tol
+
+
+@kernel
+def prepare_run(state: State, offset: float) -> None:
+    """Forget the run before."""
+    state.offset, state.iteration, state.warm = offset, -1, False
     state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
     state.worst, state.absolute, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf, np.inf
     state.primal_refused, state.dual_refused = np.inf, np.inf
     state.sigma, state.alpha_affine, state.alpha = np.nan, np.nan, np.nan
-    state.newton.tol = tol
     best = state.best
     for i in range(best.u.size):
         best.u[i] = 0.0
@@ -126,9 +137,15 @@ def prepare_run(
 
 
 @kernel
-def prepare_warm(state: State, last: Point) -> None:
-    """Let the run begin at an optimal point."""
-    point = state.point
+def keep_point(state: State) -> None:
+    """Keep the present iterate, an optimal one, as the last: the next run works where it is."""
+    copy(state.point, state.last)
+
+
+@kernel
+def prepare_warm(state: State) -> None:
+    """Let the run begin at the last optimal point."""
+    point, last = state.point, state.last
     for i in range(point.u.size):
         point.u[i] = last.u[i] / last.tau
     for i in range(point.s.size):
@@ -159,7 +176,7 @@ def follow(state: State, until: float) -> int:
     reason = GO_ON
     while reason == GO_ON and state.iteration + 2 < state.trace.size:
         reason = iterate(state)
-        if clock() >= until:
+        if state.now >= until:
             break
     return reason
 
@@ -259,5 +276,6 @@ def estimate(state: State) -> None:
     record["refinements"] = kkt.refinements
     record["replaced_pivots"] = kkt.replaced_pivots
     record["regularization"] = kkt.delta
-    record["seconds"] = clock() - state.started
+    state.now = clock()
+    record["seconds"] = state.now - state.started
     kkt.refinements = 0

@@ -335,8 +335,7 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     size = newton.du.size
     newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
     corrector_rhs(newton, sigma, newton.rhs[size:])
-    allow(newton, 1, 1.0)
-    for block in range(3):
+    for block in range(3):  # what `linearize` has allowed the affine direction, at the same residuals
         newton.kkt.allowed[block], newton.kkt.behind[block] = (
             newton.kkt.allowed[3 + block],
             newton.kkt.behind[3 + block],

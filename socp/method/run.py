@@ -27,7 +27,6 @@ from .loop import (
     NOT_FACTORED,
     RAY,
     RAY_FOUND,
-    ROWS,
     SHORT_STEP,
     SOLVED,
     STALLED,
@@ -37,12 +36,14 @@ from .loop import (
     limit,
     prepare_run,
     prepare_warm,
+    take_settings,
 )
 from .newton import Point, singular_directions, unscale
 from .rays import nearest_ray
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
 MANY = 2**62  # iterations that a kernel can count
+OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
 INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
@@ -114,8 +115,8 @@ class Run:
     state : State
         The memory that it works in; no other run may until it ends.
     settings : Settings
-    last : Point or None
-        An optimal point to start from.
+    warm : bool
+        Whether to start from the last optimal point that the state holds.
     test : stopping.Test or None
         The stopping test and the tests of certificates on the caller's own data; None for those of the program.
 
@@ -139,80 +140,94 @@ class Run:
     trace = NO_RECORDS
 
     def __init__(
-        self, program: ConeProgram, state: State, settings: Settings, last: Point | None, test: stopping.Test | None
+        self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.Test | None
     ) -> None:
         self.program, self.state, self.form, self.settings = program, state, state.form, settings
         self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
         self.started = time.perf_counter()
-        prepare_run(
-            state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
-            settings.tol_infeasible or settings.tol, settings.step_fraction, min(settings.max_iter, MANY),
-            program.offset,
-        )  # fmt: skip
-        if last is not None:
-            prepare_warm(state, last)
+        if state.settings is not settings:
+            take_settings(
+                state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
+                settings.tol_infeasible or settings.tol, settings.step_fraction, min(settings.max_iter, MANY),
+            )  # fmt: skip
+            state.settings = settings
+        prepare_run(state, program.offset)
+        if warm:
+            prepare_warm(state)
 
     def solve(self) -> None:
         """Run to the end; Ctrl-C is one."""
-        callback, watched = self.settings.callback, self.settings.verbose or self.settings.callback is not None
         try:
-            for iterate in self._iterates(0.0 if watched else PATIENT):
-                if callback is None:
-                    continue
-                try:
-                    stop = callback(iterate)
-                except StopIteration:
-                    stop = True
-                if isinstance(stop, (bool, np.bool_)) and stop:  # numpy's comparisons give numpy's bool
-                    self.finish(Status.INTERRUPTED, "stopped by the callback")
-                    break
+            if self.settings.callback is not None or self.settings.verbose:
+                self._show(self.settings.callback)
+            else:
+                reason = begin(self.state)
+                while not self._is_over(reason):
+                    reason = self._follow(PATIENT)
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
         self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
         self.solve_time = time.perf_counter() - self.started
 
+    def _show(self, callback: Callable[[Any], Any] | None) -> None:
+        """Run to the end, one iterate at a time, and show each."""
+        for iterate in self.iterates():
+            if callback is None:
+                continue
+            try:
+                stop = callback(iterate)
+            except StopIteration:
+                stop = True
+            if isinstance(stop, (bool, np.bool_)) and stop:  # numpy's comparisons give numpy's bool
+                self.finish(Status.INTERRUPTED, "stopped by the callback")
+                break
+
     def iterates(self) -> Iterator[Iterate]:
         """The run, one iterate at a time."""
-        return self._iterates(0.0)
-
-    def _iterates(self, patience: float) -> Iterator[Iterate]:
-        """The iterates at which the loop comes back, after `patience` seconds or one iteration."""
         settings, state = self.settings, self.state
         if settings.verbose:
             printing.header(self.form, state.kkt.description, settings.tol)
         reason = begin(state)
-        while reason != NOT_FACTORED or state.iteration >= 0:
+        while True:
             if settings.verbose and reason in (GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED):
                 printing.line(state.trace[state.iteration])
-            if (reason != GO_ON or settings.time_limit is not None) and self._ends(reason):
+            if self._is_over(reason):
                 return
-            if patience == 0.0:
-                yield Iterate(self)
-            if state.iteration + 2 >= ROWS:
-                self._make_room()
-            until = clock() + patience
-            if settings.time_limit is not None:
-                until = min(until, state.started + settings.time_limit)
-            reason = follow(state, until)
-        self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
+            yield Iterate(self)
+            self._make_room()
+            reason = self._follow(0.0)
+
+    def _follow(self, patience: float) -> int:
+        """Let the loop go on, for `patience` seconds or one iteration; why it comes back."""
+        until = clock() + patience
+        if self.settings.time_limit is not None:
+            until = min(until, self.state.started + self.settings.time_limit)
+        reason: int = follow(self.state, until)
+        if reason == GO_ON:  # perhaps as the trace is full
+            self._make_room()
+        return reason
 
     def _make_room(self) -> None:
-        """Twice the records where the trace, which has room for `ROWS`, is nearly full."""
+        """Twice the records where the trace is nearly full."""
         trace = self.state.trace
         if self.state.iteration + 2 >= trace.size:
             larger = np.zeros(2 * trace.size, TRACE)
             larger[: trace.size] = trace
             self.state.trace = larger
 
-    def _ends(self, reason: int) -> bool:
-        """Whether the run ends at the present iterate: solved, certified, or at a limit."""
-        settings, state = self.settings, self.state
+    def _is_over(self, reason: int) -> bool:
+        """Whether the run ends where the loop came back: solved, certified, at a limit, or without a first iterate."""
+        settings = self.settings
+        if reason == GO_ON and settings.time_limit is None:
+            return False
+        if reason == NOT_FACTORED and self.state.iteration < 0:
+            return self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
         if reason == SOLVED and self._is_solved():
             return True
         if reason != GO_ON and self._is_certified():
             return True
         if reason in (SOLVED, RAY_FOUND):
-            reason = limit(state)
+            reason = limit(self.state)
         if reason == MAX_ITERATIONS:
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
         if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
@@ -224,7 +239,7 @@ class Run:
         answer = _room_for(self.program)
         unscale_iterate(self.state, *answer)
         found, holds = self._judge(answer)
-        return holds and self.finish(Status.OPTIMAL, test_holds(self.settings.tol), answer, found)
+        return holds and self.finish(OPTIMAL, test_holds(self.settings.tol), answer, found)
 
     def _is_certified(self) -> bool:
         """Whether one of the iterate's rays is a certificate on the caller's own data."""
@@ -326,25 +341,24 @@ class Run:
         """The answer to the cone program."""
         program, status = self.program, self.status
         assert status is not None and self.answer is not None
-        x, y, z, s = self.answer
-        objective = dual_objective = primal = dual = gap = np.nan
-        if status is Status.PRIMAL_INFEASIBLE:
+        (x, y, z, s), found = self.answer, self.found
+        objective = dual_objective = primal = dual = gap = math.nan
+        if found is not None:
+            if not isinstance(self.test, stopping.ProgramTest):
+                found = stopping.residuals(program, x, y, z, s)
+            primal, dual, gap = found.relative
+            objective = found.primal_objective + program.offset
+            dual_objective = found.dual_objective + program.offset
+        elif status is Status.PRIMAL_INFEASIBLE:
             finite = np.isfinite(program.h)
             slope = -(program.b @ y + program.h[finite] @ z[finite])
             x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
             primal = stopping.primal_infeasibility(program, y, z)
-        elif status is Status.DUAL_INFEASIBLE:
+        else:  # dual infeasible
             x = x / -(program.c @ x)
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
             dual = stopping.dual_infeasibility(program, x)
-        else:
-            found = self.found
-            if found is None or not isinstance(self.test, stopping.ProgramTest):
-                found = stopping.residuals(program, *self.answer)
-            primal, dual, gap = found.relative
-            objective = found.primal_objective + program.offset
-            dual_objective = found.dual_objective + program.offset
-        timings = dict(self.timings)
+        timings = self.timings.copy()
         timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
         return Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,

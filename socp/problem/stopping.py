@@ -120,8 +120,8 @@ def distance_from_cones(start: Ints, second_order: Bools, v: Floats, lost: Float
 def cone_distance(v: Floats, start: int, stop: int) -> float:
     """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone; 0 inside.
 
-    It is the root of  f(d) = ||max(|v_1| - d, 0)|| - v_0 - d,  which is convex and falls: Newton's method from 0 comes to
-    it from the left.
+    It is the root of  f(d) = ||max(|v_1| - d, 0)|| - v_0 - d,  which is convex and falls: Newton's method from 0 comes
+    to it from the left.
     """
     tail, d = norm_tail(v, start, stop), 0.0
     if tail <= v[start]:

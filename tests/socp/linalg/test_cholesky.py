@@ -3,17 +3,26 @@
 import numpy as np
 import pytest
 
+from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE
 from socp.linalg.cholesky import (
     LOOPS,
     NARROW,
+    SOLVES,
     WIDE,
     cholesky,
     solve_lower,
     solve_lower_many,
     solve_lower_transposed,
 )
+from socp.linalg.dense import (
+    ENTRIES,
+    gram,
+    multiply_low_rank,
+    multiply_symmetric_dense,
+    multiply_tall,
+    scale_symmetric_dense,
+)
 from socp.linalg.dense import LOOPS as SMALL_PRODUCT
-from socp.linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
 
 
 def positive_definite(n, seed=0):
@@ -21,7 +30,9 @@ def positive_definite(n, seed=0):
     return X @ X.T + n * np.eye(n)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, LOOPS, LOOPS + 1, NARROW - 1, NARROW, NARROW + 1, 200, WIDE + 70])
+@pytest.mark.parametrize(
+    "n", [0, 1, 2, 3, 4, 5, 6, 7, LOOPS, LOOPS + 1, SOLVES, SOLVES + 1, NARROW - 1, 200, WIDE + 70]
+)
 def test_cholesky_and_its_solves(n):
     A = positive_definite(n)
     flat = A.ravel().copy()
@@ -43,9 +54,10 @@ def test_cholesky_and_its_solves(n):
 
 @pytest.mark.parametrize("n", [5, LOOPS, NARROW + 9, WIDE + 9])
 def test_cholesky_names_the_first_bad_pivot(n):
-    A = positive_definite(n)
-    A[n - 3, n - 3] = -1.0
-    assert cholesky(n, A.ravel().copy()) == n - 2
+    for k in (n - 3, n - 2, n - 1):  # the first and the second of a pair, and one without another
+        A = positive_definite(n)
+        A[k, k] = -1.0
+        assert cholesky(n, A.ravel().copy()) == k + 1
 
 
 @pytest.mark.parametrize("n", [3, LOOPS, LOOPS + 1])
@@ -56,7 +68,21 @@ def test_a_nan_comes_out_in_the_factor(n):
     assert cholesky(n, flat) == 0 and np.isnan(flat[-1])
 
 
-@pytest.mark.parametrize("n", [1, 2, SMALL_PRODUCT, SMALL_PRODUCT + 1, 50])
+@pytest.mark.parametrize("k", [0, 1, 3])
+@pytest.mark.parametrize("n", [1, 5, ENTRIES, ENTRIES + 1])
+def test_products_with_few_columns(n, k):
+    rng = np.random.default_rng(n)
+    Y, x, y, S = rng.normal(size=(n, k)), rng.normal(size=n + 2), rng.normal(size=k + 1), np.zeros((k, k))
+    out, other, flat = y.copy(), x.copy(), Y.T.ravel().copy()
+    multiply_tall(TRANSPOSE, n, k, 2.0, flat, x, 2, -1.0, out, 1)
+    np.testing.assert_allclose(out, np.append(y[0], 2.0 * Y.T @ x[2:] - y[1:]), rtol=0, atol=1e-12 * n)
+    multiply_tall(NO_TRANSPOSE, n, k, -3.0, flat, y, 1, 1.0, other, 2)
+    np.testing.assert_allclose(other, np.append(x[:2], x[2:] - 3.0 * Y @ y[1:]), rtol=0, atol=1e-12)
+    gram(n, k, flat, S.reshape(-1))
+    np.testing.assert_allclose(np.triu(S), np.triu(Y.T @ Y), rtol=0, atol=1e-12 * n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, SMALL_PRODUCT, SMALL_PRODUCT + 1, 50])
 def test_products(n):
     A, rng = positive_definite(n), np.random.default_rng(n)
     x, out, D = rng.normal(size=n), np.empty(n), rng.uniform(0.5, 2.0, n)

@@ -32,7 +32,7 @@ def test_thin_optimal_sets(name, kkt):
 
 def ways_after(run_iterations=1, **settings):
     solver = Solver(THIN["a cone that x fills"][0], **settings)
-    run = Run(solver.program, solver._state, solver.settings, None, None)
+    run = Run(solver.program, solver._state, solver.settings, False, None)
     run.trace = np.zeros(run_iterations + 1)
     attempts = Attempts(solver._state, solver.settings)
     return solver, [
@@ -89,7 +89,7 @@ def test_a_large_program_fails_once():
     n = LARGE
     program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
     solver = Solver(program, kkt="ldl")
-    run = Run(program, solver._state, solver.settings, None, None)
+    run = Run(program, solver._state, solver.settings, False, None)
     run.trace = np.zeros(2)
     assert list(Attempts(solver._state, solver.settings)._ways(run, program)) == []
 
