@@ -138,7 +138,9 @@ class Kernel:
 
     def _lowered(self) -> Any:
         allocates = _allocates(self.py_func.__code__)
-        return machine.lower(self.py_func, self.signature, allocates, self.kind in ("kernel", "way in"))
+        return machine.lower(
+            self.py_func, self.signature, allocates, self.kind in ("kernel", "way in"), self.kind == "leaf"
+        )
 
     def load(self, code: machine.MachineCode) -> None:
         """Take the machine code into this process, and let callers find it."""

@@ -50,7 +50,7 @@ class _Flags(compiler.Flags):
 
 
 @functools.cache
-def _flags(allocates: bool, called_from_python: bool) -> compiler.Flags:
+def _flags(allocates: bool, called_from_python: bool, in_line: bool) -> compiler.Flags:
     flags: Any = _Flags()
     flags.release_gil = True
     flags.error_model = "numpy"  # x / 0 is inf or NaN as in NumPy
@@ -58,6 +58,7 @@ def _flags(allocates: bool, called_from_python: bool) -> compiler.Flags:
     flags.no_cfunc_wrapper = True
     flags.no_cpython_wrapper = not called_from_python
     flags.no_compile = True
+    flags.forceinline = in_line
     return flags
 
 
@@ -85,9 +86,11 @@ class _Compiler(compiler.CompilerBase):
         return [manager]
 
 
-def lower(py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool) -> Any:
+def lower(
+    py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool, in_line: bool = False
+) -> Any:
     """numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
-    flags = _flags(allocates, called_from_python)
+    flags = _flags(allocates, called_from_python, in_line)
     target = registry.cpu_target
     target.target_context.refresh()
     target.typing_context.refresh()
