@@ -38,9 +38,10 @@ class RowGroups(Structure):
     """
 
     count = integer()
-    variable, group, lead = integers("l"), integers("l"), integers("l")
-    coefficient, ratio = floats("l"), floats("l")
-    representative, heaviest, theta = integers("l"), integers("l"), floats("l")
+    variable, group, lead = integers("l", scratch=True), integers("l", scratch=True), integers("l", scratch=True)
+    coefficient, ratio = floats("l", scratch=True), floats("l", scratch=True)
+    representative, heaviest = integers("l", scratch=True), integers("l", scratch=True)
+    theta = floats("l", scratch=True)
 
 
 @inner

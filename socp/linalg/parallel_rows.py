@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 
-from ..compiled.kernels import inner, kernel
+import numpy as np
+
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 
 SAME = 1e-15  # entries that differ by this share of their size differ by rounding
@@ -42,7 +44,7 @@ def parallel_rows(
         if not wanted[i] or begin == indptr[first + i + 1] or data[source[begin]] == 0.0:
             continue
         keys[i] = row_key(first + i, indptr, indices, source, data)
-        place = (int(keys[i]) ^ (int(keys[i]) >> 20)) & last
+        place = first_place(keys[i], last)
         while table[place] >= 0:
             r = table[place]
             s = row_ratio(first + i, first + r, indptr, indices, source, data) if keys[r] == keys[i] else 0.0
@@ -61,11 +63,50 @@ def row_key(i: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> 
     """A number that is the same for all multiples of row i, which has a first entry other than zero."""
     head, key = data[source[indptr[i]]], 0
     for k in range(indptr[i], indptr[i + 1]):
-        share = data[source[k]] / head
-        rounded = math.floor(share * STEPS + 0.5) if abs(share) < 1e12 else 1
-        key = ((key ^ (int(indices[k]) + 1)) * PRIME) & MASK
-        key = ((key ^ (rounded & MASK)) * PRIME) & MASK
+        key = longer_key(key, int(indices[k]), data[source[k]] / head)
     return key
+
+
+@leaf
+def longer_key(key: int, column: int, share: float) -> int:
+    """The key of a row with one more entry, which is that share of the first one."""
+    rounded = math.floor(share * STEPS + 0.5) if abs(share) < 1e12 else 1
+    key = ((key ^ (column + 1)) * PRIME) & MASK
+    return ((key ^ (rounded & MASK)) * PRIME) & MASK
+
+
+@leaf
+def first_place(key: int, last: int) -> int:
+    """Where the search for a key begins in a table of last + 1 places."""
+    return (key ^ (key >> 20)) & last
+
+
+@inner
+def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) -> bool:
+    """Whether two wanted rows of a matrix by columns have the same key but for zeros; if not, none are parallel."""
+    m, size = wanted.size, 4
+    while size < 2 * m:
+        size *= 2
+    keys, heads, table = np.zeros(m, np.int64), np.zeros(m), np.empty(size, np.int64)
+    for j in range(indptr.size - 1):
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            row, entry = np.uint64(indices[k]), data[k]
+            if heads[row] == 0.0:
+                heads[row] = entry
+            if entry != 0.0:
+                keys[row] = longer_key(keys[row], j, entry / heads[row])
+    for place in range(size):
+        table[place] = -1
+    for i in range(m):
+        if not wanted[i]:
+            continue
+        at = first_place(keys[i], size - 1)
+        while table[at] >= 0:
+            if keys[table[at]] == keys[i]:
+                return True
+            at = (at + 1) & (size - 1)
+        table[at] = i
+    return False
 
 
 @inner

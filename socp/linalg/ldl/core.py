@@ -43,10 +43,11 @@ class Core(Structure):
 
     n, gone, fill, entries, free = integer(), integer(), integer(), integer(), integer()
     lists, start, length = integers(), integers(), integers()  # the graph, borrowed
-    state, parent, mark, element_mark = integers("n"), integers("n"), integers("n"), integers("n")
-    column_start, column_length = integers("n"), integers("n")
+    state, parent, mark = integers("n"), integers("n", scratch=True), integers("n", scratch=True)
+    element_mark, column_start = integers("n", scratch=True), integers("n", scratch=True)
+    column_length = integers("n", scratch=True)
     columns = integers("room", scratch=True)
-    ascending = integers("n")
+    ascending = integers("n", scratch=True)
     count = integers("n + 1")  # of variables of each degree; then the elements beside a variable
 
 

@@ -97,7 +97,10 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
     n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
     head, after, before = graph.head, graph.after, graph.before
     eliminated = _start_degree_lists(graph, dense, weak)
-    flag, least, largest = 2, 0, 0
+    flag, least, largest, last_value = 2, 0, 0, 1
+    while 2 * last_value <= n:
+        last_value *= 2
+    last_value -= 1  # hash values are 0 ... 2^k - 1
     while eliminated < n:
         while least < n and head[least] == -1:
             least += 1
@@ -110,7 +113,7 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
         mark[pivot] = flag
         largest = max(largest, degree[pivot])
         _measure_elements(graph, pivot, flag)
-        eliminated += _update_variables(graph, pivot, flag)
+        eliminated += _update_variables(graph, pivot, flag, last_value)
         flag = _merge_indistinguishable(graph, pivot, flag + largest + 1)
         least = min(least, _close_element(graph, pivot, n - eliminated))
     _assembly_order(graph, weak, perm)
@@ -187,18 +190,18 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
     for k in range(count + 1):
         if k < count:
             source = lists[start[pivot] + k]
-            p, end = start[source], start[source] + length[source]
+            first, end = start[source], start[source] + length[source]
             parent[source] = pivot
             mark[source] = 0
         else:
-            p, end = start[pivot] + count, start[pivot] + length[pivot]
-        while p < end:
+            first, end = start[pivot] + count, start[pivot] + length[pivot]
+        for p in range(np.uint64(first), np.uint64(end)):  # unsigned: numba then makes no test of negative indices
             i = lists[p]
-            p += 1
-            if size[i] > 0:
-                total += size[i]
-                size[i] = -size[i]
-                lists[write] = i
+            size_i = size[np.uint64(i)]
+            if size_i > 0:
+                total += size_i
+                size[np.uint64(i)] = -size_i
+                lists[np.uint64(write)] = i
                 write += 1
                 unlink(degree, head, after, before, i)
     start[pivot] = begin
@@ -212,10 +215,9 @@ def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
     lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
     degree, mark = graph.degree, graph.mark
-    for k in range(start[pivot], start[pivot] + length[pivot]):
-        i = lists[k]
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        i = np.uint64(lists[k])
         size_i = size[i]  # negative
-        # unsigned: numba then makes no test of negative indices
         for p in range(np.uint64(start[i]), np.uint64(start[i] + elements[i])):
             e = np.uint64(lists[p])
             mark_e = mark[e]
@@ -226,14 +228,15 @@ def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
 
 
 @inner
-def _update_variables(graph: QuotientGraph, pivot: int, flag: int) -> int:
+def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: int) -> int:
     """E(i), A(i), d(i) and the hash value for each i in L(p); returns how many variables went with the pivot."""
-    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    lists, start, length, elements = graph.lists, graph.start, graph.length, graph.elements
     size, degree, parent, mark, after = graph.size, graph.degree, graph.parent, graph.mark, graph.after
     before, bucket = graph.before, graph.bucket
     with_pivot = 0
-    for k in range(start[pivot], start[pivot] + length[pivot]):
-        i = lists[k]
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        variable = lists[k]
+        i = np.uint64(variable)
         begin, middle, end = start[i], start[i] + elements[i], start[i] + length[i]
         write, value, external = begin, 0, 0
         for p in range(np.uint64(begin), np.uint64(middle)):
@@ -264,16 +267,16 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int) -> int:
             with_pivot -= size[i]
             size[i] = 0
             continue
-        lists[write] = lists[first_variable]  # make room for the pivot at the front
-        lists[first_variable] = lists[begin]
-        lists[begin] = pivot
+        lists[np.uint64(write)] = lists[np.uint64(first_variable)]  # make room for the pivot at the front
+        lists[np.uint64(first_variable)] = lists[np.uint64(begin)]
+        lists[np.uint64(begin)] = pivot
         elements[i] = first_variable - begin + 1
         length[i] = write - begin + 1
         degree[i] = min(degree[i], external)
-        value %= n
+        value &= last_value
         before[i] = value
-        after[i] = bucket[value]
-        bucket[value] = i
+        after[i] = bucket[np.uint64(value)]
+        bucket[np.uint64(value)] = variable
     size[pivot] -= with_pivot
     degree[pivot] -= with_pivot
     return with_pivot
@@ -284,15 +287,15 @@ def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int
     """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
     lists, start, length, size, parent = graph.lists, graph.start, graph.length, graph.size, graph.parent
     mark, after, before, bucket = graph.mark, graph.after, graph.before, graph.bucket
-    for k in range(start[pivot], start[pivot] + length[pivot]):
-        if size[lists[k]] == 0:
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        if size[np.uint64(lists[k])] == 0:
             continue
-        value = before[lists[k]]
+        value = np.uint64(before[np.uint64(lists[k])])
         i = bucket[value]
         bucket[value] = -1
-        while i != -1 and after[i] != -1:
-            for p in range(start[i] + 1, start[i] + length[i]):
-                mark[lists[p]] = flag
+        while i != -1 and after[np.uint64(i)] != -1:
+            for p in range(np.uint64(start[i] + 1), np.uint64(start[i] + length[i])):
+                mark[np.uint64(lists[p])] = flag
             previous, j = i, after[i]
             while j != -1:
                 if _same_lists(graph, i, j, flag):
@@ -314,8 +317,8 @@ def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
     lists, start, length, elements, mark = graph.lists, graph.start, graph.length, graph.elements, graph.mark
     if length[i] != length[j] or elements[i] != elements[j]:
         return False
-    for p in range(start[j] + 1, start[j] + length[j]):
-        if mark[lists[p]] != flag:
+    for p in range(np.uint64(start[j] + 1), np.uint64(start[j] + length[j])):
+        if mark[np.uint64(lists[p])] != flag:
             return False
     return True
 
@@ -327,18 +330,22 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     mark, head, after, before, stage = graph.mark, graph.head, graph.after, graph.before, graph.stage
     begin, end = start[pivot], start[pivot] + length[pivot]
     write, least = begin, n
-    for k in range(begin, end):
-        i = lists[k]
-        if size[i] == 0:
+    own, latest = degree[pivot], graph.latest
+    for k in range(np.uint64(begin), np.uint64(end)):
+        variable = lists[k]
+        i = np.uint64(variable)
+        size_i = -size[i]
+        if size_i == 0:
             continue
-        size[i] = -size[i]
-        degree[i] = min(degree[i] + degree[pivot], left) - size[i]
-        if stage[i] > graph.latest:
+        size[i] = size_i
+        degree_i = min(degree[i] + own, left) - size_i
+        degree[i] = degree_i
+        if stage[i] > latest:
             before[i] = WAITING
         else:
-            least = min(least, degree[i])
-            link(degree, head, after, before, i)
-        lists[write] = i
+            least = min(least, degree_i)
+            link(degree, head, after, before, variable)
+        lists[np.uint64(write)] = variable
         write += 1
     size[pivot] = -size[pivot]
     length[pivot] = write - begin

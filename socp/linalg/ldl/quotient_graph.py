@@ -32,25 +32,27 @@ class QuotientGraph(Structure):
 
     n, free = integer(), integer()  # free is the first free place of `lists`
     lists = integers("room", scratch=True)
-    start, length = integers("n"), integers("n")
+    start, length = integers("n", scratch=True), integers("n")
     elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
-    size = integers("n")  # variables in a supervariable, 0 when absorbed, negative in the element in progress
-    degree = integers("n")  # of a variable: the bound on its external degree; of an element: |L(e)|
-    parent = integers("n")  # what an absorbed variable or element went into; -1 at a root
+    size = integers(
+        "n", scratch=True
+    )  # variables in a supervariable, 0 when absorbed, negative in the element in progress
+    degree = integers("n", scratch=True)  # of a variable: the bound on its external degree; of an element: |L(e)|
+    parent = integers("n", scratch=True)  # what an absorbed variable or element went into; -1 at a root
     mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
-    head = integers("n")  # of degree d: first variable of that degree
-    after = integers("n")  # next variable of the same degree, or of the same hash value
-    before = integers("n")  # previous variable of the same degree; or the hash value
-    bucket = integers("n")  # of a hash value: first variable
+    head = integers("n", scratch=True)  # of degree d: first variable of that degree
+    after = integers("n", scratch=True)  # next variable of the same degree, or of the same hash value
+    before = integers("n", scratch=True)  # previous variable of the same degree; or the hash value
+    bucket = integers("n", scratch=True)  # of a hash value: first variable
     stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
-    owner = integers("n")  # in the end: the element in which a variable was eliminated
+    owner = integers("n", scratch=True)  # in the end: the element in which a variable was eliminated
 
 
 @kernel
 def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
     """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
 
-    `graph` comes as zeros.
+    `graph` comes as zeros, but for what is scratch.
     """
     n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
     repeats = False
@@ -128,23 +130,25 @@ def compress(graph: QuotientGraph) -> None:
 @leaf
 def link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Put variable i at the head of the list of its degree."""
-    first = head[degree[i]]
-    before[i] = -1
-    after[i] = first
+    place, own = np.uint64(degree[i]), np.uint64(i)
+    first = head[place]
+    before[own] = -1
+    after[own] = first
     if first != -1:
-        before[first] = i
-    head[degree[i]] = i
+        before[np.uint64(first)] = i
+    head[place] = i
 
 
 @leaf
 def unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Take variable i out of the list of its degree."""
-    left, right = before[i], after[i]
+    own = np.uint64(i)
+    left, right = before[own], after[own]
     if left == WAITING:
         return
     if right != -1:
-        before[right] = left
+        before[np.uint64(right)] = left
     if left != -1:
-        after[left] = right
+        after[np.uint64(left)] = right
     else:
-        head[degree[i]] = right
+        head[np.uint64(degree[own])] = right

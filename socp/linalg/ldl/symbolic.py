@@ -38,8 +38,9 @@ class Analysis(Structure):
         Floating-point operations of one factorization: c divisions and c (c + 1) for the update, per column.
     """
 
-    perm, parent, counts = integers("n"), integers("n"), integers("n")
-    indptr, indices, source = integers("n + 1"), integers("entries"), integers("entries")
+    perm, parent, counts = integers("n", scratch=True), integers("n", scratch=True), integers("n", scratch=True)
+    indptr, indices = integers("n + 1", scratch=True), integers("entries", scratch=True)
+    source = integers("entries", scratch=True)
     nnz, flops = integer(), number()
 
 
