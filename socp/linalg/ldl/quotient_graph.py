@@ -45,6 +45,7 @@ class QuotientGraph(Structure):
     before = integers("n", scratch=True)  # previous variable of the same degree; or the hash value
     bucket = integers("n", scratch=True)  # of a hash value: first variable
     stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
+    stale = integers("n", scratch=True)  # of a variable: 1 where its list has elements among the variables
     owner = integers("n", scratch=True)  # in the end: the element in which a variable was eliminated
 
 
