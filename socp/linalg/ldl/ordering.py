@@ -90,7 +90,7 @@ def amd(
         adjacency(graph, indptr, indices)
         if stage is not None:
             graph.stage[:] = stage
-        elif core_order(graph.lists, graph.start, graph.length, dense, weak, perm):
+        elif core_order(graph, dense, weak, perm):
             return perm
         minimum_degree(graph, dense, weak, perm)
     return perm

@@ -6,6 +6,8 @@ used up, the lists that are alive are moved together.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...compiled.kernels import inner, kernel, leaf
@@ -20,7 +22,7 @@ WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no
 
 def dense_degree(n: int) -> int:
     """The number of neighbours beyond which a variable of n is set aside as dense."""
-    return max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
+    return max(DENSE_LEAST, int(DENSE_FACTOR * math.sqrt(n)))
 
 
 class QuotientGraph(Structure):

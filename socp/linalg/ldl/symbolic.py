@@ -16,6 +16,8 @@ from ...compiled.structures import Structure, integer, integers, number
 
 IntArray = NDArray[np.int64]
 
+SHORT = 8  # entries of L, to one of K, up to which it takes less time to visit all of them
+
 
 class Analysis(Structure):
     """What the pattern of K and a permutation determine about  P K P' = L D L'.
@@ -83,17 +85,22 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
     n, size, parent, counts = perm.size, analysis.source.size, analysis.parent, analysis.counts
     up, ui, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    weight = np.empty(n, np.int64)
     permute_upper(indptr, indices, perm, up, ui, source)
-    elimination_tree(up, ui, parent)
+    counted = tree_and_counts(up, ui, SHORT * size, parent, weight)
+    if not counted:
+        elimination_tree(up, ui, parent)
     postorder(parent, child, sibling, counts, order)
     relabel(analysis, up, ui, source, order)
     above, place = child, sibling
     for k in range(n):
         analysis.perm[k], above[k], place[order[k]] = perm[order[k]], parent[order[k]], k
+        counts[k] = weight[order[k]]
     for k in range(n):
         parent[k] = place[above[k]] if above[k] != -1 else -1
-    lower_triangle(analysis.indptr, analysis.indices, up, ui)
-    column_counts(up, ui, parent, counts)
+    if not counted:
+        lower_triangle(analysis.indptr, analysis.indices, up, ui)
+        column_counts(up, ui, parent, counts)
     nnz, flops = 0, 0.0
     for j in range(n):
         nnz += counts[j]
@@ -143,6 +150,29 @@ def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_in
     for j in range(n, 0, -1):
         out_ptr[j] = out_ptr[j - 1]
     out_ptr[0] = 0
+
+
+@inner
+def tree_and_counts(indptr: Ints, indices: Ints, most: int, parent: Ints, counts: Ints) -> bool:
+    """Parents in the elimination tree, and counts := the entries of each column of L below the diagonal.
+
+    All entries of L are visited, row by row; False where they are more than `most`, and nothing is known then.
+    """
+    n, left, seen = parent.size, most, np.empty(parent.size, np.int64)
+    for k in range(n):
+        parent[k], counts[k], seen[k] = -1, 0, k
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+            i = np.uint64(indices[p])
+            while seen[i] != k:
+                seen[i] = k
+                counts[i] += 1
+                left -= 1
+                if parent[i] == -1:
+                    parent[i] = k
+                i = np.uint64(parent[i])
+        if left < 0:
+            return False
+    return True
 
 
 @inner
