@@ -75,27 +75,30 @@ def count_live(A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: 
     for j in range(lb.size):
         if lb[j] < ub[j]:
             entries = 0
-            for k in range(A_indptr[j], A_indptr[j + 1]):
-                if A_data[k] != 0.0:
-                    live[A_indices[k]] += 1
-                    entries += 1
+            for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):  # unsigned: no test of negative indices
+                stored = int(A_data[k] != 0.0)
+                live[np.uint64(A_indices[k])] += stored
+                entries += stored
             empty += int(entries == 0)
     return empty
 
 
 @inner
 def find_parallel(
-    l: Floats, u: Floats, live: Ints, indptr: Ints, indices: Ints, source: Ints, data: Floats, lead: Ints, ratio: Floats
-) -> None:
-    """`parallel_rows` of those that have a side and two live entries."""
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, live: Ints, source: Ints, removed: Removed
+) -> bool:
+    """`parallel_rows` of those that have a side and two live entries; whether there may be any."""
     m, size = l.size, 4
     while size < 2 * m:
         size *= 2
     wanted = np.empty(m, np.bool_)
     for i in range(m):
         wanted[i] = live[i] > 1 and has_sides(l[i], u[i])
-    table, keys = np.empty(size, np.int64), np.empty(m, np.int64)
-    parallel_rows(0, m, indptr, indices, source, data, wanted, lead, ratio, table, keys)
+    if not may_be_parallel(A_indptr, A_indices, A_data, wanted):
+        return False
+    table, keys, indptr, indices = np.empty(size, np.int64), np.empty(m, np.int64), removed.indptr, removed.indices
+    parallel_rows(0, m, indptr, indices, source, A_data, wanted, removed.lead, removed.ratio, table, keys)
+    return True
 
 
 @kernel
@@ -113,10 +116,10 @@ def remove_rows(
     transpose(m, A_indptr, A_indices, removed.indptr, removed.indices, source)
     values = removed.values
     for k in range(A_data.size):
-        values[k] = A_data[source[k]]
+        values[k] = A_data[np.uint64(source[k])]
     count_live(A_indptr, A_indices, A_data, lb, ub, live)
-    find_parallel(l, u, live, removed.indptr, removed.indices, source, A_data, removed.lead, removed.ratio)
-    merge_rows(l, u, removed, kept)
+    if find_parallel(A_indptr, A_indices, A_data, l, u, live, source, removed):
+        merge_rows(l, u, removed, kept)
     tighten_bounds(A_indptr, A_indices, A_data, l, u, lb, ub, live, removed, kept)
     count = 0
     for i in range(m):

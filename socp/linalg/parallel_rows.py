@@ -62,8 +62,8 @@ def parallel_rows(
 def row_key(i: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> int:
     """A number that is the same for all multiples of row i, which has a first entry other than zero."""
     head, key = data[source[indptr[i]]], 0
-    for k in range(indptr[i], indptr[i + 1]):
-        key = longer_key(key, int(indices[k]), data[source[k]] / head)
+    for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):  # unsigned: no test of negative indices
+        key = longer_key(key, int(indices[k]), data[np.uint64(source[k])] / head)
     return key
 
 
