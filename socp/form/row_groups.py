@@ -69,14 +69,15 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
     parallel_in_orthant(p, indptr, indices, source, data, lead, groups.ratio)
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
-        if indptr[p + i + 1] - indptr[p + i] == 1:
-            groups.variable[i] = indices[indptr[p + i]]
+        begin = indptr[p + i]
+        if indptr[p + i + 1] - begin == 1:
+            groups.variable[i] = indices[np.uint64(begin)]  # unsigned: numba makes no test of negative indices
             bounds += 1
         elif lead[i] == i:
             group[i], representative[count] = count, i
             count += 1
         else:
-            group[i] = group[lead[i]]
+            group[i] = group[np.uint64(lead[i])]
     groups.count = count
     return bounds
 
@@ -100,9 +101,9 @@ def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, gr
     lead, ratio, coefficient = groups.lead, groups.ratio, groups.coefficient
     for i in range(lead.size):
         if groups.variable[i] >= 0:
-            coefficient[i] = data[source[indptr[p + i]]]
+            coefficient[i] = data[np.uint64(source[np.uint64(indptr[p + i])])]
         else:
-            coefficient[i] = ratio[i] * E[p + i] / E[p + lead[i]]
+            coefficient[i] = ratio[i] * E[p + i] / E[np.uint64(p + lead[i])]
 
 
 @inner

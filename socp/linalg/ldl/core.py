@@ -134,15 +134,16 @@ def _core_order(core: Core, dense: int, weak: Bools, perm: Ints) -> bool:
 def _sort_by_degree(core: Core, weak: Bools) -> None:
     """ascending := the variables by degree; of the same degree the weak ones last."""
     n, length, count, ascending = core.n, core.graph.length, core.count, core.ascending
-    for i in range(n):
-        count[length[i] + 1] += 1
+    for i in range(n):  # unsigned: numba then makes no test of negative indices
+        count[np.uint64(length[i] + 1)] += 1
     for d in range(n):
         count[d + 1] += count[d]
     for turn in range(2):
         for i in range(n):
             if weak[i] == (turn == 1):
-                ascending[count[length[i]]] = i
-                count[length[i]] += 1
+                degree = np.uint64(length[i])
+                ascending[np.uint64(count[degree])] = i
+                count[degree] += 1
 
 
 @inner
@@ -176,7 +177,7 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
     columns, column_start, column_length = core.columns, core.column_start, core.column_length
     absorbed, elements = core.count, 0
     begin, end = np.uint64(start[i]), np.uint64(start[i] + length[i])
-    write = first = core.free  # unsigned in the loops: numba then makes no test of negative indices
+    write = first = core.free
     mark[i] = i
     for p in range(begin, end):
         j = lists[p]
@@ -189,10 +190,10 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
     for p in range(begin, end):
         if state[np.uint64(lists[p])] != GONE:
             continue
-        e = _element(parent, lists[p])
-        if element_mark[np.uint64(e)] == i:
+        e = np.uint64(_element(parent, lists[p]))
+        if element_mark[e] == i:
             continue
-        element_mark[np.uint64(e)] = i
+        element_mark[e] = i
         absorbed[elements] = e
         elements += 1
         for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
@@ -230,22 +231,22 @@ def _is_full(core: Core) -> bool:
             continue
         found = 0
         mark[i] = i
-        for p in range(start[i], start[i] + length[i]):
-            j = lists[p]
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+            j = np.uint64(lists[p])
             if state[j] != GONE:
                 mark[j] = i
                 found += 1
-        p, end = start[i], start[i] + length[i]
-        while found < enough and p < end:
-            if state[lists[p]] == GONE:
-                e = _element(core.parent, lists[p])
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+            if found >= enough:
+                break
+            if state[np.uint64(lists[p])] == GONE:
+                e = np.uint64(_element(core.parent, lists[p]))
                 if element_mark[e] != i:
                     element_mark[e] = i
                     for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
                         j = np.uint64(columns[q])
                         found += mark[j] != i
                         mark[j] = i
-            p += 1
         if found < enough:
             short -= 1
             if short < 0:

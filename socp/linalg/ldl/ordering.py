@@ -152,8 +152,8 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
             done += 1
     for i in range(n):
         if size[i] == 0:
-            for p in range(start[i], start[i] + length[i]):
-                degree[lists[p]] -= 1
+            for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+                degree[np.uint64(lists[p])] -= 1
     for i in range(n):
         if size[i] == 0:
             continue
@@ -472,28 +472,28 @@ def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
     for i in range(n):
         tree[i] = parent[i] if elements[i] == -1 else -1
         j = i
-        while elements[j] != -1 and parent[j] != -1:
-            j = parent[j]
+        while elements[np.uint64(j)] != -1 and parent[np.uint64(j)] != -1:
+            j = parent[np.uint64(j)]
         owner[i] = j
         k = i
         while k != j:  # path compression, among absorbed variables alone
-            above = parent[k]
-            parent[k] = j
+            above = parent[np.uint64(k)]
+            parent[np.uint64(k)] = j
             k = above
     postorder(tree, before, bucket, mark, order)
     count = 0
     for k in range(n):
-        i = order[k]
-        if elements[i] == -1:
-            start[i] = count
-            count += size[i]
+        element = np.uint64(order[k])
+        if elements[element] == -1:
+            start[element] = count
+            count += size[element]
     for turn in range(3):
         for i in range(n):
-            last = owner[i]
             if turn != (0 if not weak[i] else 2 if degree[i] == ALONE else 1):
                 continue
+            last = np.uint64(owner[i])
             if elements[last] == -1:
-                perm[start[last]] = i
+                perm[np.uint64(start[last])] = i
                 start[last] += 1
             else:  # dense
                 perm[count] = i

@@ -94,10 +94,10 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
     relabel(analysis, up, ui, source, order)
     above, place = child, sibling
     for k in range(n):
-        analysis.perm[k], above[k], place[order[k]] = perm[order[k]], parent[order[k]], k
-        counts[k] = weight[order[k]]
+        node = np.uint64(order[k])
+        analysis.perm[k], above[k], counts[k], place[node] = perm[node], parent[node], weight[node], k
     for k in range(n):
-        parent[k] = place[above[k]] if above[k] != -1 else -1
+        parent[k] = place[np.uint64(above[k])] if above[k] != -1 else -1
     if not counted:
         lower_triangle(analysis.indptr, analysis.indices, up, ui)
         column_counts(up, ui, parent, counts)
@@ -113,11 +113,11 @@ def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -
     """The upper triangle in another topological order of the tree: whole columns move, as i stays before its parent."""
     indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), np.uint64(0)
     for k in range(order.size):
-        place[order[k]] = k
+        place[np.uint64(order[k])] = k
     indptr[0] = 0
     for k in range(order.size):
-        j = order[k]
-        for p in range(np.uint64(up[j]), np.uint64(up[j + 1])):
+        j = np.uint64(order[k])
+        for p in range(np.uint64(up[j]), np.uint64(up[j + np.uint64(1)])):
             indices[q], analysis.source[q] = place[np.uint64(ui[p])], source[p]
             q += np.uint64(1)
         indptr[k + 1] = q
@@ -127,11 +127,10 @@ def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -
 def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_ind: Ints, source: Ints) -> None:
     """The upper triangle of ``P K P'`` from that of K; its entry q is entry ``source[q]`` of K."""
     n, inverse = perm.size, np.empty(perm.size, np.int64)
-    for k in range(n):
-        inverse[perm[k]] = k
+    for k in range(n):  # unsigned: numba then makes no test of negative indices
+        inverse[np.uint64(perm[k])] = k
     for j in range(n + 1):
         out_ptr[j] = 0
-    # unsigned: numba then makes no test of negative indices
     for j in range(n):
         k = inverse[j]
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
@@ -202,8 +201,9 @@ def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints
         child[j] = sibling[j] = -1
     for j in range(n - 1, -1, -1):
         if parent[j] != -1:
-            sibling[j] = child[parent[j]]
-            child[parent[j]] = j
+            above = np.uint64(parent[j])  # unsigned: numba then makes no test of negative indices
+            sibling[j] = child[above]
+            child[above] = j
     depth_first(parent, child, sibling, stack, order)
 
 
@@ -217,15 +217,16 @@ def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: In
         stack[0] = root
         depth = 0
         while depth >= 0:
-            j = stack[depth]
-            if child[j] == -1:
-                order[count] = j
+            j = np.uint64(stack[np.uint64(depth)])
+            below = child[j]
+            if below == -1:
+                order[np.uint64(count)] = j
                 count += 1
                 depth -= 1
             else:
                 depth += 1
-                stack[depth] = child[j]
-                child[j] = sibling[child[j]]
+                stack[np.uint64(depth)] = below
+                child[j] = sibling[np.uint64(below)]
 
 
 @inner
