@@ -72,18 +72,25 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
     for j in range(n):
         start[j] = total
         total += length[j]
-        length[j] = 0
     for j in range(n):
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = np.uint64(indices[p])
-            if i != np.uint64(j):
-                lists[np.uint64(start[i] + length[i])] = j
-                length[i] += 1
-                lists[np.uint64(start[j] + length[j])] = indices[p]
-                length[j] += 1
+            i = indices[p]
+            if i != j:
+                put(lists, start, i, j)
+                put(lists, start, j, i)
+    for j in range(n):
+        start[j] -= length[j]
     graph.free = total
     if repeats:
         _remove_repetitions(graph)
+
+
+@leaf
+def put(lists: Ints, end: Ints, i: int, neighbour: int) -> None:
+    """One more neighbour at the end of the list of i."""
+    at = end[np.uint64(i)]
+    lists[np.uint64(at)] = neighbour
+    end[np.uint64(i)] = at + 1
 
 
 @inner
