@@ -13,7 +13,7 @@ from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Bools, Floats, Ints
 from socp.compiled.structures import Structure, floats, integer, integers
 from socp.linalg.csc import transpose
-from socp.linalg.parallel_rows import parallel_rows
+from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 from socp.problem.stopping import LOST
 
 ROUNDING = 1e-12  # sides that miss each other by less than this, relative to their size, are equal
@@ -27,11 +27,21 @@ class Removed(Structure):
     Sides that do not come from another row are `NONE` in `upper_twin` and so on.
     """
 
-    indptr, indices, values = integers("m + 1"), integers("entries"), floats("entries")  # the rows of A
-    lead, ratio = integers("m"), floats("m")  # a row of A is so many times its lead
-    upper_twin, lower_twin = integers("m"), integers("m")  # the merged rows that a row's sides come from
-    upper_row, lower_row = integers("n"), integers("n")  # the singleton rows that bounds come from
-    backwards = integers("n")  # the variables with such bounds, those that were fixed last in the order of that
+    # the rows of A
+    indptr, indices = integers("m + 1", scratch=True), integers("entries", scratch=True)
+    values = floats("entries", scratch=True)
+    lead, ratio = integers("m", scratch=True), floats("m", scratch=True)  # a row of A is so many times its lead
+    upper_twin, lower_twin = (
+        integers("m", scratch=True),
+        integers("m", scratch=True),
+    )  # the merged rows that a row's sides come from
+    upper_row, lower_row = (
+        integers("n", scratch=True),
+        integers("n", scratch=True),
+    )  # the singleton rows that bounds come from
+    backwards = integers(
+        "n", scratch=True
+    )  # the variables with such bounds, those that were fixed last in the order of that
     tightened = integer()  # their number
 
 
@@ -45,21 +55,17 @@ def has_sides(lower: float, upper: float) -> bool:
 def look_for_more(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats
 ) -> int:  # fmt: skip
-    """Whether there are rows to take out and variables without entries in A: the sum of `ROWS` and `COLUMNS`."""
+    """Whether there may be rows to take out and variables without entries in A: the sum of `ROWS` and `COLUMNS`."""
     m, long = l.size, 0
-    live = np.zeros(m, np.int64)
+    live, wanted = np.zeros(m, np.int64), np.empty(m, np.bool_)
     found = COLUMNS if count_live(A_indptr, A_indices, A_data, lb, ub, live) > 0 else 0
     for i in range(m):
-        if has_sides(l[i], u[i]):
+        wanted[i] = has_sides(l[i], u[i])
+        if wanted[i]:
             if live[i] <= 1:
                 return found | ROWS
             long += 1
-    if long > 1:
-        indptr, indices, source = np.empty(m + 1, np.int64), np.empty_like(A_indices), np.empty_like(A_indices)
-        transpose(m, A_indptr, A_indices, indptr, indices, source)
-        if find_parallel(l, u, live, indptr, indices, source, A_data, np.empty(m, np.int64), np.empty(m)) > 0:
-            found |= ROWS
-    return found
+    return found | (ROWS if long > 1 and may_be_parallel(A_indptr, A_indices, A_data, wanted) else 0)
 
 
 @inner
@@ -69,27 +75,30 @@ def count_live(A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: 
     for j in range(lb.size):
         if lb[j] < ub[j]:
             entries = 0
-            for k in range(A_indptr[j], A_indptr[j + 1]):
-                if A_data[k] != 0.0:
-                    live[A_indices[k]] += 1
-                    entries += 1
+            for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):  # unsigned: no test of negative indices
+                stored = int(A_data[k] != 0.0)
+                live[np.uint64(A_indices[k])] += stored
+                entries += stored
             empty += int(entries == 0)
     return empty
 
 
 @inner
 def find_parallel(
-    l: Floats, u: Floats, live: Ints, indptr: Ints, indices: Ints, source: Ints, data: Floats, lead: Ints, ratio: Floats
-) -> int:
-    """`parallel_rows` of those that have a side and two live entries."""
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, live: Ints, source: Ints, removed: Removed
+) -> bool:
+    """`parallel_rows` of those that have a side and two live entries; whether there may be any."""
     m, size = l.size, 4
     while size < 2 * m:
         size *= 2
     wanted = np.empty(m, np.bool_)
     for i in range(m):
         wanted[i] = live[i] > 1 and has_sides(l[i], u[i])
-    table, keys = np.empty(size, np.int64), np.empty(m, np.int64)
-    return parallel_rows(0, m, indptr, indices, source, data, wanted, lead, ratio, table, keys)
+    if not may_be_parallel(A_indptr, A_indices, A_data, wanted):
+        return False
+    table, keys, indptr, indices = np.empty(size, np.int64), np.empty(m, np.int64), removed.indptr, removed.indices
+    parallel_rows(0, m, indptr, indices, source, A_data, wanted, removed.lead, removed.ratio, table, keys)
+    return True
 
 
 @kernel
@@ -107,10 +116,10 @@ def remove_rows(
     transpose(m, A_indptr, A_indices, removed.indptr, removed.indices, source)
     values = removed.values
     for k in range(A_data.size):
-        values[k] = A_data[source[k]]
+        values[k] = A_data[np.uint64(source[k])]
     count_live(A_indptr, A_indices, A_data, lb, ub, live)
-    find_parallel(l, u, live, removed.indptr, removed.indices, source, A_data, removed.lead, removed.ratio)
-    merge_rows(l, u, removed, kept)
+    if find_parallel(A_indptr, A_indices, A_data, l, u, live, source, removed):
+        merge_rows(l, u, removed, kept)
     tighten_bounds(A_indptr, A_indices, A_data, l, u, lb, ub, live, removed, kept)
     count = 0
     for i in range(m):

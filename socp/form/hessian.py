@@ -1,7 +1,7 @@
 """The quadratic term P of the objective, in the forms in which it comes: sparse, dense, diagonal plus low rank.
 
 Each form answers the same few questions: P x, the norms of its scaled columns, itself scaled to
-factor D P D, and its upper triangle for a sparse KKT matrix.
+factor D P D, and, but for a sparse one, its upper triangle for a sparse KKT matrix.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class SparseHessian:
         self.indptr, self.indices, self.values = indptr, indices, data
         self.entries: int = data.size
         self.is_zero = self.entries == 0
-        self._upper: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
@@ -61,15 +60,6 @@ class SparseHessian:
         found = np.zeros(self.indptr.size - 1)
         add_diagonal(self.indptr, self.indices, self.values, found)
         return found
-
-    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The upper triangle in CSC, its arrays not to be written to; the diagonal only where P has it."""
-        if self._upper is None:
-            indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
-            data = np.empty_like(self.values)
-            count = take_upper(self.indptr, self.indices, self.values, indptr, indices, data)
-            self._upper = indptr, indices[:count].copy(), data[:count].copy()
-        return self._upper
 
 
 class DenseHessian:
@@ -181,19 +171,41 @@ def add_diagonal(indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None
 
 
 @kernel
-def take_upper(
-    indptr: Ints, indices: Ints, data: Floats, upper_indptr: Ints, upper_indices: Ints, upper_data: Floats
-) -> int:
-    """The upper triangle of a symmetric CSC matrix; returns the number of its entries."""
+def raise_upper(
+    indptr: Ints, indices: Ints, data: Floats, shift: Floats, upper_indptr: Ints, upper_indices: Ints,
+    upper_data: Floats,
+) -> None:  # fmt: skip
+    """The upper triangle of P + diag(shift), with every diagonal entry, from the sorted columns of P."""
     count = 0
-    for j in range(indptr.size - 1):
-        upper_indptr[j] = count
+    for j in range(shift.size):
+        upper_indptr[j], value = count, shift[j]
         for k in range(indptr[j], indptr[j + 1]):
-            if indices[k] <= j:
+            if indices[k] < j:
                 upper_indices[count], upper_data[count] = indices[k], data[k]
                 count += 1
-    upper_indptr[indptr.size - 1] = count
-    return count
+            elif indices[k] == j:
+                value += data[k]
+        upper_indices[count], upper_data[count] = j, value
+        count += 1
+    upper_indptr[shift.size] = count
+
+
+@kernel
+def first_bad_entry(indptr: Ints, indices: Ints, data: Floats, shift: Floats) -> int:
+    """The first column of an entry that no semidefinite matrix has where P is diagonal or its diagonal zero, or -1.
+
+    That is, its upper triangle has at most one entry a column, or shift is zero; -2 of any other.
+    """
+    first, most, zero = -1, 0, True
+    for j in range(shift.size):
+        count, zero = 0, zero and shift[j] == 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] <= j:
+                count += 1
+                if first < 0 and ((indices[k] < j and data[k] != 0.0) or data[k] < -shift[j]):
+                    first = j
+        most = max(most, count)
+    return first if most <= 1 or zero else -2
 
 
 @kernel
@@ -285,7 +297,7 @@ def check_semidefinite(
     if isinstance(P, DenseHessian):
         column = -1 if P.is_semidefinite(shift) else int(P.array.diagonal().argmin())
     else:
-        column = _first_bad_pivot(shift, *P.upper())
+        column = _first_bad_pivot(P, shift)
     if column >= 0:
         raise ProgramError(
             f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
@@ -316,7 +328,8 @@ def is_clearly_semidefinite(
 ) -> bool:
     """Whether it is seen at a glance; False leaves it open.
 
-    P is diagonally dominant, or P + diag(shift) is small, or has its entries near the diagonal, and a Cholesky factor.
+    P is diagonally dominant, or P + diag(shift) without the variables that stand alone in it is small, or has its
+    entries near the diagonal, and a Cholesky factor.
     """
     diagonal, shift = np.zeros(n), np.empty(n)
     if is_sparse:
@@ -324,52 +337,86 @@ def is_clearly_semidefinite(
             return True
         add_diagonal(indptr, indices, values, diagonal)
         set_shift(diagonal, D, factor, tol, shift)
-        if n > GLANCE:
-            return has_banded_factor(indptr, indices, values, shift)
+        place = np.empty(n, np.int64)
+        order = number_coupled(indptr, indices, values, place)
+        for j in range(n):
+            if place[j] < 0 and not diagonal[j] + shift[j] > 0.0:
+                return False
+        if order > GLANCE:
+            return has_banded_factor(order, place, indptr, indices, values, shift)
+        P = np.zeros(order * order)
+        spread_coupled(order, place, indptr, indices, values, shift, P)
+        return cholesky(order, P) == 0
     if n > GLANCE:
         return False
-    P = np.zeros(n * n)
-    if is_sparse:
-        for j in range(n):
-            for k in range(indptr[j], indptr[j + 1]):
-                P[indices[k] * n + j] += values[k]
-    else:
-        for k in range(n * n):
-            P[k] = values[k]
-        for j in range(n):
-            diagonal[j] = P[j * n + j]
-        set_shift(diagonal, D, factor, tol, shift)
-    return is_semidefinite(n, P, shift, np.empty(n * n))
+    for j in range(n):
+        diagonal[j] = values[j * n + j]
+    set_shift(diagonal, D, factor, tol, shift)
+    return is_semidefinite(n, values, shift, np.empty(n * n))
 
 
 @inner
-def has_banded_factor(indptr: Ints, indices: Ints, values: Floats, shift: Floats) -> bool:
-    """Whether P + diag(shift) has few entries between the first one of a row and its diagonal, and a Cholesky factor.
+def number_coupled(indptr: Ints, indices: Ints, values: Floats, place: Ints) -> int:
+    """place := the numbers of the variables that P couples with others, -1 of one that it does not; how many do."""
+    count = 0
+    for j in range(place.size):
+        place[j] = -1
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] != j and values[k] != 0.0:
+                place[j] = count
+                count += 1
+                break
+    return count
+
+
+@inner
+def spread_coupled(
+    order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats, P: Floats
+) -> None:
+    """P += P + diag(shift) of the coupled variables, by rows."""
+    for j in range(place.size):
+        if place[j] < 0:
+            continue
+        for k in range(indptr[j], indptr[j + 1]):
+            if place[indices[k]] >= 0:
+                P[place[indices[k]] * order + place[j]] += values[k]
+        P[place[j] * (order + 1)] += shift[j]
+
+
+@inner
+def has_banded_factor(order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats) -> bool:
+    """Whether P + diag(shift) of the coupled variables has few entries between the first one of a row and its diagonal,
+    and a Cholesky factor.
 
     Row i of L, from its column first[i] on, is in L[begin[i]:], where L(i, j) has the place begin[i] + j.
     """
-    n, words, work = shift.size, 0, 0
-    first, begin = np.empty(n, np.int64), np.empty(n, np.int64)
-    for i in range(n):
-        first[i] = i
-        for k in range(indptr[i], indptr[i + 1]):  # column i, which is row i
-            first[i] = min(first[i], indices[k])
+    words, work = 0, 0
+    first, begin, variable = np.empty(order, np.int64), np.empty(order, np.int64), np.empty(order, np.int64)
+    for v in range(place.size):
+        i = place[v]
+        if i < 0:
+            continue
+        first[i], variable[i] = i, v
+        for k in range(indptr[v], indptr[v + 1]):  # column v, which is row v
+            if place[indices[k]] >= 0:
+                first[i] = min(first[i], place[indices[k]])
         begin[i] = words - first[i]
         words += i - first[i] + 1
         work += (i - first[i] + 1) ** 2
-        if work > BANDED * (n + indptr[n]):
+        if work > BANDED * (place.size + indptr[place.size]):
             return False
     L = np.zeros(words)
-    for i in range(n):
-        row = begin[i]
-        L[row + i] = shift[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            if indices[k] <= i:
-                L[row + indices[k]] += values[k]
+    for i in range(order):
+        row, v = begin[i], variable[i]
+        L[row + i] = shift[v]
+        for k in range(indptr[v], indptr[v + 1]):
+            if 0 <= place[indices[k]] <= i:
+                L[row + place[indices[k]]] += values[k]
         for j in range(first[i], i):
-            for k in range(max(first[i], first[j]), j):
-                L[row + j] -= L[row + k] * L[begin[j] + k]
-            L[row + j] /= L[begin[j] + j]
+            entry = L[row + j]
+            for k in range(np.uint64(max(first[i], first[j])), np.uint64(j)):
+                entry -= L[np.uint64(row) + k] * L[np.uint64(begin[j]) + k]
+            L[row + j] = entry / L[begin[j] + j]
             L[row + i] -= L[row + j] ** 2
         if not L[row + i] > 0.0:
             return False
@@ -403,18 +450,16 @@ def is_semidefinite(n: int, P: Floats, shift: Floats, work: Floats) -> bool:
     return cholesky(n, work) == 0
 
 
-def _first_bad_pivot(shift: np.ndarray, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> int:
+def _first_bad_pivot(P: SparseHessian, shift: np.ndarray) -> int:
     """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
-    n, columns = shift.size, np.repeat(np.arange(shift.size), np.diff(indptr))
-    if (np.diff(indptr) <= 1).all() or not shift.any():
-        # at most one entry a column of the upper triangle: diagonal, or some diagonal entry is zero
-        bad = ((indices != columns) & (data != 0.0)) | (data < -shift[columns])
-        return int(columns[bad][0]) if bad.any() else -1
-    # P + diag(shift) with every diagonal entry, also where the sum is zero
-    rows, columns = (np.concatenate([part, np.arange(n)]) for part in (indices, columns))
-    upper = sp.csc_array((np.concatenate([data, shift]), (rows, columns)), shape=(n, n))
-    ldl = LDL(n, upper.indptr.astype(np.int64), upper.indices.astype(np.int64), np.ones(n, dtype=np.int64))
-    if ldl.factor(upper.data, 0.0, -1.0) == 0:  # a bad pivot becomes -1
+    n, most = shift.size, P.entries + shift.size
+    column = first_bad_entry(P.indptr, P.indices, P.values, shift)
+    if column >= -1:
+        return int(column)
+    indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
+    raise_upper(P.indptr, P.indices, P.values, shift, indptr, indices, data)
+    ldl = LDL(n, indptr, indices[: indptr[n]], np.ones(n, np.int64))
+    if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
     bad = np.flatnonzero(ldl.d < 0.0)
     return int(ldl.perm[bad[0]]) if bad.size else 0

@@ -38,9 +38,10 @@ class RowGroups(Structure):
     """
 
     count = integer()
-    variable, group, lead = integers("l"), integers("l"), integers("l")
-    coefficient, ratio = floats("l"), floats("l")
-    representative, heaviest, theta = integers("l"), integers("l"), floats("l")
+    variable, group, lead = integers("l", scratch=True), integers("l", scratch=True), integers("l", scratch=True)
+    coefficient, ratio = floats("l", scratch=True), floats("l", scratch=True)
+    representative, heaviest = integers("l", scratch=True), integers("l", scratch=True)
+    theta = floats("l", scratch=True)
 
 
 @inner
@@ -48,12 +49,14 @@ def parallel_in_orthant(
     p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, lead: Ints, ratio: Floats
 ) -> None:  # fmt: skip
     """`parallel_rows` of the orthant's rows, those behind the first p, with two entries or more."""
-    l, size = lead.size, 4
-    while size < 2 * l:
-        size *= 2
-    wanted, table, keys = np.empty(l, np.bool_), np.empty(size, np.int64), np.empty(l, np.int64)
+    l, size, count = lead.size, 4, 0
+    wanted = np.empty(l, np.bool_)
     for i in range(l):
         wanted[i] = indptr[p + i + 1] - indptr[p + i] > 1
+        count += int(wanted[i])
+    while size < 2 * count:
+        size *= 2
+    table, keys = np.empty(size, np.int64), np.empty(l, np.int64)
     parallel_rows(p, l, indptr, indices, source, data, wanted, lead, ratio, table, keys)
 
 
@@ -68,14 +71,15 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
     parallel_in_orthant(p, indptr, indices, source, data, lead, groups.ratio)
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
-        if indptr[p + i + 1] - indptr[p + i] == 1:
-            groups.variable[i] = indices[indptr[p + i]]
+        begin = indptr[p + i]
+        if indptr[p + i + 1] - begin == 1:
+            groups.variable[i] = indices[np.uint64(begin)]  # unsigned: numba makes no test of negative indices
             bounds += 1
         elif lead[i] == i:
             group[i], representative[count] = count, i
             count += 1
         else:
-            group[i] = group[lead[i]]
+            group[i] = group[np.uint64(lead[i])]
     groups.count = count
     return bounds
 
@@ -99,9 +103,9 @@ def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, gr
     lead, ratio, coefficient = groups.lead, groups.ratio, groups.coefficient
     for i in range(lead.size):
         if groups.variable[i] >= 0:
-            coefficient[i] = data[source[indptr[p + i]]]
+            coefficient[i] = data[np.uint64(source[np.uint64(indptr[p + i])])]
         else:
-            coefficient[i] = ratio[i] * E[p + i] / E[p + lead[i]]
+            coefficient[i] = ratio[i] * E[p + i] / E[np.uint64(p + lead[i])]
 
 
 @inner

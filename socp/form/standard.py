@@ -96,17 +96,21 @@ class StandardForm(Structure):
 
     n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()
     ptr, rows = integers("cones + 1"), integers("m")
-    M_indptr, M_indices, M_data = integers("n + 1"), integers("entries"), floats("entries")
-    Mt_indptr, Mt_indices, Mt_source = integers("p + m + 1"), integers("entries"), integers("entries")
-    M_source, raw_M = integers("entries"), floats("entries")  # of an entry, its place in (A.data, G.data)
-    raw_c, raw_g = floats("n"), floats("p + m")
+    M_indptr, M_indices, M_data = integers("n + 1"), integers("entries", scratch=True), floats("entries", scratch=True)
+    Mt_indptr, Mt_indices = integers("p + m + 1"), integers("entries", scratch=True)
+    Mt_source = integers("entries", scratch=True)
+    M_source = integers("entries", scratch=True)  # of an entry, its place in (A.data, G.data)
+    raw_M, raw_c, raw_g = floats("entries", scratch=True), floats("n", scratch=True), floats("p + m", scratch=True)
     hessian_kind, rank = integer(), integer()
     P_indptr, P_indices, P_data = integers(), integers(), floats()
     P_dense = floats()  # by rows
     F, d, Fx = floats(), floats(), floats()  # P = F F' + diag(d), F by columns, and a place for F'x
-    c, g = floats("n"), floats("p + m")
-    D, E = floats("n"), floats("p + m")
-    norms, diagonal = floats("n + p + m"), floats("n")  # of columns, then rows, in equilibration; of P
+    c, g = floats("n", scratch=True), floats("p + m", scratch=True)
+    D, E = floats("n", scratch=True), floats("p + m", scratch=True)
+    norms, diagonal = (
+        floats("n + p + m", scratch=True),
+        floats("n", scratch=True),
+    )  # of columns, then rows, in equilibration; of P
     cost_scale, norm_c, norm_b, norm_h = number(), number(), number(), number()
     distinct, bounds, groups = integer(), integer(), part(RowGroups)
 

@@ -62,16 +62,16 @@ def transpose(n_rows: int, indptr: Ints, indices: Ints, t_indptr: Ints, t_indice
     """The pattern of M' in CSC (the rows of M), its indices sorted; entry k of M' is entry source[k] of M."""
     for i in range(n_rows + 1):
         t_indptr[i] = 0
-    for k in range(indices.size):
-        t_indptr[indices[k] + 1] += 1
+    for i in indices:  # unsigned: numba then makes no test of negative indices
+        t_indptr[np.uint64(i + 1)] += 1
     for i in range(n_rows):
         t_indptr[i + 1] += t_indptr[i]
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
-            i = indices[k]
-            t_indices[t_indptr[i]] = j
-            source[t_indptr[i]] = k
-            t_indptr[i] += 1
+            row = np.uint64(indices[np.uint64(k)])
+            at = t_indptr[row]
+            t_indices[np.uint64(at)], source[np.uint64(at)] = j, k
+            t_indptr[row] = at + 1
     for i in range(n_rows, 0, -1):
         t_indptr[i] = t_indptr[i - 1]
     t_indptr[0] = 0

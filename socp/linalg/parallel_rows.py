@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 
-from ..compiled.kernels import inner, kernel
+import numpy as np
+
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 
 SAME = 1e-15  # entries that differ by this share of their size differ by rounding
@@ -28,7 +30,7 @@ def parallel_rows(
 
     Row i has the entries data[source[k]] in the columns indices[k], indptr[i] <= k < indptr[i + 1].  A row that is not
     wanted, is empty, begins with a zero or is a multiple of none has lead[i] = i, ratio[i] = 1.  `table` has the size
-    of a power of two, at least 2 count; `wanted`, `lead`, `ratio` and `keys` have `count` entries.
+    of a power of two, at least twice the wanted rows; `wanted`, `lead`, `ratio` and `keys` have `count` entries.
 
     Returns how many rows have another lead.
     """
@@ -38,21 +40,23 @@ def parallel_rows(
     found = 0
     for i in range(count):
         lead[i], ratio[i] = i, 1.0
+        if not wanted[i]:
+            continue
         begin = indptr[first + i]
-        if not wanted[i] or begin == indptr[first + i + 1] or data[source[begin]] == 0.0:
+        if begin == indptr[first + i + 1] or data[source[begin]] == 0.0:
             continue
         keys[i] = row_key(first + i, indptr, indices, source, data)
-        place = (int(keys[i]) ^ (int(keys[i]) >> 20)) & last
-        while table[place] >= 0:
-            r = table[place]
-            s = row_ratio(first + i, first + r, indptr, indices, source, data) if keys[r] == keys[i] else 0.0
+        at = np.uint64(first_place(keys[i], last))  # unsigned: no test of negative indices
+        while table[at] >= 0:
+            r = table[at]
+            s = row_ratio(first + i, first + r, indptr, indices, source, data) if keys[np.uint64(r)] == keys[i] else 0.0
             if s != 0.0:
                 lead[i], ratio[i] = r, s
                 found += 1
                 break
-            place = (place + 1) & last
+            at = (at + np.uint64(1)) & np.uint64(last)
         if lead[i] == i:
-            table[place] = i
+            table[at] = i
     return found
 
 
@@ -60,27 +64,67 @@ def parallel_rows(
 def row_key(i: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> int:
     """A number that is the same for all multiples of row i, which has a first entry other than zero."""
     head, key = data[source[indptr[i]]], 0
-    for k in range(indptr[i], indptr[i + 1]):
-        share = data[source[k]] / head
-        rounded = math.floor(share * STEPS + 0.5) if abs(share) < 1e12 else 1
-        key = ((key ^ (int(indices[k]) + 1)) * PRIME) & MASK
-        key = ((key ^ (rounded & MASK)) * PRIME) & MASK
+    for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):  # unsigned: no test of negative indices
+        key = longer_key(key, int(indices[k]), data[np.uint64(source[k])] / head)
     return key
+
+
+@leaf
+def longer_key(key: int, column: int, share: float) -> int:
+    """The key of a row with one more entry, which is that share of the first one."""
+    rounded = math.floor(share * STEPS + 0.5) if abs(share) < 1e12 else 1
+    key = ((key ^ (column + 1)) * PRIME) & MASK
+    return ((key ^ (rounded & MASK)) * PRIME) & MASK
+
+
+@leaf
+def first_place(key: int, last: int) -> int:
+    """Where the search for a key begins in a table of last + 1 places."""
+    return (key ^ (key >> 20)) & last
+
+
+@inner
+def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) -> bool:
+    """Whether two wanted rows of a matrix by columns have the same key but for zeros; if not, none are parallel."""
+    m, size = wanted.size, 4
+    while size < 2 * m:
+        size *= 2
+    keys, heads, table = np.zeros(m, np.int64), np.zeros(m), np.empty(size, np.int64)
+    for j in range(indptr.size - 1):
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            row, entry = np.uint64(indices[k]), data[k]
+            if heads[row] == 0.0:
+                heads[row] = entry
+            if entry != 0.0:
+                keys[row] = longer_key(int(keys[row]), j, entry / heads[row])
+    for place in range(size):
+        table[place] = -1
+    for i in range(m):
+        if not wanted[i]:
+            continue
+        at = np.uint64(first_place(keys[i], size - 1))
+        while table[at] >= 0:
+            if keys[np.uint64(table[at])] == keys[i]:
+                return True
+            at = (at + np.uint64(1)) & np.uint64(size - 1)
+        table[at] = i
+    return False
 
 
 @inner
 def row_ratio(i: int, r: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> float:
-    """The s with row i = s row r to within rounding; 0 when there is none."""
+    """The s with row i = s row r to within rounding, r < i; 0 when there is none."""
     begin, other = indptr[i], indptr[r]
     if indptr[i + 1] - begin != indptr[r + 1] - other:
         return 0.0
     s = data[source[begin]] / data[source[other]]
     if s == 0.0 or not math.isfinite(s):
         return 0.0
-    for k in range(indptr[i + 1] - begin):
-        if indices[begin + k] != indices[other + k]:
+    back = np.uint64(begin - other)
+    for k in range(np.uint64(begin), np.uint64(indptr[i + 1])):
+        if indices[k] != indices[k - back]:
             return 0.0
-        entry = data[source[begin + k]]
-        if not abs(entry - s * data[source[other + k]]) <= SAME * abs(entry):
+        entry = data[np.uint64(source[k])]
+        if not abs(entry - s * data[np.uint64(source[k - back])]) <= SAME * abs(entry):
             return 0.0
     return s

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ...compiled.kernels import inner, kernel, leaf
 from ...compiled.signatures import Bools, Ints
-from ...compiled.structures import Structure, integer, integers
+from ...compiled.structures import Structure, integer, integers, structure
+from .quotient_graph import QuotientGraph
 
 IntArray = NDArray[np.int64]
 
@@ -36,29 +37,28 @@ OPEN, WAITING, GONE = 0, 1, 2  # states of a variable
 class Core(Structure):
     """A graph, the columns of the fringe, and what is known of the variables.
 
-    The neighbours of a variable are lists[start : start + length].  A variable of the fringe is an element, as in
+    A variable of the fringe is an element, as in
     `quotient_graph`, with a column of L, columns[column_start : column_start + column_length], until a later one
     absorbs it.
     """
 
     n, gone, fill, entries, free = integer(), integer(), integer(), integer(), integer()
-    lists, start, length = integers(), integers(), integers()  # the graph, borrowed
-    state, parent, mark, element_mark = integers("n"), integers("n"), integers("n"), integers("n")
-    column_start, column_length = integers("n"), integers("n")
+    graph = structure(QuotientGraph)
+    state, parent, mark = integers("n"), integers("n", scratch=True), integers("n", scratch=True)
+    element_mark, column_start = integers("n", scratch=True), integers("n", scratch=True)
+    column_length = integers("n", scratch=True)
     columns = integers("room", scratch=True)
-    ascending = integers("n")
+    ascending = integers("n", scratch=True)
     count = integers("n + 1")  # of variables of each degree; then the elements beside a variable
 
 
-def core_order(
-    lists: IntArray, start: IntArray, length: IntArray, dense: int, weak: NDArray[np.bool_], perm: IntArray
-) -> bool:
+def core_order(graph: QuotientGraph, dense: int, weak: NDArray[np.bool_], perm: IntArray) -> bool:
     """perm := fringe and core, if the graph is of this kind.
 
     Parameters
     ----------
-    lists, start, length : int64 arrays
-        The neighbours of variable i are lists[start[i] : start[i] + length[i]], without repetitions and i itself.
+    graph : QuotientGraph
+        As `adjacency` leaves it, and as it stays.
     dense : int
         Variables with more neighbours belong to the core.
     weak : (n,) bool array
@@ -70,19 +70,19 @@ def core_order(
     -------
     bool
     """
-    n, entries = len(start), count_if_worthwhile(length, dense)
+    n, entries = graph.n, count_if_worthwhile(graph, dense)
     if entries < 0:
         return False
-    core = Core(n=n, room=entries // 2 + entries // (2 * COLUMN_FILL) + 2 * n)
-    core.n, core.lists, core.start, core.length = n, lists, start, length
+    core = Core(n=n, room=entries // 2 + entries // (2 * COLUMN_FILL) + 2 * n, graph=graph)
+    core.n = n
     return _core_order(core, dense, weak, perm)
 
 
 @kernel
-def count_if_worthwhile(length: Ints, dense: int) -> int:
+def count_if_worthwhile(graph: QuotientGraph, dense: int) -> int:
     """The entries of all lists, or -1 where minimum degree would update little."""
     total, degrees, squares = 0, 0, 0
-    for each in length:
+    for each in graph.length:
         total += each
         if each <= dense:
             degrees += each
@@ -92,7 +92,8 @@ def count_if_worthwhile(length: Ints, dense: int) -> int:
 
 @kernel
 def _core_order(core: Core, dense: int, weak: Bools, perm: Ints) -> bool:
-    n, state, length = core.n, core.state, core.length
+    graph = core.graph
+    n, state, lists, start, length = core.n, core.state, graph.lists, graph.start, graph.length
     _sort_by_degree(core, weak)
     edges = 0
     for i in range(n):
@@ -114,8 +115,8 @@ def _core_order(core: Core, dense: int, weak: Bools, perm: Ints) -> bool:
         while waiting > 0 and watched < core.gone:  # the neighbours that wait for it
             j = perm[watched]
             watched += 1
-            for p in range(np.uint64(core.start[j]), np.uint64(core.start[j] + length[j])):
-                i = core.lists[p]
+            for p in range(np.uint64(start[j]), np.uint64(start[j] + length[j])):
+                i = lists[p]
                 if state[np.uint64(i)] == WAITING:
                     state[i] = OPEN
                     waiting -= 1
@@ -132,23 +133,25 @@ def _core_order(core: Core, dense: int, weak: Bools, perm: Ints) -> bool:
 @inner
 def _sort_by_degree(core: Core, weak: Bools) -> None:
     """ascending := the variables by degree; of the same degree the weak ones last."""
-    n, length, count, ascending = core.n, core.length, core.count, core.ascending
-    for i in range(n):
-        count[length[i] + 1] += 1
+    n, length, count, ascending = core.n, core.graph.length, core.count, core.ascending
+    for i in range(n):  # unsigned: numba then makes no test of negative indices
+        count[np.uint64(length[i] + 1)] += 1
     for d in range(n):
         count[d + 1] += count[d]
     for turn in range(2):
         for i in range(n):
             if weak[i] == (turn == 1):
-                ascending[count[length[i]]] = i
-                count[length[i]] += 1
+                degree = np.uint64(length[i])
+                ascending[np.uint64(count[degree])] = i
+                count[degree] += 1
 
 
 @inner
 def _has_pivot(core: Core, i: int) -> bool:
     """Whether a neighbour of i has been eliminated."""
-    for p in range(np.uint64(core.start[i]), np.uint64(core.start[i] + core.length[i])):
-        if core.state[np.uint64(core.lists[p])] == GONE:
+    lists, start, length = core.graph.lists, core.graph.start, core.graph.length
+    for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+        if core.state[np.uint64(lists[p])] == GONE:
             return True
     return False
 
@@ -169,11 +172,12 @@ def _element(parent: Ints, i: int) -> int:
 @inner
 def _eliminate(core: Core, i: int, perm: Ints) -> bool:
     """Eliminate i if its column of L has hardly more entries than K."""
-    lists, state, parent, mark, element_mark = core.lists, core.state, core.parent, core.mark, core.element_mark
+    lists, start, length = core.graph.lists, core.graph.start, core.graph.length
+    state, parent, mark, element_mark = core.state, core.parent, core.mark, core.element_mark
     columns, column_start, column_length = core.columns, core.column_start, core.column_length
     absorbed, elements = core.count, 0
-    begin, end = np.uint64(core.start[i]), np.uint64(core.start[i] + core.length[i])
-    write = first = core.free  # unsigned in the loops: numba then makes no test of negative indices
+    begin, end = np.uint64(start[i]), np.uint64(start[i] + length[i])
+    write = first = core.free
     mark[i] = i
     for p in range(begin, end):
         j = lists[p]
@@ -186,10 +190,10 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
     for p in range(begin, end):
         if state[np.uint64(lists[p])] != GONE:
             continue
-        e = _element(parent, lists[p])
-        if element_mark[np.uint64(e)] == i:
+        e = np.uint64(_element(parent, lists[p]))
+        if element_mark[e] == i:
             continue
-        element_mark[np.uint64(e)] = i
+        element_mark[e] = i
         absorbed[elements] = e
         elements += 1
         for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
@@ -215,8 +219,8 @@ def _eliminate(core: Core, i: int, perm: Ints) -> bool:
 @inner
 def _is_full(core: Core) -> bool:
     """Whether nearly all variables of the core have nearly all others for neighbours."""
-    lists, start, length, state = core.lists, core.start, core.length, core.state
-    mark, element_mark, columns = core.mark, core.element_mark, core.columns
+    lists, start, length = core.graph.lists, core.graph.start, core.graph.length
+    state, mark, element_mark, columns = core.state, core.mark, core.element_mark, core.columns
     column_start, column_length = core.column_start, core.column_length
     size = core.n - core.gone
     enough, short = size - 1 - int(SPARSE * size), int(SPARSE * size)
@@ -227,22 +231,22 @@ def _is_full(core: Core) -> bool:
             continue
         found = 0
         mark[i] = i
-        for p in range(start[i], start[i] + length[i]):
-            j = lists[p]
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+            j = np.uint64(lists[p])
             if state[j] != GONE:
                 mark[j] = i
                 found += 1
-        p, end = start[i], start[i] + length[i]
-        while found < enough and p < end:
-            if state[lists[p]] == GONE:
-                e = _element(core.parent, lists[p])
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+            if found >= enough:
+                break
+            if state[np.uint64(lists[p])] == GONE:
+                e = np.uint64(_element(core.parent, lists[p]))
                 if element_mark[e] != i:
                     element_mark[e] = i
                     for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
                         j = np.uint64(columns[q])
                         found += mark[j] != i
                         mark[j] = i
-            p += 1
         if found < enough:
             short -= 1
             if short < 0:

@@ -21,6 +21,10 @@ neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(
 variables with very many neighbours are set aside and ordered last.  Weak variables, whose diagonal entry is
 zero, wait until a neighbour has been eliminated.
 
+A pivot without elements whose neighbours have long lists, a column of few entries among long rows, leaves these as they
+are: it stays among their variables, and their degrees, which fall by one at most, are measured when they are the least.
+To go through all lists beside each such pivot would take longer than all the rest.
+
 Where the graph is a fringe around a dense core, all this is not needed: see `core`.
 """
 
@@ -37,6 +41,7 @@ from .symbolic import postorder
 
 IntArray = NDArray[np.int64]
 
+LONG = 24  # entries of a list that is not gone through each time that a neighbour is eliminated
 ALONE = -1  # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
 
 
@@ -85,7 +90,7 @@ def amd(
         adjacency(graph, indptr, indices)
         if stage is not None:
             graph.stage[:] = stage
-        elif core_order(graph.lists, graph.start, graph.length, dense, weak, perm):
+        elif core_order(graph, dense, weak, perm):
             return perm
         minimum_degree(graph, dense, weak, perm)
     return perm
@@ -94,10 +99,13 @@ def amd(
 @kernel
 def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) -> None:
     """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
-    n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
+    n, size, degree, mark, elements = graph.n, graph.size, graph.degree, graph.mark, graph.elements
     head, after, before = graph.head, graph.after, graph.before
     eliminated = _start_degree_lists(graph, dense, weak)
-    flag, least, largest = 2, 0, 0
+    flag, least, largest, last_value = 2, 0, 0, 1
+    while 2 * last_value <= n:
+        last_value *= 2
+    last_value -= 1  # hash values are 0 ... 2^k - 1
     while eliminated < n:
         while least < n and head[least] == -1:
             least += 1
@@ -105,12 +113,22 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
             least = _link_waiting(graph, weak)
         pivot = head[least]
         unlink(degree, head, after, before, pivot)
+        if graph.stale[pivot]:
+            _settle(graph, pivot)
+            least = min(least, _true_degree(graph, pivot, flag))
+            link(degree, head, after, before, pivot)
+            flag += 1
+            continue
         eliminated += size[pivot]
+        if elements[pivot] == 0 and _has_long_lists(graph, pivot):
+            least = min(least, _eliminate_apart(graph, pivot))
+            largest = max(largest, degree[pivot])
+            continue
         _form_element(graph, pivot, n - eliminated)
         mark[pivot] = flag
         largest = max(largest, degree[pivot])
         _measure_elements(graph, pivot, flag)
-        eliminated += _update_variables(graph, pivot, flag)
+        eliminated += _update_variables(graph, pivot, flag, last_value)
         flag = _merge_indistinguishable(graph, pivot, flag + largest + 1)
         least = min(least, _close_element(graph, pivot, n - eliminated))
     _assembly_order(graph, weak, perm)
@@ -126,6 +144,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
     for i in range(n):
         size[i] = 1
         mark[i] = 1
+        graph.stale[i] = 0
         degree[i] = length[i]
         parent[i] = head[i] = bucket[i] = -1
         if length[i] > dense:
@@ -133,8 +152,8 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
             done += 1
     for i in range(n):
         if size[i] == 0:
-            for p in range(start[i], start[i] + length[i]):
-                degree[lists[p]] -= 1
+            for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+                degree[np.uint64(lists[p])] -= 1
     for i in range(n):
         if size[i] == 0:
             continue
@@ -162,7 +181,7 @@ def _link_waiting(graph: QuotientGraph, weak: Bools) -> int:
     for i in range(n):
         if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
             continue
-        if following == n or (stage[i] <= following and (elements[i] > 0 or not weak[i])):
+        if following == n or (stage[i] <= following and (elements[i] > 0 or graph.stale[i] or not weak[i])):
             link(degree, head, after, before, i)
             least = min(least, degree[i])
     return least
@@ -187,20 +206,23 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
     for k in range(count + 1):
         if k < count:
             source = lists[start[pivot] + k]
-            p, end = start[source], start[source] + length[source]
+            first, end = start[source], start[source] + length[source]
             parent[source] = pivot
             mark[source] = 0
         else:
-            p, end = start[pivot] + count, start[pivot] + length[pivot]
-        while p < end:
+            first, end = start[pivot] + count, start[pivot] + length[pivot]
+        for p in range(np.uint64(first), np.uint64(end)):  # unsigned: numba then makes no test of negative indices
             i = lists[p]
-            p += 1
-            if size[i] > 0:
-                total += size[i]
-                size[i] = -size[i]
-                lists[write] = i
+            size_i = size[np.uint64(i)]
+            if size_i > 0:
+                total += size_i
+                size[np.uint64(i)] = -size_i
+                lists[np.uint64(write)] = i
                 write += 1
                 unlink(degree, head, after, before, i)
+                if graph.stale[np.uint64(i)]:
+                    _settle(graph, i)
+                    degree[i] = graph.n  # what it was is no bound
     start[pivot] = begin
     length[pivot] = write - begin
     degree[pivot] = total
@@ -208,14 +230,98 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
 
 
 @inner
+def _has_long_lists(graph: QuotientGraph, pivot: int) -> bool:
+    """Whether the neighbours of a pivot without elements have long lists."""
+    lists, start, length, total = graph.lists, graph.start, graph.length, 0
+    for p in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        total += length[np.uint64(lists[p])]
+    return total > LONG * length[pivot]
+
+
+@inner
+def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
+    """Make an element of a pivot without elements, L(p) = A(p) in its own place, and leave its neighbours as they are.
+
+    Returns the least of their degrees, which count as one less than before until they are measured.
+    """
+    lists, start, length, size, degree = graph.lists, graph.start, graph.length, graph.size, graph.degree
+    head, after, before, stage, stale = graph.head, graph.after, graph.before, graph.stage, graph.stale
+    begin, write, least, latest = start[pivot], start[pivot], graph.n, graph.latest
+    for p in range(np.uint64(begin), np.uint64(begin + length[pivot])):
+        variable = lists[p]
+        i = np.uint64(variable)
+        if size[i] == 0:
+            continue
+        lists[np.uint64(write)] = variable
+        write += 1
+        stale[i] = 1
+        unlink(degree, head, after, before, variable)
+        degree[i] = max(degree[i] - 1, 0)
+        if stage[i] > latest:
+            before[i] = WAITING
+        else:
+            least = min(least, degree[i])
+            link(degree, head, after, before, variable)
+    graph.elements[pivot], length[pivot] = -1, write - begin
+    graph.mark[pivot] = 1 if write > begin else 0
+    degree[pivot] = 0
+    for p in range(begin, write):
+        degree[pivot] += size[lists[p]]
+    return least
+
+
+@inner
+def _settle(graph: QuotientGraph, i: int) -> None:
+    """Put the elements among the variables of i where they belong, and leave out what is gone."""
+    lists, elements, size, mark = graph.lists, graph.elements, graph.size, graph.mark
+    begin = graph.start[i]
+    middle, end = begin + elements[i], begin + graph.length[i]
+    first = write = middle  # of the variables; elements go before them
+    for p in range(np.uint64(middle), np.uint64(end)):
+        v = lists[p]
+        if elements[np.uint64(v)] == -1:
+            if mark[np.uint64(v)] != 0:
+                lists[np.uint64(write)] = lists[np.uint64(first)]
+                lists[np.uint64(first)] = v
+                first += 1
+                write += 1
+        elif size[np.uint64(v)] != 0:
+            lists[np.uint64(write)] = v
+            write += 1
+    elements[i], graph.length[i], graph.stale[i] = first - begin, write - begin, 0
+
+
+@inner
+def _true_degree(graph: QuotientGraph, i: int, flag: int) -> int:
+    """degree[i] := the number of variables beside i, which is returned; their marks become the flag."""
+    lists, start, length, size, mark = graph.lists, graph.start, graph.length, graph.size, graph.mark
+    begin, total = start[i], 0
+    middle, end = begin + graph.elements[i], begin + length[i]
+    mark[i] = flag
+    for k in range(np.uint64(begin), np.uint64(middle)):
+        e = np.uint64(lists[k])
+        for p in range(np.uint64(start[e]), np.uint64(start[e] + length[e])):
+            j = np.uint64(lists[p])
+            if mark[j] != flag:
+                mark[j] = flag
+                total += size[j]
+    for p in range(np.uint64(middle), np.uint64(end)):
+        j = np.uint64(lists[p])
+        if mark[j] != flag:
+            mark[j] = flag
+            total += size[j]
+    graph.degree[i] = total
+    return total
+
+
+@inner
 def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
     lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
     degree, mark = graph.degree, graph.mark
-    for k in range(start[pivot], start[pivot] + length[pivot]):
-        i = lists[k]
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        i = np.uint64(lists[k])
         size_i = size[i]  # negative
-        # unsigned: numba then makes no test of negative indices
         for p in range(np.uint64(start[i]), np.uint64(start[i] + elements[i])):
             e = np.uint64(lists[p])
             mark_e = mark[e]
@@ -226,14 +332,15 @@ def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
 
 
 @inner
-def _update_variables(graph: QuotientGraph, pivot: int, flag: int) -> int:
+def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: int) -> int:
     """E(i), A(i), d(i) and the hash value for each i in L(p); returns how many variables went with the pivot."""
-    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    lists, start, length, elements = graph.lists, graph.start, graph.length, graph.elements
     size, degree, parent, mark, after = graph.size, graph.degree, graph.parent, graph.mark, graph.after
     before, bucket = graph.before, graph.bucket
     with_pivot = 0
-    for k in range(start[pivot], start[pivot] + length[pivot]):
-        i = lists[k]
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        variable = lists[k]
+        i = np.uint64(variable)
         begin, middle, end = start[i], start[i] + elements[i], start[i] + length[i]
         write, value, external = begin, 0, 0
         for p in range(np.uint64(begin), np.uint64(middle)):
@@ -264,16 +371,16 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int) -> int:
             with_pivot -= size[i]
             size[i] = 0
             continue
-        lists[write] = lists[first_variable]  # make room for the pivot at the front
-        lists[first_variable] = lists[begin]
-        lists[begin] = pivot
+        lists[np.uint64(write)] = lists[np.uint64(first_variable)]  # make room for the pivot at the front
+        lists[np.uint64(first_variable)] = lists[np.uint64(begin)]
+        lists[np.uint64(begin)] = pivot
         elements[i] = first_variable - begin + 1
         length[i] = write - begin + 1
         degree[i] = min(degree[i], external)
-        value %= n
+        value &= last_value
         before[i] = value
-        after[i] = bucket[value]
-        bucket[value] = i
+        after[i] = bucket[np.uint64(value)]
+        bucket[np.uint64(value)] = variable
     size[pivot] -= with_pivot
     degree[pivot] -= with_pivot
     return with_pivot
@@ -284,15 +391,15 @@ def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int
     """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
     lists, start, length, size, parent = graph.lists, graph.start, graph.length, graph.size, graph.parent
     mark, after, before, bucket = graph.mark, graph.after, graph.before, graph.bucket
-    for k in range(start[pivot], start[pivot] + length[pivot]):
-        if size[lists[k]] == 0:
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        if size[np.uint64(lists[k])] == 0:
             continue
-        value = before[lists[k]]
+        value = np.uint64(before[np.uint64(lists[k])])
         i = bucket[value]
         bucket[value] = -1
-        while i != -1 and after[i] != -1:
-            for p in range(start[i] + 1, start[i] + length[i]):
-                mark[lists[p]] = flag
+        while i != -1 and after[np.uint64(i)] != -1:
+            for p in range(np.uint64(start[i] + 1), np.uint64(start[i] + length[i])):
+                mark[np.uint64(lists[p])] = flag
             previous, j = i, after[i]
             while j != -1:
                 if _same_lists(graph, i, j, flag):
@@ -314,8 +421,8 @@ def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
     lists, start, length, elements, mark = graph.lists, graph.start, graph.length, graph.elements, graph.mark
     if length[i] != length[j] or elements[i] != elements[j]:
         return False
-    for p in range(start[j] + 1, start[j] + length[j]):
-        if mark[lists[p]] != flag:
+    for p in range(np.uint64(start[j] + 1), np.uint64(start[j] + length[j])):
+        if mark[np.uint64(lists[p])] != flag:
             return False
     return True
 
@@ -327,18 +434,22 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     mark, head, after, before, stage = graph.mark, graph.head, graph.after, graph.before, graph.stage
     begin, end = start[pivot], start[pivot] + length[pivot]
     write, least = begin, n
-    for k in range(begin, end):
-        i = lists[k]
-        if size[i] == 0:
+    own, latest = degree[pivot], graph.latest
+    for k in range(np.uint64(begin), np.uint64(end)):
+        variable = lists[k]
+        i = np.uint64(variable)
+        size_i = -size[i]
+        if size_i == 0:
             continue
-        size[i] = -size[i]
-        degree[i] = min(degree[i] + degree[pivot], left) - size[i]
-        if stage[i] > graph.latest:
+        size[i] = size_i
+        degree_i = min(degree[i] + own, left) - size_i
+        degree[i] = degree_i
+        if stage[i] > latest:
             before[i] = WAITING
         else:
-            least = min(least, degree[i])
-            link(degree, head, after, before, i)
-        lists[write] = i
+            least = min(least, degree_i)
+            link(degree, head, after, before, variable)
+        lists[np.uint64(write)] = variable
         write += 1
     size[pivot] = -size[pivot]
     length[pivot] = write - begin
@@ -361,28 +472,28 @@ def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
     for i in range(n):
         tree[i] = parent[i] if elements[i] == -1 else -1
         j = i
-        while elements[j] != -1 and parent[j] != -1:
-            j = parent[j]
+        while elements[np.uint64(j)] != -1 and parent[np.uint64(j)] != -1:
+            j = parent[np.uint64(j)]
         owner[i] = j
         k = i
         while k != j:  # path compression, among absorbed variables alone
-            above = parent[k]
-            parent[k] = j
+            above = parent[np.uint64(k)]
+            parent[np.uint64(k)] = j
             k = above
     postorder(tree, before, bucket, mark, order)
     count = 0
     for k in range(n):
-        i = order[k]
-        if elements[i] == -1:
-            start[i] = count
-            count += size[i]
+        element = np.uint64(order[k])
+        if elements[element] == -1:
+            start[element] = count
+            count += size[element]
     for turn in range(3):
         for i in range(n):
-            last = owner[i]
             if turn != (0 if not weak[i] else 2 if degree[i] == ALONE else 1):
                 continue
+            last = np.uint64(owner[i])
             if elements[last] == -1:
-                perm[start[last]] = i
+                perm[np.uint64(start[last])] = i
                 start[last] += 1
             else:  # dense
                 perm[count] = i

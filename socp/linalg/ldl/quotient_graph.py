@@ -6,6 +6,8 @@ used up, the lists that are alive are moved together.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...compiled.kernels import inner, kernel, leaf
@@ -20,7 +22,7 @@ WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no
 
 def dense_degree(n: int) -> int:
     """The number of neighbours beyond which a variable of n is set aside as dense."""
-    return max(DENSE_LEAST, int(DENSE_FACTOR * np.sqrt(n)))
+    return max(DENSE_LEAST, int(DENSE_FACTOR * math.sqrt(n)))
 
 
 class QuotientGraph(Structure):
@@ -32,25 +34,28 @@ class QuotientGraph(Structure):
 
     n, free = integer(), integer()  # free is the first free place of `lists`
     lists = integers("room", scratch=True)
-    start, length = integers("n"), integers("n")
+    start, length = integers("n", scratch=True), integers("n")
     elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
-    size = integers("n")  # variables in a supervariable, 0 when absorbed, negative in the element in progress
-    degree = integers("n")  # of a variable: the bound on its external degree; of an element: |L(e)|
-    parent = integers("n")  # what an absorbed variable or element went into; -1 at a root
+    size = integers(
+        "n", scratch=True
+    )  # variables in a supervariable, 0 when absorbed, negative in the element in progress
+    degree = integers("n", scratch=True)  # of a variable: the bound on its external degree; of an element: |L(e)|
+    parent = integers("n", scratch=True)  # what an absorbed variable or element went into; -1 at a root
     mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
-    head = integers("n")  # of degree d: first variable of that degree
-    after = integers("n")  # next variable of the same degree, or of the same hash value
-    before = integers("n")  # previous variable of the same degree; or the hash value
-    bucket = integers("n")  # of a hash value: first variable
+    head = integers("n", scratch=True)  # of degree d: first variable of that degree
+    after = integers("n", scratch=True)  # next variable of the same degree, or of the same hash value
+    before = integers("n", scratch=True)  # previous variable of the same degree; or the hash value
+    bucket = integers("n", scratch=True)  # of a hash value: first variable
     stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
-    owner = integers("n")  # in the end: the element in which a variable was eliminated
+    stale = integers("n", scratch=True)  # of a variable: 1 where its list has elements among the variables
+    owner = integers("n", scratch=True)  # in the end: the element in which a variable was eliminated
 
 
 @kernel
 def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
     """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
 
-    `graph` comes as zeros.
+    `graph` comes as zeros, but for what is scratch.
     """
     n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
     repeats = False
@@ -67,18 +72,25 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
     for j in range(n):
         start[j] = total
         total += length[j]
-        length[j] = 0
     for j in range(n):
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = np.uint64(indices[p])
-            if i != np.uint64(j):
-                lists[np.uint64(start[i] + length[i])] = j
-                length[i] += 1
-                lists[np.uint64(start[j] + length[j])] = indices[p]
-                length[j] += 1
+            i = indices[p]
+            if i != j:
+                put(lists, start, i, j)
+                put(lists, start, j, i)
+    for j in range(n):
+        start[j] -= length[j]
     graph.free = total
     if repeats:
         _remove_repetitions(graph)
+
+
+@leaf
+def put(lists: Ints, end: Ints, i: int, neighbour: int) -> None:
+    """One more neighbour at the end of the list of i."""
+    at = end[np.uint64(i)]
+    lists[np.uint64(at)] = neighbour
+    end[np.uint64(i)] = at + 1
 
 
 @inner
@@ -128,23 +140,25 @@ def compress(graph: QuotientGraph) -> None:
 @leaf
 def link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Put variable i at the head of the list of its degree."""
-    first = head[degree[i]]
-    before[i] = -1
-    after[i] = first
+    place, own = np.uint64(degree[i]), np.uint64(i)
+    first = head[place]
+    before[own] = -1
+    after[own] = first
     if first != -1:
-        before[first] = i
-    head[degree[i]] = i
+        before[np.uint64(first)] = i
+    head[place] = i
 
 
 @leaf
 def unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Take variable i out of the list of its degree."""
-    left, right = before[i], after[i]
+    own = np.uint64(i)
+    left, right = before[own], after[own]
     if left == WAITING:
         return
     if right != -1:
-        before[right] = left
+        before[np.uint64(right)] = left
     if left != -1:
-        after[left] = right
+        after[np.uint64(left)] = right
     else:
-        head[degree[i]] = right
+        head[np.uint64(degree[own])] = right

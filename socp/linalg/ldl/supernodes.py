@@ -44,8 +44,9 @@ class AssemblyTree(Structure):
 
     perm, owner = integers("n"), integers("n")
     first, parent, row_start = integers("supernodes + 1"), integers("supernodes"), integers("supernodes + 1")
-    rows, panel_start = integers("below"), integers("supernodes + 1")
-    entry_start, source, target = integers("supernodes + 1"), integers("entries"), integers("entries")
+    rows, panel_start = integers("below", scratch=True), integers("supernodes + 1")
+    entry_start, source = integers("supernodes + 1"), integers("entries", scratch=True)
+    target = integers("entries", scratch=True)
     largest_update, largest_front, flops, time = integer(), integer(), number(), number()
 
     @property

@@ -16,6 +16,8 @@ from ...compiled.structures import Structure, integer, integers, number
 
 IntArray = NDArray[np.int64]
 
+SHORT = 8  # entries of L, to one of K, up to which it takes less time to visit all of them
+
 
 class Analysis(Structure):
     """What the pattern of K and a permutation determine about  P K P' = L D L'.
@@ -38,8 +40,9 @@ class Analysis(Structure):
         Floating-point operations of one factorization: c divisions and c (c + 1) for the update, per column.
     """
 
-    perm, parent, counts = integers("n"), integers("n"), integers("n")
-    indptr, indices, source = integers("n + 1"), integers("entries"), integers("entries")
+    perm, parent, counts = integers("n", scratch=True), integers("n", scratch=True), integers("n", scratch=True)
+    indptr, indices = integers("n + 1", scratch=True), integers("entries", scratch=True)
+    source = integers("entries", scratch=True)
     nnz, flops = integer(), number()
 
 
@@ -82,17 +85,22 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
     n, size, parent, counts = perm.size, analysis.source.size, analysis.parent, analysis.counts
     up, ui, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    weight = np.empty(n, np.int64)
     permute_upper(indptr, indices, perm, up, ui, source)
-    elimination_tree(up, ui, parent)
+    counted = tree_and_counts(up, ui, SHORT * size, parent, weight)
+    if not counted:
+        elimination_tree(up, ui, parent)
     postorder(parent, child, sibling, counts, order)
     relabel(analysis, up, ui, source, order)
     above, place = child, sibling
     for k in range(n):
-        analysis.perm[k], above[k], place[order[k]] = perm[order[k]], parent[order[k]], k
+        node = np.uint64(order[k])
+        analysis.perm[k], above[k], counts[k], place[node] = perm[node], parent[node], weight[node], k
     for k in range(n):
-        parent[k] = place[above[k]] if above[k] != -1 else -1
-    lower_triangle(analysis.indptr, analysis.indices, up, ui)
-    column_counts(up, ui, parent, counts)
+        parent[k] = place[np.uint64(above[k])] if above[k] != -1 else -1
+    if not counted:
+        lower_triangle(analysis.indptr, analysis.indices, up, ui)
+        column_counts(up, ui, parent, counts)
     nnz, flops = 0, 0.0
     for j in range(n):
         nnz += counts[j]
@@ -105,11 +113,11 @@ def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -
     """The upper triangle in another topological order of the tree: whole columns move, as i stays before its parent."""
     indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), np.uint64(0)
     for k in range(order.size):
-        place[order[k]] = k
+        place[np.uint64(order[k])] = k
     indptr[0] = 0
     for k in range(order.size):
-        j = order[k]
-        for p in range(np.uint64(up[j]), np.uint64(up[j + 1])):
+        j = np.uint64(order[k])
+        for p in range(np.uint64(up[j]), np.uint64(up[j + np.uint64(1)])):
             indices[q], analysis.source[q] = place[np.uint64(ui[p])], source[p]
             q += np.uint64(1)
         indptr[k + 1] = q
@@ -119,11 +127,10 @@ def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -
 def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_ind: Ints, source: Ints) -> None:
     """The upper triangle of ``P K P'`` from that of K; its entry q is entry ``source[q]`` of K."""
     n, inverse = perm.size, np.empty(perm.size, np.int64)
-    for k in range(n):
-        inverse[perm[k]] = k
+    for k in range(n):  # unsigned: numba then makes no test of negative indices
+        inverse[np.uint64(perm[k])] = k
     for j in range(n + 1):
         out_ptr[j] = 0
-    # unsigned: numba then makes no test of negative indices
     for j in range(n):
         k = inverse[j]
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
@@ -142,6 +149,29 @@ def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_in
     for j in range(n, 0, -1):
         out_ptr[j] = out_ptr[j - 1]
     out_ptr[0] = 0
+
+
+@inner
+def tree_and_counts(indptr: Ints, indices: Ints, most: int, parent: Ints, counts: Ints) -> bool:
+    """Parents in the elimination tree, and counts := the entries of each column of L below the diagonal.
+
+    All entries of L are visited, row by row; False where they are more than `most`, and nothing is known then.
+    """
+    n, left, seen = parent.size, most, np.empty(parent.size, np.int64)
+    for k in range(n):
+        parent[k], counts[k], seen[k] = -1, 0, k
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+            i = np.uint64(indices[p])
+            while seen[i] != k:
+                seen[i] = k
+                counts[i] += 1
+                left -= 1
+                if parent[i] == -1:
+                    parent[i] = k
+                i = np.uint64(parent[i])
+        if left < 0:
+            return False
+    return True
 
 
 @inner
@@ -171,8 +201,9 @@ def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints
         child[j] = sibling[j] = -1
     for j in range(n - 1, -1, -1):
         if parent[j] != -1:
-            sibling[j] = child[parent[j]]
-            child[parent[j]] = j
+            above = np.uint64(parent[j])  # unsigned: numba then makes no test of negative indices
+            sibling[j] = child[above]
+            child[above] = j
     depth_first(parent, child, sibling, stack, order)
 
 
@@ -186,15 +217,16 @@ def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: In
         stack[0] = root
         depth = 0
         while depth >= 0:
-            j = stack[depth]
-            if child[j] == -1:
-                order[count] = j
+            j = np.uint64(stack[np.uint64(depth)])
+            below = child[j]
+            if below == -1:
+                order[np.uint64(count)] = j
                 count += 1
                 depth -= 1
             else:
                 depth += 1
-                stack[depth] = child[j]
-                child[j] = sibling[child[j]]
+                stack[np.uint64(depth)] = below
+                child[j] = sibling[np.uint64(below)]
 
 
 @inner

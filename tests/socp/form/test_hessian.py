@@ -133,3 +133,19 @@ def test_entries_far_from_the_diagonal_are_left_to_the_sparse_factorization():
     P[-1, 2] = P[2, -1] = 1.0
     assert not is_dominant_matrix(P) and not looks_semidefinite(P)
     check_semidefinite(as_operator(as_csc("P", P), n))
+
+
+@pytest.mark.parametrize("coupled", [10, GLANCE + 20])
+def test_variables_that_stand_alone_cost_nothing(coupled):
+    # a full block, its variables far apart among others that only have a curvature of their own
+    rng, n = np.random.default_rng(coupled), 5 * coupled
+    F, places = np.tril(np.triu(rng.normal(size=(coupled, coupled)), -1), 1), np.sort(rng.permutation(n)[:coupled])
+    P = np.diag(rng.uniform(0.0, 1.0, n))
+    P[places[:, None], places] = F @ F.T
+    assert not is_dominant_matrix(P) and looks_semidefinite(P)
+    for j in (places[3], np.setdiff1d(np.arange(n), places)[7]):
+        bad = P.copy()
+        bad[j, j] -= 1.01 * P[j, j] + 1e-4
+        assert not looks_semidefinite(bad)
+        with pytest.raises(socp.ProgramError, match="eliminating variable"):
+            check_semidefinite(as_operator(as_csc("P", bad), n))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.linalg.parallel_rows import parallel_rows
+from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 
 
 def leads(M, wanted=None, first=0, count=None, table_size=None):
@@ -125,3 +125,31 @@ def test_against_all_pairs(seed):
 
 def test_no_rows():
     assert leads(np.zeros((0, 3)))[0].size == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_keys_by_columns_miss_no_parallel_rows(seed):
+    rng = np.random.default_rng([seed, 3])
+    m, n = int(rng.integers(2, 30)), int(rng.integers(2, 12))
+    M = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.6)
+    M[:, 0] = rng.normal(size=m)
+    M[1:, 1] = rng.normal(size=m - 1)
+    wanted = rng.random(m) < 0.9
+    assert not any_parallel(M, wanted)
+    i, j = rng.permutation(m)[:2]
+    M[i] = rng.choice([1.0, -1.0, 3.0, rng.normal()]) * M[j]
+    assert any_parallel(M, wanted) == (wanted[i] and wanted[j])
+
+
+def any_parallel(M, wanted):
+    """`may_be_parallel` of an array."""
+    columns = sp.csc_array(M)
+    places = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+    return may_be_parallel(*places, columns.data, wanted)
+
+
+def test_keys_by_columns_pass_over_stored_zeros():
+    rows = sp.csc_array(stored([[0, 1, 2], [0, -2, -4], [0, 0, 0]]))
+    places = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    assert may_be_parallel(*places, rows.data, np.array([True, True, False]))
+    assert not may_be_parallel(*places, rows.data, np.array([True, False, True]))

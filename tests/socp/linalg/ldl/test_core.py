@@ -61,7 +61,7 @@ def fringe_first(K, weak=None, dense=None):
     adjacency(graph, indptr, indices)
     weak = np.zeros(n, np.bool_) if weak is None else weak
     perm = np.empty(n, np.int64)
-    return perm if core.core_order(graph.lists, graph.start, graph.length, dense or n, weak, perm) else None
+    return perm if core.core_order(graph, dense or n, weak, perm) else None
 
 
 def by_minimum_degree(K, weak):

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from socp.linalg.ldl.ordering import amd
 from socp.linalg.ldl.symbolic import analyze
-from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
+from tests.support.sparse_matrices import (
+    arrow,
+    dense_factor_pattern,
+    follow_a_neighbour,
+    grid_laplacian,
+    kkt,
+    random_spd,
+    upper,
+)
 
 
 def dense_rows(n, seed):
@@ -133,6 +141,26 @@ def exact_minimum_degree(K):
         graph[np.ix_(neighbours, neighbours)] = True
         np.fill_diagonal(graph, False)
     return np.array(perm)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_short_columns_among_long_rows(seed):
+    """The KKT pattern of a linear program, whose rows' lists are not gone through each time."""
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(15, 40)), int(rng.integers(200, 300))
+    A = sp.random_array((rows, columns), density=2.5 / rows, rng=rng)
+    chain = sp.diags_array([np.ones(rows - 1)], offsets=[1], shape=(rows, rows))
+    A = sp.hstack([A, sp.eye_array(rows) + chain])
+    n = columns + rows
+    K = sp.csc_array(sp.block_array([[sp.eye_array(n), A.T], [A, sp.eye_array(rows)]]))
+    weak = np.arange(n + rows) >= n
+    indptr, indices, _ = upper(K)
+    perm = amd(n + rows, indptr, indices, weak)
+    np.testing.assert_array_equal(np.sort(perm), np.arange(n + rows))
+    assert follow_a_neighbour(K, weak, perm)
+    assert fill(K, perm) <= 1.1 * fill(K, exact_minimum_degree(K))
+    stage = (rng.random(n + rows) < 0.1).astype(np.int64)
+    np.testing.assert_array_equal(np.sort(amd(n + rows, indptr, indices, weak, stage)), np.arange(n + rows))
 
 
 def test_a_hundred_thousand_columns():

@@ -6,7 +6,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socp.linalg.ldl.symbolic import analyze, column_counts, elimination_tree, permute_upper, postorder
+from socp.linalg.ldl.symbolic import (
+    analyze,
+    column_counts,
+    elimination_tree,
+    permute_upper,
+    postorder,
+    tree_and_counts,
+)
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 PATTERNS = {
@@ -45,6 +52,13 @@ def test_analysis_is_the_dense_one(name, seed):
     parent = np.empty(n, np.int64)
     elimination_tree(up, ui, parent)
     np.testing.assert_array_equal(parent, dense_tree(L))
+
+    again, counts = np.empty((2, n), np.int64)
+    entries = int(L.sum()) - n
+    assert tree_and_counts(up, ui, entries, again, counts)
+    np.testing.assert_array_equal(again, parent)
+    np.testing.assert_array_equal(counts, L.sum(axis=0) - 1)
+    assert entries == 0 or not tree_and_counts(up, ui, entries - 1, again, counts)
 
     analysis = analyze(n, indptr, indices, perm)
     L_postordered = dense_factor_pattern(K, analysis.perm)
