@@ -156,7 +156,7 @@ class Solver(SetUpOnce):
             form.take(program, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with self._threads:
-            form.check_convexity()
+            form.check_convexity(program)
             if state is None or not spare.fits(state):
                 state = State(form, choose(form, settings))
         timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
@@ -255,7 +255,7 @@ class Solver(SetUpOnce):
         self.form.refresh(program)
         self.timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         if program.P is not old.P:
-            self.form.check_convexity()
+            self.form.check_convexity(program)
         if not self.kkt.still_fits():
             last = self._last_optimal()
             self._set_up()

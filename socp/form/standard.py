@@ -27,6 +27,7 @@ from .hessian import (
     DenseHessian,
     Hessian,
     LowRankHessian,
+    SparseHessian,
     as_operator,
     check_semidefinite,
     is_clearly_semidefinite,
@@ -150,9 +151,10 @@ class StandardForm(Structure):
         """Whether the values keep the merged rows parallel; their new factors are taken."""
         return bool(groups_hold(self))
 
-    def check_convexity(self) -> None:
-        """Refuse a P that is not positive semidefinite."""
-        if not looks_convex(self):
+    def check_convexity(self, program: ConeProgram) -> None:
+        """Refuse a P that is not positive semidefinite; a dense one is looked at for its rank in any case."""
+        tested = program.is_semidefinite and isinstance(self.P, SparseHessian)
+        if not tested and not looks_convex(self):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
     def _make_room(self, P: Any) -> np.ndarray:

@@ -61,9 +61,10 @@ class KKTMatrix(Structure):
 
     form, groups, cones = structure(StandardForm), structure(RowGroups), structure(ConeColumns)
     size = integer()
-    indptr, indices, data = integers(), integers("entries"), floats("entries")
+    indptr, indices, data = integers(), integers("entries", scratch=True), floats("entries")
     diagonal, signs = integers("order"), integers("order")
-    place_P, place_M = integers("hessian"), integers("stacked")  # of each entry in `data`, or -1
+    # of each entry in `data`, or -1
+    place_P, place_M = integers("hessian", scratch=True), integers("stacked", scratch=True)
     P_diagonal, weights = floats("n"), floats("n")
     union_ptr, dense_ptr, entry, dense, work = integers(), integers(), integers(), floats(), floats()
 
