@@ -46,6 +46,7 @@ class StackedProgram(ConeProgram):
     """
 
     sizes: Sizes
+    hessian_is_tested = False  # whether P is known to be semidefinite
 
     def stack(self, form: StandardForm) -> None:
         """Write the pattern of M, `raw_M` and all that `stack_program` writes."""
@@ -153,8 +154,8 @@ class StandardForm(Structure):
 
     def check_convexity(self, program: ConeProgram) -> None:
         """Refuse a P that is not positive semidefinite; a dense one is looked at for its rank in any case."""
-        tested = program.is_semidefinite and isinstance(self.P, SparseHessian)
-        if not tested and not looks_convex(self):
+        tested = isinstance(program, StackedProgram) and program.hessian_is_tested
+        if not (tested and isinstance(self.P, SparseHessian)) and not looks_convex(self):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
     def _make_room(self, P: Any) -> np.ndarray:

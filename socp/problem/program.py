@@ -120,7 +120,6 @@ class ConeProgram:
     ConeProgram(n=2, p=0, m=2, cones: 1 SecondOrder)
     """
 
-    is_semidefinite = False  # whether P has been tested already
     _cone_layout: Layout | None = None  # once it was asked for
 
     def __init__(
