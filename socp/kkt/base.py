@@ -87,6 +87,9 @@ class KKT(Structure):
     rough : bool
         Whether the second of two right-hand sides may be solved as the factors do it, where these are good (see
         `is_good`).
+    comparing, unfinished : bool
+        Whether one choice of delta is looked at beside others, where GMRES waits for the one that is taken; and
+        whether it did in the last solve.
     correctors : int
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
@@ -102,7 +105,7 @@ class KKT(Structure):
         integer(), integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
-    precise, rough = flag(), flag()
+    precise, rough, comparing, unfinished = flag(), flag(), flag(), flag()
     approximate, exact, caution = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
@@ -288,8 +291,9 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         delta = first if trial < 0 else kkt.deltas[trial]
         if trial >= 0 and (delta == first or (trial > 0 and delta == kkt.deltas[trial - 1])):
             continue
-        before = kkt.refinements
+        before, kkt.comparing = kkt.refinements, trial >= 0
         residual = factor_once(kkt, delta, count, rhs, out)
+        kkt.comparing = False
         good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
         if good and (solves <= min(few, best_solves) or kkt.rest > 0 or kkt.approximate):
@@ -302,7 +306,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     # until the next comparison, what is not much worse than the best of this one is good
     kkt.pause = min(2 * kkt.pause, LONGEST_REST) if best_delta == first else REST
     kkt.rest, kkt.good_excess = kkt.pause, max(GOOD_EXCESS, MUCH_WORSE * best)
-    if best_delta != kkt.delta:
+    if best_delta != kkt.delta or kkt.unfinished:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
 
@@ -343,7 +347,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         largest = norm_within(rhs, row * size, (row + 1) * size)
         kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
         kkt.residual_norm[row], kkt.excess[row], kkt.solves[row], kkt.active[row] = np.inf, np.inf, 0, 1
-    residual = kkt.residual
+    residual, kkt.unfinished = kkt.residual, False
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
@@ -358,7 +362,9 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     worst = 0.0
     for row in range(count):
         stalled = KRYLOV_ABOVE * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.excess[row] > 1.0
-        if stalled and kkt.refinement_steps > 0:
+        if stalled and kkt.refinement_steps > 0 and kkt.comparing:
+            kkt.unfinished = True
+        elif stalled and kkt.refinement_steps > 0:
             gmres(kkt, row, rhs, out)
         kkt.refinements += kkt.solves[row]
         relative = kkt.residual_norm[row] / max(GOOD_ENOUGH * kkt.rhs_norm[row], 1e-300)

@@ -331,6 +331,16 @@ def test_where_pivots_were_replaced_the_next_delta_is_looked_at(errors, tried, b
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
 
 
+def test_gmres_waits_for_the_delta_that_is_taken():
+    kkt, rhs, out = system(np.eye(5), errors=(0.7,) * 4), np.ones(5), np.zeros(5)
+    assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 0
+    for comparing in (True, False):  # refinement stalls at once, a step of GMRES ends it
+        kkt.comparing = comparing
+        left = kkt.solve(rhs, out)
+        assert kkt.unfinished == comparing and (left > 0.1) == comparing
+    np.testing.assert_allclose(out, 1.0, rtol=1e-12)
+
+
 def test_where_no_delta_gives_factors_it_is_said():
     kkt = system(np.eye(5), errors=(np.inf,) * 4)
     assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == -1
