@@ -25,7 +25,7 @@ def keep_freed_memory() -> None:
     What is given back to the system and taken again is touched for the first time again, page by page, which costs a
     program of some milliseconds a third of its time.  glibc gives back what lies beyond a threshold that it adapts to
     the largest block that was ever freed.  Here one of the largest size that counts is freed, which was never touched.
-    Other systems do as they do.
+    Other systems do as they do, and so does a malloc whose thresholds are set in the environment.
     """
     try:
         np.empty(LARGEST_KEPT, np.uint8)

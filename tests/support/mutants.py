@@ -44,7 +44,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("dual = max(dual, abs(z[i]))", "dual = max(dual, 0.0)"),
         (", distance_from_cones(start, second_order, inside, lost_G))", ")"),
         ("gv += h[i] * z[i]", "gv += abs(h[i]) * z[i]"),
-        ("total += max(abs(v[i]) - d, 0.0) ** 2", "total += max(abs(v[i]), 0.0) ** 2"),
+        ("left = max(abs(v[i]) - d, 0.0)", "left = abs(v[i])"),
     ],
     ("qp/problem/stopping.py", "tests/qp/problem/test_stopping.py"): [
         ("stray = max(row_stray, bound_stray) / slope", "stray = 0.0"),
