@@ -31,17 +31,12 @@ class Removed(Structure):
     indptr, indices = integers("m + 1", scratch=True), integers("entries", scratch=True)
     values = floats("entries", scratch=True)
     lead, ratio = integers("m", scratch=True), floats("m", scratch=True)  # a row of A is so many times its lead
-    upper_twin, lower_twin = (
-        integers("m", scratch=True),
-        integers("m", scratch=True),
-    )  # the merged rows that a row's sides come from
-    upper_row, lower_row = (
-        integers("n", scratch=True),
-        integers("n", scratch=True),
-    )  # the singleton rows that bounds come from
-    backwards = integers(
-        "n", scratch=True
-    )  # the variables with such bounds, those that were fixed last in the order of that
+    # the merged rows that a row's sides come from
+    upper_twin, lower_twin = integers("m", scratch=True), integers("m", scratch=True)
+    # the singleton rows that bounds come from
+    upper_row, lower_row = integers("n", scratch=True), integers("n", scratch=True)
+    # the variables with such bounds, those that were fixed last in the order of that
+    backwards = integers("n", scratch=True)
     tightened = integer()  # their number
 
 

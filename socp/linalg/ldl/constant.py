@@ -16,7 +16,7 @@ from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Bools, Floats, Ints
 from .factors import Factors
 from .siblings import reordered
-from .strip_rows import FIVE, FOUR, ONE, THREE, TWO, eliminate_four, eliminate_ones
+from .strip_rows import FIVE, FOUR, ONE, THREE, TWO, eliminate
 from .symbolic import Analysis
 
 WORTH = 2.0  # operations that must be saved for each entry of L: base is subtracted, and K compared, entry by entry
@@ -88,14 +88,7 @@ def find_base(ldl: Factors, data: Floats) -> None:
         for c in range(count):
             for p in range(indptr[k + c], middle[k + c]):
                 work[(indices[p] << TWO) + c] = data[source[p]]
-        q = row_start[s]
-        while q < link[s]:
-            t = linked[q]
-            if strip[(t << TWO) + FOUR] - strip[t << TWO] == ONE:
-                q = np.uint64(eliminate_ones(ldl, q, link[s], k, count))
-            else:
-                eliminate_four(ldl, t, k, count)
-                q += ONE
+        eliminate(ldl, row_start[s], link[s], k, count)
         for q in range(link[s], row_start[s + ONE]):
             note_base(ldl, linked[q], k, count)
         note_triangle(ldl, s)

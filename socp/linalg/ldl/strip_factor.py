@@ -15,7 +15,7 @@ from ...compiled.kernels import inner, kernel
 from ...compiled.signatures import Floats
 from .constant import are_unchanged, find_base
 from .factors import Factors
-from .strip_rows import FIVE, FOUR, ONE, SIX, THREE, TWO, eliminate_four, eliminate_ones, factor_block
+from .strip_rows import FIVE, FOUR, ONE, SIX, THREE, TWO, eliminate, factor_block
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 
@@ -130,7 +130,7 @@ def factor_rows(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps:
 @inner
 def factor_fours(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps: float, delta: float) -> int:
     """`factor_rows` for strips of four columns: the entries of four rows are side by side in `work_four`."""
-    indices, source, linked = ldl.indices.view(np.uint64), ldl.source.view(np.uint64), ldl.columns.view(np.uint64)
+    indices, source = ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
     strip, indptr, row_start = ldl.strip.view(np.uint64), ldl.indptr.view(np.uint64), ldl.row_start.view(np.uint64)
     link, middle, work, replaced = ldl.link.view(np.uint64), ldl.middle.view(np.uint64), ldl.work_four, 0
     for s in range(np.uint64(from_strip), np.uint64(to_strip)):
@@ -143,14 +143,7 @@ def factor_fours(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps
         for c in range(FOUR):
             for p in range(middle[k + c], indptr[k + c + ONE]):
                 work[(indices[p] << TWO) + c] = data[source[p]]
-        q, last = link[s], row_start[s + ONE]
-        while q < last:
-            t = linked[q]
-            if strip[(t << TWO) + FOUR] - strip[t << TWO] == ONE:
-                q = np.uint64(eliminate_ones(ldl, q, last, k, 4))
-            else:
-                eliminate_four(ldl, t, k, 4)
-                q += ONE
+        eliminate(ldl, link[s], row_start[s + ONE], k, 4)
         bad = factor_block(ldl, k, strip[own + TWO], eps, delta)
         if bad < 0:
             return -1

@@ -17,6 +17,20 @@ EIGHT, TWELVE, SIXTEEN = np.uint64(8), np.uint64(12), np.uint64(16)
 
 
 @inner
+def eliminate(ldl: Factors, from_link: int, to_link: int, row: int, count: int) -> None:
+    """So many rows, from `row` on, in the strips that some of their links lead to."""
+    strip, linked = ldl.strip.view(np.uint64), ldl.columns.view(np.uint64)
+    q, last = np.uint64(from_link), np.uint64(to_link)
+    while q < last:
+        t = linked[q]
+        if strip[(t << TWO) + FOUR] - strip[t << TWO] == ONE:
+            q = np.uint64(eliminate_ones(ldl, q, last, row, count))
+        else:
+            eliminate_four(ldl, t, row, count)
+            q += ONE
+
+
+@inner
 def eliminate_ones(ldl: Factors, from_link: int, to_link: int, row: int, count: int) -> int:
     """So many rows, from `row` on, in strips of one column: stored, and taken from the rest of the rows.
 
@@ -31,15 +45,13 @@ def eliminate_ones(ldl: Factors, from_link: int, to_link: int, row: int, count: 
         if strip[t + FOUR] - column != ONE:
             return int(q)
         at, factor, i = strip[t + TWO] - begin, inverse[column], column << TWO
-        if based:
-            at_row = end
-            while at_row < stop and rows[at_row] < end_row:
-                work[i + (rows[at_row] - k)] -= base[at + at_row]
-                at_row += ONE
-        y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
         while end < stop and rows[end] < end_row:
-            values[at + end] = work[i + (rows[end] - k)] * factor
+            place = i + (rows[end] - k)
+            if based:
+                work[place] -= base[at + end]
+            values[at + end] = work[place] * factor
             end += ONE
+        y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
         work[i] = work[i + ONE] = work[i + TWO] = work[i + THREE] = 0.0
         strip[t + THREE] = end
         for p in range(begin, end):
