@@ -1,5 +1,6 @@
 """Compilation in several processes: announced, done here where helpers cannot, and nothing left after a warmup."""
 
+import json
 import os
 import subprocess
 import sys
@@ -73,12 +74,30 @@ def test_a_helper_that_died_gives_its_kernel_back_and_is_stopped_quietly():
     compilation = build.Compilation([probe.KERNELS[0]])
     helper = build.Helper(compilation)
     pipe = subprocess.PIPE
-    helper.process = subprocess.Popen([sys.executable, "-c", ""], stdin=pipe, stdout=pipe, text=True)
-    helper.process.wait()
+    helper.process = subprocess.Popen([sys.executable, "-c", "input(); input()"], stdin=pipe, stdout=pipe)
     helper.run()
     assert compilation.waiting == [probe.KERNELS[0]] and compilation.done == 0
     helper.stop()
     assert helper.process.stdin.closed and helper.process.stdout.closed
+
+
+def test_a_helper_does_not_import_from_the_current_directory(tmp_path, monkeypatch):
+    for name in ("llvmlite", "json", "socp", "struct"):
+        (tmp_path / f"{name}.py").write_text("import os; os._exit(7)")
+    monkeypatch.setattr(sys, "path", ["", ".", *sys.path])
+    path = build._search_path()
+    assert all(map(os.path.isabs, path))
+    result = subprocess.run(
+        build._command(), input=json.dumps(path) + "\n", capture_output=True, text=True, cwd=tmp_path, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
+
+
+def test_no_helper_is_started_by_a_program_that_is_not_python(monkeypatch):
+    for name in ("", "/usr/bin/uwsgi"):
+        monkeypatch.setattr(sys, "executable", name)
+        assert not build.Helper(build.Compilation([probe.KERNELS[0]])).start()
 
 
 def test_callees_come_first():
