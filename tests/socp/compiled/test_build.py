@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -60,6 +61,14 @@ def test_helpers_compile_what_this_process_loads(tmp_path):
 
 
 @pytest.mark.full
+def test_without_docstrings_helpers_and_this_process_agree(tmp_path):
+    write_many(tmp_path)
+    for _ in range(2):
+        assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in run(CODE.format(more=""), tmp_path, {"PYTHONOPTIMIZE": "2"})
+    assert len(files(tmp_path)) == COUNT + 2
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("more", [
     "build.Helper.start = lambda self: False",
     "import sys; sys.executable = '/bin/false'",
@@ -92,6 +101,12 @@ def test_a_helper_does_not_import_from_the_current_directory(tmp_path, monkeypat
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
     assert (result.returncode, result.stdout) == (0, ""), result.stderr
+
+
+@pytest.mark.parametrize("optimize", [0, 1, 2])
+def test_a_helper_runs_as_this_process_does(monkeypatch, optimize):
+    monkeypatch.setattr(sys, "flags", types.SimpleNamespace(optimize=optimize, dont_write_bytecode=1))
+    assert (build._command().count("-O"), build._command().count("-B")) == (optimize, 1)
 
 
 def test_no_helper_is_started_by_a_program_that_is_not_python(monkeypatch):
