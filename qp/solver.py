@@ -137,7 +137,7 @@ class Solver(SetUpOnce):
         or presolve leaves other rows out.
 
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
-        (CSC; for a dense P the full array).
+        (CSC); P may be given whole instead, and has to be where it is dense.
         """
         with self.at_work:
             started = time.perf_counter()

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 import socp
 
+from ..base.estimator import uninterrupted
 from .prior import GenerativePrior
 from .span import Features, Span
 
@@ -124,7 +125,7 @@ class HyperplaneStep:
                 data[places] = -SIDES[i] * means[i]
             self.solver.update(G_data=data)
             self.program = self.solver.program
-        solution = self.solver.solve(warm_start=True)
+        solution = uninterrupted(self.solver.solve(warm_start=True))
         return self.coordinates.weights(solution.x[:k]), float(solution.x[k]), solution
 
     def multipliers(self, solution: socp.Solution) -> np.ndarray:
@@ -148,7 +149,8 @@ class HyperplaneStep:
         curved = socp.ConeProgram(
             c=c, G=program.G, h=program.h, cones=program.cones, P=sp.csc_array(sp.diags_array(curvature))
         )
-        solution = socp.solve(curved, **{**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)})
+        settings = {**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)}
+        solution = uninterrupted(socp.solve(curved, **settings))
         return self.coordinates.weights(solution.x[:k]), float(solution.x[k]), solution
 
     def _build(self, means: np.ndarray) -> socp.ConeProgram:
@@ -251,7 +253,8 @@ def farthest_means_by_cones(
     G = sp.block_diag([sp.vstack([sp.csr_array((1, k)), -sp.eye_array(k)]) for k in sizes])
     h = np.concatenate([np.concatenate([[constants.phi + nu[i]], np.zeros(k)]) for i, k in enumerate(sizes)])
     c = -np.concatenate([slope / (np.linalg.norm(slope) or 1.0) for slope in slopes])
-    solution = socp.solve(c=c, G=G, h=h, cones=[socp.SecondOrder(1 + k) for k in sizes], **settings)
+    program = socp.ConeProgram(c, G, h, [socp.SecondOrder(1 + k) for k in sizes])
+    solution = uninterrupted(socp.solve(program, **settings))
     parts = np.split(solution.x, [sizes[0]])
     moved = [R.T @ v if slope.any() else 0.0 for R, v, slope in zip(roots, parts, slopes)]
     return prior.t + np.array([np.broadcast_to(part, (prior.n,)) for part in moved]), nu
@@ -279,12 +282,12 @@ def _radii_by_cones(
         held = np.concatenate([-slope, [0.0], [-constants.beta] * soft])
         head = np.concatenate([np.zeros(k), [-1.0], [0.0] * soft])
         tail = sp.hstack([-sp.eye_array(k), sp.csr_array((k, prices.size))])
-        solution = socp.solve(
+        program = socp.ConeProgram(
             c=np.concatenate([np.zeros(k), prices]),
             G=sp.vstack([signs, sp.csr_array(held[None, :]), sp.csr_array(head[None, :]), tail]),
             h=np.concatenate([np.zeros(prices.size), [-missing, constants.phi], np.zeros(k)]),
             cones=[socp.NonNeg(prices.size + 1), socp.SecondOrder(1 + k)],
-            **settings,
         )
+        solution = uninterrupted(socp.solve(program, **settings))
         nu[i] = max(0.0, float(solution.x[k]))
     return nu
