@@ -225,7 +225,7 @@ def _placed(name: str, matrix: Any, values: Any, places: tuple[Any, ...]) -> tup
 
 
 def _array(name: str, what: str, part: Any, dimensions: int = 1) -> np.ndarray:
-    """A part of a sparse matrix as an array of so many dimensions; a list or tuple without entries is one of integers."""
+    """A part of a sparse matrix as an array of so many dimensions; of a list without entries, one of integers."""
     try:
         array = np.asarray(part, dtype=INT if isinstance(part, (list, tuple)) and not part else None)
     except ValueError:  # lists of different lengths

@@ -39,9 +39,7 @@ class LowRank:
             diagonal = self.diagonal()  # by Cauchy and Schwarz no entry of the matrix is larger than all of these
         if not all_finite(diagonal):
             i = int(np.flatnonzero(~np.isfinite(diagonal))[0])
-            raise ProgramError(
-                f"F F' + diag(d) must be finite in double precision, but row {i} of F and d[{i}] exceed it"
-            )
+            raise ProgramError(f"F F' + diag(d) must be within double precision, but entry [{i}, {i}] is not")
 
     @property
     def shape(self) -> tuple[int, int]:

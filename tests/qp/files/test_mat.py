@@ -377,6 +377,16 @@ def test_mat_in_the_other_byte_order():
     np.testing.assert_array_equal(program.q, [-3.0, 4.0])
 
 
+@pytest.mark.parametrize("form", ["coo", "csc"])
+def test_mat_in_the_format_that_some_versions_read_it_in(tmp_path, monkeypatch, form):
+    """Versions of scipy differ in the format that they give a sparse matrix of a file."""
+    fields = {key: value.asformat(form) if sp.issparse(value) else value for key, value in maros().items()}
+    monkeypatch.setattr(scipy.io, "loadmat", lambda *_, **__: fields)
+    program = qp.files.mat.read(tmp_path / "p.mat")
+    np.testing.assert_array_equal(program.A.toarray(), [[1.0, 2.0]])
+    np.testing.assert_array_equal(program.P.toarray(), [[2.0, 0.0], [0.0, 0.0]])
+
+
 @pytest.mark.parametrize("in_aux", [True, False])
 def test_mat_of_netlib(tmp_path, in_aux):
     objective = {
@@ -420,6 +430,16 @@ def test_mat_errors_name_the_field(tmp_path, fields, message):
 def test_mat_of_another_kind(tmp_path, content):
     (tmp_path / "p.mat").write_bytes(content)
     with pytest.raises(ProgramError, match=r"p.mat cannot be read as a MATLAB file up to version 7.2"):
+        qp.files.mat.read(tmp_path / "p.mat")
+
+
+@pytest.mark.parametrize("error", [IndexError, KeyError, ValueError, scipy.io.matlab.MatReadError])
+def test_mat_that_ends_the_reader_somehow(tmp_path, monkeypatch, error):
+    def fails(*_, **__):
+        raise error("a fault")
+
+    monkeypatch.setattr(scipy.io, "loadmat", fails)
+    with pytest.raises(ProgramError, match=r"p.mat cannot be read as a MATLAB file up to version 7.2: .*a fault"):
         qp.files.mat.read(tmp_path / "p.mat")
 
 

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import models
 import qp
 import socp
 from models.base.validation import as_matrix
+from socp.interop.cvxopt import conelp, coneqp
+from socp.interop.ecos import ecos_solve
 from socp.problem.checks import ProgramError, as_csc, as_csr, as_dense, as_vector
 
 FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
@@ -293,3 +296,33 @@ def test_any_fault_is_refused_or_does_not_matter(form):
         np.testing.assert_array_equal(as_dense("A", matrix), came.toarray())
         np.testing.assert_array_equal(as_csr("A", matrix).toarray(), came.toarray())
     assert read > 10
+
+
+def spoiled_list():
+    matrix = sp.lil_array(np.eye(2))
+    matrix.rows[1] = [100]
+    return matrix
+
+
+WAYS_IN = {
+    "G of qpsolvers": ("G", lambda M: qp.solve_qp(np.eye(2), np.ones(2), M, np.ones(2))),
+    "A of qpsolvers": ("A", lambda M: qp.solve_qp(np.eye(2), np.ones(2), A=M, b=np.ones(2))),
+    "P of qpsolvers": ("P", lambda M: qp.solve_qp(M, np.ones(2))),
+    "P of CVXOPT": ("P", lambda M: coneqp(M, np.ones(2))),
+    "G of CVXOPT": ("G", lambda M: conelp(np.ones(2), M, np.ones(2))),
+    "q of CVXOPT": ("c", lambda M: coneqp(np.eye(2), M)),
+    "G of ECOS": ("G", lambda M: ecos_solve(np.ones(2), M, np.ones(2), {"l": 2, "q": []})),
+    "A of ECOS": ("A", lambda M: ecos_solve(np.ones(2), -np.eye(2), np.ones(2), {"l": 2, "q": []}, M, np.ones(2))),
+    "F": ("F", qp.LowRank),
+    "X of SVC": ("X", lambda M: models.SVC().fit(M, [0, 1])),
+    "X to predict": ("X", lambda M: models.SVC().fit(np.eye(2), [0, 1]).predict(M)),
+    "explanations": ("explanations", lambda M: models.ExplanationAugmentedSVC().fit(np.eye(2), [0, 1], M)),
+    "counts": ("X", lambda M: models.LatentDirichletAllocation(n_topics=2).fit(M)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_every_way_in_refuses_by_name(way):
+    name, call = WAYS_IN[way]
+    with pytest.raises(ProgramError, match=f"^{name} must be a valid sparse matrix"):
+        call(spoiled_list())
