@@ -73,7 +73,8 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
             _check_shape(name, came, shape, why)
             return csc(*parts, came)
     if sp.issparse(value):
-        matrix = sp.csc_array(entries_of(name, value), shape=_rows_and_columns(value))  # which sums duplicates
+        matrix = read_again(name, value).tocsc()
+        matrix.sum_duplicates()
     else:
         dense = _as_float(name, value)
         if dense.ndim == 1:
@@ -91,24 +92,23 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     return matrix
 
 
-def entries_of(name: str, matrix: Any) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """The entries of a sparse matrix as new arrays, (values, (rows, columns)), duplicates not yet summed.
+def read_again(name: str, matrix: Any) -> Any:
+    """A sparse matrix as an array of scipy's in CSC, CSR or COO, with two dimensions and parts of our own, in float64.
 
     Refuses parts that do not fit together: scipy's constructors take them, its C++ does not survive them.
     """
     if matrix.format not in READERS or len(matrix.shape) > 2:
         raise ProgramError(f"{name} must be a matrix, but a {matrix.format} array of shape {matrix.shape} came")
-    values, rows, columns = READERS[matrix.format](name, matrix)
-    if values.dtype.kind not in "fiub":
-        raise ProgramError(f"{name} must be real, but its entries are of type {values.dtype}")
-    return values.astype(np.float64), (rows.astype(np.int64), columns.astype(np.int64))
+    return READERS[matrix.format](name, matrix)
 
 
 def as_csr(name: str, value: Any) -> sp.csr_array:
     """A sparse matrix as canonical CSR, in float64 but finite or not; the caller's own arrays if they are that."""
     if isinstance(value, CSR) and value.ndim == 2 and _canonical_parts(value, *value.shape) is not None:
         return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
-    return sp.csr_array(entries_of(name, value), shape=_rows_and_columns(value))  # which sums duplicates
+    matrix = read_again(name, value).tocsr()
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -133,44 +133,36 @@ def _refuse_sparse(name: str, why: str) -> None:
     raise ProgramError(f"{name} must be a valid sparse matrix: {why}")
 
 
-def _read_compressed(name: str, matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of CSC, CSR and BSR; entries beyond the last place of indptr are spare room."""
-    n_rows, n_columns = _rows_and_columns(matrix)
-    data = _array(name, "data", matrix.data, 3 if matrix.format == "bsr" else 1)
+def _read_compressed(name: str, matrix: Any) -> Any:
+    """CSC, CSR and BSR; entries beyond the last place of indptr are spare room."""
+    n_rows, n_columns = shape = _rows_and_columns(matrix)
+    data = _numbers(name, matrix.data, 3 if matrix.format == "bsr" else 1)
     height, width = data.shape[1:] if matrix.format == "bsr" else (1, 1)
     if height < 1 or width < 1 or n_rows % height or n_columns % width:
-        _refuse_sparse(name, f"its blocks of shape ({height}, {width}) must divide its shape {matrix.shape}")
-    n_rows, n_columns = n_rows // height, n_columns // width
-    lines, length = (n_columns, n_rows) if matrix.format == "csc" else (n_rows, n_columns)
+        _refuse_sparse(name, f"its blocks of shape ({height}, {width}) must divide its shape {shape}")
+    lines, length = (n_columns, n_rows) if matrix.format == "csc" else (n_rows // height, n_columns // width)
     indices, indptr = _array(name, "indices", matrix.indices), _array(name, "indptr", matrix.indptr)
     size = min(indices.size, len(data))
-    _check_indices(name, "indptr", indptr, size + 1)
-    indptr = indptr.astype(np.int64)
+    indptr = _indices(name, "indptr", indptr, size + 1)
     if indptr.shape != (lines + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any():
         _refuse_sparse(
             name, f"its indptr must rise from 0 to at most {size}, the number of its entries, in {lines} steps"
         )
-    data, indices = data[: indptr[-1]], indices[: indptr[-1]]
-    _check_indices(name, "indices", indices, length)
-    line, indices = np.repeat(np.arange(lines), np.diff(indptr)), indices.astype(np.int64)
-    if matrix.format == "csc":
-        return data, indices, line
-    if matrix.format == "csr":
-        return data, line, indices
-    rows = line[:, None, None] * height + np.arange(height)[:, None] + np.zeros(width, INT)
-    columns = indices[:, None, None] * width + np.zeros((height, 1), INT) + np.arange(width)
-    return data.ravel(), rows.ravel(), columns.ravel()
+    data, indices = data[: indptr[-1]], _indices(name, "indices", indices[: indptr[-1]], length)
+    if matrix.format == "bsr":
+        return sp.bsr_array((data, indices, indptr), shape=shape).tocoo()
+    return (sp.csc_array if matrix.format == "csc" else sp.csr_array)((data, indices, indptr), shape=shape)
 
 
-def _read_coordinates(name: str, matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of COO."""
-    places = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)  # scipy below 1.13 has no coords
+def _read_coordinates(name: str, matrix: Any) -> Any:
+    """COO, in versions of scipy that know vectors and in those that do not."""
+    places = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     return _placed(name, matrix, matrix.data, tuple(places))
 
 
-def _read_diagonals(name: str, matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of DIA; diagonals may reach beyond the matrix, and zeros are no entries."""
-    offsets, data = _array(name, "offsets", matrix.offsets), _array(name, "data", matrix.data, 2)
+def _read_diagonals(name: str, matrix: Any) -> Any:
+    """DIA; diagonals may reach beyond the matrix, and zeros are no entries."""
+    offsets, data = _array(name, "offsets", matrix.offsets), _numbers(name, matrix.data, 2)
     _check_integers(name, "offsets", offsets)
     if len(data) != offsets.size or np.unique(offsets).size != offsets.size:
         _refuse_sparse(name, f"its offsets must be {len(data)} different ones, one for each diagonal in its data")
@@ -178,11 +170,11 @@ def _read_diagonals(name: str, matrix: Any) -> tuple[np.ndarray, np.ndarray, np.
     columns = np.arange(min(n_columns, data.shape[1]))
     rows = columns - offsets.astype(np.int64)[:, None]
     diagonals, places = np.nonzero((rows >= 0) & (rows < n_rows) & (data[:, : columns.size] != 0))
-    return data[diagonals, places], rows[diagonals, places], places
+    return sp.coo_array((data[diagonals, places], (rows[diagonals, places], places)), shape=matrix.shape)
 
 
-def _read_lists(name: str, matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of LIL."""
+def _read_lists(name: str, matrix: Any) -> Any:
+    """LIL."""
     sizes = []
     for part in (matrix.rows, matrix.data):
         lists = isinstance(part, np.ndarray) and part.shape == matrix.shape[:1] and part.dtype == object
@@ -195,33 +187,38 @@ def _read_lists(name: str, matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
     return _placed(name, matrix, values, (np.repeat(np.arange(matrix.shape[0]), sizes[0]), columns))
 
 
-def _read_keys(name: str, matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of DOK."""
+def _read_keys(name: str, matrix: Any) -> Any:
+    """DOK; the key of a vector's entry is a number, or a tuple of one."""
     keys, dimensions = list(matrix.keys()), len(matrix.shape)
-    if dimensions == 1:  # the key of a vector's entry is a number, or a tuple of one
+    if dimensions == 1:
         keys = [key if isinstance(key, tuple) else (key,) for key in keys]
     if not all(isinstance(key, tuple) and len(key) == dimensions for key in keys):
         _refuse_sparse(name, f"its keys must be tuples of {dimensions} integers")
     return _placed(name, matrix, list(matrix.values()), tuple(zip(*keys)) if keys else ((),) * dimensions)
 
 
-READERS: dict[str, Callable[[str, Any], tuple[np.ndarray, np.ndarray, np.ndarray]]] = {
+READERS: dict[str, Callable[[str, Any], Any]] = {
     "csc": _read_compressed, "csr": _read_compressed, "bsr": _read_compressed, "coo": _read_coordinates,
     "dia": _read_diagonals, "lil": _read_lists, "dok": _read_keys,
 }  # fmt: skip
-"""What reads (values, rows, columns) from each of scipy's formats, by its name."""
+"""What reads each of scipy's formats, by its name."""
 
 
-def _placed(name: str, matrix: Any, values: Any, places: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values and their indices along each axis of the matrix, checked."""
-    data = _array(name, "data", values)
-    if len(places) != len(matrix.shape) or any(len(along) != data.size for along in places):
+def _placed(name: str, matrix: Any, values: Any, places: tuple[Any, ...]) -> sp.coo_array:
+    """The matrix of values and their indices along each axis; a vector is a row."""
+    data, arrays = _numbers(name, values), [_array(name, "indices", along) for along in places]
+    if len(arrays) != len(matrix.shape) or any(along.size != data.size for along in arrays):
         _refuse_sparse(name, f"each of its {data.size} entries must have {len(matrix.shape)} indices")
-    arrays = [_array(name, "indices", along) for along in places]
-    for along, length in zip(arrays, matrix.shape):
-        _check_indices(name, "indices", along, length)
-    rows = arrays[0] if len(arrays) == 2 else np.zeros(data.size, INT)
-    return data, rows, arrays[-1]
+    checked = [_indices(name, "indices", along, length) for along, length in zip(arrays, matrix.shape)]
+    rows = checked[0] if len(checked) == 2 else np.zeros(data.size, INT)
+    return sp.coo_array((data, (rows, checked[-1])), shape=_rows_and_columns(matrix))
+
+
+def _numbers(name: str, part: Any, dimensions: int = 1) -> np.ndarray:
+    data = _array(name, "data", part, dimensions)
+    if data.dtype.kind not in "fiub":
+        raise ProgramError(f"{name} must be real, but its entries are of type {data.dtype}")
+    return data.astype(np.float64)  # a copy: what the caller does later must not reach us
 
 
 def _array(name: str, what: str, part: Any, dimensions: int = 1) -> np.ndarray:
@@ -240,18 +237,17 @@ def _check_integers(name: str, what: str, array: np.ndarray) -> None:
         _refuse_sparse(name, f"its {what} must be integers, but entries of type {array.dtype} came")
 
 
-def _check_indices(name: str, what: str, indices: np.ndarray, length: int) -> None:
+def _indices(name: str, what: str, indices: np.ndarray, length: int) -> np.ndarray:
+    """Integers from 0 to below `length`, as new ones of this machine."""
     _check_integers(name, what, indices)
     bad = np.flatnonzero((indices < 0) | (indices >= length))
     if bad.size:
         _refuse_sparse(name, f"its {what} must lie in 0 to {length - 1}, but {indices[bad[0]]} came")
+    return indices.astype(np.int64)
 
 
 def _full(name: str, matrix: Any) -> np.ndarray:
-    values, places = entries_of(name, matrix)
-    full = np.zeros(_rows_and_columns(matrix))
-    np.add.at(full, places, values)
-    return full.reshape(matrix.shape)
+    return np.asarray(read_again(name, matrix).toarray()).reshape(matrix.shape)
 
 
 def as_number(name: str, value: Any) -> float:
