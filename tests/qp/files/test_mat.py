@@ -11,6 +11,7 @@ import qp.files.mat
 from qp import LowRank, QuadraticProgram
 from socp import ProgramError
 from tests.support.data import data_folder
+from tests.support.sparse_matrices import random_sparse
 
 inf = np.inf
 
@@ -275,7 +276,7 @@ def some_program(P, seed=3):
     u = np.array([1 / 3, inf, 0.75, 0.1, 0.0, inf])
     lb = np.array([0.0, -inf, -inf, 1.5, -2.0, 1 / 7, -0.5, 0.0])
     ub = np.array([inf, inf, 2.0, 1.5, 2 / 3, inf, -0.25, 0.0])
-    A = sp.random_array((6, 8), density=0.4, rng=rng)
+    A = random_sparse((6, 8), density=0.4, rng=rng)
     return QuadraticProgram(P, rng.normal(size=8) * [1, 0, 1, 1, 0, 1, 1, 0], A, l, u, lb, ub, offset=1 / 9)
 
 

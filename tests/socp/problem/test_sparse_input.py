@@ -51,7 +51,7 @@ def test_a_vector_is_one_and_a_matrix_of_one_row(kind):
     """Of one dimension where scipy knows these, of two where not."""
     try:
         vector = kind(np.array([1.0, 0.0, 3.0]))
-    except ValueError:
+    except (ValueError, TypeError):
         vector = kind(np.array([[1.0, 0.0, 3.0]]))
     np.testing.assert_array_equal(as_vector("q", vector), [1.0, 0.0, 3.0])
     np.testing.assert_array_equal(as_csc("A", vector).toarray(), [[1.0, 0.0, 3.0]])
