@@ -314,6 +314,8 @@ WAYS_IN = {
     "G of ECOS": ("G", lambda M: ecos_solve(np.ones(2), M, np.ones(2), {"l": 2, "q": []})),
     "A of ECOS": ("A", lambda M: ecos_solve(np.ones(2), -np.eye(2), np.ones(2), {"l": 2, "q": []}, M, np.ones(2))),
     "F": ("F", qp.LowRank),
+    "P of a block": ("w", lambda M: qp.Blocks(w=2).minimize(quadratic={"w": M})),
+    "A of a block": ("w", lambda M: qp.Blocks(w=2).equal(1.0, w=M)),
     "X of SVC": ("X", lambda M: models.SVC().fit(M, [0, 1])),
     "X to predict": ("X", lambda M: models.SVC().fit(np.eye(2), [0, 1]).predict(M)),
     "explanations": ("explanations", lambda M: models.ExplanationAugmentedSVC().fit(np.eye(2), [0, 1], M)),
