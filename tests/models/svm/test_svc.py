@@ -234,6 +234,16 @@ def test_bad_parameters_are_refused_by_name(parameters, words):
         SVC(**parameters).fit(X, y)
 
 
+@pytest.mark.parametrize("shape", [(6, 3), (6, 9)])
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
+@pytest.mark.parametrize("labels", [[0, 1, 0, 1, 0, 1], [0, 1, 2, 0, 1, 2]])
+@pytest.mark.parametrize("last", [0.0, 1.0])
+def test_a_precomputed_kernel_must_be_square(shape, kind, labels, last):
+    """Whatever part of it the machines would look at."""
+    with pytest.raises(ValueError, match=r"X must be a square matrix of the kernel .* its shape is \(6, [39]\)"):
+        SVC(kernel="precomputed").fit(kind(np.eye(*shape)), labels, sample_weight=[1.0] * 5 + [last])
+
+
 def test_bad_data_are_refused():
     X, y = two_classes()
     with pytest.raises(ValueError, match="there is one class"):
