@@ -307,7 +307,7 @@ def test_updates(seed):
 
 def test_an_update_that_changes_what_is_left_out():
     A = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 0.0]])
-    solver = qp.Solver(QuadraticProgram(np.eye(2), [-9.0, -8.5], A, u=[3, 4, 1], l=-9))
+    solver = qp.Solver(QuadraticProgram(np.eye(2), [-9.0, -8.5], A, u=[3, 4, 1], l=-9), tol=1e-10)
     assert solver.presolved.program.m == 1
     np.testing.assert_allclose(solver.solve().x, [1, 1], atol=1e-7)
     cone_solver = solver.cone_solver
