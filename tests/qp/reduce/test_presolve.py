@@ -256,7 +256,7 @@ def test_presolves_fit_that_leave_the_same_rows():
     def presolved(A, wanted=True):
         return Presolve(QuadraticProgram(np.eye(2), [1.0, 1.0], A, u=[3.0, 4.0, 1.0], l=-9.0), wanted)
 
-    all_three, first, nothing = presolved(A, False), presolved(A), presolved(A + [[0, 1], [0, 0], [0, 3]])
+    all_three, first, nothing = presolved(A, False), presolved(A), presolved(A + np.outer([1.0, 0.0, 3.0], [0.0, 1.0]))
     other = presolved(A[[2, 0, 1]])
     assert all_three.kept is None and nothing.kept is None
     assert first.kept.tolist() == [True, False, False] and other.kept.tolist() == [False, True, False]
