@@ -7,7 +7,17 @@ import pytest
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.form.standard import StandardForm
-from socp.kkt.base import EQUATIONS, GOOD_ENOUGH, MOST, PRECISE, REST, find_excess, measure_residual, solve
+from socp.kkt.base import (
+    EQUATIONS,
+    GOOD_ENOUGH,
+    LONGEST_REST,
+    MOST,
+    PRECISE,
+    REST,
+    find_excess,
+    measure_residual,
+    solve,
+)
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT
@@ -340,6 +350,22 @@ def test_where_no_delta_is_good_the_best_is_kept_until_the_next_comparison():
     kkt.restart()
     kkt.factor(np.zeros(0), np.zeros(0), rhs, out)
     assert kkt.take_tried()[0] == 1e-14  # as the first time: no run depends on the one before
+
+
+def test_the_rest_is_the_longer_the_more_often_a_comparison_changed_nothing():
+    kkt = system(np.eye(5), refinement_steps=0, errors=(1e-5, 1e-4, 1e-4, 1e-4))
+    compared = []
+    for count in range(2 * REST + 2 * LONGEST_REST + 1):
+        assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == 0
+        if len(kkt.take_tried()) > 1:
+            compared.append(count)
+    assert np.diff(compared).tolist() == [2 * REST, LONGEST_REST, LONGEST_REST]
+
+
+def test_what_python_asks_for_in_precision_is_no_reason_to_try_another_delta():
+    kkt = system(np.eye(5), refinement_steps=0, errors=(1e-10, 0.0, 0.0, 0.0))
+    assert kkt.factor(np.zeros(0), np.zeros(0), np.ones(5), np.zeros(5)) == 0
+    assert PRECISE < 1e-10 < GOOD_ENOUGH and kkt.take_tried() == [1e-14]
 
 
 @pytest.mark.parametrize("errors, tried, best", [

@@ -34,6 +34,8 @@ def test_weakly_coupled_variables_are_split_off(p):
     out = np.empty_like(rhs)
     assert kkt.factor(w, np.zeros(0), rhs, out) == 0
     assert n // 2 < kkt.weak <= n - n // 4
+    H = np.diag(K)[:n] + (K[n + p :, :n] ** 2).sum(axis=0)
+    np.testing.assert_allclose(kkt.roots[: kkt.weak] ** 2, H[kkt.order[: kkt.weak]], rtol=1e-13)
     assert kkt.refinements > 0
     np.testing.assert_allclose(out @ K, rhs, rtol=0, atol=1e-10)
     x = np.empty(K.shape[0])
@@ -100,11 +102,15 @@ def test_rho_brings_the_equalities_to_the_size_of_the_hessian(size, curvature):
     assert kkt.rho == pytest.approx(max(1.0, curvature) / max(1.0, size) ** 2, rel=1e-14)
 
 
-@pytest.mark.parametrize("seed, dims", [(0, []), (0, [3, 7]), (1, [2, 12]), (1, [])])
-def test_the_factor_multiplied_back(seed, dims):
-    # H = P + G'W^-2 G + rho A'A, by its lower triangle
+@pytest.mark.parametrize("seed, dims, wide", [
+    (0, [], 1.0), (0, [3, 7], 1.0), (0, [3, 7], 1e3), (1, [2, 12], 1.0), (1, [], 1.0)
+])  # fmt: skip
+def test_the_factor_multiplied_back(seed, dims, wide):
+    # H = P + G'W^-2 G + rho A'A, by its lower triangle; G'W^-2 G is small where W is large
     form = mixture(seed, dims)
     w, eta = scaling_point(form, seed)
+    w[: form.l] *= wide
+    eta *= wide
     n, p = form.n, form.p
     kkt = DenseKKT(form, 0.0, 0)
     rhs = np.ones(n + p + form.m)
