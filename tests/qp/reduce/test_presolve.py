@@ -208,7 +208,7 @@ def test_bounds_that_a_row_brings_within_rounding_fix_the_variable(size, factor)
 
 
 @pytest.mark.parametrize("size", [1e6, -1e9])
-@pytest.mark.parametrize("factor", [1.0, 3.0, -0.7])
+@pytest.mark.parametrize("factor", [1.0, 3.0, -0.7, 0.01, -100.0])
 def test_what_a_fixed_variable_takes_with_it_is_rounding_too(size, factor):
     # factor x_1 + x_2 >= factor value + size with x_2 = size: x_1 >= value but for the rounding of size / factor
     value, lost = 0.3, 8.0 * np.finfo(float).eps * abs(size / factor)
