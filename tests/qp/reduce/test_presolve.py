@@ -232,22 +232,22 @@ def with_explicit_zeros(A, zeros):
     return stored
 
 
-@pytest.mark.parametrize("zeros", [[(0, 1)], [(1, 0), (1, 2)], [(2, 2), (3, 0)], [(1, 1), (3, 3), (4, 3)]], ids=str)
+@pytest.mark.parametrize("zeros", [[(0, 1)], [(1, 0), (1, 2)], [(2, 2), (3, 0)], [(1, 1), (3, 4), (4, 4)]], ids=str)
 @pytest.mark.parametrize("rows", [slice(0, 5), slice(0, 2), slice(1, 5), slice(2, 3)], ids=str)
 def test_zeros_that_are_stored_are_no_entries(zeros, rows):
-    # a singleton, an empty row, two of two entries and a singleton that the first row makes; the last column is empty
-    A = np.array([[2.0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 3, 0]])
+    # a singleton, an empty row, two that it makes singletons, one of two entries; the last column is empty
+    A = np.array([[2.0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0], [1, 0, 3, 0, 0]])
     l, u = np.array([4.0, -1, -9, -9, 5]), np.array([4.0, 1, 9, 9, 5])
     zeros = [(i - rows.start, j) for i, j in zeros if rows.start <= i < rows.stop]
     plain, stored = (
-        Presolve(QuadraticProgram(np.diag([1.0, 1, 1, 0]), [1.0, 1, 1, 1], matrix, l[rows], u[rows], lb=-8.0, ub=8.0))
+        Presolve(QuadraticProgram(np.diag([1.0, 1, 1, 1, 0]), np.ones(5), matrix, l[rows], u[rows], lb=-8.0, ub=8.0))
         for matrix in (A[rows], with_explicit_zeros(A[rows], zeros) if zeros else sp.csc_array(A[rows]))
     )
     np.testing.assert_array_equal(stored.kept, plain.kept)
     for name in ("l", "u", "lb", "ub"):
         np.testing.assert_array_equal(getattr(stored.program, name), getattr(plain.program, name), err_msg=name)
     np.testing.assert_array_equal(stored.program.A.toarray(), plain.program.A.toarray())
-    assert stored.program.lb[3] == stored.program.ub[3] == -8.0
+    assert stored.program.lb[4] == stored.program.ub[4] == -8.0
 
 
 def test_presolves_fit_that_leave_the_same_rows():
