@@ -67,6 +67,16 @@ def test_the_minimum_inside_of_the_box(row):
         assert abs(program.x[N]) == 0.1 and np.sign(program.multiplier) == np.sign(program.x[N])
 
 
+def test_a_variable_without_curvature_goes_to_a_bound():
+    program, face, q = at_zero("none")
+    program.P[0], program.P[:, 0] = 0.0, 0.0
+    find_free(program, face, 0.0)
+    assert step_on_face(program, face) == TAKEN
+    assert program.x[0] == -np.sign(q[0]) * program.ub[0]
+    check_point(program, q)
+    assert np.abs(program.g[1:N]).max() < slope_left(program)
+
+
 def test_a_row_between_wide_sides_has_no_multiplier():
     program, face, q = at_zero("between")
     program.lb[N], program.ub[N] = -100.0, 100.0
