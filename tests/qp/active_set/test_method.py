@@ -428,6 +428,16 @@ def test_the_variables_that_gain_most_are_taken_out():
     assert program.gain == pytest.approx(gains.max(), rel=1e-14)
 
 
+def test_a_pair_may_gain_where_one_of_its_variables_alone_does_not():
+    # alone they gain 1 and 1e-6, together 4 / (1 + 1e6)
+    program, block = BoxedProgram(size=2), Block(size=BLOCK_SIZE)
+    program.P, program.diagonal, program.largest = np.diag([1.0, 1e6]), np.array([1.0, 1e6]), 1e6
+    program.a, program.g = np.ones(2), np.array([-1.0, 1.0])
+    program.lb, program.ub = -np.ones(2), np.ones(2)
+    descend_in_blocks(program, block, 2e-6, 1e9)
+    np.testing.assert_allclose(program.x, np.array([2.0, -2.0]) / (1.0 + 1e6), rtol=1e-13)
+
+
 def test_rows_are_added_whatever_their_number():
     rng = np.random.default_rng(0)
     P, d = hessian(rng, 40), rng.normal(size=41)
