@@ -200,7 +200,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
         ("- SIDES[i] * (w @ mu + b) / constants.beta)", "- SIDES[i] * (w @ mu + b))"),
-        ("priors[np.arange(zeta.size), zeta] = -beta", "priors[np.arange(zeta.size), zeta] = -1.0"),
+        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
         ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
     ],
     ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
