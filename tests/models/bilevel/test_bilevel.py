@@ -72,7 +72,7 @@ def test_the_trace_tells_the_alternation(form):
     model = BilevelClassifier(prior, 1.0, 0.8, *form).fit(samples.X, samples.y)
     objectives = [r.objective for r in model.trace_]
     assert 2 <= model.n_iter_ < 100 and len(objectives) in (model.n_iter_, model.n_iter_ - 1)
-    assert (np.diff(objectives) <= 0.0).all() and objectives[-1] < objectives[0] - 1e-4
+    assert (np.diff(objectives) <= 1e-7 * (1.0 + objectives[0])).all() and objectives[-1] < objectives[0] - 1e-4
     assert model.trace_[-1].change < model.trace_[0].change
     assert (model.nu_.max() > 0.1) == (form[2] == 0.05)
     assert model.objective_ == pytest.approx(objectives[-1], rel=1e-7)

@@ -140,8 +140,9 @@ def test_sparse_samples_are_the_dense_ones(samples, features, parameters):
     dense = MEDClassifier(**parameters).fit(X.toarray(), y, weight)
     for form in (X, X.tocoo(), sp.csc_matrix(X)):
         sparse = MEDClassifier(**parameters).fit(form, y, weight)
-        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-6)
-        np.testing.assert_allclose(sparse.decision_function(form), dense.decision_function(X.toarray()), atol=1e-6)
+        # the programs are solved to 1e-10, and their answers are known to its root
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-5)
+        np.testing.assert_allclose(sparse.decision_function(form), dense.decision_function(X.toarray()), atol=1e-5)
 
 
 def test_too_few_iterations_are_said():
