@@ -44,14 +44,16 @@ class Attempts:
     def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
         """The first run that decides the program, or the best, `run` being one that has failed.
 
-        One that is stopped ends the attempts, but takes no better answer away.
+        One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.
         """
+        efforts = [run.effort]
         try:
             for state, settings, precise in self._ways(run, program):
                 state.kkt.precise = precise
                 again = Run(program, state, settings, False, test)
                 again.started = run.started
                 again.solve()
+                efforts.append(again.effort)
                 if again.status in DECIDED or _worst(again) < _worst(run):
                     run = again
                 if again.status not in FAILED:
@@ -60,6 +62,8 @@ class Attempts:
             logger.info("no further attempt: %s", error)
         finally:
             self.state.kkt.precise = False
+        iterations, factorization, solves = zip(*efforts)
+        run.effort = sum(iterations), sum(factorization), sum(solves)
         return run
 
     def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings, bool]]:
