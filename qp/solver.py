@@ -137,7 +137,8 @@ class Solver(SetUpOnce):
         or presolve leaves other rows out.
 
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
-        (CSC; for a dense P the full array).
+        (CSC; for a dense P the full array).  An update that is interrupted leaves a solver with the old program or
+        the new one, set up anew when it is used next.
         """
         with self.at_work:
             started = time.perf_counter()

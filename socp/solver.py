@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import copy
 import operator
+import reprlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -212,7 +213,8 @@ class Solver(SetUpOnce):
         """Replace data of the program, keeping its pattern and with it all that set-up computed.
 
         `P_data`, `G_data` and `A_data` are the new values of ``program.P.data`` and so on, in that order
-        (CSC; for a dense P the full array).  The program that the solver was built from is not changed.
+        (CSC; for a dense P the full array).  The program that the solver was built from is not changed.  An update
+        that is interrupted leaves a solver with the old program or the new one, set up anew when it is used next.
         """
         with self.at_work:
             old = self.program
@@ -480,7 +482,8 @@ def _program_and_settings(arguments: dict[str, Any]) -> tuple[ConeProgram, Setti
     settings, program = Settings.among(arguments), arguments["program"]
     if program is not None:
         if not isinstance(program, ConeProgram):
-            raise ProgramError(f"program must be a ConeProgram, but {type(program).__name__} came")
+            came = reprlib.repr(program)
+            raise ProgramError(f"program must be a ConeProgram, but {came} came; data are given by name: c={came}, ...")
         data = [name for name in DATA if arguments[name] is not None]
         if data:
             raise ProgramError(f"a program came, and {', '.join(data)} beside it: give one or the other")
