@@ -32,8 +32,8 @@ class QuadraticProgram:
     A : matrix, shape (m, n), optional
         The rows.
     l, u : array_like, shape (m,), or float, optional
-        Their sides, at least one where there are rows; ``-inf`` and ``+inf`` (and None, and what is 1e20 or more in size) are no side, equal sides
-        an equality.
+        Their sides, not both None where A has rows; ``-inf`` and ``+inf`` (and None, and what is 1e20 or more in size)
+        are no side, equal sides an equality.
     lb, ub : array_like, shape (n,), or float, optional
         Bounds of the variables, likewise; equal bounds fix a variable.
     offset : float, default 0

@@ -56,7 +56,7 @@ class Solution:
         Relative, as in the stopping test, on the caller's own data (of a certificate: its residual as
         `primal_residual` or `dual_residual`).
     iterations : int
-        Those of all runs, where a first one failed and others followed; `trace` is that of the run that gave the answer.
+        Those of all runs, where a first one failed and others followed; `trace` is of the one that gave the answer.
     setup_time, solve_time : float
         Seconds.
     message : str

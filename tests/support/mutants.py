@@ -53,7 +53,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ],
     ("qp/solver.py", "tests/qp/test_solver.py"): [
         ("                self._last = solution.x.copy()", "                self._last = None"),
-        ("        self._cone_solver: ConeSolver | None = cone_solver", "        self._cone_solver, self._last = cone_solver, None"),
+        ("self._cone_solver: ConeSolver | None = cone_solver", "self._cone_solver, self._last = cone_solver, None"),
     ],
     ("qp/problem/stopping.py", "tests/qp/problem/test_stopping.py"): [
         ("stray = max(row_stray, bound_stray) / slope", "stray = 0.0"),
