@@ -20,7 +20,7 @@ from .answers import answer
 from .answers.verify import verify
 from .compare import anatomy, comparison, machines, measurement, report, suite
 from .experiments import conduct, pages
-from .fuzz import campaign, trial
+from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .teaching import ablation
@@ -141,6 +141,10 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _fuzz(options: argparse.Namespace) -> int:
+    if options.interrupts is not None:
+        counts, wrong = interrupts.run(options.interrupts, options.seed)
+        print(*wrong, ", ".join(f"{count} interrupts of {kind}" for kind, count in counts.items()), sep="\n")
+        return 1 if wrong else 0
     names, folder = families.names(options.family), Path(options.out)
     if options.only is not None:
         verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
@@ -318,6 +322,9 @@ def _add_trials(commands: Any) -> None:
         "--family", help=f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"
     )
     fuzz.add_argument("--only", type=_count(0), help="one program of each family alone, by its number from 0 on")
+    fuzz.add_argument(
+        "--interrupts", type=_count(1), metavar="N", help="instead, Ctrl-C N times in updates, iterates and fits each"
+    )
     fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
 

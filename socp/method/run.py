@@ -129,6 +129,9 @@ class Run:
         What `test` found there; None for a ray.
     trace : array of `TRACE`
         One record an iterate, once `solve` is done.
+    effort : (int, float, float)
+        Then the iterations, the seconds of factorizations and those of solves; with those of the other runs where
+        there were several (see `method.attempts`).
     """
 
     # until it ends
@@ -138,6 +141,7 @@ class Run:
     answer: Point4 | None = None
     found: stopping.Residuals | None = None
     trace = NO_RECORDS
+    effort: tuple[int, float, float] = (0, 0.0, 0.0)
 
     def __init__(
         self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.Test | None
@@ -167,6 +171,8 @@ class Run:
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
         self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
+        kkt = self.state.kkt
+        self.effort = max(self.trace.size - 1, 0), kkt.factor_seconds, kkt.solve_seconds
         self.solve_time = time.perf_counter() - self.started
 
     def _show(self, callback: Callable[[Any], Any] | None) -> None:
@@ -334,8 +340,8 @@ class Run:
 
     @property
     def iterations(self) -> int:
-        """The number of steps."""
-        return max(self.trace.size - 1, 0)
+        """The number of steps, those of all runs where there were several."""
+        return self.effort[0]
 
     def solution(self) -> Solution:
         """The answer to the cone program."""

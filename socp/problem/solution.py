@@ -56,6 +56,7 @@ class Solution:
         Relative, as in the stopping test, on the caller's own data (of a certificate: its residual as
         `primal_residual` or `dual_residual`).
     iterations : int
+        Those of all runs, where a first one failed and others followed; `trace` is of the one that gave the answer.
     setup_time, solve_time : float
         Seconds.
     message : str
@@ -67,8 +68,8 @@ class Solution:
 
         - "equilibration": the standard form, stacked and scaled
         - "ordering", "symbolic": the fill-reducing order and the analysis of the sparse factorization
-        - "factorization": the values of the KKT matrix and its numeric factorizations
-        - "solves": solves with the factors, refinement included
+        - "factorization": the values of the KKT matrix and its numeric factorizations, in all runs
+        - "solves": solves with the factors, refinement included, in all runs
         - "rest": everything else, and all of a solve that runs as one compiled piece
 
         A part that did not occur is 0.

@@ -48,6 +48,15 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("max(cone_size, abs(Gx[i]), abs(h[i]))", "max(cone_size, abs(Gx[i]) + abs(h[i]))"),
         ("max(cone_size, abs(Gx[i]), abs(h[i]))", "cone_size + max(abs(Gx[i]), abs(h[i]))"),
     ],
+    ("socp/solver.py", "tests/socp/test_updates.py tests/bench/fuzz/test_interrupts.py"): [
+        ("point.u[:n] *= old.D / new.D", "pass"),
+        ("* (new.cost_scale / old.cost_scale)", ""),
+        ("point.s *= new.E[p:] / old.E[p:]", "pass"),
+    ],
+    ("qp/solver.py", "tests/qp/test_solver.py"): [
+        ("                self._last = solution.x.copy()", "                self._last = None"),
+        ("self._cone_solver: ConeSolver | None = cone_solver", "self._cone_solver, self._last = cone_solver, None"),
+    ],
     ("qp/problem/stopping.py", "tests/qp/problem/test_stopping.py"): [
         ("stray = max(row_stray, bound_stray) / slope", "stray = 0.0"),
         ("relative(r, size), stray, relative(stray,", "relative(r, size), relative(stray,"),

@@ -33,7 +33,7 @@ def test_thin_optimal_sets(name, kkt):
 def ways_after(run_iterations=1, **settings):
     solver = Solver(THIN["a cone that x fills"][0], **settings)
     run = Run(solver.program, solver._state, solver.settings, False, None)
-    run.trace = np.zeros(run_iterations + 1)
+    run.effort = run_iterations, 0.0, 0.0
     attempts = Attempts(solver._state, solver.settings)
     return solver, [
         (type(s.kkt).__name__, s.form is solver.form, t.step_fraction)
@@ -140,7 +140,7 @@ def test_a_large_program_fails_once():
     program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
     solver = Solver(program, kkt="ldl")
     run = Run(program, solver._state, solver.settings, False, None)
-    run.trace = np.zeros(2)
+    run.effort = 1, 0.0, 0.0
     assert list(Attempts(solver._state, solver.settings)._ways(run, program)) == []
 
 
@@ -148,3 +148,19 @@ def test_the_time_limit_is_one_for_all_attempts():
     program = THIN["a cone that x fills"][0]
     solution = socp.solve(program, time_limit=1e-9)
     assert solution.status is Status.TIME_LIMIT
+
+
+def test_iterations_and_times_are_those_of_all_attempts(monkeypatch):
+    efforts, solve = [], Run.solve
+
+    def counted(run):
+        solve(run)
+        efforts.append((run.trace.size - 1, run.state.kkt.factor_seconds, run.state.kkt.solve_seconds))
+
+    monkeypatch.setattr(Run, "solve", counted)
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), False))  # every run fails
+    solution = socp.solve(THIN["a cone that x fills"][0])
+    iterations, factorization, solves = map(sum, zip(*efforts))
+    assert len(efforts) > 2 and solution.iterations == iterations > len(solution.trace) - 1
+    assert solution.timings["factorization"] == pytest.approx(factorization)
+    assert solution.timings["solves"] == pytest.approx(solves)
