@@ -48,7 +48,7 @@ PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the tim
 MANY = 2**62  # iterations that a kernel can count
 OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
 INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
-LAST_STEPS = 3  # steps by residuals in twice the precision, before rounding is taken as an excuse
+LAST_STEPS = 5  # steps by residuals in twice the precision, before rounding is taken as an excuse
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
     STALLED: "no further progress",
@@ -298,19 +298,19 @@ class Run:
         miss bounds of 1e6 by a relative tol, though more digits are to be had.
         """
         state = self.state
-        for _ in range(LAST_STEPS):
-            present = self.unscale(state.point)
-            measured, residual = stopping.evaluate(self.program, *present)
-            take_residuals(state, residual, measured.primal_objective - measured.dual_objective)
-            self._make_room()
-            if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
-                break
-            present = self.unscale(state.point)
-            now, message = self._judge(present)
-            if message and self._missed <= self.settings.tol:
-                return present, now, message
-            if now.worst < found.worst:
-                answer, found = present, now
+        with state.kkt.precisely():
+            for _ in range(LAST_STEPS):
+                measured, residual = stopping.evaluate(self.program, *self.unscale(state.point))
+                take_residuals(state, residual, measured.primal_objective - measured.dual_objective)
+                self._make_room()
+                if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
+                    break
+                present = self.unscale(state.point)
+                now, message = self._judge(present)
+                if message and self._missed <= self.settings.tol:
+                    return present, now, message
+                if now.worst < found.worst:
+                    answer, found = present, now
         return answer, found, ""
 
     def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
