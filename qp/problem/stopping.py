@@ -31,7 +31,9 @@ from socp.problem.stopping import (
     count_entries,
     finish_dual,
     finish_gap,
+    has_entries,
     largest,
+    no_worse,
     norm,
     product,
     product_sizes,
@@ -249,6 +251,26 @@ def dual_infeasibility(program: QuadraticProgram, x: np.ndarray) -> float:
     outside = violation(_recession(program.lb), -_recession(-program.ub), x)
     zeros = ((largest(program.P), norm(product(program.P, x))), (largest(program.A), along), (1.0, outside))
     return max(max(r, relative(r, data * norm(x))) for data, r in zeros)
+
+
+def primal_certificate(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(y, z_bounds) scaled to u'y+ - l'y- + ub'z+ - lb'z- = -1, with zeros where A has an empty row or column.
+
+    An empty row whose sides leave out 0 is a certificate by itself, and keeps its multiplier.
+    """
+    side = np.where(y > 0.0, program.u, program.l)
+    idle = ~has_entries(program.A, 0) & (np.where(np.isfinite(side), side, 0.0) * y >= 0.0)
+    plain = np.where(idle, 0.0, y), np.where(has_entries(program.A, 1), z, 0.0)
+    y, z = no_worse(primal_infeasibility, program, (y, z), plain)
+    slope = -(support(program.l, program.u, y)[0] + support(program.lb, program.ub, z)[0])
+    return y / slope, z / slope
+
+
+def dual_certificate(program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
+    """x scaled to q'x = -1, with zeros for variables that have no part in the objective and in no row."""
+    used = has_entries(program.A, 1) | (program.q != 0.0) | (product_sizes(program.P, np.ones(program.n)) > 0.0)
+    (x,) = no_worse(dual_infeasibility, program, (x,), (np.where(used, x, 0.0),))
+    return x / -float(program.q @ x)
 
 
 def _recession(lower: np.ndarray) -> np.ndarray:

@@ -400,12 +400,14 @@ class Run:
             objective = found.primal_objective + program.offset
             dual_objective = found.dual_objective + program.offset
         elif status is Status.PRIMAL_INFEASIBLE:
-            finite = np.isfinite(program.h)
-            slope = -(program.b @ y + program.h[finite] @ z[finite])
-            x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
-            primal = stopping.primal_infeasibility(program, y, z)
+            y, z = stopping.primal_certificate(program, y, z)
+            x, s, primal = (
+                np.full_like(x, np.nan),
+                np.full_like(s, np.nan),
+                stopping.primal_infeasibility(program, y, z),
+            )
         else:  # dual infeasible
-            x = x / -(program.c @ x)
+            x = stopping.dual_certificate(program, x)
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
             dual = stopping.dual_infeasibility(program, x)
         timings = self.timings.copy()
