@@ -125,11 +125,11 @@ def residuals(
     program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False
 ) -> Residuals:
     """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what rounding excuses."""
-    A, found = program.A, np.empty(RESIDUALS)
+    A, q, l, found = program.A, program.q, program.l, np.empty(RESIDUALS)
     lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, -1.0)
     measure(
-        A.indptr, A.indices, A.data, hessian_product(program.P, x), program.q, program.l, program.u, program.lb,
-        program.ub, x, y, z, lost, np.empty(3 * program.m + 2 * program.n), found,
+        A.indptr, A.indices, A.data, hessian_product(program.P, x), q, l, program.u, program.lb,
+        program.ub, x, y, z, lost, np.empty(3 * l.size + 2 * q.size), found,
     )  # fmt: skip
     measured = Residuals._make(found.tolist())
     return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured

@@ -110,13 +110,11 @@ def hessian_product(P, x: np.ndarray) -> np.ndarray:
     """(P x, its errors) as one vector of 2 n entries, for P as a program holds it."""
     n = x.size
     out = np.zeros(2 * n)
-    if P is None:
-        return out
-    if isinstance(P, np.ndarray):
+    if type(P) is np.ndarray:
         add_rows(P, x, x[:0], out[:n], out[n:])
     elif isinstance(P, sp.csc_array):
         add_symmetric(P.indptr, P.indices, P.data, x, out[:n], out[n:])
-    else:
+    elif P is not None:
         inner = np.zeros(2 * P.F.shape[1])
         add_low_rank(P.F, P.d, x, inner[: inner.size // 2], inner[inner.size // 2 :], out[:n], out[n:])
     return out

@@ -165,7 +165,7 @@ def evaluate(
     program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
 ) -> tuple[Residuals, np.ndarray]:
     """`residuals`, and the vector (Px + c + A'y + G'z, Ax - b, Gx + s - h); rows with infinite h are 0."""
-    A, G, n, p, m = program.A, program.G, program.n, program.p, program.m
+    A, G, n, p, m = program.A, program.G, program.c.size, program.b.size, program.h.size
     found, work = np.zeros(RESIDUALS), np.empty(2 * (n + p + m) + 3 * m + 4)
     lost, lost_gap = _lost(program, x, y, z, s) if rounding else (NOTHING, 0.0)
     measure(
