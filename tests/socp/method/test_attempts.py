@@ -7,6 +7,7 @@ import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.method.attempts import LARGE, SHORT_STEPS, Attempts
 from socp.method.run import Run
+from tests.support.programs import planted_optimum
 
 # The optimal sets are thin: s and z are both on the boundary of their cones there, or z is not bounded.
 THIN = {
@@ -99,3 +100,16 @@ def test_the_time_limit_is_one_for_all_attempts():
     program = THIN["a cone that x fills"][0]
     solution = socp.solve(program, time_limit=1e-9)
     assert solution.status is Status.TIME_LIMIT
+
+
+def test_precise_solves_end_with_the_attempts(monkeypatch):
+    program = planted_optimum(np.random.default_rng(0))[0]
+    solver = Solver(program)
+    run = solver.run()
+    state, settings = solver._state, solver.settings
+    seen = []
+    solve = Run.solve
+    monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.precise), solve(run)))
+    monkeypatch.setattr(Attempts, "_ways", lambda attempts, run, program: iter([(state, settings, True)]))
+    Attempts(state, settings).improve(run, program, None)  # that way decides the program
+    assert seen == [True] and not state.kkt.precise
