@@ -36,13 +36,14 @@ class Solution:
     objective, dual_objective : float
         NaN when infeasible.
     primal_residual, dual_residual, gap : float
-        Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual).
+        Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual), measured in
+        twice the working precision.
     iterations : int
         Of the interior-point method; where the active set gave the answer, its rounds (see `qp.active_set.method`).
     setup_time, solve_time : float
         Seconds.
     message : str
-        The reason for stopping, in words.
+        The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
     trace : structured array
         One record an iteration, or a round; see `socp.problem.solution.TRACE`.  What a round has no number for is NaN.
     timings : dict of float

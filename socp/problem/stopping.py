@@ -4,10 +4,13 @@ Everything is relative, in infinity norms and the caller's units, each block by 
 
     rows     |Ax - b|                                          <= tol (1 + max(|b|, |Ax|))
     cone     |Gx + s - h|, distance of s and of h - Gx from K  <= tol (1 + max(|h|, |Gx|))
+    bounds   the same of a row of the orthant with one entry   <= tol (1 + max(|h_i|, |(Gx)_i|))
     dual     |Px + c + A'y + G'z|, distance of z from K        <= tol (1 + max(|Px|, |c|))
     gap      |primal objective - dual objective|               <= tol (1 + max(|primal|, |dual|))
 
-No entry need be smaller than what its evaluation can lose to rounding, `LOST` times the sum of the sizes of its terms.
+All is measured in twice the working precision and told as it was measured.  A point in working precision may leave
+residuals that no other point near it is without: where the test holds at `INACCURATE_TOL`, entries may be excused that
+are no larger than `LOST` times the sum of the sizes of their terms (see `method.run`, which then says so).
 
 A certificate is judged twice.  Scaled to b'y + h'z = -1, the ray (y, z) has the slope r = A'y + G'z: any
 feasible x has r'x <= -1, hence ||x||_1 >= 1 / |r|; |r| <= tol says that no x of reasonable size is
@@ -81,6 +84,8 @@ class Residuals(NamedTuple):
 
 
 NEWTON_STEPS = 60  # far more than it takes
+NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
+SQUARES_FROM = 1e-120  # sizes of which squares, and their errors, can be had
 RESIDUALS = len(Residuals._fields)
 NOTHING = np.zeros(0)  # is lost to rounding
 
@@ -94,23 +99,24 @@ def beyond(value: float, lost: Floats, i: int) -> float:
 def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
     """The distance of v from K in the infinity norm."""
     found = np.zeros(2)
-    distance_from_cones(*program.cone_layout, v, NOTHING, NOTHING, found)
+    distance_from_cones(*program.cone_layout, v, NOTHING, NOTHING, NOTHING, found)
     return float(found[0])
 
 
 @kernel
 def distance_from_cones(
-    start: Ints, second_order: Bools, v: Floats, lost: Floats, scale: Floats, found: Floats
+    start: Ints, second_order: Bools, v: Floats, low: Floats, lost: Floats, scale: Floats, found: Floats
 ) -> None:  # fmt: skip
     """Raise found[0] and found[1] by the distance of v from the product of the cones, absolute and relative to `scale`.
 
     Cone k has the entries v[start[k]:start[k + 1]]; the norm is that of infinity.  Entries of the orthant, and cones as
-    a whole, are within the cone when they are within what is `lost` of them.  An empty scale is 1.
+    a whole, are within the cone when they are within what is `lost` of them.  `low` are the errors of v, or empty; an
+    empty scale is 1.
     """
     for k in range(second_order.size):
         if second_order[k]:
             if start[k + 1] > start[k]:
-                distance, allowed = cone_distance(v, start[k], start[k + 1]), 0.0
+                distance, allowed = cone_distance(v, low, start[k], start[k + 1]), 0.0
                 for i in range(start[k], min(start[k + 1], lost.size)):
                     allowed = max(allowed, lost[i])
                 if distance > allowed:
@@ -129,16 +135,17 @@ def raise_to(residual: float, i: int, scale: Floats, found: Floats) -> None:
 
 
 @inner
-def cone_distance(v: Floats, start: int, stop: int) -> float:
+def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
     """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone; 0 inside.
 
     It is the root of  f(d) = ||max(|v_1| - d, 0)|| - v_0 - d,  which is convex and falls: Newton's method from 0 comes
-    to it from the left.
+    to it from the left.  Its first step is all where d is small, and f(0) is then known in twice the precision; `low`
+    are the errors of v, or empty.
     """
-    tail, d = norm_tail(v, start, stop), 0.0
-    if tail <= v[start]:
+    tail, d, excess = norm_tail(v, start, stop), 0.0, excess_of_tail(v, low, start, stop)
+    if excess <= 0.0:
         return 0.0
-    if not tail - v[start] < np.inf:
+    if not excess < np.inf:
         return np.inf
     for _ in range(NEWTON_STEPS):
         total, slope = 0.0, 0.0
@@ -147,11 +154,30 @@ def cone_distance(v: Floats, start: int, stop: int) -> float:
             total += left * left
             slope += left
         size = math.sqrt(total)
-        step = (size - v[start] - d) / (1.0 + (slope / size if size > 0.0 else 0.0))
+        step = (excess if d == 0.0 else size - v[start] - d) / (1.0 + (slope / size if size > 0.0 else 0.0))
         if not d + step > d:
             break
         d += step
+        if d <= NEAR * tail:
+            break
     return d
+
+
+@inner
+def excess_of_tail(v: Floats, low: Floats, start: int, stop: int) -> float:
+    """||v_1|| - v_0 as (||v_1||^2 - v_0^2) / (||v_1|| + v_0), the squares summed in twice the precision."""
+    tail = norm_tail(v, start, stop)
+    if not (v[start] > 0.0 and SQUARES_FROM < tail + v[start] < 1.0 / SQUARES_FROM):
+        return tail - v[start]
+    total, error = 0.0, 0.0
+    for i in range(start, stop):
+        other = -v[i] if i == start else v[i]
+        term = other * v[i]
+        error += product_error(other, v[i], term) + sum_error(total, term, total + term)
+        if low.size > 0:
+            error += 2.0 * other * low[i]
+        total += term
+    return rounded(total, error) / (tail + v[start])
 
 
 def residuals(
@@ -230,7 +256,9 @@ def measure(
     for i in range(m):
         if math.isfinite(h[i]):
             excess, term, total = rounded(cone[i], low_cone[i]), h[i] * z[i], cone[i] + s[i]
+            excess_low = (cone[i] - excess) + low_cone[i]
             cone[i], inside[i] = rounded(total, low_cone[i] + sum_error(cone[i], s[i], total)), -excess
+            low_cone[i] = -excess_low if math.isfinite(excess_low) else 0.0
             own = max(abs(excess + h[i]), abs(h[i]))
             cone_size, scale[i] = max(cone_size, own), 1.0 + own
             trap += 0.0 * cone[i]
@@ -239,7 +267,7 @@ def measure(
         else:
             stray = max(stray, abs(z[i]))
             stray_trap += 0.0 * z[i]
-            cone[i], inside[i] = 0.0, np.inf
+            cone[i], inside[i], low_cone[i] = 0.0, np.inf, 0.0
     for k in range(second_order.size):
         for i in range(start[k], start[k + 1]):
             if second_order[k] or entries[i] != 1.0:  # else a bound, which is judged by its own size
@@ -247,10 +275,10 @@ def measure(
     for i in range(m):
         if math.isfinite(h[i]) and beyond(cone[i], lost, n + p + i) > 0.0:
             raise_to(abs(cone[i]), i, scale, worst_cone)
-    distance_from_cones(start, second_order, s, lost[:0], scale, worst_cone)
-    distance_from_cones(start, second_order, inside, lost[n + p :], scale, worst_cone)
+    distance_from_cones(start, second_order, s, lost[:0], lost[:0], scale, worst_cone)
+    distance_from_cones(start, second_order, inside, low_cone, lost[min(n + p, lost.size) :], scale, worst_cone)
     found[1], found[5] = worst_cone[0] + trap, scale_of(worst_cone[0], worst_cone[1], 1.0 + cone_size)
-    distance_from_cones(start, second_order, z, lost[:0], lost[:0], outside)
+    distance_from_cones(start, second_order, z, lost[:0], lost[:0], lost[:0], outside)
     found[2] = max(found[2], stray, outside[0]) + stray_trap
     finish_gap(found, gv, gv_low)
 

@@ -1,5 +1,7 @@
 """The stopping test and the certificates, by hand, and beside the independent judge in bench."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
 from socp.problem.stopping import (
+    NOTHING,
     Residuals,
     cone_distance,
     cone_violation,
@@ -19,7 +22,7 @@ from socp.problem.stopping import (
     primal_infeasibility,
     residuals,
 )
-from tests.support.exact import cone_figures
+from tests.support.exact import cone_figures, fractions
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -397,7 +400,7 @@ def test_inaccurate_is_a_stated_tolerance():
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=8))
 def test_distance_from_a_cone_is_the_smallest_that_leads_into_it(values):
     v = np.array([7.0, *values, 7.0])
-    distance = cone_distance(v, 1, v.size - 1)
+    distance = cone_distance(v, NOTHING, 1, v.size - 1)
 
     def excess(d):
         return np.linalg.norm(np.maximum(np.abs(v[2:-1]) - d, 0.0)) - v[1] - d
@@ -408,5 +411,22 @@ def test_distance_from_a_cone_is_the_smallest_that_leads_into_it(values):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_is_far_from_a_cone(bad):
-    assert cone_distance(np.array([1.0, bad, 0.0]), 0, 3) == np.inf
-    assert cone_distance(np.array([-bad, 1.0, 0.0]), 0, 3) == np.inf
+    assert cone_distance(np.array([1.0, bad, 0.0]), NOTHING, 0, 3) == np.inf
+    assert cone_distance(np.array([-bad, 1.0, 0.0]), NOTHING, 0, 3) == np.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_a_distance_below_rounding_is_that_of_the_numbers_that_came(seed, size):
+    rng = np.random.default_rng(seed)
+    v = size * rng.normal(size=5)
+    v[0] = np.linalg.norm(v[1:])  # on the boundary, to rounding
+    t, *rest = fractions(v)
+    square = sum(entry * entry for entry in rest)
+    gap = float((square - t * t) / (Fraction(np.linalg.norm(v[1:])) + t))  # ||v_1|| - v_0
+    slope = np.abs(v[1:]).sum() / np.linalg.norm(v[1:])
+    assert cone_distance(v, NOTHING, 0, 5) == pytest.approx(max(gap, 0.0) / (1 + slope), rel=1e-6, abs=0.0)
+    low = 1e-18 * size * rng.normal(size=5)
+    further = gap + (v[1:] @ low[1:]) / np.linalg.norm(v[1:]) - low[0]
+    expected = max(further, 0.0) / (1 + slope)
+    assert cone_distance(v, low, 0, 5) == pytest.approx(expected, rel=1e-6, abs=1e-26 * size)
