@@ -245,9 +245,11 @@ class Run:
         answer = _room_for(self.program)
         unscale_iterate(self.state, *answer)
         found, message = self._judge(answer)
-        if self._missed > self.settings.tol if message else self._is_excused(answer, found):
-            answer, found, better = self._last_steps(answer, found)
-            message = better or message or excuse(self.settings.tol, found)
+        if not message and self._is_excused(answer, found):
+            message = excuse(self.settings.tol, found)
+        elif self._missed <= self.settings.tol:
+            return bool(message) and self.finish(OPTIMAL, message, answer, found)
+        answer, found, message = self._last_steps(answer, found, message)
         return bool(message) and self.finish(OPTIMAL, message, answer, found)
 
     def _is_certified(self) -> bool:
@@ -281,7 +283,8 @@ class Run:
             within = test.residuals(*held)
             if within.meets(settings.tol, settings.tol_abs) or (not holds and within.worst < found.worst):
                 answer[0][:], answer[3][:], found = held[0], held[3], within
-                holds, self._missed = found.meets(settings.tol, settings.tol_abs), 0.0
+                holds = found.meets(settings.tol, settings.tol_abs)
+                self._missed = 0.0 if holds else self._missed
         return found, test_holds(settings.tol) if holds else ""
 
     def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
@@ -291,13 +294,16 @@ class Run:
             return False
         return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
 
-    def _last_steps(self, answer: Point4, found: stopping.Residuals) -> tuple[Point4, stopping.Residuals, str]:
+    def _last_steps(
+        self, answer: Point4, found: stopping.Residuals, message: str
+    ) -> tuple[Point4, stopping.Residuals, str]:
         """The best answer of some more steps from an iterate, which remove residuals in twice the precision.
 
         Residuals in working precision lose digits where their terms cancel, and the iterates then do, too.  Others
-        miss bounds of 1e6 by a relative tol, though more digits are to be had.
+        miss bounds of 1e6 by a relative tol, though more digits are to be had.  The message is empty of an answer that
+        is none.
         """
-        state = self.state
+        settings, state = self.settings, self.state
         with state.kkt.precisely():
             for _ in range(LAST_STEPS):
                 measured, residual = stopping.evaluate(self.program, *self.unscale(state.point))
@@ -306,12 +312,14 @@ class Run:
                 if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
                     break
                 present = self.unscale(state.point)
-                now, message = self._judge(present)
-                if message and self._missed <= self.settings.tol:
-                    return present, now, message
-                if now.worst < found.worst:
-                    answer, found = present, now
-        return answer, found, ""
+                now, holds = self._judge(present)
+                if holds and self._missed <= settings.tol:
+                    return present, now, holds
+                excused = not holds and now.worst < found.worst and self._is_excused(present, now)
+                claim = holds or (excuse(settings.tol, now) if excused else "")
+                if now.worst < found.worst and (claim or not message):
+                    answer, found, message = present, now, claim
+        return answer, found, message
 
     def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
         """The best certificate of the point, as it is, without its small entries, or near an unbounded ray; or None.
@@ -348,10 +356,10 @@ class Run:
         answer = self.unscale(self.state.best)
         found, message = self._judge(answer)
         if not message and found.meets(tol):
+            if self._is_excused(answer, found):
+                message = excuse(settings.tol, found)
             take_best(self.state)
-            answer, found, message = self._last_steps(answer, found)
-        if not message and self._is_excused(answer, found):
-            message = excuse(settings.tol, found)
+            answer, found, message = self._last_steps(answer, found, message)
         if message:
             return self.finish(OPTIMAL, f"{reason}; {message}", answer, found)
         if found.meets(tol):

@@ -355,7 +355,7 @@ def test_last_steps_leave_the_policy_as_it_was():
     take_best(solver._state)
     answer = run.unscale(solver._state.point)
     found, _ = run._judge(answer)
-    _, better, _ = run._last_steps(answer, found)
+    _, better, _ = run._last_steps(answer, found, "")
     assert better.worst <= found.worst and (kkt.precise, kkt.enough, kkt.equations) == before
 
 
