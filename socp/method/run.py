@@ -48,6 +48,7 @@ PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the tim
 MANY = 2**62  # iterations that a kernel can count
 OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
 INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
+FAR = 100.0  # times tol is too far beyond a bound, whatever its size, while better is to be had
 LAST_STEPS = 5  # steps by residuals in twice the precision, before rounding is taken as an excuse
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
@@ -247,7 +248,7 @@ class Run:
         found, message = self._judge(answer)
         if not message and self._is_excused(answer, found):
             message = excuse(self.settings.tol, found)
-        elif self._missed <= self.settings.tol:
+        elif self._missed <= (FAR * self.settings.tol if message else 0.0):
             return bool(message) and self.finish(OPTIMAL, message, answer, found)
         answer, found, message = self._last_steps(answer, found, message)
         return bool(message) and self.finish(OPTIMAL, message, answer, found)
@@ -313,7 +314,7 @@ class Run:
                     break
                 present = self.unscale(state.point)
                 now, holds = self._judge(present)
-                if holds and self._missed <= settings.tol:
+                if holds and self._missed <= FAR * settings.tol:
                     return present, now, holds
                 excused = not holds and now.worst < found.worst and self._is_excused(present, now)
                 claim = holds or (excuse(settings.tol, now) if excused else "")
