@@ -7,6 +7,7 @@ import inspect
 import math
 import operator
 import re
+import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -156,16 +157,16 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-        raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
+def _count(name: str, value: Any, least: int = 0, kind: str = "nonnegative") -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise ProgramError(f"{name} must be a {kind} integer, but {value!r} came")
+    if value > sys.maxsize:
+        raise ProgramError(f"{name} must be at most {sys.maxsize}, but {value!r} came")
     return operator.index(value)
 
 
 def _positive_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
-        raise ProgramError(f"{name} must be a positive integer, but {value!r} came")
-    return operator.index(value)
+    return _count(name, value, 1, "positive")
 
 
 def _flag(name: str, value: Any) -> bool:

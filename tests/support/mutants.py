@@ -3,7 +3,7 @@
     python -m tests.support.mutants [word ...]
 
 Each mutant is a line of the code changed, in a copy of the checkout, and the files of tests that should fail by it.
-With words, only mutants with one of them in their file or text are tried.  All of them take some twenty minutes, so
+With words, only mutants with one of them in their file or text are tried.  All of them take half an hour on a core, so
 that this is no part of the tests; it is for whoever changes what it lists, or writes tests.
 
 A line of the table is a mutant: "caught"; "NOT CAUGHT", an identity that no test checks; "DOES NOT APPLY", the text is
@@ -56,6 +56,8 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("x[j] = h[i] / data[k]", "x[j] = h[i]"),
         ("    idle_z[start[:-1][second_order]] = False  #", "    pass  #"),
         ("left = max(abs(v[i]) - d, 0.0)", "left = abs(v[i])"),
+        ("max(cone_size, abs(Gx[i]), abs(h[i]))", "max(cone_size, abs(Gx[i]) + abs(h[i]))"),
+        ("max(cone_size, abs(Gx[i]), abs(h[i]))", "cone_size + max(abs(Gx[i]), abs(h[i]))"),
     ],
     ("qp/problem/stopping.py", "tests/qp/problem/test_stopping.py"): [
         ("stray = max(row_stray, bound_stray) / slope", "stray = 0.0"),
@@ -150,6 +152,9 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("return max(move, -target / MIN_PRODUCT)", "return move"),
         ("cones.add_identity(l, ptr, sigma * newton.mu, rhs)", "cones.add_identity(l, ptr, newton.mu, rhs)"),
         ("alpha = min(alpha, -point.kappa / dkappa)", "alpha = min(alpha, -tau / dkappa)"),
+        ("tau + max(tau * form.norm_b, norm_Ax)", "tau + tau * form.norm_b + norm_Ax"),
+        ("tau + max(tau * form.norm_h, norm_Gx)", "tau + tau * form.norm_h + norm_Gx"),
+        ("tau + max(tau * form.norm_c, norm_Px)", "tau + tau * form.norm_c + norm_Px"),
     ],
     ("socp/method/start.py", "tests/socp/method/test_start.py"): [
         ("point.kappa = margin", "point.kappa = 1.0"),
@@ -168,6 +173,8 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("socp/form/standard.py", "tests/socp/form/test_standard.py"): [
         ("rows[i] = total / (ptr[k + 1] - ptr[k])", "rows[i] = rows[i]"),
         ("elif math.isfinite(h[i]):\n                rows[row]", "else:\n                rows[row]"),
+        ("is_cone = second_order[k] and start[k + 1] - start[k] >= 2", "is_cone = second_order[k]"),
+        ("abs(form.diagonal[j]) * D[j] ** 2", "abs(form.diagonal[j])"),
     ],
     ("socp/linalg/parallel_rows.py", "tests/socp/linalg/test_parallel_rows.py"): [
         ("SAME = 1e-15", "SAME = 1e-9"),
@@ -186,16 +193,34 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("y[i] = y[r] / removed.ratio[i]", "y[i] = y[r] * removed.ratio[i]"),
         ("z[indices[k]] -= values[k] * y[i]", "z[indices[k]] += values[k] * y[i]"),
         ("moved += value * lb[v]", "moved -= value * lb[v]"),
+        ("max(abs(lb[j]), abs(ub[j]), size / abs(a))", "max(abs(lb[j]), abs(ub[j]))"),
+        ("max(abs(lb[j]), abs(ub[j]), size / abs(a))", "max(abs(lb[j]), abs(ub[j]), size)"),
+        ("l[r], removed.lower_twin[r] = min(lower, u[r]), i", "l[r], removed.lower_twin[r] = lower, i"),
+        ("u[r], removed.upper_twin[r] = max(upper, l[r]), i", "u[r], removed.upper_twin[r] = upper, i"),
+        ("stored = int(A_data[k] != 0.0)", "stored = 1"),
+        ("        if value == 0.0:\n            continue\n", ""),
+        ("if kept[i] and A_data[k] != 0.0 and has_sides", "if kept[i] and has_sides"),
+        (
+            "if live[i] <= 1:\n                return found | ROWS",
+            "if live[i] <= 0:\n                return found | ROWS",
+        ),
+        ("for k in range(count - 1, -1, -1):", "for k in range(count):"),
     ],
     ("qp/reduce/presolve.py", "tests/qp/reduce/test_presolve.py"): [
         ("[lb[j], ub[j]], np.clip(", "[ub[j], lb[j]], np.clip("),
         ("return isinstance(P, np.ndarray) and bool(has_full_diagonal(P))", "return isinstance(P, np.ndarray)"),
+        ("int(kept[np.uint64(A_indices[k])] and A_data[k] != 0.0)", "int(kept[np.uint64(A_indices[k])])"),
+        ("return np.array_equal(self.kept, other.kept)", "return True"),
+        ("return self.kept is other.kept", "return True"),
     ],
     ("qp/reduce/cone_form.py", "tests/qp/reduce/test_cone_form.py"): [
         ("own_y[i] -= z[lower]", "own_y[i] += z[lower]"),
         ("own_z[j] = -total", "own_z[j] = total"),
         ("offset += 0.5 * float(value @ Pv)", "offset += float(value @ Pv)"),
         ("return q + Pv, l, u", "return q, l, u"),
+        ("l[i] = 0.0 if abs(l[i] - shift[i]) <= ROUNDING * size[i] else", "l[i] ="),
+        ("size[A_indices[k]] += abs(A_data[k] * value[j])", "size[A_indices[k]] += A_data[k] * value[j]"),
+        ("np.array_equal(self._form.kinds, other._form.kinds)", "True"),
     ],
     ("qp/active_set/face_newton.py", "tests/qp/active_set/test_face_newton.py"): [
         ("share = -slope / curvature", "share = 1.0"),
@@ -205,6 +230,9 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("if not knows_multiplier or share < 1.0:", "if not knows_multiplier:"),
         ("program.wrong_slope = largest_wrong_slope(program)", "program.wrong_slope = 0.0"),
         ("face.missing -= a[k] * face.ways[c]", "face.missing += a[k] * face.ways[c]"),
+        ("P[row, row] + MIN_CURVATURE * program.largest", "P[row, row]"),
+        ("if end != way:\n            face.missing += end", "if end != way:\n            face.missing -= end"),
+        ("abs(product - face.missing) > ROUNDING * (1.0 + abs(program.side))", "False"),
     ],
     ("qp/active_set/boxed.py", "tests/qp/active_set/test_face_newton.py"): [
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
@@ -215,7 +243,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
         ("- SIDES[i] * (w @ mu + b) / constants.beta)", "- SIDES[i] * (w @ mu + b))"),
-        ("priors[np.arange(zeta.size), zeta] = -beta", "priors[np.arange(zeta.size), zeta] = -1.0"),
+        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
         ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
     ],
     ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
@@ -230,6 +258,64 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("models/explanations/explained.py", "tests/models/explanations/test_easvm.py"): [
         ("0.5 / (Q * self.share)", "1.0 / (Q * self.share)"),
         ("most = Q * self.share", "most = np.full(self.share.size, Q)"),
+    ],
+    ("socp/kkt/dense.py", "tests/socp/kkt/test_dense.py"): [
+        ("H[j + j * n] *= 1.0 + RAISED", "H[j + j * n] *= 1.0"),
+        ("largest / max(1.0, rows.largest) ** 2", "largest / max(1.0, rows.largest)"),
+        ("largest / max(1.0, rows.largest) ** 2", "largest / rows.largest**2"),
+        ("kkt.rho_used = kkt.rho * size", "kkt.rho_used = kkt.rho"),
+        ("P[column + order[j]] + diagonal[order[j]] + delta)", "diagonal[order[j]] + delta)"),
+    ],
+    ("socp/kkt/lowrank.py", "tests/socp/kkt/test_base.py"): [
+        ("delta if k <= i < k + p else 1.0", "delta if k <= i <= k + p else 1.0"),
+        ("rest[g] -= coefficient[i] * step / w[i]", "rest[g] -= coefficient[i] * step"),
+        ("out[at + i] += w[i] * rest[g] / coefficient[i]", "out[at + i] += w[i] * rest[g]"),
+    ],
+    ("socp/kkt/dense_rows.py", "tests/socp/kkt/test_base.py"): [
+        ("factor[j] = factor[j] / (1.0 + w[0]) - head", "factor[j] = factor[j] / w[0] - head"),
+    ],
+    ("socp/kkt/expansion.py", "tests/socp/kkt/test_assembly.py tests/socp/kkt/test_base.py"): [
+        ("1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))", "1.0"),
+        ("(-tail * gone if head > 0.0 else tail * stay)", "tail * stay"),
+        ("lost = delta / square", "lost = 0.0"),
+        ("-1.0 - delta * scales[k, 0] ** 2", "-1.0 - delta"),
+    ],
+    ("socp/kkt/assembly.py", "tests/socp/kkt/test_assembly.py tests/socp/kkt/test_base.py"): [
+        ("-1.0 / theta[r] - delta", "-1.0 / theta[r]"),
+        ("sign = 1.0 if first > 0.0 else -1.0", "sign = -1.0"),
+        ("weak[j] = weak[j] and P_indices[k] < j", "weak[j] = weak[j]"),
+    ],
+    ("socp/kkt/base.py", "tests/socp/kkt/test_base.py"): [
+        ("min(2 * kkt.pause, LONGEST_REST) if best_delta == first", "REST if best_delta == first"),
+        ("trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES", "True else FEWER_SOLVES"),
+        ("max(GOOD_EXCESS, MUCH_WORSE * best)", "GOOD_EXCESS"),
+        ("min(kkt.excess[row], relative)", "kkt.excess[row]"),
+    ],
+    ("models/svm/multipliers.py", "tests/models/svm/test_multipliers.py"): [
+        ("np.repeat([shift, -shift]", "np.repeat([shift, shift]"),
+    ],
+    ("socp/form/row_groups.py", "tests/socp/form/test_row_groups.py"): [
+        ("weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2", "weight > 0.0"),
+        ("ratio[i] * E[p + i] / E[np.uint64(p + lead[i])]", "ratio[i]"),
+    ],
+    ("socp/form/hessian.py", "tests/socp/form/test_hessian.py tests/socp/form/test_standard.py"): [
+        ("np.sqrt(factor) * D[:, None] * self.F", "factor * D[:, None] * self.F"),
+        ("(left.diagonal() >= -shift[rest]).all()", "True"),
+        ("data[k] < -shift[j]", "data[k] < 0.0"),
+    ],
+    ("qp/active_set/coordinate_descent.py", "tests/qp/active_set/test_method.py"): [
+        ("tol = max(tol, SHARE * gain)", "pass"),
+        ("- 2.0 * K[i, k] / (a[i] * a[k])", "- 2.0 * K[i, k]"),
+        ("gain = v * v / max(diagonal[k], least)", "gain = v * v"),
+        ("add_to_block(block, j)", "pass"),
+    ],
+    ("socp/linalg/refinement.py", "tests/socp/linalg/test_refinement.py"): [
+        ("for _ in range(2):", "for _ in range(1):"),
+        ("excess * ratio**further > 1.0", "excess * ratio > 1.0"),
+    ],
+    ("socp/linalg/cholesky.py", "tests/socp/linalg/test_cholesky.py"): [
+        ("return int(below + ONE)", "return int(below)"),
+        ("return k + info", "return info"),
     ],
 }  # fmt: skip
 

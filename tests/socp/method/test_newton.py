@@ -23,6 +23,7 @@ from socp.method.newton import (
     measure,
     measure_beyond_rounding,
     predict,
+    relative_residuals,
 )
 from socp.method.start import start_cold
 from tests.support.cone_points import arrow, identity, inside, matrices
@@ -96,6 +97,14 @@ def test_residuals_are_those_of_the_embedding(form):
         expected[name] = np.abs(value / units).max(initial=0.0)
     for name, value in expected.items():
         assert getattr(newton, name) == pytest.approx(value, rel=1e-10, abs=1e-12), name
+    # what residuals are relative to: the larger of their two terms, and tau
+    for name, data, term in (
+        ("rows_size", form.norm_b, newton.norm_Ax), ("cone_size", form.norm_h, newton.norm_Gx),
+        ("dual_size", form.norm_c, newton.norm_Px),
+    ):  # fmt: skip
+        assert getattr(newton, name) == pytest.approx(point.tau * (1.0 + max(data, term / point.tau)), rel=1e-14), name
+    primal = max(newton.rows / newton.rows_size, newton.cone / newton.cone_size)
+    assert relative_residuals(newton) == (primal, newton.dual / newton.dual_size)
 
 
 def check_direction(newton, point, sigma, ds_rhs, kappa_rhs):

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import pickle
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -49,6 +50,20 @@ def test_wrong_step_fractions(value):
 def test_not_a_count(name, value):
     with pytest.raises(ProgramError, match=f"^{name} must be a nonnegative integer, but {re.escape(repr(value))} came"):
         Settings(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["max_iter", "refinement_steps", "threads"])
+def test_a_count_beyond_the_integers_of_the_machine(name):
+    with pytest.raises(ProgramError, match=f"^{name} must be at most {sys.maxsize}, but 1{30 * '0'} came"):
+        Settings(**{name: 10**30})
+
+
+@pytest.mark.parametrize("value", [sys.maxsize, 2**31, 2**32])
+def test_a_large_count_is_no_limit(value):
+    program = {"c": np.ones(2), "G": -np.eye(2), "h": np.array([1.0, 2.0]), "cones": [socp.NonNeg(2)]}
+    solution = socp.solve(**program, max_iter=value, refinement_steps=value)
+    assert solution.status == "optimal"
+    np.testing.assert_allclose(solution.x, [-1.0, -2.0], atol=1e-7)
 
 
 @pytest.mark.parametrize("value", [0, 7, np.int32(7), np.uint8(7)])
