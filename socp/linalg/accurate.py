@@ -75,9 +75,9 @@ def add_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Flo
 
 
 @kernel
-def add_rows(M: Matrix, x: Floats, x_low: Floats, out: Floats, low: Floats) -> None:
-    """(out, low) += M'(x + x_low) for a dense M by rows; x_low may be empty.  The inner loop vectorizes."""
-    count, has_low = np.uint64(M.shape[1]), x_low.size > 0
+def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
+    """(out, low) += M'x for a dense M by rows.  The inner loop vectorizes."""
+    count = np.uint64(M.shape[1])
     for j in range(M.shape[0]):
         row, xj = M[j], x[j]
         for i in range(count):
@@ -85,15 +85,12 @@ def add_rows(M: Matrix, x: Floats, x_low: Floats, out: Floats, low: Floats) -> N
             raised = out[i] + term
             low[i] += product_error(row[i], xj, term) + sum_error(out[i], term, raised)
             out[i] = raised
-        if has_low:
-            for i in range(count):
-                low[i] += row[i] * x_low[j]
 
 
 @kernel
 def add_low_rank(F: Matrix, d: Floats, x: Floats, inner: Floats, inner_low: Floats, out: Floats, low: Floats) -> None:
     """(out, low) += F F'x + d o x; (inner, inner_low) becomes F'x, and is zero before."""
-    add_rows(F, x, x[:0], inner, inner_low)
+    add_rows(F, x, inner, inner_low)
     for i in range(F.shape[0]):
         row = F[i]
         total = d[i] * x[i]
@@ -111,7 +108,7 @@ def hessian_product(P, x: np.ndarray) -> np.ndarray:
     n = x.size
     out = np.zeros(2 * n)
     if type(P) is np.ndarray:
-        add_rows(P, x, x[:0], out[:n], out[n:])
+        add_rows(P, x, out[:n], out[n:])
     elif isinstance(P, sp.csc_array):
         add_symmetric(P.indptr, P.indices, P.data, x, out[:n], out[n:])
     elif P is not None:

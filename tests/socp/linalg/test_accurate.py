@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from socp import LowRank
-from socp.linalg.accurate import add_both, add_rows, hessian_product, product_error, rounded, sum_error
+from socp.linalg.accurate import add_both, hessian_product, product_error, rounded, sum_error
 from tests.support.exact import fractions, product
 
 
@@ -61,12 +61,6 @@ def test_products_with_a_hessian(kind, n):
     out = hessian_product(P, x)
     sizes = abs(F) @ (abs(F).T @ abs(x)) + x**2 + abs(dense) @ abs(x)
     assert_accurate(out[:n], out[n:], product(P, fractions(x)), sizes)
-
-
-def test_a_vector_with_its_own_errors():
-    M, x, low, out, error = np.array([[3.0], [5.0]]), np.array([1.0, 1.0]), np.array([1e-20, 1e-21]), *np.zeros((2, 1))
-    add_rows(M, x, low, out, error)
-    assert out[0] == 8.0 and error[0] == pytest.approx(3.5e-20)
 
 
 def test_numbers_that_cannot_be_split():
