@@ -54,13 +54,13 @@ class Solution:
         NaN when infeasible.
     primal_residual, dual_residual, gap : float
         Relative, as in the stopping test, on the caller's own data (of a certificate: its residual as
-        `primal_residual` or `dual_residual`).
+        `primal_residual` or `dual_residual`), measured in twice the working precision.
     iterations : int
         Those of all runs, where a first one failed and others followed; `trace` is of the one that gave the answer.
     setup_time, solve_time : float
         Seconds.
     message : str
-        The reason for stopping, in words.
+        The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
     trace : structured array
         One record an iteration; see `TRACE`.
     timings : dict of float
