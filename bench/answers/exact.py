@@ -111,9 +111,10 @@ def residuals(program: Program, x: Any, y: Any, z: Any, s: Any = None) -> tuple[
     parts = [np.zeros(0) if part is None else np.asarray(part, dtype=float) for part in (x, y, z)]
     if not all(np.isfinite(part).all() for part in parts):
         return np.inf, np.inf, np.inf
+    x, y, z = map(Exact.of, parts)
     if isinstance(program, socp.ConeProgram):
-        return _of_cone_program(program, *map(Exact.of, parts), s)
-    return _of_quadratic_program(program, *map(Exact.of, parts))
+        return _of_cone_program(program, x, y, z, s)
+    return _of_quadratic_program(program, x, y, z)
 
 
 def _of_cone_program(program: socp.ConeProgram, x: Exact, y: Exact, z: Exact, s: Any) -> tuple[float, float, float]:
