@@ -176,7 +176,7 @@ class Worker:
         if not reply:
             return Verdict(CRASH, self.ended)
         found = reply.pop("truth")
-        return Verdict(**reply, truth=None if found is None else Truth(**found))
+        return Verdict(**reply, truth=found and Truth(**found | {"residuals": tuple(found["residuals"])}))
 
     def ask(self, what: str, family: str, number: int) -> dict[str, Any]:
         """A reply of the process; empty when there comes none."""
