@@ -75,8 +75,8 @@ def judge(case: Case, answer: Answer) -> Verdict:
 
     An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, a certificate must be one to 1e-6, or to
     what it was asked for where that is more.  In exact arithmetic the residuals of a solution must be at most twice
-    what its status promises, or be excused in its message, and twice those that it tells.  In a program whose data are
-    within 1e4 of one, a claim must not contradict the planted fact, and there must be one.
+    what its status promises, or 1e-5 if its message excuses it, and at most twice those that it tells.  In a program
+    whose data are within 1e4 of one, a claim must not contradict the planted fact, and there must be one.
     """
     exactly = truth(case, answer)
     name, why = _name_and_reason(case, answer, exactly)
@@ -139,7 +139,8 @@ def _untrue(status: Status, found: Verification, tol: float, tol_infeasible: flo
 def _untrue_exactly(answer: Answer, exactly: Truth) -> str:
     """What is not so of the status, or of the residuals that are told, in exact arithmetic."""
     told = ", ".join(f"{value:.1e}" for value in answer.told or ())
-    if exactly.over_tol > 2.0 and not exactly.excused:
+    allowed = exactly.excused and max(exactly.residuals) <= 2.0 * INACCURATE_TOL  # what rounding excuses at most
+    if exactly.over_tol > 2.0 and not allowed:
         return f"{answer.status.value} is not so: {exactly.text()}; told are {told}"
     if not exactly.told >= 0.5:
         return f"told are {told}, but {exactly.text()}"
