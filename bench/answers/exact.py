@@ -62,9 +62,9 @@ class Exact:
         return Exact(np.array([product.whole.sum()], dtype=object), product.power)
 
     def rounded(self) -> np.ndarray:
-        """To the nearest doubles."""
+        """To the nearest doubles, infinite ones beyond the largest."""
         up, down = 1 << max(0, self.power), 1 << max(0, -self.power)
-        return np.array([int(entry) * up / down for entry in self.whole], dtype=float)
+        return np.array([_quotient(int(entry) * up, down) for entry in self.whole], dtype=float)
 
 
 def times(matrix: Any, x: Exact) -> Exact:
@@ -197,6 +197,13 @@ def _gap(curvature: Exact, linear: Exact, support: Exact) -> float:
     half = Exact(curvature.whole, curvature.power - 1)
     primal, dual = float((half + linear).rounded()[0]), float((half + support).rounded()[0])
     return abs(float((curvature + linear + support).rounded()[0])) / (1.0 + max(abs(primal), abs(dual)))
+
+
+def _quotient(a: int, b: int) -> float:
+    try:
+        return a / b
+    except OverflowError:
+        return np.inf if a > 0 else -np.inf
 
 
 def _norm(v: np.ndarray) -> float:

@@ -35,6 +35,8 @@ def test_doubles_their_sums_and_products_are_those_of_fractions():
         assert fractions(Exact.of(v) * Exact.of(w)) == [s * t for s, t in zip(a, b, strict=True)]
         assert fractions(Exact.of(v).dot(Exact.of(w))) == [sum((s * t for s, t in zip(a, b, strict=True)), Fraction(0))]
         assert np.array_equal(Exact.of(v).rounded(), v)
+    huge = Exact.of(np.array([1e300, -1e300, 0.0]))
+    assert np.array_equal((huge * Exact.of(np.full(3, 1e300))).rounded(), [np.inf, -np.inf, 0.0])
 
 
 def test_products_with_every_kind_of_matrix():
@@ -72,6 +74,8 @@ def test_slacks_are_held_to_their_equations_and_cones():
     assert residuals(program, [3.0], [], [2.0], [0.0])[0] == 0.0
     assert residuals(program, [3.0], [], [2.0], [1e-6])[0] == pytest.approx(1e-6 / 4)
     assert residuals(program, [3.0], [], [2.0], [np.nan])[0] == np.inf
+    # short of the bound by 1e-6, and s below zero by twice as much: each equation misses by 1e-6
+    assert residuals(program, [3.0 - 1e-6], [], [2.0], [-2e-6])[0] == pytest.approx(2e-6 / 4)
     rows = socp.ConeProgram([2.0], [[-1.0], [0.0]], [-3.0, np.inf], [socp.NonNeg(2)])
     assert residuals(rows, [3.0], [], [2.0, 0.0], [0.0, np.inf]) == (0.0, 0.0, 0.0)
     assert residuals(rows, [3.0], [], [2.0, 0.5], [0.0, np.inf])[1] == pytest.approx(0.5 / 3)
@@ -115,3 +119,21 @@ def test_what_is_not_finite_is_no_answer(part):
 def test_distance_from_a_second_order_cone(v, distance):
     found = distances(Exact.of(np.array(v)), [socp.SecondOrder(len(v))])
     assert found[0] == pytest.approx(distance, rel=1e-9, abs=0.0) and not found[1:].any()
+
+
+def test_bounds_by_their_own_size_and_multipliers_by_their_cones():
+    # x1 = 1e6, x2 = -1e-3: of a bound 1e-3 / 1, of a row of two entries, and of a cone, 1e-3 / (1 + 1e6)
+    x, zero, tiny = [1e6, -1e-3], [0.0, 0.0], 1e-12
+    for rows, share in (([[-1.0, 0.0], [0.0, -1.0]], 1e-3), ([[-1.0, 0.0], [-tiny, -1.0]], 1e-9)):
+        program = socp.ConeProgram(zero, rows, zero, [socp.NonNeg(2)])
+        assert residuals(program, x, [], zero)[0] == pytest.approx(share, rel=1e-2, abs=0.0)
+        ranges = qp.QuadraticProgram(None, zero, -np.array(rows), 0.0)
+        assert residuals(ranges, x, zero, zero)[0] == pytest.approx(share, rel=1e-2, abs=0.0)
+    cone = socp.ConeProgram(zero, [[-1.0, 0.0], [0.0, -1.0]], zero, [socp.NonNeg(1), socp.SecondOrder(1)])
+    assert residuals(cone, x, [], zero)[0] == pytest.approx(1e-9, rel=1e-2, abs=0.0)
+    assert residuals(qp.QuadraticProgram(None, zero, lb=0.0), x, [], zero)[0] == pytest.approx(1e-3)
+    # multipliers outside of their cones, and of sides that are not there
+    assert residuals(cone, zero, [], [-0.25, 0.0])[1] == residuals(cone, zero, [], [0.0, -0.25])[1] == 0.25
+    assert residuals(qp.QuadraticProgram(None, zero, lb=0.0), zero, [], [0.25, 0.0])[1] == 0.25
+    below = qp.QuadraticProgram(None, [0.0], [[1.0]], None, 1.0, -1.0)
+    assert residuals(below, [0.0], [-0.25], [0.25])[1] == 0.25
