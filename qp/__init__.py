@@ -5,12 +5,14 @@ from socp.problem.status import Status
 from socp.version import __version__ as __version__
 
 from .interop import register_with_qpsolvers, solve_qp
+from .problem.blocks import Blocks
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution
 from .solver import Solver, solve
 from .warmup import warmup
 
 __all__ = [
+    "Blocks",
     "LowRank",
     "QuadraticProgram",
     "Solution",

@@ -1,6 +1,7 @@
 """socp: a primal-dual interior-point engine for second-order cone and quadratic-objective programs."""
 
 from .method.run import Iterate
+from .problem.blocks import Blocks
 from .problem.checks import ProgramError
 from .problem.lowrank import LowRank
 from .problem.program import ConeProgram, NonNeg, SecondOrder
@@ -12,6 +13,7 @@ from .version import __version__ as __version__
 from .warmup import show_config, warmup
 
 __all__ = [
+    "Blocks",
     "ConeProgram",
     "Iterate",
     "LowRank",

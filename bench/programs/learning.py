@@ -10,6 +10,7 @@ The size is the number of points or documents.  The support vector machines' dua
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -17,12 +18,13 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from models.bilevel.programs import Constants, Samples, hyperplane_program
 
 from ..answers.verify import Program
 from . import generate
 
-BETA = 0.2
-"""How many standard deviations the bilevel classifier keeps from the prior means (the paper's value)."""
+CONSTANTS = Constants(beta=0.2, phi=0.01, C1=1.0, C2=1.0, C3=math.inf)
+"""Those of the bilevel classifier in the paper's experiments."""
 
 
 def ea_svm_cubic(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -61,28 +63,11 @@ def bilevel(size: int, seed: int = 0) -> socp.ConeProgram:
         s.t. rho >= ||w||,  y_i (w'x_i + b) >= 1 - xi_i,  xi >= 0,  zeta >= 0
              -(w'mu_1 + b) / beta >= ||w|| - zeta_1,   (w'mu_2 + b) / beta >= ||w|| - zeta_2
 
-    Three second-order cones of one row more than there are words: 3,000 words for 10 documents, 8,000 for 1,000.
+    One second-order cone of one row more than there are words: 3,000 words for 10 documents, 8,000 for 1,000.
     """
-    rng = np.random.default_rng(seed)
-    documents, labels, means = _documents(rng, size)
-    words = documents.shape[1]
-    #  x = (w, b, xi, zeta, rho)
-    signed = sp.diags_array(labels) @ documents
-    one = sp.eye_array(size)
-    margins = sp.hstack([-signed, -labels[:, None], -one, sp.csr_array((size, 3))])
-    slacks = sp.hstack([sp.csr_array((size + 2, words + 1)), -sp.eye_array(size + 2), sp.csr_array((size + 2, 1))])
-    tail = sp.hstack([-sp.eye_array(words), sp.csr_array((words, size + 4))])
-    heads = np.zeros((3, words + size + 4))
-    heads[0, -1] = -1.0
-    for k, side in enumerate((1.0, -1.0)):  # s = zeta - side (w'mu + b) / beta
-        heads[1 + k, :words], heads[1 + k, words], heads[1 + k, -3 + k] = side * means[k] / BETA, side / BETA, -1.0
-    blocks = [part for head in heads for part in (sp.csr_array(head[None, :]), tail)]
-    return socp.ConeProgram(
-        c=np.concatenate([np.zeros(words + 1), np.ones(size + 3)]),
-        G=sp.vstack([margins, slacks, *blocks]),
-        h=np.concatenate([-np.ones(size), np.zeros(size + 2 + 3 * (words + 1))]),
-        cones=[socp.NonNeg(2 * size + 2), *[socp.SecondOrder(words + 1)] * 3],
-    )
+    documents, labels, means = _documents(np.random.default_rng(seed), size)
+    samples = Samples(documents, labels, np.ones(size))
+    return hyperplane_program(samples, means, (1.0, 1.0), CONSTANTS)[0].program()
 
 
 def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:

@@ -18,13 +18,15 @@ one.  Only two rows of step 1 hold the means, so that a solver set up once is up
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 import socp
+from socp.problem.blocks import Rows
 
 from .prior import GenerativePrior
 from .span import Features, Span
@@ -92,6 +94,47 @@ def _shortfall(prior: GenerativePrior, constants: Constants, i: int, w: np.ndarr
     return max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu + b) / constants.beta)
 
 
+def hyperplane_program(
+    samples: Samples, means: np.ndarray, roots: Sequence[Any], constants: Constants, kept: Sequence[int] = (0, 1)
+) -> tuple[socp.Blocks, Rows]:
+    """Step 1 in the letters of (4.17)-(4.24), and its rows that hold the means, those of the classes `kept`.
+
+    The roots are the Sigma_i^(1/2), as matrices or, for sigma_i^2 I, as the number sigma_i.
+    """
+    (C1, C2, beta), (m, k) = (constants.C1, constants.C2, constants.beta), samples.X.shape
+    y, s, mu = samples.y, np.array(SIDES)[list(kept)], means[list(kept)]
+    cones, scale = _radii(roots)
+    scale = scale[list(kept)]
+    p = socp.Blocks(
+        w=k, b=1, rho=1, r=len(cones), xi=m if math.isfinite(C1) else 0, zeta=s.size if math.isfinite(C2) else 0
+    )
+    p.minimize(rho=1.0, xi=C1 * samples.weights, zeta=C2)
+    # y_i (w'x_i + b) >= 1 - xi_i
+    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.X), b=y, xi=1.0)
+    # s_i (w'mu_i + b) >= beta (r_i - zeta_i)
+    prior = p.at_least(0.0, w=s[:, None] * mu, b=s, rho=-beta * scale[:, 0], r=-beta * scale[:, 1:], zeta=beta)
+    p.bounds(xi=(0.0, None), zeta=(0.0, None))
+    # rho >= ||w||,  r_j >= ||Sigma_j^(1/2) w||
+    p.cone("rho", w=1.0)
+    for j, root in enumerate(cones):
+        p.cone({"r": np.eye(len(cones))[[j]]}, w=root)
+    return p, prior
+
+
+def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+    """The Sigma_i^(1/2) that need a cone of their own, and r_i = scale_i'(rho, the radii of these)."""
+    cones: list[Any] = []
+    scale = np.zeros((len(roots), 1 + len(roots)))
+    for i, root in enumerate(roots):
+        if np.ndim(root) == 0:
+            scale[i, 0] = root
+            continue
+        same = [j for j, other in enumerate(cones) if other.shape == root.shape and (other != root).nnz == 0]
+        scale[i, 1 + (same[0] if same else len(cones))] = 1.0
+        cones += [] if same else [root]
+    return cones, scale[:, : 1 + len(cones)]
+
+
 class HyperplaneStep:
     """Step 1, set up once for the samples and updated with the means."""
 
@@ -103,34 +146,32 @@ class HyperplaneStep:
         kept: tuple[bool, bool] = (True, True),
         **settings: Any,
     ) -> None:
-        self.coordinates = coordinates
-        self.samples = samples
-        self.constants = constants
+        self.coordinates, self.constants, self.settings = coordinates, constants, settings
+        self.samples = replace(samples, X=coordinates.documents)
         self.kept = [i for i in (0, 1) if kept[i]]
-        self.settings = settings
         self.solver: socp.Solver | None = None
         self.program: socp.ConeProgram | None = None
 
     def solve(self, mu: np.ndarray) -> tuple[np.ndarray, float, socp.Solution]:
         """The hyperplane (w, b) for the means mu, and the engine's answer; NaN when there is none."""
         means = self.coordinates.means(mu)
-        k = self.coordinates.size
         if self.solver is None:
-            self.program = self._build(means)
-            self.solver = socp.Solver(self.program, **self.settings)
+            roots = self.coordinates.roots
+            self.blocks, self.prior = hyperplane_program(self.samples, means, roots, self.constants, self.kept)
+            self.solver = socp.Solver(self.blocks.program(), **self.settings)
         else:
-            data = self.solver.program.G.data.copy()
-            for places, i in zip(self._places, self.kept):
-                data[places] = -SIDES[i] * means[i]
-            self.solver.update(G_data=data)
-            self.program = self.solver.program
-        solution = self.solver.solve(warm_start=True)
-        return self.coordinates.weights(solution.x[:k]), float(solution.x[k]), solution
+            signed = np.array(SIDES)[self.kept, None] * means[self.kept]
+            self.solver.update(**self.blocks.change(self.prior, w=signed))
+        self.program = self.solver.program
+        return self._hyperplane(self.solver.solve(warm_start=True))
+
+    def _hyperplane(self, solution: socp.Solution) -> tuple[np.ndarray, float, socp.Solution]:
+        x, p = solution.x, self.blocks
+        return self.coordinates.weights(x[p.w]), float(x[p.b][0]), solution
 
     def multipliers(self, solution: socp.Solution) -> np.ndarray:
         """Those of (4.20) and (4.21)."""
-        m = self.samples.y.size
-        return solution.z[m : m + 2]
+        return solution.z[self.prior.rows]
 
     def sharpen(self, length: float) -> tuple[np.ndarray, float, socp.Solution] | None:
         """The hyperplane again, from a program with the same minimizer and with curvature; None where w is zero.
@@ -141,72 +182,15 @@ class HyperplaneStep:
         program = self.program
         if program is None or length <= 0.0:
             return None
-        k = self.coordinates.size
-        c, curvature = program.c.copy(), np.zeros(program.n)
-        c[k + 1] = BOUNDING
-        curvature[:k] = (1.0 - BOUNDING) / length
+        p, c, curvature = self.blocks, program.c.copy(), np.zeros(program.n)
+        c[p.rho] = BOUNDING
+        curvature[p.w] = (1.0 - BOUNDING) / length
         curved = socp.ConeProgram(
             c=c, G=program.G, h=program.h, cones=program.cones, P=sp.csc_array(sp.diags_array(curvature))
         )
-        solution = socp.solve(curved, **{**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)})
-        return self.coordinates.weights(solution.x[:k]), float(solution.x[k]), solution
-
-    def _build(self, means: np.ndarray) -> socp.ConeProgram:
-        """x = (u, b, rho, the r that need a cone, xi, zeta)."""
-        C1, C2, beta = self.constants.C1, self.constants.C2, self.constants.beta
-        samples, k = self.samples, self.coordinates.size
-        m = samples.y.size
-        roots, which = self._cone_roots()
-        radii = k + 1 + np.arange(1 + len(roots))
-        xi = k + 1 + radii.size + np.arange(m if math.isfinite(C1) else 0)
-        zeta = k + 1 + radii.size + xi.size + np.arange(len(self.kept) if math.isfinite(C2) else 0)
-        slacks = xi.size + zeta.size
-        n = k + 1 + radii.size + slacks
-
-        signed = sp.diags_array(samples.y) @ sp.csr_array(self.coordinates.documents)
-        margins = [-signed, sp.csr_array(-samples.y[:, None]), sp.csr_array((m, radii.size))]
-        margins += [-sp.eye_array(m)] * (xi.size > 0) + [sp.csr_array((m, zeta.size))] * (zeta.size > 0)
-        priors = np.zeros((len(self.kept), n))
-        priors[:, : k + 1] = 1.0  # the means come below: a place for every coordinate, zero or not
-        for row, i in enumerate(self.kept):
-            scale, cone = which[i]
-            priors[row, radii[cone]] = beta * scale
-        if zeta.size:
-            priors[np.arange(zeta.size), zeta] = -beta
-        signs = sp.hstack([sp.csr_array((slacks, n - slacks)), -sp.eye_array(slacks)])
-        blocks = [sp.hstack(margins), sp.csr_array(priors), signs]
-        cones: list[socp.NonNeg | socp.SecondOrder] = [socp.NonNeg(m + len(self.kept) + slacks)]
-        for radius, root in zip(radii, [sp.eye_array(k), *roots]):
-            blocks.append(sp.csr_array(([-1.0], ([0], [radius])), shape=(1, n)))
-            blocks.append(sp.hstack([-root, sp.csr_array((root.shape[0], n - k))]))
-            cones.append(socp.SecondOrder(1 + root.shape[0]))
-        G = sp.csc_array(sp.vstack(blocks))
-        G.sort_indices()
-        self._places = [np.flatnonzero(G.indices == m + row)[:k] for row in range(len(self.kept))]
-        for row, i in enumerate(self.kept):
-            places = np.flatnonzero(G.indices == m + row)
-            G.data[places[:k]] = -SIDES[i] * means[i]
-            G.data[places[k]] = -SIDES[i]
-        h = np.concatenate([-np.ones(m), np.zeros(G.shape[0] - m)])
-        c = np.zeros(n)
-        c[radii[0]] = 1.0
-        c[xi], c[zeta] = (C1 * samples.weights if xi.size else 0.0), (C2 if zeta.size else 0.0)
-        return socp.ConeProgram(c=c, G=G, h=h, cones=cones)
-
-    def _cone_roots(self) -> tuple[list[Any], list[tuple[float, int]]]:
-        """The Sigma^(1/2) that need a cone of their own, and of each class (factor, number of its radius)."""
-        roots: list[Any] = []
-        which = []
-        for root in self.coordinates.roots:
-            if np.ndim(root) == 0:
-                which.append((float(root), 0))
-                continue
-            same = [j for j, other in enumerate(roots) if other.shape == root.shape and (other != root).nnz == 0]
-            if not same:
-                same = [len(roots)]
-                roots.append(root)
-            which.append((1.0, 1 + same[0]))
-        return roots, which
+        return self._hyperplane(
+            socp.solve(curved, **{**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)})
+        )
 
 
 def farthest_means(
@@ -246,15 +230,15 @@ def farthest_means_by_cones(
         nu = _radii_by_cones(prior, constants, slopes, w, b, settings)
         if math.isinf(constants.C2):
             nu = np.minimum(nu, before)
-    #  max sum_i slope_i'v_i   s.t.  ||v_i|| <= phi + nu_i
-    sizes = [slope.size for slope in slopes]
-    G = sp.block_diag([sp.vstack([sp.csr_array((1, k)), -sp.eye_array(k)]) for k in sizes])
-    h = np.concatenate([np.concatenate([[constants.phi + nu[i]], np.zeros(k)]) for i, k in enumerate(sizes)])
-    c = -np.concatenate([slope / (np.linalg.norm(slope) or 1.0) for slope in slopes])
-    solution = socp.solve(c=c, G=G, h=h, cones=[socp.SecondOrder(1 + k) for k in sizes], **settings)
-    parts = np.split(solution.x, [sizes[0]])
-    moved = [R.T @ v if slope.any() else 0.0 for R, v, slope in zip(roots, parts, slopes)]
-    return prior.t + np.array([np.broadcast_to(part, (prior.n,)) for part in moved]), nu
+    mu = prior.t.copy()
+    for i, (R, slope) in enumerate(zip(roots, slopes)):
+        if slope.any():
+            # max slope_i'v_i   s.t.  ||v_i|| <= phi + nu_i
+            p = socp.Blocks(v=slope.size)
+            p.minimize(v=-slope / np.linalg.norm(slope))
+            p.cone(radius=constants.phi + nu[i], v=1.0)
+            mu[i] += R.T @ socp.solve(p.program(), **settings).x
+    return mu, nu
 
 
 def _radii_by_cones(
@@ -270,21 +254,11 @@ def _radii_by_cones(
     for i, (side, slope) in enumerate(zip(SIDES, slopes)):
         if not slope.any():
             continue
-        k = slope.size
         missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
-        #  x = (v, nu, zeta); without C_2 finite there is no zeta
-        soft = math.isfinite(constants.C2)
-        prices = np.array([constants.C3, constants.C2] if soft else [constants.C3])
-        signs = sp.hstack([sp.csr_array((prices.size, k)), -sp.eye_array(prices.size)])
-        held = np.concatenate([-slope, [0.0], [-constants.beta] * soft])
-        head = np.concatenate([np.zeros(k), [-1.0], [0.0] * soft])
-        tail = sp.hstack([-sp.eye_array(k), sp.csr_array((k, prices.size))])
-        solution = socp.solve(
-            c=np.concatenate([np.zeros(k), prices]),
-            G=sp.vstack([signs, sp.csr_array(held[None, :]), sp.csr_array(head[None, :]), tail]),
-            h=np.concatenate([np.zeros(prices.size), [-missing, constants.phi], np.zeros(k)]),
-            cones=[socp.NonNeg(prices.size + 1), socp.SecondOrder(1 + k)],
-            **settings,
-        )
-        nu[i] = max(0.0, float(solution.x[k]))
+        p = socp.Blocks(v=slope.size, nu=1, zeta=int(math.isfinite(constants.C2)))
+        p.minimize(nu=constants.C3, zeta=constants.C2)
+        p.at_least(missing, v=slope, zeta=constants.beta)
+        p.bounds(nu=(0.0, None), zeta=(0.0, None))
+        p.cone("nu", constants.phi, v=1.0)
+        nu[i] = max(0.0, float(socp.solve(p.program(), **settings).x[p.nu][0]))
     return nu

@@ -33,13 +33,13 @@ class CentralPathQP(Interface, QpSolver):  # type: ignore[misc]
     def solve_via_data(
         self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
     ) -> Solution:
-        """Solve cvxpy's data, min 1/2 x'Px + q'x s.t. Ax = b, Fx <= g, lb <= x <= ub."""
+        """Solve cvxpy's data, min 1/2 x'Px + q'x s.t. Ax = b, Fx <= g; presolve makes bounds of rows of one entry."""
         settings = self.settings(verbose, solver_opts)
+        self.refuse_bounds(data)
         rows = sp.vstack([data[names.A], data[names.F]], format="csc")
         lower = np.concatenate([data[names.B], np.full(data[names.G].size, -np.inf)])
         upper = np.concatenate([data[names.B], data[names.G]])
-        bounds = data.get(names.LOWER_BOUNDS), data.get(names.UPPER_BOUNDS)
-        program = QuadraticProgram(data[names.P], data[names.Q], rows, lower, upper, *bounds)
+        program = QuadraticProgram(data[names.P], data[names.Q], rows, lower, upper)
         solver = self.kept(Solver, settings, warm_start, solver_cache)
         if solver is None or not _goes_on(solver, program):
             solver = Solver.of_checked(program, settings)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import cvxpy.settings as names
 import numpy as np
-import scipy.sparse as sp
 from cvxpy.constraints import SOC
 from cvxpy.reductions.solution import Solution as CvxpySolution
 from cvxpy.reductions.solution import failure_solution
@@ -16,6 +15,7 @@ from cvxpy.reductions.solvers import defines, utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.reductions.solvers.solver import Solver as CvxpySolver
 
+from ..problem.checks import ProgramError
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.solution import Solution
@@ -47,8 +47,15 @@ class Interface(CvxpySolver):  # type: ignore[misc]
     """What the interface of cone programs and that of quadratic programs share."""
 
     MIP_CAPABLE = False
-    BOUNDED_VARIABLES = True
+    BOUNDED_VARIABLES = False  # cvxpy 1.9 would derive bounds of its own, which are wrong where 0 meets infinity
     REQUIRES_CONSTR = False
+
+    def __eq__(self, other: object) -> bool:
+        """One interface is as good as another of its class: cvxpy compiles a problem anew for a solver that differs."""
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
     def name(self) -> str:
         """The name of the solver."""
@@ -74,6 +81,12 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         ours = {name: value for name, value in options.items() if name != "use_quad_obj"}
         return Settings.checked(in_our_names({"verbose": bool(verbose), **ours}))
 
+    def refuse_bounds(self, data: Any) -> None:
+        """There are none apart from the rows, since `BOUNDED_VARIABLES` asks for none; what came would be lost."""
+        for name in (names.LOWER_BOUNDS, names.UPPER_BOUNDS):
+            if data.get(name) is not None:
+                raise ProgramError(f"{name} must be None, for bounds are rows here, but {data[name]!r} came")
+
     def kept(self, kind: type[Kind], settings: Settings, warm_start: bool, solver_cache: Any) -> Kind | None:
         """The solver of the solve before, where that can go on."""
         kept = solver_cache.get(self.name()) if warm_start and solver_cache else None
@@ -92,7 +105,9 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         }
         duals = {} if solution.status is Status.DUAL_INFEASIBLE else self._duals(solution, inverse_data)
         if status not in names.SOLUTION_PRESENT:
-            return failure_solution(status, attributes, duals)
+            failed = failure_solution(status, attributes)  # which takes no duals before cvxpy 1.9
+            failed.dual_vars = duals
+            return failed
         value = solution.objective + inverse_data[names.OFFSET]
         return CvxpySolution(status, value, {inverse_data[self.VAR_ID]: solution.x}, duals, attributes)
 
@@ -110,12 +125,22 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
     """Linear, quadratic and second-order cone programs of cvxpy, for its versions from 1.7 on.
 
     By its name, ``solver="CENTRALPATH"``, a problem with a quadratic objective and linear constraints goes to `qp`,
-    which sees bounds as bounds, and any other comes here; as an object, ``solver=CentralPath()``, all come here.  A
-    quadratic objective is passed on as it is.  Options of ``problem.solve`` go to `socp.Settings`, by these names or by
-    those that other solvers have (``max_iters``, ``eps``, ``abstol``, ``reltol``, ``feastol``, ``eps_abs``,
-    ``eps_rel``).  An infeasible problem's constraints get the certificate as their dual values.  With ``warm_start``
+    which sees rows of one entry as bounds, and any other comes here; as an object, ``solver=CentralPath()``, all come
+    here.  A quadratic objective is passed on as it is.  Options of ``problem.solve`` go to `socp.Settings`, by these
+    names or by those that other solvers have (``max_iters``, ``eps``, ``eps_abs``, ``eps_rel``, ``abstol``,
+    ``reltol``, ``feastol``, ``tol_gap_abs``, ``tol_gap_rel``, ``tol_feas``, ``max_threads``).  With ``warm_start``
     (cvxpy's default) a problem with new parameter values keeps ordering and symbolic analysis, and starts from the
     last answer where that helps.
+
+    The engine's whole answer is ``problem.solver_stats.extra_stats``.  An infeasible problem's constraints get the
+    certificate as their dual values from cvxpy 1.9 on; an earlier cvxpy drops it, and it is in that answer alone, in
+    the rows of cvxpy's data.
+
+    Raises
+    ------
+    socp.ProgramError
+        From ``problem.solve``: an option is unknown or has no value of its setting, or the data are NaN or infinite
+        where no bound is meant.  (cvxpy 1.8 and later refuse such data first, by a ValueError as this one is.)
 
     Examples
     --------
@@ -133,8 +158,9 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
         self, data: Any, warm_start: bool, verbose: bool, solver_opts: Any, solver_cache: Any = None
     ) -> Solution:
         """Solve cvxpy's data, min 1/2 x'Px + c'x s.t. Ax + s = b, the rows of A being those of the zero cone, of the
-        orthant and of the second-order cones in this order; bounds become rows after them."""
+        orthant and of the second-order cones in this order."""
         settings = self.settings(verbose, solver_opts)
+        self.refuse_bounds(data)
         program = _program(data)
         solver = self.kept(Solver, settings, warm_start, solver_cache)
         if solver is not None:
@@ -146,7 +172,7 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
         return solver.solve(warm_start=warm_start)
 
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
-        """Those of cvxpy's equalities, and those of its other constraints, after which those of bounds come."""
+        """Those of cvxpy's equalities, and those of its other constraints."""
         return solution.y, solution.z
 
 
@@ -155,12 +181,6 @@ def _program(data: Any) -> ConeProgram:
     A, b, equalities = data[names.A].tocsr(), data[names.B], dims.zero
     G, h = A[equalities:], b[equalities:]
     cones: list[NonNeg | SecondOrder] = [NonNeg(int(dims.nonneg)), *(SecondOrder(int(size)) for size in dims.soc)]
-    for sign, bounds in ((-1.0, data.get(names.LOWER_BOUNDS)), (1.0, data.get(names.UPPER_BOUNDS))):
-        if bounds is not None:
-            (there,) = np.isfinite(bounds).nonzero()
-            rows = sp.csr_array((np.full(there.size, sign), (np.arange(there.size), there)), (there.size, A.shape[1]))
-            G, h = sp.vstack([G, rows], format="csr"), np.concatenate([h, sign * np.asarray(bounds)[there]])
-            cones.append(NonNeg(there.size))
     return ConeProgram(c=data[names.C], A=A[:equalities], b=b[:equalities], G=G, h=h, cones=cones, P=data.get(names.P))
 
 
@@ -175,5 +195,6 @@ def register(solver: CvxpySolver, solvers: dict[str, Any], *lists: list[str]) ->
 register(CentralPath(), defines.SOLVER_MAP_CONIC, defines.CONIC_SOLVERS, defines.INSTALLED_CONIC_SOLVERS)
 try:
     importlib.import_module("qp.interop.cvxpy")  # which registers the interface of quadratic programs
-except ImportError:
-    pass  # the engine alone
+except ModuleNotFoundError as error:
+    if error.name != "qp":  # else the engine is alone
+        raise

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from ..problem.checks import ProgramError
 from ..problem.settings import CHECKS
 
-TOLERANCES = ("tol", "eps", "eps_rel", "abstol", "reltol", "feastol")
+TOLERANCES = ("tol", "eps", "eps_rel", "abstol", "reltol", "feastol", "tol_gap_abs", "tol_gap_rel", "tol_feas")
 LIMITS = ("max_iter", "max_iters", "maxiters")
+THREADS = ("threads", "max_threads")
+FAMILIAR = tuple(name for name in (*TOLERANCES, "eps_abs", *LIMITS, *THREADS) if name not in CHECKS)
 
 
 def in_our_names(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with the names of `Settings`; what is no familiar name is left as it is.
+    """Options with the names of `Settings`.
 
-    The smallest of ``eps``, ``eps_rel``, ``abstol``, ``reltol`` and ``feastol`` is `tol`, for the stopping test here is
-    one, and relative; ``eps_abs`` is `tol_abs`, ``max_iters`` and ``maxiters`` are `max_iter`.  An ``eps_rel`` or
-    ``eps_abs`` of 0 asks for nothing.
+    The smallest of ``eps``, ``eps_rel``, ``abstol``, ``reltol``, ``feastol``, ``tol_gap_abs``, ``tol_gap_rel`` and
+    ``tol_feas`` is `tol`, for the stopping test here is one, and relative; ``eps_abs`` is `tol_abs`, ``max_iters`` and
+    ``maxiters`` are `max_iter`, ``max_threads`` is `threads`.  An ``eps_rel``, ``eps_abs`` or ``max_threads`` of 0 asks
+    for nothing.
+
+    Raises
+    ------
+    ProgramError
+        A name is unknown, two names of one setting came, or a value is not one of its setting's.
 
     Examples
     --------
     >>> in_our_names({"max_iters": 50, "abstol": 1e-7, "reltol": 1e-6, "verbose": True})
     {'verbose': True, 'max_iter': 50, 'tol': 1e-07}
     """
+    _refuse_unknown(options)
     settings = dict(options)
-    for name in ("eps_rel", "eps_abs"):
+    for name in ("eps_rel", "eps_abs", "max_threads"):
         if _is_zero(settings.get(name)):
             del settings[name]
-    limits = {name: settings.pop(name) for name in LIMITS if name in settings}
-    if len(limits) > 1:
-        raise ProgramError(f"{' and '.join(limits)} are one setting: give one of them")
-    for name, value in limits.items():
-        settings["max_iter"] = CHECKS["max_iter"](name, value)
+    for ours, names in (("max_iter", LIMITS), ("threads", THREADS)):
+        given = {name: settings.pop(name) for name in names if name in settings}
+        if len(given) > 1:
+            raise ProgramError(f"{' and '.join(given)} are one setting: give one of them")
+        for name, value in given.items():
+            settings[ours] = CHECKS[ours](name, value)
     tolerances = [CHECKS["tol"](name, settings.pop(name)) for name in TOLERANCES if name in settings]
     if tolerances:
         settings["tol"] = min(tolerances)
@@ -41,6 +52,18 @@ def in_our_names(options: Mapping[str, Any]) -> dict[str, Any]:
             raise ProgramError("eps_abs and tol_abs are one setting: give one of them")
         settings["tol_abs"] = CHECKS["tol_abs"]("eps_abs", settings.pop("eps_abs"))
     return settings
+
+
+def _refuse_unknown(options: Mapping[str, Any]) -> None:
+    taken = (*CHECKS, *FAMILIAR)
+    for name in options:
+        if name not in taken:
+            close = difflib.get_close_matches(name, taken, n=2, cutoff=0.7) or [
+                part for part in taken if name.startswith(part)
+            ]
+            meant = f": did you mean {' or '.join(map(repr, close))}?" if close else ";"
+            settings, others = ", ".join(CHECKS), ", ".join(FAMILIAR)
+            raise ProgramError(f"unknown setting {name!r}{meant} the settings are {settings}; also taken are {others}")
 
 
 def _is_zero(value: Any) -> bool:

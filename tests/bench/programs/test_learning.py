@@ -99,13 +99,14 @@ def test_bilevel_step_one_at_a_point():
     rng = np.random.default_rng(0)
     w, b, xi, zeta = rng.normal(size=words), 0.3, rng.uniform(size=size), rng.uniform(size=2)
     norm = np.linalg.norm(w)
-    s = program.h - program.G @ np.concatenate([w, [b], xi, zeta, [norm]])
+    x = np.concatenate([w, [b, norm], xi, zeta])
+    s = program.h - program.G @ x
     assert np.allclose(s[:size], labels * (documents @ w + b) - 1 + xi)
-    assert np.allclose(s[size : 2 * size + 2], np.concatenate([xi, zeta]))
-    cones = s[2 * size + 2 :].reshape(3, words + 1)
-    assert np.allclose(np.abs(cones[:, 1:]), np.abs(w))
-    assert np.allclose(cones[:, 0], [norm, zeta[0] - (w @ means[0] + b) / 0.2, zeta[1] + (w @ means[1] + b) / 0.2])
-    assert program.c @ np.concatenate([w, [b], xi, zeta, [norm]]) == pytest.approx(norm + xi.sum() + zeta.sum())
+    prior = [zeta[0] - norm - (w @ means[0] + b) / 0.2, zeta[1] - norm + (w @ means[1] + b) / 0.2]
+    assert np.allclose(s[size : size + 2], 0.2 * np.array(prior))
+    assert np.allclose(s[size + 2 : 2 * size + 4], np.concatenate([xi, zeta]))
+    assert np.allclose(s[2 * size + 4 :], [norm, *w])
+    assert program.c @ x == pytest.approx(norm + xi.sum() + zeta.sum())
 
 
 def test_the_vocabulary_grows_as_stated_and_documents_are_sparse():

@@ -1,0 +1,497 @@
+"""Everyday models of cvxpy, by the engine and by Clarabel: objective, solution and dual values, with their signs."""
+
+from dataclasses import dataclass, field
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from socp.interop.cvxpy import CentralPath
+from socp.problem.checks import ProgramError
+
+NAME = "CENTRALPATH"
+SHARP = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
+MODELS = {}
+
+
+@dataclass
+class Model:
+    """A problem, those of its variables with one optimal value, and those of its constraints with one dual value."""
+
+    problem: cp.Problem
+    variables: list = field(default_factory=list)
+    constraints: list = field(default_factory=list)
+
+    def answer(self):
+        parts = [x.value for x in self.variables]
+        for constraint in self.constraints:
+            dual = constraint.dual_value
+            parts += dual if isinstance(dual, list) else [dual]
+        return [np.array(part) for part in parts]
+
+
+def model(make):
+    MODELS[make.__name__] = make
+    return make
+
+
+def data(seed, rows=30, columns=3):
+    """Random samples, and a noisy linear function of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    return X, X @ rng.normal(size=columns) + 0.5 * rng.normal(size=rows), rng
+
+
+def returns(seed, assets=6):
+    """Mean and covariance of the returns of some assets, and their factor."""
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(assets, assets))
+    return rng.uniform(0.5, 1.5, size=assets), factor @ factor.T / assets + 0.1 * np.eye(assets), factor
+
+
+def polyhedron(seed, rows=12, columns=3):
+    """A bounded one around the origin."""
+    rng = np.random.default_rng(seed)
+    return np.vstack([rng.normal(size=(rows, columns)), np.eye(columns), -np.eye(columns)]), np.r_[
+        rng.uniform(0.5, 1.5, size=rows), np.full(2 * columns, 2.0)
+    ]
+
+
+# classification and regression
+
+
+@model
+def hinge_loss():
+    X, target, _ = data(0)
+    w, b = cp.Variable(3), cp.Variable()
+    loss = cp.sum(cp.pos(1 - cp.multiply(np.sign(target), X @ w + b)))
+    return Model(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + loss)), [w])
+
+
+@model
+def support_vector_machine_with_slacks():
+    X, target, _ = data(1)
+    w, b, xi = cp.Variable(3), cp.Variable(), cp.Variable(30)
+    margins = cp.multiply(np.sign(target), X @ w + b) >= 1 - xi
+    slacks = xi >= 0
+    objective = cp.Minimize(0.5 * cp.sum_squares(w) + cp.sum(xi))
+    return Model(cp.Problem(objective, [margins, slacks]), [w, b, xi], [margins, slacks])
+
+
+@model
+def support_vector_machine_with_l1_norm():
+    X, target, _ = data(2)
+    w, b = cp.Variable(3), cp.Variable()
+    loss = cp.sum(cp.pos(1 - cp.multiply(np.sign(target), X @ w + b)))
+    return Model(cp.Problem(cp.Minimize(cp.norm1(w) + loss)))
+
+
+@model
+def support_vector_regression():
+    X, target, _ = data(3)
+    w, b = cp.Variable(3), cp.Variable()
+    loss = cp.sum(cp.pos(cp.abs(target - X @ w - b) - 0.1))
+    return Model(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + loss)), [w])
+
+
+@model
+def quantile_regression():
+    X, target, _ = data(4)
+    residual = target - X @ (b := cp.Variable(3))
+    return Model(cp.Problem(cp.Minimize(cp.sum(cp.maximum(0.9 * residual, -0.1 * residual)))), [b])
+
+
+@model
+def quantile_regression_with_ridge():
+    X, target, _ = data(5)
+    residual = target - X @ (b := cp.Variable(3))
+    loss = cp.sum(0.5 * cp.abs(residual) + 0.3 * residual)
+    return Model(cp.Problem(cp.Minimize(loss + cp.sum_squares(b))), [b])
+
+
+@model
+def huber_loss():
+    X, target, _ = data(6)
+    b = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.sum(cp.huber(X @ b - target, 0.5))), [cp.sum(b) == 1]), [b])
+
+
+@model
+def lasso():
+    X, target, _ = data(7)
+    b = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target) + 9.0 * cp.norm1(b))), [b])
+
+
+@model
+def group_lasso():
+    X, target, _ = data(8, columns=6)
+    b = cp.Variable(6)
+    groups = cp.norm(b[:3]) + cp.norm(b[3:])
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target) + 5.0 * groups)), [b])
+
+
+@model
+def nonnegative_least_squares():
+    X, target, _ = data(9)
+    b = cp.Variable(3, nonneg=True)
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target))), [b])
+
+
+@model
+def least_squares_in_free_variables():
+    X, target, _ = data(10)
+    b = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(X @ b - target))), [b])
+
+
+@model
+def robust_least_squares():
+    X, target, _ = data(11)
+    b = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.norm(X @ b - target) + 0.7 * cp.norm(b))), [b])
+
+
+@model
+def least_absolute_deviations():
+    X, target, _ = data(12)
+    b = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.norm1(X @ b - target))), [b])
+
+
+@model
+def least_greatest_deviation():
+    X, target, _ = data(13)
+    b = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.norm_inf(X @ b - target))), [b])
+
+
+@model
+def isotonic_regression():
+    _, target, _ = data(14)
+    x = cp.Variable(30)
+    order = cp.diff(x) >= 0
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - target)), [order]), [x], [order])
+
+
+@model
+def total_variation_of_a_signal():
+    _, noise, _ = data(15)
+    x = cp.Variable(30)
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - np.sign(np.arange(30) - 15) - noise) + 2 * cp.tv(x))), [x])
+
+
+@model
+def total_variation_of_an_image():
+    picture = np.random.default_rng(16).normal(size=(5, 6))
+    x = cp.Variable((5, 6))
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - picture) + 0.5 * cp.tv(x))), [x])
+
+
+# portfolios
+
+
+@model
+def long_only_portfolio():
+    mean, covariance, _ = returns(17)
+    w = cp.Variable(6)
+    budget, long_only = cp.sum(w) == 1, w >= 0
+    objective = cp.Maximize(mean @ w - 2.0 * cp.quad_form(w, covariance))
+    return Model(cp.Problem(objective, [budget, long_only]), [w], [budget, long_only])
+
+
+@model
+def portfolio_of_least_risk_with_a_return():
+    mean, covariance, _ = returns(18)
+    w = cp.Variable(6, bounds=[0.02, 0.6])
+    budget, earns = cp.sum(w) == 1, mean @ w >= 1.1
+    return Model(cp.Problem(cp.Minimize(cp.quad_form(w, covariance)), [budget, earns]), [w], [budget, earns])
+
+
+@model
+def portfolio_with_a_limit_of_risk_and_leverage():
+    mean, _, factor = returns(19)
+    w = cp.Variable(6)
+    budget, risk, leverage = cp.sum(w) == 1, cp.norm(factor.T @ w) <= 2.0, cp.norm1(w) <= 1.5
+    return Model(cp.Problem(cp.Maximize(mean @ w), [budget, risk, leverage]), [w], [budget, risk, leverage])
+
+
+@model
+def portfolio_with_costs_of_trade():
+    mean, covariance, _ = returns(20)
+    w, now = cp.Variable(6), np.full(6, 1 / 6)
+    objective = cp.Maximize(mean @ w - cp.quad_form(w, covariance) - 0.2 * cp.norm1(w - now))
+    budget = cp.sum(w) == 1
+    return Model(cp.Problem(objective, [budget, w[:3] <= 0.5, w >= -0.1]), [w], [budget])
+
+
+@model
+def conditional_value_at_risk():
+    scenarios = np.random.default_rng(21).normal(size=(60, 4)) + 0.1
+    w, t = cp.Variable(4), cp.Variable()
+    tail = t + cp.sum(cp.pos(-scenarios @ w - t)) / 6.0
+    return Model(cp.Problem(cp.Minimize(tail), [cp.sum(w) == 1, w >= 0]), [w])
+
+
+# linear programs and networks
+
+
+@model
+def transport():
+    rng = np.random.default_rng(22)
+    cost, x = rng.uniform(1, 2, size=(3, 4)), cp.Variable((3, 4))
+    supply, demand = cp.sum(x, axis=1) <= [3.1, 4.2, 5.3], cp.sum(x, axis=0) >= [1.0, 2.4, 3.3, 2.2]
+    nonnegative = x >= 0
+    constraints = [supply, demand, nonnegative]
+    return Model(cp.Problem(cp.Minimize(cp.sum(cp.multiply(cost, x))), constraints), [x], constraints)
+
+
+@model
+def production_plan():
+    rng = np.random.default_rng(23)
+    x = cp.Variable(4)
+    capacity, least = rng.uniform(0.5, 1.5, size=(3, 4)) @ x <= [4.0, 5.0, 6.0], x >= [0.1, 0.2, 0.3, 0.4]
+    return Model(cp.Problem(cp.Maximize([2.0, 3.0, 1.5, 2.2] @ x), [capacity, least]), [x], [capacity, least])
+
+
+@model
+def linear_program_in_a_box():
+    x = cp.Variable(4, bounds=[np.array([-1.0, 0.0, 2.0, -3.0]), np.array([1.0, 5.0, 2.0, np.inf])])
+    return Model(cp.Problem(cp.Minimize([1.0, -2.0, 3.0, 4.0] @ x)), [x])
+
+
+@model
+def greatest_of_affine_functions():
+    A, b = polyhedron(24)
+    x = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.max(A @ x - b))), [x])
+
+
+@model
+def sum_of_the_largest():
+    X, target, _ = data(25)
+    b = cp.Variable(3)
+    return Model(cp.Problem(cp.Minimize(cp.sum_largest(cp.abs(X @ b - target), 5))), [b])
+
+
+@model
+def robust_linear_program():
+    A, b = polyhedron(26)
+    x = cp.Variable(3)
+    rows = [A[i] @ x + 0.2 * cp.norm(x) <= b[i] for i in range(b.size)]
+    return Model(cp.Problem(cp.Maximize([1.0, 2.0, -1.0] @ x), rows), [x], rows)
+
+
+@model
+def a_point_of_a_polyhedron():
+    A, b = polyhedron(27)
+    return Model(cp.Problem(cp.Minimize(0), [A @ cp.Variable(3) <= b]))
+
+
+# quadratic programs
+
+
+@model
+def quadratic_program_in_a_box():
+    _, covariance, _ = returns(28)
+    x = cp.Variable(6)
+    low, high = x >= -0.3, x <= 0.2
+    objective = cp.Minimize(cp.quad_form(x, covariance) + np.arange(-3, 3) @ x)
+    return Model(cp.Problem(objective, [low, high]), [x], [low, high])
+
+
+@model
+def rows_of_one_entry():
+    x = cp.Variable(4)
+    fixed, scaled, other, above = x[0] == 0.7, 2 * x[1] <= 3, -4 * x[2] <= -2, 3 * x[3] >= 1
+    weaker = x[1] <= 9  # than 2 x[1] <= 3
+    constraints = [fixed, scaled, other, above, weaker, cp.sum(x) <= 50]
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - [0, 4, 0, 3])), constraints), [x], constraints)
+
+
+@model
+def least_norm_with_equalities():
+    rng = np.random.default_rng(29)
+    x, A = cp.Variable(8), rng.normal(size=(3, 8))
+    equal = A @ x == rng.normal(size=3)
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x)), [equal]), [x], [equal])
+
+
+@model
+def distance_of_two_polyhedra():
+    (A, a), (B, b) = polyhedron(30), polyhedron(31)
+    x, y = cp.Variable(3), cp.Variable(3)
+    constraints = [A @ x <= a, B @ (y - [5.0, 4.0, 3.0]) <= b]
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - y)), constraints))
+
+
+@model
+def matrix_variable():
+    rng = np.random.default_rng(32)
+    x, C, D = cp.Variable((3, 2)), rng.normal(size=(4, 3)), rng.normal(size=(4, 2))
+    columns, cap = cp.sum(x, axis=0) == [1.0, 2.0], x <= 0.9
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(C @ x - D)), [columns, cap]), [x], [columns, cap])
+
+
+@model
+def attributes_of_variables():
+    rng = np.random.default_rng(33)
+    target = rng.normal(size=(3, 3))
+    symmetric, nonpos = cp.Variable((3, 3), symmetric=True), cp.Variable(nonpos=True)
+    bounded = cp.Variable(3, bounds=[np.array([-np.inf, 0.0, 0.1]), np.array([0.5, np.inf, 0.2])])
+    objective = (
+        cp.sum_squares(symmetric - target) + cp.sum_squares(bounded - target[0]) + cp.square(nonpos - target[1, 1])
+    )
+    row = cp.sum(bounded) + nonpos <= -1.0
+    return Model(cp.Problem(cp.Minimize(objective), [row]), [symmetric, bounded, nonpos], [row])
+
+
+# second-order cones
+
+
+@model
+def chebyshev_centre():
+    A, b = polyhedron(34)
+    x, r = cp.Variable(3), cp.Variable()
+    inside = A @ x + r * np.linalg.norm(A, axis=1) <= b
+    return Model(cp.Problem(cp.Maximize(r), [inside]), [x, r], [inside])
+
+
+@model
+def least_enclosing_ball():
+    points = np.random.default_rng(35).normal(size=(15, 3))
+    x, r = cp.Variable(3), cp.Variable()
+    inside = [cp.norm(x - point) <= r for point in points]
+    return Model(cp.Problem(cp.Minimize(r), inside), [x, r], inside)
+
+
+@model
+def point_of_least_distances():
+    points = np.random.default_rng(36).normal(size=(15, 2))
+    x = cp.Variable(2)
+    return Model(cp.Problem(cp.Minimize(cp.sum(cp.norm(points - cp.reshape(x, (1, 2), order="C"), axis=1)))), [x])
+
+
+@model
+def cone_constraints_by_name():
+    rng = np.random.default_rng(37)
+    x, F = cp.Variable(4), rng.normal(size=(3, 4))
+    cone, equal = cp.SOC(x[0] + 1.0, F @ x), cp.sum(x) == 1
+    return Model(cp.Problem(cp.Minimize(cp.sum_squares(x - 1) + x[1]), [cone, equal]), [x], [cone, equal])
+
+
+@model
+def quadratic_constraint():
+    mean, covariance, _ = returns(38)
+    x = cp.Variable(6)
+    ellipsoid = cp.quad_form(x, covariance) <= 1
+    return Model(cp.Problem(cp.Maximize(mean @ x), [ellipsoid]), [x], [ellipsoid])
+
+
+@model
+def geometric_mean():
+    x = cp.Variable(4)
+    volume = [1.0, 2.0, 3.0, 4.0] @ x <= 10
+    return Model(cp.Problem(cp.Maximize(cp.geo_mean(x)), [volume]), [x], [volume])
+
+
+@model
+def powers_and_inverses():
+    x = cp.Variable(3, pos=True)
+    total = cp.sum(x) <= 4
+    objective = cp.inv_pos(x[0]) + cp.power(x[1] - 3, 2) + cp.quad_over_lin(x[2] - 2, x[0]) - cp.sqrt(x[1])
+    return Model(cp.Problem(cp.Minimize(objective), [total]), [x], [total])
+
+
+@model
+def complex_numbers():
+    rng = np.random.default_rng(39)
+    A, b = rng.normal(size=(6, 2)) + 1j * rng.normal(size=(6, 2)), rng.normal(size=6) + 1j * rng.normal(size=6)
+    x = cp.Variable(2, complex=True)
+    return Model(cp.Problem(cp.Minimize(cp.norm(A @ x - b)), [cp.abs(x) <= 0.4]), [x])
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_the_answer_is_clarabels(make):
+    asked = make()
+    theirs, answer = asked.problem.solve(solver=cp.CLARABEL, **SHARP), asked.answer()
+    for solver in (NAME, CentralPath()):
+        ours = asked.problem.solve(solver=solver, **SHARP)
+        assert asked.problem.status == "optimal"
+        assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-6)
+        for one, other in zip(asked.answer(), answer, strict=True):
+            np.testing.assert_allclose(one, other, rtol=5e-4, atol=5e-4)
+
+
+def unsolvable():
+    """Problems without a solution: (name, problem, status)."""
+    x, inf = cp.Variable(3), float("inf")
+    for kind, size in (("linear", cp.sum(x)), ("quadratic", cp.sum_squares(x)), ("cone", cp.norm(x))):
+        both = [cp.sum(x) >= 4, x <= 1]
+        yield f"{kind}-infeasible", cp.Problem(cp.Minimize(size), both), "infeasible", inf
+        yield f"{kind}-infeasible-maximum", cp.Problem(cp.Maximize(-size), both), "infeasible", -inf
+    yield "bounds-cross", cp.Problem(cp.Minimize(cp.sum_squares(x)), [x[0] >= 1, 2 * x[0] <= 1]), "infeasible", inf
+    yield (
+        "attributes-cross",
+        cp.Problem(cp.Minimize(cp.Variable(nonneg=True) + (y := cp.Variable(neg=True))), [y >= 1]),
+        "infeasible",
+        inf,
+    )
+    yield "equalities", cp.Problem(cp.Minimize(cp.norm(x)), [x[0] + x[1] == 1, x[0] + x[1] == 2]), "infeasible", inf
+    yield "cone", cp.Problem(cp.Minimize(0), [cp.norm(x) <= 1, cp.sum(x) == 2]), "infeasible", inf
+    yield "linear-unbounded", cp.Problem(cp.Minimize(cp.sum(x)), [x <= 1]), "unbounded", -inf
+    yield "linear-unbounded-maximum", cp.Problem(cp.Maximize(cp.sum(x)), [x >= 1]), "unbounded", inf
+    yield "quadratic-unbounded", cp.Problem(cp.Minimize(cp.sum_squares(x[:2]) - x[2]), [x >= 0]), "unbounded", -inf
+    yield "cone-unbounded", cp.Problem(cp.Minimize(x[0] - 2 * x[1]), [cp.norm(x[1:]) <= x[0]]), "unbounded", -inf
+
+
+@pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
+@pytest.mark.parametrize(("problem", "status", "value"), [pytest.param(*rest, id=name) for name, *rest in unsolvable()])
+def test_there_is_no_solution(problem, status, value, solver):
+    assert problem.solve(solver=solver) == value
+    assert problem.status == status
+    assert all(x.value is None for x in problem.variables())
+
+
+def control(horizon=8):
+    """Steering a double integrator to 0: (first state, limit of the inputs, the inputs, problem)."""
+    step, push = np.array([[1.0, 0.5], [0.0, 1.0]]), np.array([[0.125], [0.5]])
+    first, limit = cp.Parameter(2), cp.Parameter(nonneg=True)
+    x, u = cp.Variable((2, horizon + 1)), cp.Variable((1, horizon))
+    rows = [x[:, 1:] == step @ x[:, :-1] + push @ u, x[:, 0] == first, cp.abs(u) <= limit, x[1] >= -0.6]
+    return first, limit, u, cp.Problem(cp.Minimize(cp.sum_squares(x) + 0.1 * cp.sum_squares(u)), rows)
+
+
+@pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
+def test_predictive_control_with_new_parameters(solver):
+    (first, limit, inputs, problem), (theirs_first, theirs_limit, theirs_inputs, theirs) = control(), control()
+    state = np.array([3.0, 1.0])
+    for size in (1.0, 1.0, 0.4, 5.0, 0.0, 1.0):
+        first.value = theirs_first.value = state
+        limit.value = theirs_limit.value = size
+        ours = problem.solve(solver=solver, **SHARP)
+        expected = theirs.solve(solver=cp.CLARABEL, **SHARP)
+        assert problem.status == theirs.status
+        assert ours == pytest.approx(expected, rel=1e-6)
+        if problem.status == "optimal":
+            np.testing.assert_allclose(inputs.value, theirs_inputs.value, atol=1e-5)
+            state = np.array([[1.0, 0.5], [0.0, 1.0]]) @ state + np.array([0.125, 0.5]) * inputs.value[0, 0]
+
+
+@pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
+def test_data_that_are_no_numbers_are_refused(solver):
+    x = cp.Variable(2)
+    rows = [x[0] + x[1] <= 3, x <= 5, x[0] - x[1] == 1]
+    data, chain, _ = cp.Problem(cp.Minimize(cp.sum_squares(x)), rows).get_problem_data(solver)
+    for name in set(data) & set("PqcAbFG"):
+        spoilt = data[name].copy()
+        (spoilt if isinstance(spoilt, np.ndarray) else spoilt.data)[-1] = np.nan
+        with pytest.raises(ProgramError, match=r"(?i)nan"):
+            chain.solver.solve_via_data(data | {name: spoilt}, False, False, {})
+    for name in ("lower_bounds", "upper_bounds"):
+        with pytest.raises(ProgramError, match=f"{name} must be None, for bounds are rows here, but array"):
+            chain.solver.solve_via_data(data | {name: np.array([np.nan, 0.0])}, False, False, {})
+    assert chain.solver.solve_via_data(data, False, False, {}).status == "optimal"
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [x[0] >= np.nan])
+    with pytest.raises(ValueError, match=r"(?i)nan"):
+        problem.solve(solver=solver)
