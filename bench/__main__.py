@@ -150,6 +150,8 @@ def _fuzz(options: argparse.Namespace) -> int:
         verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
         for name, verdict in verdicts.items():
             print(f"{name} {options.only}: {verdict.name}" + (f", {verdict.why}" if verdict.why else ""))
+            if verdict.truth:
+                print(f"    {verdict.truth.text()}")
             print(f"    {trial.second_opinions(name, options.seed, options.only)}")
             print(f"    kept in {campaign.keep(folder, name, options.seed, options.only)}")
         return 1 if any(verdict.name in campaign.FATAL for verdict in verdicts.values()) else 0
@@ -158,6 +160,7 @@ def _fuzz(options: argparse.Namespace) -> int:
         names, options.seed, folder, seconds, options.programs, lambda failure: print(failure.text(), flush=True)
     )
     print(found.table().text())
+    print(found.exact_table().text())
     if any(failure.path for failure in found.failures):
         print(f"the programs that failed are kept in {folder}; solve one: python -m bench solve {folder}/NAME.npz")
     return 1 if found.failed else 0
