@@ -215,9 +215,11 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("models/svm/multipliers.py", "tests/models/svm"): [
         ("kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE", "pass"),
     ],
-    ("models/explanations/explained.py", "tests/models/explanations/test_easvm.py"): [
-        ("0.5 / (Q * self.share)", "1.0 / (Q * self.share)"),
-        ("most = Q * self.share", "most = np.full(self.share.size, Q)"),
+    ("models/explanations/program.py", "tests/models/explanations/test_estimator.py"): [
+        ("np.divide(0.5, Q", "np.divide(1.0, Q"),
+    ],
+    ("models/explanations/dual.py", "tests/models/explanations/test_estimator.py"): [
+        ("self.C, Q * self.share, self.penalty", "self.C, Q + 0.0 * self.share, self.penalty"),
     ],
     ("socp/kkt/dense.py", "tests/socp/kkt/test_dense.py"): [
         ("H[j + j * n] *= 1.0 + RAISED", "H[j + j * n] *= 1.0"),
