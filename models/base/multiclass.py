@@ -86,6 +86,11 @@ def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr")
     return votes(decisions, classes) if scheme == "ovo" and shape == "ovr" else decisions
 
 
+def class_scores(values: np.ndarray) -> np.ndarray:
+    """What `decision_function` gives of one column a class: of two classes the second's less the first's."""
+    return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+
+
 def predicted(values: np.ndarray) -> np.ndarray:
     """The class of every sample, as its code, by what `scores` gives: by the sign, or the column of the largest value.
 
