@@ -14,7 +14,7 @@ from ..base.estimator import Classifier, convergence_warning, uninterrupted
 from ..base.multiclass import class_scores
 from ..base.progress import History
 from ..base.validation import as_generator, check_number
-from ..sequences import hmm_kernels as kernels
+from ..sequences import recursions
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.sequences import MISSING, Sequences, as_symbols
 from .programs import cutting_plane_program
@@ -254,7 +254,7 @@ def _best_paths(
     rows = np.zeros((emissions.shape[1] + 1, starts.size))  # the last row: nothing was seen
     rows[:-1] = emissions.T
     row = np.where(batch.values == MISSING, rows.shape[0] - 1, batch.values)
-    return kernels.best_paths(batch.offsets, starts, transitions, rows, row)
+    return recursions.best_paths(batch.offsets, starts, transitions, rows, row)
 
 
 def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float:
