@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from models import LinearDiscriminant, LogisticRegression, MixedNaiveBayes, QuadraticDiscriminant
-from models.metrics import Rates, mean_interval, roc, training_order
 
 from ..compare.tables import Table
 from ..data import Default, default
+from ..metrics import Rates, mean_interval, roc, training_order
 from .experiment import Experiment, Parameters, Result
 
 LDA = "LDA"
