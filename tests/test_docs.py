@@ -41,7 +41,9 @@ def objects(path):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("chapter", [*CHAPTERS, DOCS / "quickstart.md", DOCS / "programs.md"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "chapter", [*CHAPTERS, DOCS / "quickstart.md", DOCS / "programs.md"], ids=lambda path: path.stem
+)
 def test_the_cells_of_a_chapter_run(chapter, monkeypatch):
     monkeypatch.chdir(chapter.parent)
     text = chapter.read_text(encoding="utf-8")

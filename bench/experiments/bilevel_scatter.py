@@ -157,6 +157,3 @@ def _sentence(text: str, points: list[dict[str, Any]]) -> str:
         f"{gains.min():.1f} to {gains.max():.1f} points, with a mean of {gains.mean():.1f}; {sure} are better and "
         f"{worse} worse at the 5 % level."
     )
-
-
-EXPERIMENTS = {"bilevel-scatter": Scatter()}

@@ -152,6 +152,3 @@ def _confusion(run: Result, threshold: float) -> np.ndarray:
 
 def _percent(share: Any) -> str:
     return f"{100.0 * float(share):.2f}"
-
-
-EXPERIMENTS = {"credit-default": CreditDefault()}

@@ -247,6 +247,3 @@ def _significant(gain: np.ndarray) -> int:
     """1 or -1 where the mean difference is significantly above or below 0, else 0."""
     found = paired_test(gain, np.zeros(gain.size))
     return int(np.sign(found.difference)) if gain.std() > 0.0 and found.p_value < 0.05 else 0
-
-
-EXPERIMENTS = {"easvm-reuters": ReutersExplanations()}

@@ -325,6 +325,3 @@ def _draw_learning(axes: Any, curves: dict[str, LearningCurve], styles: dict[str
             curve.sizes, curve.mean, yerr=curve.interval(), capsize=2, markersize=3, label=name, **styles[name]
         )
     axes.set(xlabel="size of training set", ylabel=ylabel)
-
-
-EXPERIMENTS = {experiment.name: experiment for experiment in (HybridCurves(), HybridCoverage())}
