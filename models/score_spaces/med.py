@@ -17,7 +17,7 @@ from ..base.multiclass import scores, spread, two_class_problems
 from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.progress import History
 from ..base.validation import as_dense, as_weights, check_choice, check_number
-from ..svm.margin import hessian
+from ..svm.margin import product_of
 from .programs import med_newton_program, med_program
 
 PRIMAL_STEPS = 50
@@ -170,7 +170,7 @@ class _Step:
     changes_P: bool
 
     def __init__(self, dual: MaximumEntropyDual, verbose: bool = False) -> None:
-        self.dual, self.P = dual, hessian(dual.F, dual.s, None)
+        self.dual, self.P = dual, product_of(_scaled(dual.F, dual.s))
         self.settings: dict[str, Any] = {"tol": SUBPROBLEM_TOL, "verbose": verbose}
         self.solver: qp.Solver | None = None
 

@@ -13,7 +13,7 @@ from ..base.estimator import Classifier
 from ..base.multiclass import check_classes_left
 from ..base.validation import as_dense, as_weights, check_number, check_same_length
 from .kernels import Kernel, make_kernel
-from .margin import hessian, intercept_of, low_rank_pays, solve, warn_unless_good
+from .margin import intercept_of, low_rank_pays, product_of, solve, warn_unless_good
 from .multipliers import KINDS, ProgramDual, sort_out
 
 
@@ -186,10 +186,10 @@ class MultiTaskSVC(Classifier):
     ) -> None:
         C1, C2, count = float(self.C1), float(self.C2), self.tasks_.size
         if self.kernel_.is_linear and low_rank_pays(y.size, X.shape[1] * (count + 1)):
-            P = hessian(joint_features(X, task, count, C1, C2), y, None)
+            P = product_of(y[:, None] * joint_features(X, task, count, C1, C2))
         else:
-            shared = (1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1)
-            P = hessian(X, y, self.kernel_.gram(X) * shared)
+            K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
+            P = y[:, None] * K * y
         self.program_ = multi_task_dual(P, y, task, weights)
         self.solution_ = solve(self.program_, self.kernel_, settings)
         warn_unless_good("MultiTaskSVC", self.solution_)

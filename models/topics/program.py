@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import qp
 
-from ..svm.margin import hessian
+from ..svm.margin import product_of
 
 
 def contrasts(shares: np.ndarray, codes: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -41,7 +41,7 @@ def contrasts(shares: np.ndarray, codes: np.ndarray, classes: int) -> tuple[np.n
 def crammer_singer_dual(F: np.ndarray, owner: np.ndarray, C: np.ndarray) -> qp.QuadraticProgram:
     """The dual; where every document has one row, its sum is a bound."""
     p, alone = qp.Blocks(mu=owner.size), owner.size == C.size
-    p.minimize(mu=-1.0, quadratic={"mu": hessian(F, np.ones(owner.size), None)})
+    p.minimize(mu=-1.0, quadratic={"mu": product_of(F)})
     if not alone:
         p.at_most(C, mu=sp.csr_array((np.ones(owner.size), (owner, np.arange(owner.size))), (C.size, owner.size)))
     p.bounds(mu=(0.0, C if alone else None))
