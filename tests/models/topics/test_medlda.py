@@ -100,9 +100,17 @@ def test_the_first_objective_is_that_of_plain_topics():
     X, y = X[first], y[first]
     plain = LatentDirichletAllocation(3, random_state=0)._fit(X, np.ones(len(y)))
     documents = plain._documents(X.astype(float))
-    gamma, bound, _ = plain._infer(documents)
-    dual = Margins((gamma - plain.doc_topic_prior_) / 30, y, 2, 10.0)
-    assert model.objectives_[0] == pytest.approx(-bound.sum() - plain._log_prior() - dual.solution.objective, rel=1e-6)
+    gamma, _, _ = plain._infer(documents)
+    topics, prior, bound = plain.components_, plain.doc_topic_prior_, 0.0
+    for counts, own in zip(X, gamma):  # the objective by its definition, and the machine by another solver
+        phi = np.exp(digamma(own)) * topics.T
+        bound += bound_by_definition(counts, topics, prior, own, phi / phi.sum(axis=1, keepdims=True))
+    shares, eta = (gamma - prior) / 30, cvxpy.Variable((2, 3))
+    gains = cvxpy.multiply(np.where(y == 1, 1.0, -1.0), shares @ (eta[1] - eta[0]))
+    loss = 0.5 * cvxpy.sum_squares(eta) + model.C * cvxpy.sum(cvxpy.pos(1 - gains))
+    machine = cvxpy.Problem(cvxpy.Minimize(loss)).solve(solver=cvxpy.CLARABEL)
+    prior_of_topics = plain.topic_word_prior * np.log(topics).sum()
+    assert model.objectives_[0] == pytest.approx(machine - bound - prior_of_topics, rel=1e-6)
     assert model.objectives_.size == 2
 
 
