@@ -87,6 +87,14 @@ def test_a_chapter_has_mathematics_code_a_picture_and_exercises_with_solutions(c
     assert len(re.findall(r"^\*\*\d\.\*\*", solutions, re.MULTILINE)) == count
 
 
+def test_the_programs_of_models_are_where_the_page_says():
+    table = (DOCS / "programs.md").read_text(encoding="utf-8").partition("## The programs of `models`")[2]
+    rows = re.findall(r"^\| [^|]+ \| (`.+) in `(models/\S+)` \|$", table, re.MULTILINE)
+    assert len(rows) >= 9
+    for names, file in rows:
+        assert set(re.findall(r"`(\w+)`", names)) <= objects(DOCS.parent / file), file
+
+
 def test_every_page_is_in_the_table_of_contents():
     listed = {line for _, _, body in directives((DOCS / "index.md").read_text(), "toctree") for line in body.split()}
     assert listed == {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} - {"index"}

@@ -177,7 +177,7 @@ def versions(solvers: Iterable[str]) -> dict[str, str | None]:
     return {**found, **{name: version_of(name) for name in ("numpy", "scipy", "numba")}}
 
 
-def machine() -> dict[str, Any]:
+def hardware() -> dict[str, Any]:
     """Processor, cores, memory and system: what times depend on, and nothing that names the machine."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
