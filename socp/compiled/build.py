@@ -191,10 +191,11 @@ class Compilation:
     def _announce(self, processes: int) -> None:
         seconds = max(1.0, self.work / processes + (START if processes > 1 else 0.0) / 2)
         if self.total > 1:
-            place = cache.ready()
+            place, others = cache.ready(), cache.unsuited()
             logger.warning(
-                "compiling %d kernels, once for this %s, about %.0f s; they are kept %s", self.total,
+                "compiling %d kernels, once for this %s, about %.0f s; they are kept %s%s", self.total,
                 "version" if place else "process", seconds, f"in {place}" if place else "in memory",
+                f"; those that came with the package are for {others}" if others else "",
             )  # fmt: skip
 
     def _tell(self, last: bool = False) -> None:
