@@ -27,6 +27,8 @@ from .reduce.cone_form import ConeForm, SidesProgram
 from .reduce.presolve import Presolve
 from .route import Route, route
 
+CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
+
 
 @telling_settings
 class Solver(SetUpOnce):
@@ -93,7 +95,7 @@ class Solver(SetUpOnce):
 
     def _set_up(self) -> None:
         settings = self.settings
-        presolved = Presolve(self.program, settings.presolve)
+        presolved = self._presolved()
         form = ConeForm(presolved.program)
         active_set, cone_solver = None, None
         if route(presolved.program, settings) is Route.ACTIVE_SET:
@@ -106,6 +108,12 @@ class Solver(SetUpOnce):
         self.presolved, self.cone_form, self.active_set = presolved, form, active_set
         self._cone_solver: ConeSolver | None = cone_solver
         self._last: np.ndarray | None = None
+
+    def _presolved(self) -> Presolve:
+        """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
+        settings = self.settings
+        slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
+        return Presolve(self.program, settings.presolve, min(slack, MOST_CROSSING))
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
         """The solver of the cone program, which tests P whatever the active set may leave out."""
@@ -137,7 +145,7 @@ class Solver(SetUpOnce):
         or presolve leaves other rows out.
 
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
-        (CSC; for a dense P the full array).
+        (CSC); P may be given whole instead, and has to be where it is dense.
         """
         with self.at_work:
             started = time.perf_counter()
@@ -182,7 +190,7 @@ class Solver(SetUpOnce):
 
     def _replace(self, new_P: bool, new_A: bool) -> bool:
         """Go over to the present program; False, and nothing is done, where it needs another set-up."""
-        presolved = Presolve(self.program, self.settings.presolve)
+        presolved = self._presolved()
         if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
             return False
         if new_P and (self.active_set is not None or route(presolved.program, self.settings) is Route.ACTIVE_SET):

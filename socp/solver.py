@@ -34,7 +34,7 @@ from .problem.checks import (
     symmetric_part,
 )
 from .problem.lowrank import LowRank
-from .problem.program import Cone, ConeProgram
+from .problem.program import Cone, ConeProgram, as_hessian
 from .problem.settings import Settings, Way, telling_settings
 from .problem.solution import TIMINGS, Solution
 from .problem.stopping import Test
@@ -194,7 +194,8 @@ class Solver(SetUpOnce):
         """Replace data of the program, keeping its pattern and with it all that set-up computed.
 
         `P_data`, `G_data` and `A_data` are the new values of ``program.P.data`` and so on, in that order
-        (CSC; for a dense P the full array).  The program that the solver was built from is not changed.
+        (CSC); P may be given whole instead, and has to be where it is dense.  The program that the solver was built
+        from is not changed.
         """
         with self.at_work:
             old = self.program
@@ -453,11 +454,13 @@ def _program_and_settings(arguments: dict[str, Any]) -> tuple[ConeProgram, Setti
 
 
 def with_data(name: str, matrix: Any, data: Any) -> Any:
-    """The matrix with new values in its old pattern."""
+    """The matrix with new values in its old pattern; P also whole, in whatever storage either is."""
     if matrix is None:
         raise ProgramError(f"{name}_data came, but the program has no {name}")
     if isinstance(matrix, LowRank):
         raise ProgramError("P_data does not go with a LowRank P; build a new Solver instead")
+    if name == "P" and not isinstance(matrix, np.ndarray) and np.ndim(data) == 2:
+        return as_hessian("P_data", data, matrix.shape[0], "the program")
     if isinstance(matrix, np.ndarray):
         dense = as_dense("P_data", data, matrix.shape)
         check_symmetric("P_data", dense)

@@ -172,6 +172,30 @@ def nearly_infeasible(rng: Generator) -> Case:
     return Case(socp.ConeProgram(program.c, program.G, h, program.cones, program.A, b, program.P), Planted(), hard=True)
 
 
+def inconsistent(rng: Generator) -> Case:
+    """Equalities and sums of them that miss each other by about the tolerance."""
+    n = int(rng.integers(2, 40))
+    cones = points.some_cones(rng, int(rng.integers(1, 2 * n)))
+    case = planting.any_cone_optimal(rng, n, int(rng.integers(1, n // 2 + 2)), cones, any_style(rng))
+    program = case.program
+    assert isinstance(program, socp.ConeProgram)
+    A, b = shapes.equalities_again(rng, program.A.toarray(), program.b)
+    changed = socp.ConeProgram(program.c, program.G, program.h, program.cones, A, b, program.P)
+    return Case(changed, Planted(), hard=True)
+
+
+def heavy(rng: Generator) -> Case:
+    """Equalities, or rows of the cones, of which a part is near 1e12."""
+    n, style = int(rng.integers(2, 40)), any_style(rng)
+    cones = points.some_cones(rng, int(rng.integers(1, 2 * n)))
+    A, G = matrix(rng, int(rng.integers(1, n // 2 + 2)), n, style), matrix(rng, sum(c.dim for c in cones), n, style)
+    if rng.random() < 0.7:
+        A = shapes.with_a_heavy_part(rng, A)
+    else:
+        G = shapes.with_a_heavy_part(rng, G)
+    return replace(planting.cone_optimal(rng, points.any_hessian(rng, n, style), A, G, cones, style), hard=True)
+
+
 def pinched(rng: Generator) -> Case:
     """Equalities written as two inequalities each, one of them multiplied: feasible, with no interior."""
     n, style = int(rng.integers(1, 6)), any_style(rng)
@@ -223,5 +247,5 @@ def any_planted(rng: Generator) -> Case:
 
 FAMILIES = (
     tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, many_cones, large_cone, large_sparse,
-    scaled_mildly, scaled, infeasible, unbounded, neither, nearly_infeasible, pinched, weakly,
+    scaled_mildly, scaled, infeasible, unbounded, neither, nearly_infeasible, inconsistent, heavy, pinched, weakly,
 )  # fmt: skip

@@ -153,6 +153,26 @@ def nearly_infeasible(rng: Generator) -> Case:
     return replace(case, hard=True)
 
 
+def inconsistent(rng: Generator) -> Case:
+    """Equalities and sums of them that miss each other by about the tolerance."""
+    n, style = int(rng.integers(2, 40)), any_style(rng)
+    case = planting.any_quadratic_optimal(rng, n, int(rng.integers(0, n)), style)
+    program, planted = case.program, case.planted
+    assert isinstance(program, qp.QuadraticProgram) and planted.x is not None
+    rows = matrix(rng, int(rng.integers(1, n // 2 + 2)), n, style)
+    rows, b = shapes.equalities_again(rng, rows, rows @ planted.x)
+    A = np.vstack([program.A.toarray(), rows])
+    l, u = np.append(program.l, b), np.append(program.u, b)
+    return Case(qp.QuadraticProgram(program.P, program.q, A, l, u, program.lb, program.ub), Planted(), hard=True)
+
+
+def heavy(rng: Generator) -> Case:
+    """Rows of which a part is near 1e12."""
+    n, style = int(rng.integers(1, 40)), any_style(rng)
+    A = shapes.with_a_heavy_part(rng, matrix(rng, int(rng.integers(1, n + 2)), n, style))
+    return replace(planting.quadratic_optimal(rng, points.any_hessian(rng, n, style), A, style), hard=True)
+
+
 def narrow(rng: Generator) -> Case:
     """Sides that are 1e-4 to 1e-13 apart, in rows and bounds."""
     n, style = int(rng.integers(1, 7)), any_style(rng)
@@ -186,5 +206,5 @@ def any_planted(rng: Generator) -> Case:
 
 FAMILIES = (
     tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, huge_bounds, boxed, large_sparse,
-    scaled_mildly, scaled, infeasible, unbounded, nearly_infeasible, narrow,
+    scaled_mildly, scaled, infeasible, unbounded, nearly_infeasible, inconsistent, heavy, narrow,
 )  # fmt: skip

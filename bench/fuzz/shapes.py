@@ -73,6 +73,23 @@ def _quadratic_with_copies(rng: np.random.Generator, program: qp.QuadraticProgra
     return replace(case, program=changed, planted=planted)
 
 
+def equalities_again(rng: np.random.Generator, A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A x = b and sums of these rows, whose right-hand sides are 1e-10 to 2e-8 beside those of the sums."""
+    sums = rng.integers(-2, 3, (int(rng.integers(1, b.size + 1)), b.size)).astype(float)
+    rhs = sums @ b
+    miss = 10.0 ** rng.uniform(-10.0, -7.7) * rng.uniform(-1.0, 1.0, rhs.size) * (1.0 + np.abs(rhs))
+    return np.vstack([A, sums @ A]), np.append(b, rhs + miss)
+
+
+def with_a_heavy_part(rng: np.random.Generator, A: np.ndarray) -> np.ndarray:
+    """A with a row, a column, an entry, or all of it, times 1e11 to 1e13."""
+    weights = np.ones(A.shape)
+    i, j = rng.integers(max(A.shape[0], 1)), rng.integers(A.shape[1])
+    where = [np.s_[i : i + 1], np.s_[:, j : j + 1], np.s_[i : i + 1, j : j + 1], np.s_[:]][int(rng.integers(4))]
+    weights[where] = 10.0 ** rng.uniform(11.0, 13.0)
+    return weights * A
+
+
 def scaled(rng: np.random.Generator, case: Case, decades: float) -> Case:
     """Rows (cones as wholes), columns and the objective times powers of ten up to `decades`, either way."""
     if isinstance(case.program, qp.QuadraticProgram):

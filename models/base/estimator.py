@@ -20,6 +20,7 @@ from .progress import History
 from .validation import as_labels, as_matrix, check_number, feature_names
 
 Self = TypeVar("Self", bound="Estimator")
+Answer = TypeVar("Answer", socp.Solution, qp.Solution)
 Kind = Literal["classifier", "regressor", "transformer", "density_estimator"]
 
 
@@ -35,6 +36,16 @@ def not_fitted_error() -> type[Exception]:
 
 class ConvergenceWarning(UserWarning):
     """The engine ended short of "optimal"; the estimator holds its best iterate."""
+
+
+def uninterrupted(solution: Answer) -> Answer:
+    """An answer of the engine; raises KeyboardInterrupt where Ctrl-C has ended the solve.
+
+    The engine answers Ctrl-C with its best iterate, of which a fit would make a model, or an iteration go on.
+    """
+    if solution.status == "interrupted":
+        raise KeyboardInterrupt(solution.message)
+    return solution
 
 
 def warn_unless_optimal(who: str, solution: socp.Solution | qp.Solution, remedy: str = "") -> None:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import socp
 from socp import ProgramError
 
+from ..base.estimator import uninterrupted
 from ..base.validation import as_labels, as_matrix, as_weights
 from .covariance import Covariance
 
@@ -114,7 +115,7 @@ class GenerativePrior:
         tails = [-S.root_matrix() for S in self.Sigma]
         blocks = [part for h, R in zip(heads, tails) for part in (h, sp.hstack([R, sp.csr_array((R.shape[0], 2))]))]
         scale = float(np.linalg.norm(d))
-        solution = socp.solve(
+        program = socp.ConeProgram(
             c=np.concatenate([np.zeros(self.n), [1.0, 1.0]]),
             G=sp.vstack(blocks),
             h=np.zeros(sum(block.shape[0] for block in blocks)),
@@ -122,6 +123,7 @@ class GenerativePrior:
             A=sp.csr_array(np.concatenate([d / scale, [0.0, 0.0]])[None, :]),
             b=[1.0],
         )
+        solution = uninterrupted(socp.solve(program))
         least = solution.objective / scale
         return 1.0 / least if least > 1e-9 / scale else np.inf
 

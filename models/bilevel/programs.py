@@ -28,6 +28,7 @@ import scipy.sparse as sp
 import socp
 from socp.problem.blocks import Rows
 
+from ..base.estimator import uninterrupted
 from .prior import GenerativePrior
 from .span import Features, Span
 
@@ -163,7 +164,7 @@ class HyperplaneStep:
             signed = np.array(SIDES)[self.kept, None] * means[self.kept]
             self.solver.update(**self.blocks.change(self.prior, w=signed))
         self.program = self.solver.program
-        return self._hyperplane(self.solver.solve(warm_start=True))
+        return self._hyperplane(uninterrupted(self.solver.solve(warm_start=True)))
 
     def _hyperplane(self, solution: socp.Solution) -> tuple[np.ndarray, float, socp.Solution]:
         x, p = solution.x, self.blocks
@@ -188,9 +189,8 @@ class HyperplaneStep:
         curved = socp.ConeProgram(
             c=c, G=program.G, h=program.h, cones=program.cones, P=sp.csc_array(sp.diags_array(curvature))
         )
-        return self._hyperplane(
-            socp.solve(curved, **{**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)})
-        )
+        settings = {**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)}
+        return self._hyperplane(uninterrupted(socp.solve(curved, **settings)))
 
 
 def farthest_means(
@@ -237,7 +237,7 @@ def farthest_means_by_cones(
             p = socp.Blocks(v=slope.size)
             p.minimize(v=-slope / np.linalg.norm(slope))
             p.cone(radius=constants.phi + nu[i], v=1.0)
-            mu[i] += R.T @ socp.solve(p.program(), **settings).x
+            mu[i] += R.T @ uninterrupted(socp.solve(p.program(), **settings)).x
     return mu, nu
 
 
@@ -260,5 +260,5 @@ def _radii_by_cones(
         p.at_least(missing, v=slope, zeta=constants.beta)
         p.bounds(nu=(0.0, None), zeta=(0.0, None))
         p.cone("nu", constants.phi, v=1.0)
-        nu[i] = max(0.0, float(socp.solve(p.program(), **settings).x[p.nu][0]))
+        nu[i] = max(0.0, float(uninterrupted(socp.solve(p.program(), **settings)).x[p.nu][0]))
     return nu

@@ -14,7 +14,7 @@ import qp
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, convergence_warning, uninterrupted
 from ..base.multiclass import check_classes_left
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
 from ..base.validation import as_weights, check_number
@@ -247,7 +247,7 @@ class HybridNaiveBayes(Classifier):
         found = self._minimize(likelihood, tol, max_iter)
         if C == math.inf and likelihood.at(found.theta).nearest_to_certain() < CERTAIN:
             self.program_ = separation_program(likelihood.margins())
-            self.solution_ = qp.solve(self.program_)
+            self.solution_ = uninterrupted(qp.solve(self.program_))
             if is_separable(self.solution_):
                 likelihood.penalty = LEAST_PENALTY * likelihood.weights.sum()
                 self.C_ = 1.0 / likelihood.penalty

@@ -12,7 +12,7 @@ from scipy.special import entr, expit, log_softmax, softmax
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, convergence_warning, uninterrupted
 from ..base.multiclass import check_classes_left
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky, solve_conjugate_gradients
 from ..base.validation import as_weights, check_choice, check_number
@@ -157,7 +157,7 @@ class LogisticRegression(Classifier):
 
     def _separable(self, loss: LogisticLoss) -> bool:
         self.program_ = separation_program(margin_matrix(loss))
-        self.solution_ = qp.solve(self.program_)
+        self.solution_ = uninterrupted(qp.solve(self.program_))
         return is_separable(self.solution_)
 
     def decision_function(self, X: Any) -> np.ndarray:

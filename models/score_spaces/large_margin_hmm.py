@@ -10,7 +10,7 @@ import numpy as np
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, convergence_warning, uninterrupted
 from ..base.progress import History
 from ..base.validation import as_generator, check_number
 from ..sequences import hmm_kernels as kernels
@@ -278,7 +278,7 @@ def _solve(
         cuts, heights = np.vstack([cuts, g]), np.append(heights, float(active.sum()))
         k = heights.size
         program = qp.QuadraticProgram(cuts @ cuts.T, -(heights + cuts @ start), A=np.ones((1, k)), u=C, lb=0.0)
-        solution = qp.solve(program, tol=1e-9, verbose=gaps.level > 1)
+        solution = uninterrupted(qp.solve(program, tol=1e-9, verbose=gaps.level > 1))
         w = 0.5 * (best + start - cuts.T @ solution.x)  # halfway to the programs' answer: half as many cuts
         gap = best_value + solution.objective  # the master problem's value is below every value
         gaps.append(gap)

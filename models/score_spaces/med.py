@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning
+from ..base.estimator import Classifier, convergence_warning, uninterrupted
 from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.progress import History
 from ..base.validation import as_dense, as_weights, check_choice, check_number
@@ -117,7 +117,7 @@ def discriminate(
     step = (_Newton if method == "newton" else _Alternation)(dual, history.level > 1)
     iterations = 0
     while True:
-        solution = step.solve(multipliers, iterations)
+        solution = uninterrupted(step.solve(multipliers, iterations))
         old, multipliers = multipliers, _without_traces(dual, step.go(multipliers, solution.x))
         iterations += 1
         u, objective = dual.weights(multipliers), dual.value(multipliers)

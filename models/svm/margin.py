@@ -27,7 +27,7 @@ from scipy.linalg import lapack
 import qp
 import socp
 
-from ..base.estimator import warn_unless_optimal
+from ..base.estimator import uninterrupted, warn_unless_optimal
 from ..base.validation import as_dense, check_choice
 from .kernels import Kernel
 from .multipliers import NOT_SUPPORT, ON_MARGIN, SampleDual, sort_out
@@ -188,7 +188,7 @@ def solve(
 def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
     """What `run` returns, unless it is no answer."""
     try:
-        solution = run()
+        solution = uninterrupted(run())
     except socp.ProgramError as error:
         if "semidefinite" in str(error):
             raise ValueError(NOT_SEMIDEFINITE) from error

@@ -66,7 +66,7 @@ class SampleDual:
 
 
 class ProgramDual:
-    """The dual as the quadratic program that was solved, its P in full or of low rank and its sides zero."""
+    """The dual as the quadratic program that was solved, its P in any storage and its sides zero."""
 
     def __init__(self, program: qp.QuadraticProgram) -> None:
         self.P: Any = program.P
@@ -78,7 +78,7 @@ class ProgramDual:
     def among(self, free: np.ndarray) -> np.ndarray:
         if isinstance(self.P, qp.LowRank):
             return self.P.F[free] @ self.P.F[free].T + np.diag(self.P.d[free])
-        return self.P[np.ix_(free, free)]
+        return as_dense(self.P[np.ix_(free, free)])
 
 
 def sort_out(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, dual: Dual) -> tuple[np.ndarray, np.ndarray]:

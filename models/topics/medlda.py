@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import qp
 
 from ..base.copies import merge_copies
-from ..base.estimator import Classifier, warn_unless_optimal
+from ..base.estimator import Classifier, uninterrupted, warn_unless_optimal
 from ..base.multiclass import check_classes_left
 from ..base.validation import as_weights, check_number
 from .topics import LatentDirichletAllocation
@@ -206,7 +206,7 @@ class MarginDual:
             groups = sp.csc_array((np.ones(rows.size), (self.owner, rows)), shape=(number, rows.size))
             limits = {"lb": 0.0, "A": groups, "u": self.C}
         self.program = qp.QuadraticProgram(P, -np.ones(rows.size), **limits)
-        self.solution = qp.solve(self.program, verbose=verbose)
+        self.solution = uninterrupted(qp.solve(self.program, verbose=verbose))
         self.multipliers = np.maximum(self.solution.x, 0.0)
         self.eta = (F.T @ self.multipliers).reshape(classes, topics)
 

@@ -10,6 +10,8 @@ What equal bounds fix counts as gone: its entries move to the sides, and rows be
 a_ik y_i, on the fixed variables k of that row; they take it up in z_k, those that were fixed last first.
 
 A contradiction (an empty row with 0 < l, bounds that cross) stays in the program as it is: the engine certifies it.
+Sides that cross by a part of the tolerance are none, but one side: the program has solutions within the tolerance, and
+no certificate that rounding leaves anything of.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ class Presolve:
     program : QuadraticProgram
     wanted : bool
         When False nothing is looked for.
+    slack : float
+        Sides that cross by no more than this, relative to their size, become one; such a row misses one of them.
 
     Attributes
     ----------
@@ -45,7 +49,7 @@ class Presolve:
         The rows that are left; None where nothing was found.
     """
 
-    def __init__(self, program: QuadraticProgram, wanted: bool = True) -> None:
+    def __init__(self, program: QuadraticProgram, wanted: bool = True, slack: float = 0.0) -> None:
         self.program = program
         self.kept: np.ndarray | None = None
         self.removed: Removed | None = None
@@ -53,16 +57,16 @@ class Presolve:
         if wanted:
             found = look_for_more(A.indptr, A.indices, A.data, program.l, program.u, program.lb, program.ub)
         if found & ROWS or (found and not _all_curved(program.P)):
-            self._reduce(program, bool(found & ROWS))
+            self._reduce(program, bool(found & ROWS), slack)
 
-    def _reduce(self, program: QuadraticProgram, has_rows: bool) -> None:
+    def _reduce(self, program: QuadraticProgram, has_rows: bool, slack: float) -> None:
         """Take out what there is: rows where `has_rows`, and variables."""
         A, l, u, lb, ub = program.A, program.l, program.u, program.lb, program.ub
         kept, left = np.ones(program.m, dtype=np.bool_), program.m
         if has_rows:
             removed = Removed(m=program.m, n=program.n, entries=A.data.size)
             l, u, lb, ub = l.copy(), u.copy(), lb.copy(), ub.copy()
-            left -= remove_rows(A.indptr, A.indices, A.data, l, u, lb, ub, removed, kept)
+            left -= remove_rows(A.indptr, A.indices, A.data, l, u, lb, ub, removed, kept, slack)
         fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)
         if left < program.m:
             self.removed = removed

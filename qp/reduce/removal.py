@@ -99,9 +99,12 @@ def find_parallel(
 @kernel
 def remove_rows(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, removed: Removed,
-    kept: Bools,
+    kept: Bools, slack: float,
 ) -> int:  # fmt: skip
-    """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many."""
+    """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many.
+
+    Sides that cross by no more than the relative `slack` become one.
+    """
     m, n = l.size, lb.size
     for i in range(m):
         removed.upper_twin[i], removed.lower_twin[i] = NONE, NONE
@@ -114,8 +117,8 @@ def remove_rows(
         values[k] = A_data[np.uint64(source[k])]
     count_live(A_indptr, A_indices, A_data, lb, ub, live)
     if find_parallel(A_indptr, A_indices, A_data, l, u, live, source, removed):
-        merge_rows(l, u, removed, kept)
-    tighten_bounds(A_indptr, A_indices, A_data, l, u, lb, ub, live, removed, kept)
+        merge_rows(l, u, removed, kept, slack)
+    tighten_bounds(A_indptr, A_indices, A_data, l, u, lb, ub, live, removed, kept, slack)
     count = 0
     for i in range(m):
         count += int(not kept[i])
@@ -123,13 +126,14 @@ def remove_rows(
 
 
 @leaf
-def close(a: float, b: float) -> bool:
-    """Whether two finite sides differ by rounding."""
-    return abs(a - b) <= ROUNDING * max(1.0, abs(a), abs(b))
+def close(a: float, b: float, factor: float, slack: float) -> bool:
+    """Whether two finite sides differ by rounding, or by `slack`, in a row of `factor` times their unit, too."""
+    size = max(abs(a), abs(b))
+    return abs(a - b) <= max(ROUNDING * max(1.0, size), slack * max(min(1.0, 1.0 / abs(factor)), size))
 
 
 @inner
-def merge_rows(l: Floats, u: Floats, removed: Removed, kept: Bools) -> None:
+def merge_rows(l: Floats, u: Floats, removed: Removed, kept: Bools, slack: float) -> None:
     """Take out the rows that are parallel to another, whose sides become the tighter ones."""
     lead = removed.lead
     for i in range(lead.size):
@@ -137,7 +141,7 @@ def merge_rows(l: Floats, u: Floats, removed: Removed, kept: Bools) -> None:
         if r == i:
             continue
         lower, upper = (l[i] / s, u[i] / s) if s > 0.0 else (u[i] / s, l[i] / s)
-        if (lower > u[r] and not close(lower, u[r])) or (upper < l[r] and not close(upper, l[r])):
+        if (lower > u[r] and not close(lower, u[r], s, slack)) or (upper < l[r] and not close(upper, l[r], s, slack)):
             continue
         kept[i] = False
         if lower > l[r]:
@@ -149,7 +153,7 @@ def merge_rows(l: Floats, u: Floats, removed: Removed, kept: Bools) -> None:
 @inner
 def tighten_bounds(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, live: Ints,
-    removed: Removed, kept: Bools,
+    removed: Removed, kept: Bools, slack: float,
 ) -> None:  # fmt: skip
     """Take out rows with at most one live entry, as bounds, again and again as they fix variables."""
     m, n = l.size, lb.size
@@ -161,7 +165,7 @@ def tighten_bounds(
             waiting += 1
     while waiting > 0:
         waiting -= 1
-        j = take_singleton(stack[waiting], l, u, lb, ub, removed, kept)
+        j = take_singleton(stack[waiting], l, u, lb, ub, removed, kept, slack)
         if j < 0:
             continue
         fixed[count] = j
@@ -185,7 +189,9 @@ def tighten_bounds(
 
 
 @inner
-def take_singleton(i: int, l: Floats, u: Floats, lb: Floats, ub: Floats, removed: Removed, kept: Bools) -> int:
+def take_singleton(
+    i: int, l: Floats, u: Floats, lb: Floats, ub: Floats, removed: Removed, kept: Bools, slack: float
+) -> int:
     """Make of row i bounds of the only variable in it that is not fixed; returns the variable if that fixes it."""
     moved, size, j, a = 0.0, 0.0, NONE, 0.0
     for k in range(removed.indptr[i], removed.indptr[i + 1]):
@@ -198,13 +204,13 @@ def take_singleton(i: int, l: Floats, u: Floats, lb: Floats, ub: Floats, removed
             moved += value * lb[v]
             size = max(size, abs(value * lb[v]))
     if j < 0:
-        slack = ROUNDING * max(1.0, size)
-        kept[i] = not (l[i] - slack <= moved <= u[i] + slack)
+        most = max(ROUNDING, slack) * max(1.0, size)
+        kept[i] = not (l[i] - most <= moved <= u[i] + most)
         return NONE
     lower, upper = (l[i] - moved) / a, (u[i] - moved) / a
     if a < 0.0:
         lower, upper = upper, lower
-    if (lower > ub[j] and not close(lower, ub[j])) or (upper < lb[j] and not close(upper, lb[j])):
+    if (lower > ub[j] and not close(lower, ub[j], a, slack)) or (upper < lb[j] and not close(upper, lb[j], a, slack)):
         return NONE
     kept[i] = False
     if lower > lb[j]:

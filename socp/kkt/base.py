@@ -118,7 +118,7 @@ class KKT(Structure):
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int, **rest: Any) -> None:
         super().__init__(n=form.n, p=form.p, m=form.m, cones=form.cones, form=form, **rest)
-        set_deltas(self, refinement_steps, *(self.DELTAS if regularization is None else 4 * (regularization,)))
+        self.regularize(regularization, refinement_steps)
 
     def _use(self, factor: Any, apply: Any) -> None:
         """Take the backend's two kernels."""
@@ -147,6 +147,10 @@ class KKT(Structure):
     def analysis_seconds(self) -> tuple[float, float]:
         """What the ordering and the symbolic analysis took."""
         return 0.0, 0.0
+
+    def regularize(self, regularization: float | None, refinement_steps: int) -> None:
+        """Take one delta, or the choices of the backend, and a limit of refinement."""
+        set_deltas(self, refinement_steps, *(self.DELTAS if regularization is None else 4 * (regularization,)))
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""

@@ -24,6 +24,7 @@ logger = logging.getLogger("socp")
 FAILED = (Status.INACCURATE, Status.NUMERICAL_ERROR)
 DECIDED = (Status.OPTIMAL, Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 SHORT_STEPS = 0.9  # share of the way to the boundary
+REGULARIZATION = 1e-6  # that stays in the KKT system
 LARGE = 5_000  # variables and rows from which a second run with shorter steps takes too long to be a surprise
 
 
@@ -48,6 +49,7 @@ class Attempts:
         """
         try:
             for state, settings, precise in self._ways(run, program):
+                state.kkt.regularize(settings.regularization, settings.refinement_steps)
                 state.kkt.precise = precise
                 again = Run(program, state, settings, False, test)
                 again.started = run.started
@@ -59,6 +61,7 @@ class Attempts:
         except MemoryError as error:  # of another KKT solver: the answer that there is is not lost
             logger.info("no further attempt: %s", error)
         finally:
+            self.state.kkt.regularize(self.settings.regularization, self.settings.refinement_steps)
             self.state.kkt.precise = False
         return run
 
@@ -69,6 +72,12 @@ class Attempts:
         half of these were solved by what follows, by each way some that no other solved.
         """
         form, settings, robust = self.state.form, self.settings, self.state
+        # the KKT system with a regularization that stays, as in a proximal method: one step of refinement takes out
+        # most of what it does to a solution, and little in a direction that the exact system does not see
+        proximal = replace(settings, regularization=REGULARIZATION, refinement_steps=min(settings.refinement_steps, 1))
+        if form.p > 0 and run.iterations > 0:
+            # equalities that depend on each other, and miss each other by less than tol, have y run away without end
+            yield self.state, proximal, False
         if form.cones > 0 and run.iterations > 0:
             # near the boundary of a cone the residual of an inexact solve can spoil the direction
             yield self.state, settings, True
@@ -86,6 +95,9 @@ class Attempts:
         yield self.state, careful, False
         # all of that together
         yield robust, careful, True
+        if form.p == 0:
+            # rows of the cones have z run away
+            yield self.state, proximal, False
         if settings.equilibrate:
             form = StandardForm(program, False)
             plain = State(form, choose(form, settings, robust=breaks_down))
@@ -93,6 +105,9 @@ class Attempts:
             yield plain, careful, False
             # the same in long steps: near infeasibility now these end well, now the short ones
             yield plain, settings, False
+            if form.p > 0:
+                # equalities beside each other in the caller's units
+                yield plain, proximal, False
 
     def robust(self) -> State:
         """The memory of runs with sparse LDL' in place of dense Cholesky."""

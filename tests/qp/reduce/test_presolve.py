@@ -181,6 +181,18 @@ def test_sides_that_cross_are_equal_only_by_rounding(kind, factor, size):
     assert rows[1e-13] == rows[0.0] and rows[1e-11] == rows[1e-8] == rows[0.0] + 1  # a contradiction is left as it is
 
 
+@pytest.mark.parametrize("size", [1.0, -1.0, 1e6])
+@pytest.mark.parametrize("factor", [1.0, 2.0, -2.0, 1e3, -1e-3])
+@pytest.mark.parametrize("kind", ["parallel", "bound", "singletons", "fixed by a row", "fixed by bounds"])
+def test_sides_that_cross_by_a_part_of_the_tolerance(kind, factor, size):
+    program = crossing(kind, size, size - 2e-9 * abs(size) * min(1.0, 1.0 / abs(factor)), factor)
+    solution = solve_and_check(program)
+    assert solution.status == "optimal"
+    if factor == 1.0:
+        assert qp.solve(program, tol=1e-10, max_iter=50).status != "optimal"  # of which they cross by more
+        assert qp.solve(program, tol_abs=1e-12, max_iter=50).status != "optimal"
+
+
 @pytest.mark.parametrize("size", [0.3, -0.3, 1e6, 1e-6])
 @pytest.mark.parametrize("factor", [3.0, -0.7])
 def test_bounds_that_a_row_brings_within_rounding_fix_the_variable(size, factor):

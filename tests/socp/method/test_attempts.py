@@ -49,11 +49,42 @@ def test_the_ways_in_turn():
         ("SparseKKT", True, 0.99),
         ("DenseKKT", True, SHORT_STEPS),
         ("SparseKKT", True, SHORT_STEPS),
+        ("DenseKKT", True, 0.99),
         ("SparseKKT", False, SHORT_STEPS),
         ("SparseKKT", False, 0.99),
     ]
-    assert ways_after(kkt="ldl", equilibrate=False, step_fraction=0.5)[1] == 3 * [("SparseKKT", True, 0.5)]
+    assert ways_after(kkt="ldl", equilibrate=False, step_fraction=0.5)[1] == 4 * [("SparseKKT", True, 0.5)]
     assert ways_after(0)[1] == 2 * [("SparseKKT", True, 0.99)]  # a matrix that cannot be factored at the start
+
+
+def inconsistent(seed):
+    """Equalities, and sums of them that miss each other by 1e-9: no feasible point, and some that pass the test."""
+    rng = np.random.default_rng(seed)
+    n, p = 20, 6
+    A, x, G = rng.normal(size=(p, n)), rng.normal(size=n), rng.normal(size=(30, n))
+    sums = rng.integers(-2, 3, (4, p)).astype(float)
+    A, b = np.vstack([A, sums @ A]), np.append(A @ x, sums @ A @ x + 1e-9 * rng.uniform(-1.0, 1.0, 4))
+    z = np.maximum(rng.normal(size=30), 0.0)
+    h = G @ x + np.where(z > 0.0, 0.0, rng.uniform(size=30))
+    return ConeProgram(-(G.T @ z) - A.T @ rng.normal(size=10), G, h, [NonNeg(30)], A, b)
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl"])
+def test_equalities_that_miss_each_other_by_less_than_the_tolerance(kkt):
+    for seed in range(20):
+        program = inconsistent(seed)
+        solution = socp.solve(program, kkt=kkt)
+        assert solution.status is Status.OPTIMAL
+
+
+def test_after_the_attempts_a_solver_is_as_before():
+    program = inconsistent(2)
+    solver = Solver(program)
+    deltas, steps = solver.kkt.deltas.copy(), solver.kkt.refinement_steps
+    first, again = solver.solve(), solver.solve()
+    assert solver._attempts is not None
+    assert np.array_equal(solver.kkt.deltas, deltas) and solver.kkt.refinement_steps == steps
+    assert np.array_equal(first.x, again.x) and np.array_equal(first.y, again.y)
 
 
 def test_an_attempt_without_room_in_memory_loses_no_answer(monkeypatch):
