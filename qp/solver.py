@@ -20,6 +20,8 @@ from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
+from .active_set.working_set import WorkingSet
+from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
 from .problem.stopping import ProgramTest
@@ -95,11 +97,12 @@ class Solver(SetUpOnce):
 
     def _set_up(self) -> None:
         settings = self.settings
+        if isinstance(self.program.P, KernelMatrix) and route(self.program, settings) is not Route.WORKING_SET:
+            self.program = self.program.with_full_hessian()
         presolved = self._presolved()
         form = ConeForm(presolved.program)
-        active_set, cone_solver = None, None
-        if route(presolved.program, settings) is Route.ACTIVE_SET:
-            active_set = ActiveSet(presolved.program, settings)
+        cone_solver = None
+        active_set = self._new_active_set(presolved.program)
         if active_set is None or (settings.check_convexity and not active_set.is_clearly_definite()):
             cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
             if active_set is not None and isinstance(cone_solver.kkt, LowRankKKT):
@@ -109,9 +112,18 @@ class Solver(SetUpOnce):
         self._cone_solver: ConeSolver | None = cone_solver
         self._last: np.ndarray | None = None
 
+    def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
+        """The active set for what presolve leaves, where there is one."""
+        method = route(program, self.settings)
+        if method is Route.WORKING_SET:
+            return WorkingSet(program, self.settings)
+        return ActiveSet(program, self.settings) if method is Route.ACTIVE_SET else None
+
     def _presolved(self) -> Presolve:
         """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
         settings = self.settings
+        if isinstance(self.program.P, KernelMatrix):
+            return Presolve(self.program, wanted=False)
         slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
         return Presolve(self.program, settings.presolve, min(slack, MOST_CROSSING))
 
@@ -127,6 +139,10 @@ class Solver(SetUpOnce):
         """The solver of the cone program; where the active set does without it, set up when it is asked for."""
         if self._cone_solver is None:
             started = time.perf_counter()
+            if isinstance(self.program.P, KernelMatrix):
+                self.program = self.program.with_full_hessian()
+                self.presolved = self._presolved()
+                self.cone_form, self.active_set = ConeForm(self.presolved.program), None
             self._cone_solver = self._new_cone_solver(self.presolved, self.cone_form)
             self.setup_time += time.perf_counter() - started
         return self._cone_solver
@@ -174,7 +190,7 @@ class Solver(SetUpOnce):
             else:  # somebody has updated that solver by itself
                 self._cone_solver.replace(self.cone_form.program(program))
         if self.active_set is not None:
-            self.active_set = ActiveSet(program, self.settings)
+            self.active_set = self._new_active_set(program)
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
         """Go over to a program; one that is refused leaves the solver as it was."""
@@ -203,7 +219,7 @@ class Solver(SetUpOnce):
                 self._cone_solver.replace_vectors(cone_program.with_vectors(presolved.program))
         self.presolved = presolved
         if self.active_set is not None:
-            self.active_set = ActiveSet(presolved.program, self.settings)
+            self.active_set = self._new_active_set(presolved.program)
         return True
 
     def let_go(self) -> None:
@@ -219,6 +235,9 @@ class Solver(SetUpOnce):
             if self.active_set is not None:
                 solution = self.active_set.solve(self._last if warm_start else None, test)
             if solution is None:
+                if isinstance(self.program.P, KernelMatrix):
+                    warm_start = self.cone_solver is None  # sets it up, and what goes with it: nothing to be warm from
+                    test = ProgramTest(self.program, self.presolved, self.cone_form)
                 solution = self._follow_path(warm_start, test)
             late = self.setup_time - setup_time  # a cone solver that was set up on the way
             solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late

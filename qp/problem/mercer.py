@@ -170,7 +170,9 @@ def fill_singles(samples: Samples, which: Ints, count: int, places: Ints, out: S
         )  # fmt: skip
         for r in range(count):
             s = samples.products32[r * WIDTH : r * WIDTH + end - begin]
-            from_single_products(samples, s, samples.powers32, samples.squares32[begin:end], samples.squares32[which[r]])
+            from_single_products(
+                samples, s, samples.powers32, samples.squares32[begin:end], samples.squares32[which[r]]
+            )
             row = out[places[r] * n + begin : places[r] * n + end]
             for c in range(row.size):
                 row[c] = s[c]

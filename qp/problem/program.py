@@ -13,6 +13,8 @@ from socp.problem.checks import ProgramError, all_finite, as_csc, as_number, as_
 from socp.problem.printing import html_table
 from socp.problem.program import as_hessian, describe_hessian, no_rows
 
+from .kernel_matrix import KernelMatrix
+
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
 
 
@@ -25,7 +27,7 @@ class QuadraticProgram:
 
     Parameters
     ----------
-    P : matrix, shape (n, n), or `LowRank`, or None
+    P : matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
         Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
     q : array_like, shape (n,)
         The linear objective.
@@ -65,7 +67,7 @@ class QuadraticProgram:
         if not all_finite(self.q):
             check_finite("q", self.q)
         n = self.q.size
-        self.P = as_hessian("P", P, n, "q")
+        self.P = P if isinstance(P, KernelMatrix) and P.shape == (n, n) else as_hessian("P", P, n, "q")
         if A is None and (l is not None or u is not None):
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
@@ -121,6 +123,11 @@ class QuadraticProgram:
             raise ProgramError(f"q must have {self.n} entries, but {vector.size} came")
         return vector
 
+    def with_full_hessian(self) -> QuadraticProgram:
+        """The program with P as an array in place of a `KernelMatrix`."""
+        P = as_hessian("P", self.P.toarray(), self.n, "q")
+        return self.of_checked(P, self.q, self.A, self.l, self.u, self.lb, self.ub, self.offset)
+
     @classmethod
     def of_checked(
         cls, P: Any, q: np.ndarray, A: sp.csc_array, l: np.ndarray, u: np.ndarray, lb: np.ndarray, ub: np.ndarray,
@@ -150,7 +157,7 @@ class QuadraticProgram:
         rows = {
             "variables": f"{self.n}, {bounds} with a bound",
             "rows": f"{self.m}, {self.A.nnz} entries",
-            "P": describe_hessian(self.P),
+            "P": repr(self.P) if isinstance(self.P, KernelMatrix) else describe_hessian(self.P),
         }
         return html_table("QuadraticProgram", rows)
 

@@ -70,11 +70,13 @@ class ProgramTest:
         x, y, z = self.form.lift(self.presolved.program, x, y, z)
         return self.measure(x, y, z, rounding)
 
-    def measure(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False) -> Residuals:
-        """The residuals of a point (x, y, z_bounds) of what presolve leaves."""
+    def measure(
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False, Px: np.ndarray | None = None
+    ) -> Residuals:
+        """The residuals of a point (x, y, z_bounds) of what presolve leaves; Px where it is at hand."""
         if self.presolved.removed is not None:
             y, z = self.presolved.dual(y, z)
-        found = residuals(self.program, x, y, z, rounding)
+        found = residuals(self.program, x, y, z, rounding, Px)
         self.last = (x, y, z), found
         return found
 
@@ -116,12 +118,17 @@ def violation(l: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
 
 
 def residuals(
-    program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False
-) -> Residuals:
+    program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False,
+    Px: np.ndarray | None = None,
+) -> Residuals:  # fmt: skip
     """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what evaluating may lose."""
     A, P, q, l, found = program.A, program.P, program.q, program.l, np.empty(RESIDUALS)
     lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, -1.0)
-    dense, Px = (P, NOTHING) if type(P) is np.ndarray else (NO_MATRIX, product(P, x))
+    dense = NO_MATRIX
+    if type(P) is np.ndarray:
+        dense, Px = P, NOTHING
+    elif Px is None:
+        Px = product(P, x)
     measure(
         A.indptr, A.indices, A.data, dense, Px, q, l, program.u, program.lb, program.ub, x, y, z, lost,
         np.empty(l.size + 2 * q.size), found,
