@@ -28,7 +28,8 @@ def route(program: QuadraticProgram, settings: Settings) -> Route:
     """The active set for a dense P, most variables with bounds and at most one row with sides, else the interior point.
 
     An interior-point method factors all of P in each iteration, whereas the active set reads the rows of what moves,
-    which is worth it from `MIN_VARIABLES` on.  The working set takes a `KernelMatrix` that it needs no more of than rows.  Settings that belong to the interior-point method choose it.
+    which is worth it from `MIN_VARIABLES` on.  The working set takes a `KernelMatrix` of which rows are enough.
+    Settings that belong to the interior-point method choose it.
     """
     P: Any = program.P
     if isinstance(P, KernelMatrix):
@@ -50,7 +51,8 @@ def is_for_rows(program: QuadraticProgram, settings: Settings) -> bool:
     watched = settings.verbose or settings.callback is not None
     if not settings.sifting or watched or settings.kkt != "auto" or settings.regularization is not None:
         return False
-    if settings.check_convexity and not program.P.is_semidefinite:
+    P: Any = program.P
+    if settings.check_convexity and not P.is_semidefinite:
         return False
     rows = sided_rows(program)
     if rows.size > 1 or (rows.size == 1 and row_along_signs(program)[0] is None):
@@ -64,7 +66,8 @@ def row_along_signs(program: QuadraticProgram) -> tuple[int | None, float]:
     if rows.size != 1 or program.l[rows[0]] != program.u[rows[0]]:
         return None, 0.0
     a = program.A[[int(rows[0])], :].toarray()[0] if program.m > 1 else program.A.toarray()[0]
-    along = a * program.P.signs
+    P: Any = program.P
+    along = a * P.signs
     return (int(rows[0]), float(along[0])) if along[0] != 0.0 and (along == along[0]).all() else (None, 0.0)
 
 

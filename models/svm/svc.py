@@ -10,10 +10,10 @@ import scipy.sparse as sp
 import qp
 
 from ..base.multiclass import two_class_problems
-from ..base.validation import check_choice
+from ..base.validation import check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import make_kernel
-from .margin import FORMS, Machine, largest_margin, warn_unless_good
+from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good
 from .multipliers import KINDS
 
 
@@ -134,6 +134,9 @@ class SVC(KernelClassifier):
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
+        cache_size: float = 200.0,
+        shrinking: bool = True,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.C = C
@@ -148,6 +151,9 @@ class SVC(KernelClassifier):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
@@ -162,8 +168,9 @@ class SVC(KernelClassifier):
         sample_weight : array_like, shape (samples,), optional
             Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         """
-        settings = self._check_parameters()
+        settings = {**self._check_parameters(), "sifting": bool(self.shrinking)}
         check_choice("solver", self.solver, FORMS)
+        check_number("cache_size", self.cache_size, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         used = np.flatnonzero(weights > 0.0)
@@ -183,7 +190,8 @@ class SVC(KernelClassifier):
             part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and not sp.issparse(X) else X[rows]
             if self.kernel_.is_precomputed and sp.issparse(X):
                 part = part[:, rows]
-        machine = largest_margin(part, y, C, self.kernel_, bool(self.fit_intercept), self.solver, settings)
+        margin = Margin(part, self.kernel_, y, np.full(y.size, -1.0), C, bool(self.fit_intercept))
+        machine = largest_margin(margin, self.solver, settings, cache_size=float(self.cache_size))
         warn_unless_good("SVC", machine.solution)
         return machine
 

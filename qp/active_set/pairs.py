@@ -4,7 +4,8 @@
 
 K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by the
 same: i has the largest F of those that may rise, j the largest gain with it (Fan, Chen and Lin 2005).  Without the row
-one variable moves at a time.  As long as the largest F that may rise is above the smallest that may fall there is a gain.
+one variable moves at a time.  As long as the largest F that may rise is above the smallest that may fall, there is a
+gain.
 
 Masks with 0 for what may rise and minus a huge number for what may not let the loops over all variables work on several
 entries at a time; they go tile by tile, and the extremes of each tile that the update finds are those of the next step.
@@ -24,13 +25,17 @@ from ..problem.mercer import Samples, fill_singles
 
 TILE = 256
 FAR = 1e300
-LEAST = 1e-12  # a curvature below it is none
+LEAST = 1e-6  # a curvature below this share of the largest is none that float32 shows
 
 DONE, ROWS_WANTED, PAUSED = range(3)  # why `descend_in_pairs` came back
 
 
 class Pairs(Structure):
-    """The variables, and what choosing the next pair asks of them."""
+    """The variables, and what choosing the next pair asks of them.
+
+    `size` variables of `count` samples, in so many `tiles` for each time that a sample comes; `most` rows are made at
+    once.
+    """
 
     size, count, tiles, most = (
         dimension(),
@@ -43,6 +48,7 @@ class Pairs(Structure):
     may_rise, may_fall = floats("size"), floats("size")  # 0, or -FAR, or FAR where it may not
     diagonal = floats("count")  # of the kernel
     tops, bottoms = floats("tiles * size // count"), floats("tiles * size // count")
+    least = number()  # a curvature below it counts as this
     top, bottom = number(), number()  # the largest F that may rise, the smallest that may fall
     steps, made = integer(), integer()  # pairs that moved, rows that were made
 
@@ -162,22 +168,22 @@ def move_tile(F: Floats, rise: Floats, fall: Floats, Ki: Singles, Kj: Singles, t
 
 
 @leaf
-def gain_in_tile(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float) -> float:
+def gain_in_tile(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float, least: float) -> float:
     """The largest gain of a variable with the one at the top."""
     best = 0.0
     for c in range(F.size):
         slope = larger(top - F[c] - fall[c], 0.0)
-        best = larger(best, slope * slope / larger(own + diagonal[c] - 2.0 * Ki[c], LEAST))
+        best = larger(best, slope * slope / larger(own + diagonal[c] - 2.0 * Ki[c], least))
     return best
 
 
 @inner
-def where_gain_is(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float) -> int:
+def where_gain_is(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float, least: float) -> int:
     """The place of the largest gain in a tile."""
     best, at = -1.0, 0
     for c in range(F.size):
         slope = larger(top - F[c] - fall[c], 0.0)
-        gain = slope * slope / larger(own + diagonal[c] - 2.0 * Ki[c], LEAST)
+        gain = slope * slope / larger(own + diagonal[c] - 2.0 * Ki[c], least)
         if gain > best:
             best, at = gain, c
     return at
@@ -222,11 +228,13 @@ def first_variable(pairs: Pairs) -> int:
 def second_variable(pairs: Pairs, i: int, Ki: Singles) -> int:
     """The variable that gains most by falling where i rises."""
     n, tiles, own, top, best, at = pairs.count, pairs.tiles, pairs.diagonal[i % pairs.count], pairs.top, 0.0, -1
-    F, fall, diagonal = pairs.F, pairs.may_fall, pairs.diagonal
+    F, fall, diagonal, least = pairs.F, pairs.may_fall, pairs.diagonal, pairs.least
     for tile in range(pairs.tops.size):
         a, first = tile % tiles * TILE, tile // tiles * n
         b = min(a + TILE, n)
-        gain = gain_in_tile(F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top)
+        gain = gain_in_tile(
+            F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top, least
+        )
         if gain > best:
             best, at = gain, tile
     if at < 0:
@@ -234,7 +242,7 @@ def second_variable(pairs: Pairs, i: int, Ki: Singles) -> int:
     a, first = at % tiles * TILE, at // tiles * n
     b = min(a + TILE, n)
     return first + a + where_gain_is(
-        F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top
+        F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top, least
     )  # fmt: skip
 
 
@@ -284,10 +292,10 @@ def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float
             place = store.place_of[j % n]
             Kj = store.rows[place * n : place * n + n]
             curvature = pairs.diagonal[i % n] + pairs.diagonal[j % n] - 2.0 * Ki[j % n]
-            t = min((pairs.top - pairs.F[j]) / max(curvature, LEAST), upper[i] - u[i], u[j] - lower[j])
+            t = min((pairs.top - pairs.F[j]) / max(curvature, pairs.least), upper[i] - u[i], u[j] - lower[j])
             move(pairs, i, j, t, Ki, Kj)
         else:
-            t = pairs.F[i] / max(pairs.diagonal[i], LEAST)
+            t = pairs.F[i] / max(pairs.diagonal[i % n], pairs.least)
             t = min(max(t, lower[i] - u[i]), upper[i] - u[i])
             move(pairs, i, -1, t, Ki, store.none)
         work += pairs.size + 8 * n * (pairs.made - made)

@@ -2,8 +2,8 @@
 
     pairs       descent along rows of the kernel in float32, until little is left to gain (`pairs`)
     gradient    in float64, from the samples
-    Newton      the program of the variables that are between their bounds, or held there with the wrong sign, all others
-                staying: `face_newton` solves it, of which only this part of P is made
+    Newton      the program of the variables that are between their bounds, or held there with the wrong sign, while all
+                others stay: `face_newton` solves it, and only this part of P is made
 
 in turn.  In u = s * x the signs of P are gone, and a row c s'x = side is 1'u = side / c.
 """
@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 
+from socp.compiled.memory import keep_freed_memory
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 from socp.problem.stopping import norm
@@ -26,15 +27,15 @@ from ..route import row_along_signs
 from .boxed import BoxedProgram, Face
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TOO_LARGE, find_free, step_on_face
 from .method import EXACT, ActiveSet, Rounds
-from .pairs import DONE, FAR, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
+from .pairs import DONE, FAR, LEAST, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
 
-FIRST_SHARE, NEXT_SHARE = 1e-3, 1e-2  # of the first slope, to which pairs go at first, and again
+FIRST_SHARE, NEXT_SHARE = 2e-3, 1e-2  # of the first slope, to which pairs go at first, and again
 SMALLEST_SHARE = 1e-7  # what rows in float32 are good for
-ROUNDS = 30  # of pairs
+ROUNDS, MOST_STEPS = 30, 20  # of pairs; steps in one for each variable
 NEWTON_ROUNDS, FACES = 6, 12  # working sets between two descents, and faces of one
 WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
-FEW_FEATURES, BATCH = 64, 6  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
+FEW_FEATURES, BATCH = 64, 12  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
 PACE = 2**24  # entries that are worked on between two looks at the clock
 MEGABYTE = 2.0**20
 
@@ -50,8 +51,8 @@ class WorkingSet(ActiveSet):
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
         self.program, self.settings = program, settings
-        P: KernelMatrix = program.P
-        self.kernel, self.signs = P, P.signs
+        assert isinstance(program.P, KernelMatrix)
+        self.kernel, self.signs = program.P, program.P.signs
         self.row, self.slope = row_along_signs(program)
         self.side = 0.0 if self.row is None else float(program.l[self.row]) / self.slope
         rises = self.signs > 0.0
@@ -108,6 +109,7 @@ class WorkingRounds(Rounds):
 
     def __init__(self, method: WorkingSet, last: np.ndarray | None) -> None:
         self.started = time.perf_counter()
+        keep_freed_memory()
         self.method, self.n, kernel = method, method.program.n, method.kernel
         self.knows_gradient, self.first_slope = False, 0.0
         self.records: list[tuple[float, float, int, float]] = []
@@ -115,6 +117,7 @@ class WorkingRounds(Rounds):
         batch = BATCH if compiled is not None and compiled.features <= FEW_FEATURES else AT_ONCE
         self.pairs = pairs = Pairs(size=self.n, count=count, tiles=-(-count // TILE), most=batch)
         pairs.lower, pairs.upper, pairs.diagonal = method.lower, method.upper, kernel.kernel_diagonal()
+        pairs.least = LEAST * float(pairs.diagonal.max(initial=0.0)) or 1.0
         pairs.has_row, pairs.exact = method.row is not None, compiled is not None
         if compiled is not None:
             add_singles(compiled)
@@ -173,14 +176,18 @@ class WorkingRounds(Rounds):
         return norm(self.Px())
 
     def descend(self, share: float, time_limit: float | None) -> bool:  # type: ignore[override]
-        """Pairs until the slope is that share of the first one; False when the time is over."""
+        """Pairs until the slope is that share of the first one; or have
+        taken too many steps; False when the time is over.
+        """
         kernel, pairs, store = self.method.kernel, self.pairs, self.store
+        most = pairs.steps + MOST_STEPS * self.n
         while True:
             outcome = descend_in_pairs(pairs, store, self.samples, share * self.first_slope, PACE)
             if outcome == ROWS_WANTED:
                 which, places = pairs.wanted[: pairs.missing], pairs.places[: pairs.missing]
                 store.rows.reshape(-1, kernel.count)[places] = kernel.kernel_rows(which)
-            if outcome == DONE:
+            if outcome == DONE or pairs.steps > most:
+                self.note(int(((pairs.u > pairs.lower) & (pairs.u < pairs.upper)).sum()))
                 return True
             if time_limit is not None and time.perf_counter() - self.started > time_limit:
                 return False
@@ -215,9 +222,13 @@ class WorkingRounds(Rounds):
         pairs.u[members] = part.x
         pairs.F -= np.tile(kernel.expansion(coefficients), kernel.sides)
         note_extremes(pairs)
-        objective = 0.5 * float((self.method.signs * pairs.u) @ (self.Px() + 2.0 * self.method.program.q))
-        self.records.append((objective, self.slope(), int(between), time.perf_counter() - self.started))
+        self.note(int(between))
         return self.slope() < 0.5 * before
+
+    def note(self, between: int) -> None:
+        """A record of the present point, with so many variables between their bounds."""
+        objective = 0.5 * float((self.method.signs * self.pairs.u) @ (self.Px() + 2.0 * self.method.program.q))
+        self.records.append((objective, self.slope(), between, time.perf_counter() - self.started))
 
     def point(self) -> Point:
         program, signs, x = self.method.program, self.method.signs, self.method.signs * self.pairs.u

@@ -151,6 +151,11 @@ class KernelMatrix:
             np.fill_diagonal(found, 1.0)
         return found
 
+    def among(self, which: np.ndarray) -> np.ndarray:
+        """The rows and columns `which` of P."""
+        signs = self.signs[which]
+        return signs[:, None] * self.gram(which % self.count) * signs
+
     def expansion(self, coefficients: np.ndarray) -> np.ndarray:
         """sum_j c_j k(x_j, x_i) at all samples i, from the rows of those whose c_j is not zero."""
         which = np.flatnonzero(coefficients)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
+from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.problem.checks import ProgramError, all_finite, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.problem.printing import html_table
@@ -125,6 +126,8 @@ class QuadraticProgram:
 
     def with_full_hessian(self) -> QuadraticProgram:
         """The program with P as an array in place of a `KernelMatrix`."""
+        assert isinstance(self.P, KernelMatrix)
+        check_room(8.0 * self.n**2, f"P in full, {self.n} by {self.n},")
         P = as_hessian("P", self.P.toarray(), self.n, "q")
         return self.of_checked(P, self.q, self.A, self.l, self.u, self.lb, self.ub, self.offset)
 

@@ -63,12 +63,14 @@ smaller: Any = min if INTERPRETED else _choice("<")
 multiply_add: Any = _multiply_add
 times_power: Any = _times_power
 
-LEAST, PER_LOG, HIGH, LOW, SHIFT = -708.0, 1.4426950408889634, 0.693147180369123816490, 1.90821492927058770002e-10, 1.5 * 2.0**52  # fmt: skip
+LEAST, PER_LOG, SHIFT = -708.0, 1.4426950408889634, 1.5 * 2.0**52
+HIGH, LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # log 2
 F3, F4, F5, F6, F7, F8, F9 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880
 F10, F11, F12, F13 = F9 / 10, F9 / 110, F9 / 1320, F9 / 17160
 
 _single = np.float32
-LEAST32, PER_LOG32, HIGH32, LOW32, SHIFT32 = (_single(v) for v in (-87.0, 1.44269504, 0.693359375, -2.12194440e-4, 1.5 * 2.0**23))  # fmt: skip
+LEAST32, PER_LOG32, SHIFT32 = _single(-87.0), _single(1.44269504), _single(1.5 * 2.0**23)
+HIGH32, LOW32 = _single(0.693359375), _single(-2.12194440e-4)
 S1, S2, S3, S4, S5, S6, S7 = (_single(v) for v in (1.0, 0.5, F3, F4, F5, F6, F7))
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from models import SVC, SVR, ExplanationAugmentedSVC, MultiTaskSVC
+from models.svm.margin import MarginDual, product_of
 from models.svm.multipliers import (
     INSIDE_MARGIN,
     NOT_SUPPORT,
     ON_MARGIN,
     WRONG_SIDE,
-    SampleDual,
     settle,
     sort_out,
     tell_apart,
@@ -73,19 +73,18 @@ def test_a_hard_tube_of_a_large_kernel_holds_all_targets(seed):
 def test_settled_multipliers_keep_the_sum_of_their_signs_and_what_is_held():
     rng = np.random.default_rng(0)
     X, y = 100.0 * rng.normal(size=(6, 6)), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
-    dual = SampleDual(X, X @ X.T, y, np.arange(6), -1.0, True)
+    dual = MarginDual(y[:, None] * (X @ X.T) * y, -np.ones(6), 0.0, np.inf, y[None, :], {})
     v, free = np.array([1e-4, 1e-4, 1e-4, 1e-4, 0.0, 0.0]), np.arange(6) < 4
     moved = settle(v, free, np.full(6, -np.inf), np.full(6, np.inf), dual)
-    values = y * dual.values(moved)
-    left = y[:4] * (1.0 - values[:4])  # all of them b
+    left = -(y * dual.gradient(moved))[:4]  # all of them b
     np.testing.assert_allclose(left, left[0], rtol=0, atol=1e-9)
     assert abs(y @ moved) < 1e-15 and not moved[4:].any()
 
 
 def test_what_cannot_be_settled_stays_as_it_was():
     # x = 1 with y = 1 and x = 2 with y = 1 cannot both have w x = 1
-    X, y = np.array([[1.0], [2.0]]), np.ones(2)
-    dual = SampleDual(X, None, y, np.arange(2), -1.0, False)
+    X = np.array([[1.0], [2.0]])
+    dual = MarginDual(product_of(X), -np.ones(2), 0.0, np.inf, None, {})
     alpha = np.array([0.5, 0.3])
     kinds, found = sort_out(alpha, np.full(2, np.inf), np.zeros(2), dual)
     assert kinds.tolist() == [ON_MARGIN, ON_MARGIN]
