@@ -27,7 +27,7 @@ TILE = 256
 FAR = 1e300
 LEAST = 1e-6  # a curvature below this share of the largest is none that float32 shows
 
-DONE, ROWS_WANTED, PAUSED = range(3)  # why `descend_in_pairs` came back
+DONE, ROWS_WANTED, ROOM_WANTED, PAUSED = range(4)  # why `descend_in_pairs` came back
 
 
 class Pairs(Structure):
@@ -58,10 +58,13 @@ class Pairs(Structure):
 
 
 class RowStore(Structure):
-    """Rows of the kernel: place p holds that of sample owner[p]; `newer` and `older` are a ring, its head `slots`."""
+    """Rows of the kernel: place p holds that of sample owner[p]; `newer` and `older` are a ring, its head `slots`.
+
+    There is `room` for fewer rows than `slots` at first.
+    """
 
     slots, count = dimension(), dimension()
-    used = integer()
+    room, used = integer(), integer()  # places that have memory, and that are taken
     rows = singles()
     none = singles()  # a row of zeros
     place_of, owner = integers("count"), integers("slots")
@@ -271,11 +274,13 @@ def move(pairs: Pairs, i: int, j: int, t: float, Ki: Singles, Kj: Singles) -> No
 
 @kernel
 def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float, most: int) -> int:
-    """Steps until no slope is above tol, a row is wanted that is not made here, or `most` entries were worked on."""
+    """Steps until no slope is above tol, rows or room are wanted, or `most` entries were worked on; which of these."""
     n, work = pairs.count, 0
     while work < most:
         if (pairs.top - pairs.bottom if pairs.has_row else max(pairs.top, -pairs.bottom)) <= tol:
             return DONE
+        if store.used + 2 * pairs.most > store.room and store.room < store.slots:
+            return ROOM_WANTED
         made = pairs.made
         i = first_variable(pairs)
         if not has_row_of(pairs, store, samples, i % n):

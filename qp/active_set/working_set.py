@@ -27,7 +27,7 @@ from ..route import row_along_signs
 from .boxed import BoxedProgram, Face
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TOO_LARGE, find_free, step_on_face
 from .method import EXACT, ActiveSet, Rounds
-from .pairs import DONE, FAR, LEAST, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
+from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
 
 FIRST_SHARE, NEXT_SHARE = 2e-3, 1e-2  # of the first slope, to which pairs go at first, and again
 SMALLEST_SHARE = 1e-7  # what rows in float32 are good for
@@ -35,8 +35,9 @@ ROUNDS, MOST_STEPS = 30, 20  # of pairs; steps in one for each variable
 NEWTON_ROUNDS, FACES = 6, 12  # working sets between two descents, and faces of one
 WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
-FEW_FEATURES, BATCH = 64, 12  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
+FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
 PACE = 2**24  # entries that are worked on between two looks at the clock
+FIRST_ROOM = 4  # megabytes for rows at first: what is touched for the first time is dear, what was freed is not
 MEGABYTE = 2.0**20
 
 
@@ -124,10 +125,19 @@ class WorkingRounds(Rounds):
         self.samples = Samples(count=count, features=0) if compiled is None else compiled
         slots = min(count, max(int(kernel.cache_size * MEGABYTE) // (4 * count), 2 * batch + 2))
         self.store = RowStore(slots=slots, count=count)
-        self.store.rows, self.store.none = np.empty(slots * count, np.float32), np.zeros(count, np.float32)
+        self.store.none = np.zeros(count, np.float32)
+        self._make_room(max(int(FIRST_ROOM * MEGABYTE) // (4 * count), 2 * batch + 2))
         self.store.place_of[:] = -1
         self.store.newer[slots] = self.store.older[slots] = slots
         pairs.u[:] = np.clip(0.0 if last is None else method.signs * last, method.lower, method.upper)
+
+    def _make_room(self, slots: int) -> None:
+        """Memory for so many rows, with those that are there."""
+        store, count = self.store, self.method.kernel.count
+        rows = np.empty(min(slots, store.slots) * count, np.float32)
+        if store.used:
+            rows[: store.used * count] = store.rows[: store.used * count]
+        store.rows, store.room = rows, min(slots, store.slots)
 
     def meet_row(self) -> bool:
         """Move the point until the row holds, the variables in their order; False where it cannot be met."""
@@ -186,6 +196,8 @@ class WorkingRounds(Rounds):
             if outcome == ROWS_WANTED:
                 which, places = pairs.wanted[: pairs.missing], pairs.places[: pairs.missing]
                 store.rows.reshape(-1, kernel.count)[places] = kernel.kernel_rows(which)
+            if outcome == ROOM_WANTED:
+                self._make_room(2 * store.room)
             if outcome == DONE or pairs.steps > most:
                 self.note(int(((pairs.u > pairs.lower) & (pairs.u < pairs.upper)).sum()))
                 return True
