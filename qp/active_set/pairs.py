@@ -65,6 +65,7 @@ class RowStore(Structure):
 
     slots, count = dimension(), dimension()
     room, used = integer(), integer()  # places that have memory, and that are taken
+    patience = integer()  # how many rows may have lost their place before there is to be more room
     rows = singles()
     none = singles()  # a row of zeros
     place_of, owner = integers("count"), integers("slots")
@@ -90,7 +91,7 @@ def attach(store: RowStore, place: int) -> None:
 @inner
 def new_place(store: RowStore, sample: int) -> int:
     """A place for a row: one that nobody has, else the oldest."""
-    if store.used < store.slots:
+    if store.used < store.room:
         place = store.used
         store.used += 1
     else:
@@ -279,7 +280,7 @@ def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float
     while work < most:
         if (pairs.top - pairs.bottom if pairs.has_row else max(pairs.top, -pairs.bottom)) <= tol:
             return DONE
-        if store.used + 2 * pairs.most > store.room and store.room < store.slots:
+        if store.room < store.slots and pairs.made - store.used >= store.patience:
             return ROOM_WANTED
         made = pairs.made
         i = first_variable(pairs)

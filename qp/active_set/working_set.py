@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from socp.compiled.memory import keep_freed_memory
+from socp.compiled.memory import LARGEST_KEPT, keep_freed_memory
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 from socp.problem.stopping import norm
@@ -37,7 +37,7 @@ WRONG = 0.02  # the share of the largest slope from which variables at a bound j
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
 FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
 PACE = 2**24  # entries that are worked on between two looks at the clock
-FIRST_ROOM = 4  # megabytes for rows at first: what is touched for the first time is dear, what was freed is not
+PATIENCE = 3  # see `_make_room`
 MEGABYTE = 2.0**20
 
 
@@ -126,18 +126,23 @@ class WorkingRounds(Rounds):
         slots = min(count, max(int(kernel.cache_size * MEGABYTE) // (4 * count), 2 * batch + 2))
         self.store = RowStore(slots=slots, count=count)
         self.store.none = np.zeros(count, np.float32)
-        self._make_room(max(int(FIRST_ROOM * MEGABYTE) // (4 * count), 2 * batch + 2))
+        self._make_room(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
         self.store.place_of[:] = -1
         self.store.newer[slots] = self.store.older[slots] = slots
         pairs.u[:] = np.clip(0.0 if last is None else method.signs * last, method.lower, method.upper)
 
     def _make_room(self, slots: int) -> None:
-        """Memory for so many rows, with those that are there."""
+        """Memory for so many rows, with those that are there.
+
+        A row is often made in less time than memory takes that nobody has touched: there is more room when `PATIENCE` times
+        as many rows as there is room for have lost their places.
+        """
         store, count = self.store, self.method.kernel.count
         rows = np.empty(min(slots, store.slots) * count, np.float32)
         if store.used:
             rows[: store.used * count] = store.rows[: store.used * count]
         store.rows, store.room = rows, min(slots, store.slots)
+        store.patience += PATIENCE * store.room
 
     def meet_row(self) -> bool:
         """Move the point until the row holds, the variables in their order; False where it cannot be met."""
