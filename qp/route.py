@@ -65,8 +65,10 @@ def row_along_signs(program: QuadraticProgram) -> tuple[int | None, float]:
     rows = sided_rows(program)
     if rows.size != 1 or program.l[rows[0]] != program.u[rows[0]]:
         return None, 0.0
-    a = program.A[[int(rows[0])], :].toarray()[0] if program.m > 1 else program.A.toarray()[0]
     P: Any = program.P
+    a = program.A.data if program.m == 1 else program.A[[int(rows[0])], :].toarray()[0]
+    if a.size != P.signs.size:
+        return None, 0.0
     along = a * P.signs
     return (int(rows[0]), float(along[0])) if along[0] != 0.0 and (along == along[0]).all() else (None, 0.0)
 

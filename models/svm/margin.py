@@ -154,6 +154,7 @@ class MarginDual:
     ) -> None:  # fmt: skip
         rows: dict[str, Any] = {} if A is None else {"A": A, "l": l, "u": u}
         self.program = qp.QuadraticProgram(P, q, lb=lower, ub=upper, **rows)
+        self._A = A if isinstance(A, np.ndarray) else None
         self.settings = {"check_convexity": not (semidefinite or isinstance(P, qp.LowRank)), **settings}
         self.infeasible = infeasible
         self.solver: qp.Solver | None = None
@@ -164,7 +165,9 @@ class MarginDual:
 
     @property
     def A(self) -> np.ndarray:
-        return np.asarray(self.program.A.toarray())
+        if self._A is None:
+            self._A = np.asarray(self.program.A.toarray())
+        return self._A
 
     def solve(self, warm_start: bool = False) -> qp.Solution:
         """The engine's answer, with `warm_start` from the one before.
@@ -185,7 +188,7 @@ class MarginDual:
         """Other data, as in `qp.Solver.update`."""
         solver = self._solver()
         solver.update(**data)
-        self.program = solver.program
+        self.program, self._A = solver.program, None
 
     def gradient(self, v: np.ndarray) -> np.ndarray:
         """P v + q."""
@@ -211,7 +214,7 @@ class MarginDual:
         """
         kinds, clean = tell_apart(v, self.program.ub, violation)
         if solution is not None and solution.dual_residual <= SETTLED and np.array_equal(clean, v):
-            return kinds, v, -(solution.z_bounds + self.program.A.T @ solution.y)
+            return kinds, v, -(solution.z_bounds + solution.y @ self.A)
         kinds, v = sort_out(v, self.program.ub, violation, self)
         return kinds, v, self.gradient(v)
 
@@ -330,6 +333,14 @@ def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> 
     if solution.status.is_infeasible:
         raise ValueError(infeasible)
     return solution
+
+
+def without_samples(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a fitted machine for a pickle: the program stays behind where it holds the samples of `fit`."""
+    program = state.get("program_")
+    if program is None or not isinstance(program.P, qp.KernelMatrix):
+        return state
+    return {name: value for name, value in state.items() if name != "program_"}
 
 
 def is_good(solution: qp.Solution | socp.Solution) -> bool:

@@ -13,7 +13,7 @@ from ..base.multiclass import two_class_problems
 from ..base.validation import check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import make_kernel
-from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good
+from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
 from .multipliers import KINDS
 
 
@@ -56,6 +56,14 @@ class SVC(KernelClassifier):
         A warning comes only above 1e-8.
     max_iter
         Of the engine.
+    cache_size : float, default 200
+        Megabytes for rows of the kernel, made when they are needed: nothing of the size of its matrix is kept.
+        Only a kernel that is not known to be positive semidefinite (a callable without ``is_semidefinite = True``, a
+        "precomputed" or indefinite polynomial one) has its matrix made, and tested.
+    shrinking : bool, default True
+        Whether the engine may work on the variables that matter instead of all at once; the answer is the same.
+    random_state
+        As scikit-learn has it; nothing here is random.
     verbose : int, default 0
         1 prints the engine's iterations.
 
@@ -82,7 +90,7 @@ class SVC(KernelClassifier):
     margin_ : array, shape (machines,)
         1 / ||w||.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.
+        Of the last machine.  A pickle leaves a program behind that holds the samples of `fit` (see `qp.KernelMatrix`).
     n_iter_ : int
         Iterations of the engine, the most of any machine.
 
@@ -155,6 +163,9 @@ class SVC(KernelClassifier):
         self.shrinking = shrinking
         self.random_state = random_state
         self.verbose = verbose
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the programs of all machines.

@@ -11,7 +11,7 @@ import qp
 from ..base.estimator import Regressor
 from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernels import Kernel, make_kernel
-from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good
+from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -112,6 +112,9 @@ class SVR(Regressor):
 
     def _is_pairwise(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Solve the program.

@@ -29,8 +29,7 @@ from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TOO_LARGE,
 from .method import EXACT, ActiveSet, Rounds
 from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
 
-FIRST_SHARE, NEXT_SHARE = 2e-3, 1e-2  # of the first slope, to which pairs go at first, and again
-SMALLEST_SHARE = 1e-7  # what rows in float32 are good for
+FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # of the first slope to which pairs go at first, and of the last one later
 ROUNDS, MOST_STEPS = 30, 20  # of pairs; steps in one for each variable
 NEWTON_ROUNDS, FACES = 6, 12  # working sets between two descents, and faces of one
 WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
@@ -68,12 +67,13 @@ class WorkingSet(ActiveSet):
         return WorkingRounds(self, last)
 
     def _follow(self, run: WorkingRounds, test: ProgramTest) -> Status | None:  # type: ignore[override]
-        settings, exact, share = self.settings, EXACT, FIRST_SHARE
+        settings, exact = self.settings, EXACT
         if not run.meet_row():
             return None
         run.find_gradient()
-        for _ in range(min(ROUNDS, settings.max_iter)):
-            if not run.descend(max(share, SMALLEST_SHARE), settings.time_limit):
+        for k in range(min(ROUNDS, settings.max_iter)):
+            target = FIRST_SHARE * run.first_slope if k == 0 else NEXT_SHARE * run.slope()
+            if not run.descend(target, settings.time_limit):
                 return Status.TIME_LIMIT
             run.find_gradient()
             for _ in range(NEWTON_ROUNDS):
@@ -87,7 +87,6 @@ class WorkingSet(ActiveSet):
                     return Status.TIME_LIMIT
                 if not run.step(tol):
                     break
-            share *= NEXT_SHARE
         return None
 
 
@@ -134,8 +133,8 @@ class WorkingRounds(Rounds):
     def _make_room(self, slots: int) -> None:
         """Memory for so many rows, with those that are there.
 
-        A row is often made in less time than memory takes that nobody has touched: there is more room when `PATIENCE` times
-        as many rows as there is room for have lost their places.
+        A row is often made in less time than memory takes that nobody has touched: there is more room when `PATIENCE`
+        times as many rows as there is room for have lost their places.
         """
         store, count = self.store, self.method.kernel.count
         rows = np.empty(min(slots, store.slots) * count, np.float32)
@@ -190,14 +189,14 @@ class WorkingRounds(Rounds):
         """|Px|."""
         return norm(self.Px())
 
-    def descend(self, share: float, time_limit: float | None) -> bool:  # type: ignore[override]
-        """Pairs until the slope is that share of the first one; or have
+    def descend(self, tol: float, time_limit: float | None) -> bool:  # type: ignore[override]
+        """Pairs until the slope is no more than tol; or have
         taken too many steps; False when the time is over.
         """
         kernel, pairs, store = self.method.kernel, self.pairs, self.store
         most = pairs.steps + MOST_STEPS * self.n
         while True:
-            outcome = descend_in_pairs(pairs, store, self.samples, share * self.first_slope, PACE)
+            outcome = descend_in_pairs(pairs, store, self.samples, tol, PACE)
             if outcome == ROWS_WANTED:
                 which, places = pairs.wanted[: pairs.missing], pairs.places[: pairs.missing]
                 store.rows.reshape(-1, kernel.count)[places] = kernel.kernel_rows(which)
@@ -217,7 +216,7 @@ class WorkingRounds(Rounds):
         wrong = max(0.25 * tol, WRONG * before)
         rises, falls = pairs.u < pairs.upper, pairs.u > pairs.lower
         members = np.flatnonzero((rises & falls) | (rises & (slopes > wrong)) | (falls & (slopes < -wrong)))
-        if members.size == 0 or members.size**2 * 8.0 > MOST_ENTRIES * kernel.cache_size * MEGABYTE:
+        if members.size == 0 or members.size**2 * 8.0 > MOST_ENTRIES * max(kernel.cache_size * MEGABYTE, LARGEST_KEPT):
             return False
         part = BoxedProgram(size=members.size)
         face = Face(size=members.size)
@@ -225,7 +224,7 @@ class WorkingRounds(Rounds):
         part.diagonal, part.a = part.P.diagonal().copy(), np.full(members.size, float(pairs.has_row))
         part.lb, part.ub, part.largest = pairs.lower[members], pairs.upper[members], float(part.diagonal.max())
         part.x, part.g = pairs.u[members], -pairs.F[members]
-        part.side, part.multiplier, part.max_work = float(part.x.sum()), -b, np.inf
+        part.side, part.multiplier, part.max_work = float(part.a @ part.x), -b, np.inf
         face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
         for _ in range(FACES):
             between = find_free(part, face, tol)
