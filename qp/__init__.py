@@ -1,5 +1,6 @@
 """qp: convex quadratic programs with two-sided rows and bounds, solved through `socp`."""
 
+from socp.problem.checks import ProgramError
 from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
 from socp.version import __version__ as __version__
@@ -16,6 +17,7 @@ __all__ = [
     "Blocks",
     "KernelMatrix",
     "LowRank",
+    "ProgramError",
     "QuadraticProgram",
     "Solution",
     "Solver",

@@ -100,6 +100,6 @@ def _config() -> dict[str, str]:
         "BLAS threads": threads,
         "numba": f"{numba.__version__}, llvmlite {llvmlite.__version__}",
         "JIT": "off (NUMBA_DISABLE_JIT)" if INTERPRETED else "on",
-        "cache": "none" if INTERPRETED else str(cache.folder()),
+        "cache": "none" if INTERPRETED else str(cache.folder() or "none"),
         "processors": str(os.cpu_count()),
     }

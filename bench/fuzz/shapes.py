@@ -83,11 +83,11 @@ def equalities_again(rng: np.random.Generator, A: np.ndarray, b: np.ndarray) -> 
 
 def with_a_heavy_part(rng: np.random.Generator, A: np.ndarray) -> np.ndarray:
     """A with a row, a column, an entry, or all of it, times 1e11 to 1e13."""
-    weights = np.ones(A.shape)
-    i, j = rng.integers(max(A.shape[0], 1)), rng.integers(A.shape[1])
-    where = [np.s_[i : i + 1], np.s_[:, j : j + 1], np.s_[i : i + 1, j : j + 1], np.s_[:]][int(rng.integers(4))]
-    weights[where] = 10.0 ** rng.uniform(11.0, 13.0)
-    return weights * A
+    m, n = A.shape
+    which = int(rng.integers(4))
+    rows = np.arange(m) == rng.integers(max(m, 1)) if which in (0, 2) else np.ones(m, dtype=bool)
+    columns = np.arange(n) == rng.integers(n) if which in (1, 2) else np.ones(n, dtype=bool)
+    return np.where(np.outer(rows, columns), 10.0 ** rng.uniform(11.0, 13.0), 1.0) * A
 
 
 def scaled(rng: np.random.Generator, case: Case, decades: float) -> Case:

@@ -189,8 +189,9 @@ class HyperplaneStep:
         curved = socp.ConeProgram(
             c=c, G=program.G, h=program.h, cones=program.cones, P=sp.csc_array(sp.diags_array(curvature))
         )
-        settings = {**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)}
-        return self._hyperplane(uninterrupted(socp.solve(curved, **settings)))
+        return self._hyperplane(
+            uninterrupted(socp.solve(curved, **{**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)}))
+        )
 
 
 def farthest_means(

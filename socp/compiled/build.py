@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import json
 import logging
 import os
+import struct
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -23,6 +26,8 @@ import numpy as np
 
 from . import cache, kernels, probe
 from .kernels import Kernel
+from .machine import MachineCode
+from .worker import HEAD
 
 logger = logging.getLogger("socp")
 
@@ -37,8 +42,6 @@ def prepare(wanted: Sequence[Kernel]) -> None:
         if not (kernels.linked or _symbols_work()):
             kernels.link_from_now_on()
         order = _not_loaded(wanted)
-        if not kernels.linked:
-            order = _not_loaded([*wanted, *_company_of(order)])
         if kernels.linked:
             for kernel in order:
                 kernel.link()
@@ -54,12 +57,11 @@ def together(company: Callable[[], list[Kernel]]) -> None:
     _company.append(company)
 
 
-def _company_of(order: list[Kernel]) -> list[Kernel]:
-    """What is compiled together with these kernels, if one of them must be."""
-    missing = {id(kernel) for kernel in order if not cache.holds(kernel)}
+def _company_of(missing: list[Kernel]) -> list[Kernel]:
+    """What is compiled together with these kernels, which must be."""
     for place, kernels_of in enumerate(_company if missing else []):
         company = kernels_of()
-        if any(id(kernel) in missing for kernel in company):
+        if any(kernel in missing for kernel in company):
             del _company[place]
             return company
     return []
@@ -70,15 +72,21 @@ def _not_loaded(wanted: Iterable[Kernel]) -> list[Kernel]:
 
 
 def _compile_and_load(order: list[Kernel]) -> None:
-    missing = [kernel for kernel in order if not cache.holds(kernel)]
+    found = {kernel: cache.read(kernel) for kernel in order}
+    company = _company_of([kernel for kernel in order if found[kernel] is None])
+    found.update({kernel: cache.read(kernel) for kernel in _not_loaded(company) if kernel not in found})
+    missing = [kernel for kernel, code in found.items() if code is None]
     if missing:
         Compilation(missing).run()
-    for kernel in order:
-        code = cache.read(kernel)
-        if code is None:
-            code = kernel.compile()
-            cache.write(kernel, code)
-        kernel.load(code)
+    for kernel, code in found.items():
+        kernel.load(code or cache.read(kernel) or _compiled(kernel))
+
+
+def _compiled(kernel: Kernel) -> MachineCode:
+    """The machine code of the kernel, compiled here and kept."""
+    code = kernel.compile()
+    cache.write(kernel, code)
+    return code
 
 
 @functools.cache
@@ -90,6 +98,8 @@ def _symbols_work() -> bool:
         _compile_and_load(probe.KERNELS)
         if probe.probe(np.ones(3)) == 9.0:
             return True
+    except MemoryError:
+        raise
     except Exception:  # whatever another numba raises
         logger.debug("kernels by symbol failed", exc_info=True)
     logger.warning(
@@ -144,18 +154,15 @@ class Compilation:
         self._announce(processes)
         self.started = time.perf_counter()
         self.helpers = [helper for helper in (Helper(self) for _ in range(processes - 1)) if helper.start()]
-        collects = gc.isenabled()
-        gc.disable()  # the compiler makes much that lives long
         try:
-            while (kernel := self.take(True)) is not None:
-                begin = time.perf_counter()
-                cache.write(kernel, kernel.compile())
-                self.note(kernel, time.perf_counter() - begin)
-            for helper in self.helpers:
-                helper.join()
+            with _without_collector():
+                while (kernel := self.take(True)) is not None:
+                    begin = time.perf_counter()
+                    _compiled(kernel)
+                    self.note(kernel, time.perf_counter() - begin)
+                for helper in self.helpers:
+                    helper.join()
         finally:
-            if collects:
-                gc.enable()
             for helper in self.helpers:
                 helper.stop()
             self._tell(last=True)
@@ -184,9 +191,10 @@ class Compilation:
     def _announce(self, processes: int) -> None:
         seconds = max(1.0, self.work / processes + (START if processes > 1 else 0.0) / 2)
         if self.total > 1:
+            place = cache.ready()
             logger.warning(
-                "compiling %d kernels, once for this version, about %.0f s; they are kept in %s",
-                self.total, seconds, cache.folder(),
+                "compiling %d kernels, once for this %s, about %.0f s; they are kept %s", self.total,
+                "version" if place else "process", seconds, f"in {place}" if place else "in memory",
             )  # fmt: skip
 
     def _tell(self, last: bool = False) -> None:
@@ -213,13 +221,9 @@ class Helper(threading.Thread):
 
     def start(self) -> bool:  # type: ignore[override]
         """False where no process can be started."""
-        environment = {
-            **os.environ, cache.FOLDER: str(cache.folder()), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-        }  # fmt: skip
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", f"{__package__}.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True, env=environment,
+                _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 start_new_session=os.name == "posix",  # Ctrl-C is for this process, which ends its helpers
             )  # fmt: skip
         except (OSError, ValueError):
@@ -229,18 +233,26 @@ class Helper(threading.Thread):
 
     def run(self) -> None:
         try:
+            self._send(json.dumps(_search_path()))
             while (kernel := self.compilation.take(False)) is not None:
                 self.current = kernel
-                self.process.stdin.write(f"{kernel.py_func.__module__} {kernel.py_func.__qualname__}\n")
-                self.process.stdin.flush()
-                seconds = float(self.process.stdout.readline())
+                self._send(f"{kernel.py_func.__module__} {kernel.py_func.__qualname__}")
+                seconds, length = HEAD.unpack(self.process.stdout.read(HEAD.size))
+                code = cache.decode(kernel, self.process.stdout.read(length))
+                if code is None:  # its source is another by now
+                    return
+                cache.write(kernel, code)
                 self.current = None
                 self.compilation.note(kernel, seconds)
-        except (OSError, ValueError):
+        except (OSError, ValueError, struct.error):
             pass
         finally:
             if self.current is not None:
                 self.compilation.give_back(self.current)
+
+    def _send(self, line: str) -> None:
+        self.process.stdin.write(f"{line}\n".encode())
+        self.process.stdin.flush()
 
     def stop(self) -> None:
         """End the process."""
@@ -250,6 +262,50 @@ class Helper(threading.Thread):
             with contextlib.suppress(OSError):  # what a dead process has not read cannot be flushed
                 self.process.stdin.close()
             self.process.stdout.close()
+
+
+def _command() -> list[str]:
+    """What starts a helper: isolated, so that it imports from the search path that it is sent, and nothing else."""
+    if not Path(sys.executable).name.lower().startswith("python"):
+        raise ValueError(f"{sys.executable!r} is a program that Python is part of, and would start once more")
+    flags = ["-I", *["-O"] * sys.flags.optimize, *["-B"] * sys.flags.dont_write_bytecode]
+    code = (
+        "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
+        f"from {__package__} import worker; worker.main()"
+    )
+    return [sys.executable, *flags, "-c", code]
+
+
+def _search_path() -> list[str]:
+    """Where a helper imports from: as here but for the current directory, and last where this package is."""
+    return [*filter(os.path.isabs, sys.path), str(Path(__file__).parents[2])]
+
+
+_collector_off = False  # whether Python's garbage collector waits for the compiler
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Without garbage collection: the compiler makes much that lives long."""
+    global _collector_off
+    _collector_off = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if _collector_off:
+            gc.enable()
+        _collector_off = False
+
+
+def _after_fork() -> None:
+    """A child has garbage collection as before, where another thread compiles in its parent."""
+    if _collector_off:
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _processors() -> int:

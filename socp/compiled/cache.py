@@ -1,23 +1,30 @@
-"""Compiled kernels on disk: one file a kernel, in the user's cache folder.
+"""Compiled kernels on disk: one file per kernel, in the user's cache folder.
 
 The folder is named after all that machine code depends on beside the kernel itself: Python, numba, LLVM, the processor,
-the width of BLAS's integers, and the text of this package; a file after the kernel and its stamp (see `kernels`).  A
-file holds the digest of its content, so that a truncated or altered one is found out, thrown away and made anew.
+the width of BLAS's integers, and the text of this package; a file after the kernel and its stamp (see `kernels`).
 
-``NUMBA_CACHE_DIR`` names another place.  Where no folder can be written, or with ``CENTRALPATH_NO_CACHE=1``, kernels
-are kept for the process alone.
+    SHA-256 of all that follows, the version, and the kernel's name and stamp     32 bytes
+    the names in the object file, as JSON                                         one line
+    the object file
+
+A file with another digest is damaged, or belongs elsewhere: it is removed and compiled anew.  A file is machine code
+that this process will run, so only what this user or root has written, and nobody else may write, is loaded.
+
+``NUMBA_CACHE_DIR`` names another place.  A kernel that cannot be written is kept for the process alone, which is said
+once; so is every kernel with ``CENTRALPATH_NO_CACHE=1``.
 """
 
 from __future__ import annotations
 
-import atexit
+import contextlib
 import functools
 import hashlib
+import json
 import logging
 import os
-import pickle
 import platform
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -33,51 +40,43 @@ from .machine import MachineCode
 
 logger = logging.getLogger("socp")
 
-FOLDER = "CENTRALPATH_KERNELS"  # in the environment of the processes that compile for this one
 UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, or another version of a kernel, counts as unused
+ABANDONED = 24 * 3600.0  # seconds after which a file that is not complete never will be
 MARK = "last-use"
 DIGEST = 32
+OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a planted pipe must not block
+
+_held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, by name and stamp
+_said: set[str] = set()
 
 
-@functools.cache
-def folder() -> Path:
-    """Where the kernels of this process are kept."""
-    given = os.environ.get(FOLDER)
-    if given:
-        return Path(given)
+def _caches() -> Path | None:
+    """The folder of all versions, an absolute path; None where the user has no folder or wants none."""
     if os.environ.get("CENTRALPATH_NO_CACHE", "0") not in ("", "0"):
-        return _temporary()
-    place = _caches() / version()
+        return None
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError:
-        logger.warning(
-            "%s cannot be written: kernels are compiled anew in each process; NUMBA_CACHE_DIR may name a folder", place
-        )
-        return _temporary()
-    _mark(place)
-    return place
+        if os.environ.get("NUMBA_CACHE_DIR"):
+            base = Path(os.environ["NUMBA_CACHE_DIR"])
+        elif sys.platform == "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        elif sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        else:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return base.absolute() / "centralpath"
+    except (OSError, RuntimeError):  # no home, no current directory
+        _say("kernels are compiled anew in each process: no home folder was found; NUMBA_CACHE_DIR may name a folder")
+        return None
 
 
-def _caches() -> Path:
-    """The folder of all versions."""
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(os.environ["NUMBA_CACHE_DIR"]) / "centralpath"
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "centralpath"
+def _say(message: str, *arguments: object) -> None:
+    """A warning, once per process."""
+    if message not in _said:
+        _said.add(message)
+        logger.warning(message, *arguments)
 
 
-def _temporary() -> Path:
-    place = Path(tempfile.mkdtemp(prefix="centralpath-"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
-    return place
+CACHES = _caches()  # a relative NUMBA_CACHE_DIR means the directory in which Python imported this file
 
 
 @functools.cache
@@ -95,10 +94,70 @@ def _codegen() -> Any:
     return registry.cpu_target.target_context.codegen()
 
 
-def _mark(place: Path) -> None:
-    """Note that the folder is in use, once a day, and remove those that were not for long."""
-    mark, now = place / MARK, time.time()
+def folder() -> Path | None:
+    """Where kernels are written and first looked for, whether or not it is there yet; None without a cache."""
+    return None if CACHES is None else CACHES / version()
+
+
+@functools.cache
+def _places() -> tuple[Path, ...]:
+    """The folders that kernels are read from, in this order."""
+    place = folder()
+    if place is None or not all(_is_safe(path) for path in (place.parent, place) if os.path.lexists(path)):
+        return ()
+    _mark(place)
+    return (place,)
+
+
+def ready() -> Path | None:
+    """The folder that kernels are written to, made where it is missing; None, and a warning, where nothing can be."""
+    place = folder()
+    if place is None:
+        return None
     try:
+        place.parent.parent.mkdir(parents=True, exist_ok=True)
+        for path in (place.parent, place):
+            path.mkdir(mode=0o755, exist_ok=True)
+            if not _is_safe(path):
+                return None
+        if not os.access(place, os.W_OK):
+            raise PermissionError("read-only")
+    except OSError as error:
+        _say_not_written(place, error)
+        return None
+    return place
+
+
+def _say_not_written(place: Path, error: OSError) -> None:
+    _say(
+        "%s cannot be written (%s): kernels that are not in it are compiled anew in each process; NUMBA_CACHE_DIR may "
+        "name a folder", place, error.strerror or error,
+    )  # fmt: skip
+
+
+def _is_safe(path: Path) -> bool:
+    """Whether a folder is this user's or root's and nobody else may write into it; one of this user's is closed."""
+    try:
+        status = path.stat()
+        if os.name == "posix" and status.st_uid == os.geteuid() and status.st_mode & 0o022:
+            path.chmod(stat.S_IMODE(status.st_mode) & ~0o022)
+            status = path.stat()
+    except OSError:
+        return False
+    return _is_trusted(status, path)
+
+
+def _is_trusted(status: os.stat_result, path: Path) -> bool:
+    if os.name != "posix" or (status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022):
+        return True
+    _say("%s belongs to another user, or others may write it: no kernel is loaded from it", path)
+    return False
+
+
+def _mark(place: Path) -> None:
+    """Note that the folder is in use, once a day, and remove what was not used for long."""
+    mark, now = place / MARK, time.time()
+    with contextlib.suppress(OSError):
         if mark.exists() and now - mark.stat().st_mtime < 24 * 3600.0:
             return
         mark.touch()
@@ -106,50 +165,91 @@ def _mark(place: Path) -> None:
             seen = other / MARK
             if other != place and seen.exists() and now - seen.stat().st_mtime > UNUSED:
                 shutil.rmtree(other, ignore_errors=True)
-    except OSError:
-        pass
+        for part in place.glob("*.part"):
+            if now - part.stat().st_mtime > ABANDONED:
+                part.unlink()
 
 
-def _path(kernel: Any) -> Path:
-    return folder() / f"{kernel.name}-{kernel.stamp[:20]}.kernel"
+def encode(kernel: Any, code: MachineCode) -> bytes:
+    """The content of the kernel's file."""
+    object_file, *names = code
+    content = json.dumps(names).encode() + b"\n" + object_file
+    return _digest(kernel, content) + content
 
 
-def holds(kernel: Any) -> bool:
-    """Whether there is a file of the kernel."""
-    return _path(kernel).exists()
+def decode(kernel: Any, file: bytes) -> MachineCode | None:
+    """The machine code in the kernel's file; None where it is damaged, or of another kernel or version."""
+    digest, content = file[:DIGEST], file[DIGEST:]
+    if digest != _digest(kernel, content):
+        return None
+    names, _, object_file = content.partition(b"\n")
+    return MachineCode(object_file, *json.loads(names))
+
+
+def _digest(kernel: Any, content: bytes) -> bytes:
+    return hashlib.sha256(f"{version()}\n{kernel.name}\n{kernel.stamp}\n".encode() + content).digest()
+
+
+def _file_name(kernel: Any) -> str:
+    return f"{kernel.name}-{kernel.stamp[:20]}.kernel"
 
 
 def read(kernel: Any) -> MachineCode | None:
-    """The machine code of the kernel; None where there is no file, or a damaged one."""
+    """The machine code of the kernel; None where it must be compiled."""
+    held = _held.pop((kernel.name, kernel.stamp), None)
+    if held is not None:
+        return held
+    for place in _places():
+        path = place / _file_name(kernel)
+        file = _content(path)
+        code = None if file is None else decode(kernel, file)
+        if code is not None:
+            return code
+        if file is not None:
+            _say("a file of compiled kernels in %s is damaged; it is thrown away and compiled anew", place)
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return None
+
+
+def _content(path: Path) -> bytes | None:
+    """What is in a file; None where there is none that may be trusted."""
     try:
-        content = _path(kernel).read_bytes()
+        with os.fdopen(os.open(path, OPEN), "rb") as file:
+            status = os.fstat(file.fileno())
+            return file.read() if stat.S_ISREG(status.st_mode) and _is_trusted(status, path) else None
     except OSError:
         return None
-    digest, payload = content[:DIGEST], content[DIGEST:]
-    if hashlib.sha256(payload).digest() != digest:
-        _say_damaged(_path(kernel).parent)
-        _path(kernel).unlink(missing_ok=True)
-        return None
-    return MachineCode(*pickle.loads(payload))
-
-
-@functools.cache
-def _say_damaged(place: Path) -> None:
-    logger.warning("a file of compiled kernels in %s is damaged; it is thrown away and compiled anew", place)
 
 
 def write(kernel: Any, code: MachineCode) -> None:
-    """Keep the machine code of the kernel; other versions of it go when they are old."""
-    payload = pickle.dumps(tuple(code))
-    path = _path(kernel)
+    """Keep the machine code of the kernel: on disk if that can be, and until it is read in this process."""
+    _held[kernel.name, kernel.stamp] = code
+    place = ready()
+    if place is not None:
+        try:
+            _replace(place / _file_name(kernel), encode(kernel, code))
+            _remove_old(place, kernel)
+        except OSError as error:
+            _say_not_written(place, error)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file under another name and rename it: it is never seen incomplete.  Other users may read it."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(payload).digest() + payload)
+            file.write(content)
+        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         raise
-    for other in path.parent.glob(f"{kernel.name}-{'?' * 20}.kernel"):
-        if other != path and time.time() - other.stat().st_mtime > UNUSED:
+
+
+def _remove_old(place: Path, kernel: Any) -> None:
+    """Remove other versions of the kernel that are old."""
+    for other in place.glob(f"{kernel.name}-{'?' * 20}.kernel"):
+        if other.name != _file_name(kernel) and time.time() - other.stat().st_mtime > UNUSED:
             other.unlink(missing_ok=True)

@@ -25,12 +25,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import llvmlite.binding
 import numba
 import numpy as np
 from numba.core import cgutils, config, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.extending import lower_builtin, models, register_model, typeof_impl
 from numba.core.imputils import lower_constant
 from numba.core.typing.templates import Signature
@@ -47,6 +48,31 @@ load: list[Callable[[list[Kernel]], None]] = []  # what compiles and loads kerne
 linked = False  # whether kernels are linked into each other, where numba knows no calls through symbols
 lock = threading.RLock()  # numba's compiler works for one thread at a time
 _kernels: list[Kernel] = []
+T = TypeVar("T")
+
+
+def _after_fork() -> None:
+    """A child has no thread that would give the lock back."""
+    global lock
+    lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class lazy(Generic[T]):
+    """`functools.cached_property` without the lock that Python 3.10 and 3.11 give it, which a fork may copy taken."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.make, self.__doc__ = make, make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, kind: type) -> T:
+        value = owner.__dict__[self.name] = self.make(owner)
+        return value
 
 
 class Kernel:
@@ -78,7 +104,7 @@ class Kernel:
         if kind != "leaf":
             _kernels.append(self)
 
-    @functools.cached_property
+    @lazy
     def signature(self) -> Signature:
         result, arguments = numba_signature(self.py_func)
         if self.kind == "kernel" and result not in (types.none, types.int64, types.float64, types.boolean):
@@ -106,7 +132,7 @@ class Kernel:
         """Whether another process finds it by its module and name."""
         return self.kind != "way in" and self.py_func.__module__ != "__main__"
 
-    @functools.cached_property
+    @lazy
     def callees(self) -> tuple[Kernel, ...]:
         """The kernels whose symbols its machine code holds."""
         found: dict[int, Kernel] = {}
@@ -116,7 +142,7 @@ class Kernel:
                     found[id(callee)] = callee
         return tuple(found.values())
 
-    @functools.cached_property
+    @lazy
     def stamp(self) -> str:
         """A digest of all that its machine code was made of: its own code, numbers, leaves, and what others declare."""
         digest = hashlib.sha256()
@@ -132,6 +158,7 @@ class Kernel:
             digest.update(_contribution(value).encode())
         return digest.hexdigest()
 
+    @global_compiler_lock
     def compile(self) -> machine.MachineCode:
         """Compile, whether or not it was before."""
         return machine.emit(self._lowered())
@@ -142,9 +169,10 @@ class Kernel:
             self.py_func, self.signature, allocates, self.kind in ("kernel", "way in"), self.kind == "leaf"
         )
 
+    @global_compiler_lock
     def load(self, code: machine.MachineCode) -> None:
         """Take the machine code into this process, and let callers find it."""
-        self.address_or_zero, entry = _engine().load(code)
+        self.address_or_zero, entry = _engine().load(code, self.py_func.__globals__)
         llvmlite.binding.add_symbol(self.symbol, self.address_or_zero)
         if entry is not None:
             self._compiled_entry = entry
@@ -158,7 +186,7 @@ class Kernel:
                     raise TypeError(f"{self.name} takes {kind}, but {came} came")
         return self._compiled_entry(*arguments)
 
-    @functools.cached_property
+    @lazy
     def linkable(self) -> Any:
         """numba's result, to be linked into callers."""
         return self._lowered() if self.kind == "leaf" and not linked else self._finished()
@@ -170,6 +198,7 @@ class Kernel:
         (made,) = dispatcher.overloads.values()
         return made
 
+    @global_compiler_lock
     def link(self) -> None:
         """Compile with all callees linked in, where symbols cannot be had; nothing is kept on disk."""
         made = self.linkable
@@ -377,7 +406,7 @@ class Indirect:
         """The call without compilation."""
         return _functions[address](*arguments)
 
-    @functools.cached_property
+    @lazy
     def signature(self) -> Signature:
         result, arguments = numba_signature(self.py_func)
         return call_signature(result, *arguments)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import pickle
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,18 +18,16 @@ from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import compiler, config, registry
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
 from numba.core.typing.templates import Signature
 
 
 class MachineCode(NamedTuple):
-    """An object file, the names in it, and the environment that numba's wrapper for Python wants."""
+    """An object file and the names in it."""
 
     object_file: bytes
     function: str
     wrapper: str  # empty where Python does not call it
-    environment_name: str
-    environment: bytes
+    environment: str  # of the pointer to what numba's wrapper for Python wants
     name: str
 
 
@@ -135,14 +133,21 @@ def _optimize(library: Any, vectors: bool) -> None:
 
 
 def emit(made: Any) -> MachineCode:
-    """The machine code of what `lower` returned."""
+    """The machine code of what `lower` returned.
+
+    Raises
+    ------
+    TypeError
+        It needs Python objects, which an object file cannot hold.
+    """
+    if made.environment.consts:
+        raise TypeError(f"a kernel may not hold Python objects, but {made.fndesc.qualname} does")
     fndesc, target = made.fndesc, registry.cpu_target.target_context
     wrapper = fndesc.llvm_cpython_wrapper_name
     names = {function.name for function in made.library._final_module.functions if not function.is_declaration}
     return MachineCode(
         made.library.codegen._tm.emit_object(made.library._final_module), fndesc.llvm_func_name,
-        wrapper if wrapper in names else "", target.get_env_name(fndesc), dumps(made.environment),
-        fndesc.qualname.split(".")[-1],
+        wrapper if wrapper in names else "", target.get_env_name(fndesc), fndesc.qualname.split(".")[-1],
     )  # fmt: skip
 
 
@@ -157,8 +162,8 @@ class Engine:
         self._engine = llvm.create_mcjit_compiler(empty, codegen._tm)
         self._kept: list[Any] = []
 
-    def load(self, code: MachineCode) -> tuple[int, Callable[..., Any] | None]:
-        """The address of the function, and its way in for Python if it has one."""
+    def load(self, code: MachineCode, namespace: dict[str, Any]) -> tuple[int, Callable[..., Any] | None]:
+        """The address of the function, and its way in for Python if it has one; `namespace` is that of its module."""
         file = llvm.ObjectFileRef.from_data(code.object_file)
         self._engine.add_object_file(file)
         self._engine.finalize_object()
@@ -166,8 +171,8 @@ class Engine:
         self._kept.append(file)
         if not code.wrapper:
             return address, None
-        environment = pickle.loads(code.environment)
-        place = self._engine.get_global_value_address(code.environment_name)
+        environment = _dynfunc.Environment(namespace)
+        place = self._engine.get_global_value_address(code.environment)
         (ctypes.c_void_p * 1).from_address(place)[0] = ctypes.c_void_p(id(environment))
         self._kept.append(environment)
         wrapper = self._engine.get_function_address(code.wrapper)
@@ -175,3 +180,27 @@ class Engine:
             sys.modules[__name__], code.name, f"kernel {code.name}", wrapper, environment, (self,)
         )
         return address, entry
+
+
+class _Forks:
+    """Have a fork wait until no thread is in numba's compiler or in LLVM, as a child would find their locks taken."""
+
+    def __init__(self) -> None:
+        self.locks = [global_compiler_lock, llvm.ffi.lib._lock]
+        self.taken: list[Any] = []
+
+    def begin(self) -> None:
+        """Take the locks."""
+        for each in self.locks:
+            each.__enter__()
+            self.taken.append(each)
+
+    def end(self) -> None:
+        """Give them back, in the parent and in the child."""
+        while self.taken:
+            self.taken.pop().__exit__(None, None, None)
+
+
+if hasattr(os, "register_at_fork"):
+    _forks = _Forks()
+    os.register_at_fork(before=_forks.begin, after_in_parent=_forks.end, after_in_child=_forks.end)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +23,8 @@ import scipy
 logger = logging.getLogger("socp")
 
 _lock = threading.Lock()
-_active: list[list[tuple[Callable[[int], None], int]]] = []  # for each block that is open, what is to be put back
+_open: list[int] = []  # the thread of each block that is open
+_before: list[tuple[Callable[[], int], Callable[[int], None], int]] = []  # what is put back behind the last one
 
 
 class blas_threads:
@@ -36,20 +38,37 @@ class blas_threads:
         if not libraries and self.count != 1:
             _say_that_nothing_can_be_set()
         with _lock:
-            if _active:
-                _active.append(_active[0])
-                return
-            before = [(set_to, get()) for get, set_to in libraries]
-            _active.append([(set_to, number) for set_to, number in before if number != self.count])
-            for set_to, _ in _active[0]:
-                set_to(self.count)
+            if not _open:
+                _before[:] = [(get, set_to, get()) for get, set_to in libraries]
+                for _, set_to, number in _before:
+                    if number != self.count:
+                        set_to(self.count)
+            _open.append(threading.get_ident())
 
     def __exit__(self, *exception: object) -> None:
         with _lock:
-            put_back = _active.pop()
-            if not _active:
-                for set_to, number in put_back:
-                    set_to(number)
+            _open.remove(threading.get_ident())
+            if not _open:
+                _put_back()
+
+
+def _put_back() -> None:
+    for get, set_to, number in _before:
+        if get() != number:
+            set_to(number)
+
+
+def _after_fork() -> None:
+    """The blocks of other threads do not end in a child, and neither do their kernels, which may silence BLAS."""
+    others = len(_open)
+    _open[:] = [thread for thread in _open if thread == threading.get_ident()]
+    if others and not _open:
+        _put_back()
+    _lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)
 
 
 @functools.cache

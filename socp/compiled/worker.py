@@ -1,6 +1,7 @@
-"""A helper process of `build`: compiles the kernels whose module and name come by standard input, a line each.
+"""A helper process of `build`: compiles the kernels whose module and name come by standard input, one per line.
 
-It answers with the seconds that each took; whatever goes wrong ends it, and the kernel is compiled by who asked.
+It answers with the seconds that each took and the content of its file, which the process that asked checks and writes.
+Whatever goes wrong ends the helper, and its kernel is compiled by who asked.
 """
 
 from __future__ import annotations
@@ -8,25 +9,24 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import struct
 import sys
 import time
 
 from . import cache
 
+HEAD = struct.Struct("<dq")  # seconds, the length of the file
+
 
 def main() -> None:
     """Compile until standard input ends."""
     gc.disable()
-    answers = os.fdopen(os.dup(1), "w")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an imported module prints is no answer
     for line in sys.stdin:
         module, name = line.split()
         kernel = getattr(importlib.import_module(module), name)
         begin = time.perf_counter()
-        cache.write(kernel, kernel.compile())
-        answers.write(f"{time.perf_counter() - begin}\n")
+        file = cache.encode(kernel, kernel.compile())
+        answers.write(HEAD.pack(time.perf_counter() - begin, len(file)) + file)
         answers.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -35,7 +35,7 @@ from .hessian import (
 from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
-PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales may go
+PASSES, LIMIT = 10, 1e4  # of the equilibration: sweeps at most, and how far from one its scales go as a rule
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
 
@@ -66,6 +66,8 @@ class StandardForm(Structure):
     equilibrate : bool
     sizes : Sizes, optional
         The program's, where they are known.
+    limit : float
+        How far from one the scales of the equilibration may go.
 
     Attributes
     ----------
@@ -89,11 +91,11 @@ class StandardForm(Structure):
         Of M.
     groups : RowGroups
         How the rows of the orthant enter a KKT matrix.
-    is_spare : bool
-        Whether the memory is known to be worth leaving to another program (see `method.spare`).
+    is_pooled : bool
+        Whether the memory is known to be worth leaving to another program (see `method.workspace`).
     """
 
-    is_spare = False
+    is_pooled = False
     _owns_P = False
 
     n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()
@@ -113,13 +115,16 @@ class StandardForm(Structure):
         floats("n + p + m", scratch=True),
         floats("n", scratch=True),
     )  # of columns, then rows, in equilibration; of P
-    cost_scale, norm_c, norm_b, norm_h = number(), number(), number(), number()
+    cost_scale, norm_c, norm_b, norm_h, limit = number(), number(), number(), number(), number()
     distinct, bounds, groups = integer(), integer(), part(RowGroups)
 
-    def __init__(self, program: ConeProgram, equilibrate: bool = True, sizes: Sizes | None = None) -> None:
+    def __init__(
+        self, program: ConeProgram, equilibrate: bool = True, sizes: Sizes | None = None, limit: float = LIMIT
+    ) -> None:
         self.sizes = sizes or sizes_of(program)
         n, p, m, l, cones, entries = self.sizes
         super().__init__(n=n, p=p, m=m, l=l, cones=cones, entries=entries)
+        self.limit = limit
         self.take(program, equilibrate)
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
@@ -456,7 +461,7 @@ def analyse(form: StandardForm, P_values: Floats, wanted: bool) -> None:
         ruiz(form, P_values)
         cost = objective_size(form, P_values)
         if cost > 0.0:
-            form.cost_scale = min(max(1.0 / cost, 1.0 / LIMIT), LIMIT)
+            form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
 
 
 @kernel
@@ -475,7 +480,7 @@ def ruiz(form: StandardForm, P_values: Floats) -> None:
 
     A second-order cone has one norm, the mean over its rows.
     """
-    n, p, ptr, D, E, norms = form.n, form.p, form.ptr, form.D, form.E, form.norms
+    n, p, ptr, D, E, norms, limit = form.n, form.p, form.ptr, form.D, form.E, form.norms, form.limit
     columns, rows = norms[:n], norms[n:]
     for _ in range(PASSES):
         hessian_norms(form, P_values, columns)
@@ -496,9 +501,9 @@ def ruiz(form: StandardForm, P_values: Floats) -> None:
         if farthest < 0.05:
             break
         for j in range(n):
-            D[j] = min(max(D[j] / math.sqrt(columns[j]), 1.0 / LIMIT), LIMIT)
+            D[j] = min(max(D[j] / math.sqrt(columns[j]), 1.0 / limit), limit)
         for i in range(rows.size):
-            E[i] = min(max(E[i] / math.sqrt(rows[i]), 1.0 / LIMIT), LIMIT)
+            E[i] = min(max(E[i] / math.sqrt(rows[i]), 1.0 / limit), limit)
 
 
 @inner

@@ -9,7 +9,9 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..form.standard import StandardForm
+import numpy as np
+
+from ..form.standard import LIMIT, StandardForm
 from ..kkt.choice import MAX_DENSE, choose
 from ..kkt.dense import DenseKKT
 from ..problem.program import ConeProgram
@@ -25,6 +27,7 @@ FAILED = (Status.INACCURATE, Status.NUMERICAL_ERROR)
 DECIDED = (Status.OPTIMAL, Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 SHORT_STEPS = 0.9  # share of the way to the boundary
 REGULARIZATION = 1e-6  # that stays in the KKT system
+WIDE = 1e8  # limit of the scales where the first one was met
 LARGE = 5_000  # variables and rows from which a second run with shorter steps takes too long to be a surprise
 
 
@@ -45,8 +48,9 @@ class Attempts:
     def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
         """The first run that decides the program, or the best, `run` being one that has failed.
 
-        One that is stopped ends the attempts, but takes no better answer away.
+        One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.
         """
+        efforts = [run.effort]
         try:
             for state, settings, precise in self._ways(run, program):
                 state.kkt.regularize(settings.regularization, settings.refinement_steps)
@@ -54,6 +58,7 @@ class Attempts:
                 again = Run(program, state, settings, False, test)
                 again.started = run.started
                 again.solve()
+                efforts.append(again.effort)
                 if again.status in DECIDED or _worst(again) < _worst(run):
                     run = again
                 if again.status not in FAILED:
@@ -63,6 +68,8 @@ class Attempts:
         finally:
             self.state.kkt.regularize(self.settings.regularization, self.settings.refinement_steps)
             self.state.kkt.precise = False
+        iterations, factorization, solves = zip(*efforts)
+        run.effort = sum(iterations), sum(factorization), sum(solves)
         return run
 
     def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings, bool]]:
@@ -98,6 +105,10 @@ class Attempts:
         if form.p == 0:
             # rows of the cones have z run away
             yield self.state, proximal, False
+        if settings.equilibrate and is_cut_off(form):
+            wide = StandardForm(program, limit=WIDE)
+            # numbers near 1e12 need scales beyond the limit that is good for others
+            yield State(wide, choose(wide, settings, robust=breaks_down)), settings, False
         if settings.equilibrate:
             form = StandardForm(program, False)
             plain = State(form, choose(form, settings, robust=breaks_down))
@@ -114,6 +125,12 @@ class Attempts:
         if self._robust is None:
             self._robust = State(self.state.form, choose(self.state.form, self.settings, robust=True))
         return self._robust
+
+
+def is_cut_off(form: StandardForm) -> bool:
+    """Whether a scale of rows or columns has met its limit."""
+    scales = np.concatenate([form.D, form.E])
+    return bool(((scales <= 1.0 / LIMIT) | (scales >= LIMIT)).any())
 
 
 def _worst(run: Run) -> float:

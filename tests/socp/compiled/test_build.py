@@ -1,8 +1,10 @@
 """Compilation in several processes: announced, done here where helpers cannot, and nothing left after a warmup."""
 
+import json
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -59,6 +61,14 @@ def test_helpers_compile_what_this_process_loads(tmp_path):
 
 
 @pytest.mark.full
+def test_without_docstrings_helpers_and_this_process_agree(tmp_path):
+    write_many(tmp_path)
+    for _ in range(2):
+        assert f"answer {1.0 + COUNT * (COUNT + 1) / 2}" in run(CODE.format(more=""), tmp_path, {"PYTHONOPTIMIZE": "2"})
+    assert len(files(tmp_path)) == COUNT + 2
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("more", [
     "build.Helper.start = lambda self: False",
     "import sys; sys.executable = '/bin/false'",
@@ -73,12 +83,36 @@ def test_a_helper_that_died_gives_its_kernel_back_and_is_stopped_quietly():
     compilation = build.Compilation([probe.KERNELS[0]])
     helper = build.Helper(compilation)
     pipe = subprocess.PIPE
-    helper.process = subprocess.Popen([sys.executable, "-c", ""], stdin=pipe, stdout=pipe, text=True)
-    helper.process.wait()
+    helper.process = subprocess.Popen([sys.executable, "-c", "input(); input()"], stdin=pipe, stdout=pipe)
     helper.run()
     assert compilation.waiting == [probe.KERNELS[0]] and compilation.done == 0
     helper.stop()
     assert helper.process.stdin.closed and helper.process.stdout.closed
+
+
+def test_a_helper_does_not_import_from_the_current_directory(tmp_path, monkeypatch):
+    for name in ("llvmlite", "json", "socp", "struct"):
+        (tmp_path / f"{name}.py").write_text("import os; os._exit(7)")
+    monkeypatch.setattr(sys, "path", ["", ".", *sys.path])
+    path = build._search_path()
+    assert all(map(os.path.isabs, path))
+    result = subprocess.run(
+        build._command(), input=json.dumps(path) + "\n", capture_output=True, text=True, cwd=tmp_path, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
+
+
+@pytest.mark.parametrize("optimize", [0, 1, 2])
+def test_a_helper_runs_as_this_process_does(monkeypatch, optimize):
+    monkeypatch.setattr(sys, "flags", types.SimpleNamespace(optimize=optimize, dont_write_bytecode=1))
+    assert (build._command().count("-O"), build._command().count("-B")) == (optimize, 1)
+
+
+def test_no_helper_is_started_by_a_program_that_is_not_python(monkeypatch):
+    for name in ("", "/usr/bin/uwsgi"):
+        monkeypatch.setattr(sys, "executable", name)
+        assert not build.Helper(build.Compilation([probe.KERNELS[0]])).start()
 
 
 def test_callees_come_first():

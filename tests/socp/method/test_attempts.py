@@ -7,6 +7,7 @@ import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.method.attempts import LARGE, SHORT_STEPS, Attempts
 from socp.method.run import Run
+from tests.support.programs import planted_optimum
 
 # The optimal sets are thin: s and z are both on the boundary of their cones there, or z is not bounded.
 THIN = {
@@ -33,7 +34,7 @@ def test_thin_optimal_sets(name, kkt):
 def ways_after(run_iterations=1, **settings):
     solver = Solver(THIN["a cone that x fills"][0], **settings)
     run = Run(solver.program, solver._state, solver.settings, False, None)
-    run.trace = np.zeros(run_iterations + 1)
+    run.effort = run_iterations, 0.0, 0.0
     attempts = Attempts(solver._state, solver.settings)
     return solver, [
         (type(s.kkt).__name__, s.form is solver.form, t.step_fraction)
@@ -77,6 +78,25 @@ def test_equalities_that_miss_each_other_by_less_than_the_tolerance(kkt):
         assert solution.status is Status.OPTIMAL
 
 
+def heavy(seed):
+    """Whole numbers, with a column of the equalities times 6e12."""
+    rng = np.random.default_rng(seed)
+    n, p, m = 30, 15, 20
+    A, G = rng.integers(-3, 4, (p, n)).astype(float), rng.integers(-3, 4, (m, n)).astype(float)
+    A[:, 3] *= 6e12
+    x, y = rng.integers(-3, 4, n), rng.integers(-3, 4, p)
+    z = np.where(rng.random(m) < 0.5, rng.integers(1, 4, m), 0)
+    F = rng.integers(-2, 3, (n, 4)).astype(float)
+    P = F @ F.T
+    c = -(P @ x + A.T @ y + G.T @ z)
+    return ConeProgram(c, G, G @ x + np.where(z > 0, 0.0, 1.0), [NonNeg(m)], A, A @ x, P)
+
+
+def test_columns_that_need_scales_beyond_the_limit():
+    solved = sum(socp.solve(heavy(seed)).status is Status.OPTIMAL for seed in range(24))
+    assert solved >= 21  # 23, and 18 without them
+
+
 def test_after_the_attempts_a_solver_is_as_before():
     program = inconsistent(2)
     solver = Solver(program)
@@ -109,7 +129,8 @@ def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatc
         return sum(starts) == 1 + stop  # at once in that attempt
 
     # so that every run that is not stopped ends as inaccurate
-    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), False))
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
     solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped)
     assert sum(starts) == 1 + stop
     assert solution.status is not Status.INTERRUPTED
@@ -121,7 +142,7 @@ def test_a_large_program_fails_once():
     program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
     solver = Solver(program, kkt="ldl")
     run = Run(program, solver._state, solver.settings, False, None)
-    run.trace = np.zeros(2)
+    run.effort = 1, 0.0, 0.0
     assert list(Attempts(solver._state, solver.settings)._ways(run, program)) == []
 
 
@@ -129,3 +150,33 @@ def test_the_time_limit_is_one_for_all_attempts():
     program = THIN["a cone that x fills"][0]
     solution = socp.solve(program, time_limit=1e-9)
     assert solution.status is Status.TIME_LIMIT
+
+
+def test_iterations_and_times_are_those_of_all_attempts(monkeypatch):
+    efforts, solve = [], Run.solve
+
+    def counted(run):
+        solve(run)
+        efforts.append((run.trace.size - 1, run.state.kkt.factor_seconds, run.state.kkt.solve_seconds))
+
+    monkeypatch.setattr(Run, "solve", counted)
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    solution = socp.solve(THIN["a cone that x fills"][0])
+    iterations, factorization, solves = map(sum, zip(*efforts))
+    assert len(efforts) > 2 and solution.iterations == iterations > len(solution.trace) - 1
+    assert solution.timings["factorization"] == pytest.approx(factorization)
+    assert solution.timings["solves"] == pytest.approx(solves)
+
+
+def test_precise_solves_end_with_the_attempts(monkeypatch):
+    program = planted_optimum(np.random.default_rng(0))[0]
+    solver = Solver(program)
+    run = solver.run()
+    state, settings = solver._state, solver.settings
+    seen = []
+    solve = Run.solve
+    monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.precise), solve(run)))
+    monkeypatch.setattr(Attempts, "_ways", lambda attempts, run, program: iter([(state, settings, True)]))
+    Attempts(state, settings).improve(run, program, None)  # that way decides the program
+    assert seen == [True] and not state.kkt.precise

@@ -1,0 +1,142 @@
+"""A fork while another thread compiles or solves: the child compiles and solves, too."""
+
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from numba.core.compiler_lock import global_compiler_lock
+
+import socp
+from socp.compiled import build, kernels, probe, threads
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),
+    pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning"),
+]
+LIMIT = 120.0  # seconds, after which a child hangs
+
+
+def solves():
+    solution = socp.solve(c=[1.0, 1.0], G=-np.eye(2), h=[0.0, 1.0], cones=[socp.NonNeg(2)])
+    return str(solution.status) == "optimal"
+
+
+def compiles():
+    code = probe.probe_sum.compile()
+    return code.object_file != b""
+
+
+def in_a_child(check):
+    """Whether the check holds in a child, which has some time for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if check() else 1)
+        finally:
+            os._exit(2)
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+@pytest.fixture
+def other_thread():
+    """Starts a thread that does something again and again until the test ends."""
+    over, begun = threading.Event(), threading.Event()
+    started = []
+
+    def start(work):
+        def again():
+            while not over.is_set():
+                begun.set()
+                work()
+
+        started.append(threading.Thread(target=again))
+        started[0].start()
+        begun.wait()
+
+    yield start
+    over.set()
+    started[0].join()
+
+
+def compile_under_the_lock():
+    with kernels.lock, build._without_collector():
+        for _ in range(3):
+            compiles()
+
+
+@pytest.mark.parametrize("work, forks", [(solves, 20), (compile_under_the_lock, 3)])
+def test_a_child_works(other_thread, work, forks):
+    assert solves()
+    other_thread(work)
+    for _ in range(forks):
+        assert in_a_child(lambda: gc.isenabled() and solves())
+    assert in_a_child(compiles)
+
+
+def test_a_process_of_multiprocessing_works(other_thread):
+    assert solves()
+    other_thread(compile_under_the_lock)
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=lambda: os._exit(0 if solves() and compiles() else 1))
+    process.start()
+    process.join(LIMIT)
+    hangs = process.is_alive()
+    process.kill()
+    process.join()
+    assert not hangs and process.exitcode == 0
+
+
+def test_locks_are_free_in_a_child_and_in_the_parent(other_thread):
+    locks = [global_compiler_lock._lock, threads._lock]
+
+    def free():
+        return all(lock.acquire(timeout=5.0) for lock in [*locks, kernels.lock])
+
+    def hold():
+        with kernels.lock, global_compiler_lock, threads._lock:
+            time.sleep(0.01)
+        time.sleep(0.01)
+
+    other_thread(hold)
+    assert all(in_a_child(free) for _ in range(5))
+    for lock in [*locks, kernels.lock]:
+        assert lock.acquire(timeout=5.0)
+        lock.release()
+
+
+def test_blas_has_its_threads_back_in_a_child(monkeypatch, other_thread):
+    state = {"number": 7}
+    monkeypatch.setattr(threads, "bundled_libraries", lambda: [(lambda: state["number"], state_setter(state))])
+    inside = threading.Event()
+
+    def work():
+        with threads.blas_threads(2):
+            inside.set()
+            time.sleep(0.2)
+
+    with threads.blas_threads(3):  # of the thread that forks: it goes on in the child
+        assert in_a_child(lambda: state["number"] == 3)
+    other_thread(work)
+    inside.wait()
+    assert in_a_child(lambda: state["number"] == 7 and not threads._open)
+
+
+def state_setter(state):
+    return lambda number: state.update(number=number)
