@@ -126,22 +126,21 @@ class WorkingRounds(Rounds):
         self.store = RowStore(slots=slots, count=count)
         self.store.none = np.zeros(count, np.float32)
         self._make_room(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
-        self.store.place_of[:] = -1
-        self.store.newer[slots] = self.store.older[slots] = slots
         pairs.u[:] = np.clip(0.0 if last is None else method.signs * last, method.lower, method.upper)
 
     def _make_room(self, slots: int) -> None:
-        """Memory for so many rows, with those that are there.
+        """Memory for so many rows, without those that were there: both at once would be more than is allowed.
 
         A row is often made in less time than memory takes that nobody has touched: there is more room when `PATIENCE`
         times as many rows as there is room for have lost their places.
         """
         store, count = self.store, self.method.kernel.count
-        rows = np.empty(min(slots, store.slots) * count, np.float32)
-        if store.used:
-            rows[: store.used * count] = store.rows[: store.used * count]
-        store.rows, store.room = rows, min(slots, store.slots)
-        store.patience += PATIENCE * store.room
+        store.room, store.used = min(slots, store.slots), 0
+        store.rows = np.empty(0, np.float32)
+        store.rows = np.empty(store.room * count, np.float32)
+        store.patience = self.pairs.made + PATIENCE * store.room
+        store.place_of[:] = -1
+        store.newer[store.slots] = store.older[store.slots] = store.slots
 
     def meet_row(self) -> bool:
         """Move the point until the row holds, the variables in their order; False where it cannot be met."""
