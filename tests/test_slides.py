@@ -31,7 +31,7 @@ BUILD = module()
 def test_all_chapters_are_there_in_the_order_of_the_index():
     names = BUILD.chapters()
     assert sorted(names) == sorted(path.stem for path in (DOCS / "course").glob("*.md"))
-    assert names[:3] == ["cones", "central_path", "bound"]
+    assert names[:4] == ["cones", "central_path", "neighbourhoods", "bound"]
 
 
 @pytest.mark.parametrize("name", BUILD.chapters())
