@@ -163,7 +163,7 @@ def _depth(cone: Cone, s: np.ndarray) -> np.ndarray:
 def products(iterates: Iterable[Any], betas: Sequence[float]) -> Picture:
     """The products s_1 z_1 and s_2 z_2 of iterates of a program with two inequalities, and neighbourhoods of the path.
 
-    Shaded: ||s o z - mu e|| <= beta mu, for each of the betas below sqrt(2).
+    Shaded: ||s o z - mu e|| <= beta mu for one or two betas below sqrt(2).
     """
     w = np.array([it.s * it.z for it in iterates])
     if w.shape[1] != 2:
@@ -171,9 +171,9 @@ def products(iterates: Iterable[Any], betas: Sequence[float]) -> Picture:
     picture = Picture(4.8, 4.4)
     axes = picture.subplots()
     mu = np.array([0.3 * w.min(), 3.0 * w.max()])
-    for beta in sorted(betas, reverse=True):
+    for alpha, beta in zip((0.15, 0.35), sorted(betas, reverse=True)):
         ratio = (1.0 + beta / np.sqrt(2.0)) / (1.0 - beta / np.sqrt(2.0))
-        axes.fill_between(mu, mu / ratio, mu * ratio, color=BLUE, alpha=0.15, lw=0, label=f"$N({beta:g})$")
+        axes.fill_between(mu, mu / ratio, mu * ratio, color=BLUE, alpha=alpha, lw=0, label=f"$N({beta:g})$")
     axes.plot(mu, mu, color=GREEN, lw=1.5, label="central path")
     axes.plot(*w.T, color=ORANGE, marker="o", ms=3.5, lw=0.8, label="iterates")
     axes.set(xscale="log", yscale="log", xlim=mu, ylim=mu, xlabel="$s_1 z_1$", ylabel="$s_2 z_2$", aspect="equal")
