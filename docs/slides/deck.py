@@ -138,7 +138,8 @@ def to_html(slide: Slide, chapter: str, number: int) -> str:
         if kind == "formula":
             parts.append(rf'<div class="math">\[{html.escape(content)}\]</div>')
         elif kind == "picture":
-            parts.append(f'<img alt="{html.escape(slide.heading)}" src="data:image/png;base64,{content}">')
+            shown = " ".join(content for kind, content in slide.parts if kind == "text") or slide.heading
+            parts.append(f'<img alt="{html.escape(shown)}" src="data:image/png;base64,{content}">')
         elif kind == "list":
             parts.append(f"<li>{inline(content)}</li>")
         elif content:
