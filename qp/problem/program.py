@@ -32,8 +32,8 @@ class QuadraticProgram:
     A : sparse or dense matrix, shape (m, n), optional
         The rows.
     l, u : array_like, shape (m,), or float, optional
-        Lower and upper sides of the rows.  None, infinite values, and values of at least 1e20 in size mean that a row
-        has no such side; equal sides make an equality.
+        Lower and upper sides of the rows, not both None where A has rows.  None, infinite values, and values of at
+        least 1e20 in size mean that a row has no such side; equal sides make an equality.
     lb, ub : array_like, shape (n,), or float, optional
         Lower and upper bounds of the variables, likewise; equal bounds fix a variable.
     offset : float, default 0
@@ -70,6 +70,8 @@ class QuadraticProgram:
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
         m: int = self.A.shape[0]
+        if m > 0 and l is None and u is None:
+            raise ProgramError("A came without the sides of its rows, l <= Ax <= u (as in OSQP): give l, u or both")
         rows, variables = " (the rows of A)", f" ({n} variables in q)"
         self.l, self.u = as_vector("l", l, m, rows, True, NO_LOWER), as_vector("u", u, m, rows, True, NO_UPPER)
         self.lb = as_vector("lb", lb, n, variables, True, NO_LOWER)
