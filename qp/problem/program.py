@@ -28,11 +28,7 @@ class QuadraticProgram:
 
     Parameters
     ----------
-<<<<<<< HEAD
-    P : matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
-=======
-    P : sparse or dense matrix, shape (n, n), or `LowRank`, or None
->>>>>>> course
+    P : sparse or dense matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
         Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
     q : array_like, shape (n,)
         The linear objective.
