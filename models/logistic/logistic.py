@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,15 @@ import qp
 
 from ..base.estimator import Classifier, convergence_warning, uninterrupted
 from ..base.multiclass import check_classes_left
-from ..base.newton_minimizer import Minimum, minimize, solve_cholesky, solve_conjugate_gradients
+from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
 from ..base.validation import as_weights, check_choice, check_number
+from ..svm.coordinate_descent import rows_of
+from .logistic_kernels import bend, evaluate, multiply_hessian
 from .separation import is_separable, separation_program
 
-MOST_DENSE = 1500  # unknowns up to which the Hessian is formed and factored
+MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
+MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
+LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
 CERTAIN = 1e-6  # a sample this near to certainty makes separable classes possible
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
 
@@ -199,6 +204,7 @@ class LogisticLoss:
         self.penalty = 0.0
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
+        self.sparse_rows = rows_of(X) if sp.issparse(X) else None
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W and b."""
@@ -276,22 +282,18 @@ class LogisticLoss:
 
 
 class LogisticPoint:
-    """The objective at one point; see `newton.Point`."""
+    """The objective at one point; see `newton_minimizer.Point`."""
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
         self.loss, self.theta = loss, theta
-        self.scores = loss.scores(theta)
+        scores = np.ascontiguousarray(loss.scores(theta))
+        self.P = np.empty(scores.shape)
         W, _ = loss.split(theta)
-        if loss.rows == 1:
-            z = self.scores[:, 0]
-            losses = np.logaddexp(0.0, np.where(loss.codes == 1, -z, z))
-        else:
-            losses = -np.take_along_axis(log_softmax(self.scores, axis=1), loss.codes[:, None], axis=1)[:, 0]
-        self.value = float(loss.weights @ losses + 0.5 * loss.penalty * (W**2).sum())
+        losses = evaluate(scores, loss.codes, loss.weights, self.P)
+        self.value = float(losses + 0.5 * loss.penalty * (W**2).sum())
 
     def gradient(self) -> np.ndarray:
         loss = self.loss
-        self.P = expit(self.scores) if loss.rows == 1 else softmax(self.scores, axis=1)
         target = loss.codes[:, None] == (1 if loss.rows == 1 else np.arange(loss.rows))
         return loss.back(loss.weights[:, None] * (self.P - target)) + loss.penalties() * self.theta
 
@@ -300,28 +302,41 @@ class LogisticPoint:
             return solve_cholesky(self._hessian(), -gradient)
         norm = float(np.linalg.norm(gradient))
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
-        tol = min(0.1, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else 0.1
-        diagonal = np.concatenate([self.loss.block_diagonal(h) for h in (self.loss.weights[:, None] * self._own()).T])
-        diagonal += self.loss.penalties()
-        diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        found = solve_conjugate_gradients(self._multiply, diagonal, -gradient, 0.1 * tol, 10 * self.loss.unknowns)
+        tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
+        found = solve_conjugate_gradients(
+            self._multiply, self._preconditioner(), -gradient, tol * LOOSEST, 10 * self.loss.unknowns
+        )
         if self.loss.rows > 1:
             table = found.reshape(self.loss.rows, self.loss.columns)
             table[:, self.loss.free_columns()] -= table[:, self.loss.free_columns()].mean(axis=0)
         return found
 
+    def _preconditioner(self) -> np.ndarray | Callable[[np.ndarray], np.ndarray]:
+        """The Hessian's diagonal; of few features and dense samples a factor of the mean of its diagonal blocks."""
+        loss, own = self.loss, self.loss.weights[:, None] * self._own()
+        if sp.issparse(loss.X) or loss.columns > MOST_BLOCK:
+            diagonal = np.concatenate([loss.block_diagonal(h) for h in own.T]) + loss.penalties()
+            return np.where(diagonal > 0.0, diagonal, 1.0)
+        block = loss.block(np.ascontiguousarray(own.mean(axis=1)))
+        block[np.diag_indices(loss.columns)] += loss.penalties()[: loss.columns]
+        inverse = factored(block)
+        return lambda r: inverse(r.reshape(loss.rows, loss.columns).T).T.ravel()
+
     def _own(self) -> np.ndarray:
         """d^2 loss / dz_k^2."""
-        return self.P * expit(-self.scores) if self.loss.rows == 1 else self.P * (1.0 - self.P)
+        return self.P * (1.0 - self.P)
 
     def _multiply(self, direction: np.ndarray) -> np.ndarray:
         """The Hessian times a direction."""
-        U = self.loss.scores(direction)
-        if self.loss.rows == 1:
-            V = self._own() * U
-        else:
-            V = self.P * (U - (self.P * U).sum(axis=1, keepdims=True))
-        return self.loss.back(self.loss.weights[:, None] * V) + self.loss.penalties() * direction
+        loss = self.loss
+        if loss.sparse_rows is None:
+            U = np.ascontiguousarray(loss.scores(direction))
+            bend(self.P, loss.weights, U)
+            return loss.back(U) + loss.penalties() * direction
+        V = np.ascontiguousarray(direction.reshape(loss.rows, loss.columns).T)
+        out = np.empty(V.shape)
+        multiply_hessian(*loss.sparse_rows, loss.intercept, self.P, loss.weights, V, np.empty(loss.rows), out)
+        return out.T.ravel() + loss.penalties() * direction
 
     def _hessian(self) -> np.ndarray:
         loss, size = self.loss, self.loss.columns
