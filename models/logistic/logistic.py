@@ -14,9 +14,9 @@ from scipy.special import entr, expit, log_softmax, softmax
 import qp
 
 from ..base.estimator import Classifier, convergence_warning, uninterrupted
-from ..base.multiclass import check_classes_left
+from ..base.multiclass import check_classes_left, class_weights
 from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.validation import as_dense, as_weights, check_choice, check_number
 from ..svm.coordinate_descent import rows_of
 from .logistic_kernels import bend, evaluate, multiply_hessian
 from .separation import is_separable, separation_program
@@ -46,6 +46,11 @@ class LogisticRegression(Classifier):
     C : float
         Positive; infinity switches regularization off.
     fit_intercept : bool
+    class_weight : dict, "balanced" or None
+        Factors of C, as in `models.SVC`.
+    quadratic : bool
+        Whether the products of every two features, and the squares, are features too: x'A x + w'x + b, with A in
+        `quadratic_`.  Of dense samples with few features; A is regularized like w.
     solver : {"auto", "cholesky", "conjugate_gradients"}
         How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its
         transpose; "auto" decides by the number of unknowns.
@@ -62,6 +67,8 @@ class LogisticRegression(Classifier):
     intercept_ : array, shape (1,) or (classes,)
     C_ : float
         The C that was used: a finite one where C was infinite and the classes are separable.
+    quadratic_ : array, shape (rows of coef_, features, features)
+        The symmetric matrices A; only where `quadratic`.
     n_iter_ : int
     objective_, dual_objective_ : float
         The value of the program at the answer, and a lower bound of its minimum (see the notes; -inf without
@@ -108,6 +115,8 @@ class LogisticRegression(Classifier):
         tol: float = 1e-12,
         max_iter: int = 100,
         verbose: int = 0,
+        class_weight: Any = None,
+        quadratic: bool = False,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -115,6 +124,8 @@ class LogisticRegression(Classifier):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.class_weight = class_weight
+        self.quadratic = quadratic
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
@@ -125,8 +136,12 @@ class LogisticRegression(Classifier):
         solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
         check_classes_left(self.classes_, codes, weights)
+        weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
         keep = weights > 0.0
-        loss = LogisticLoss(X[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver)
+        features = with_products(X) if self.quadratic else X
+        loss = LogisticLoss(
+            features[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver
+        )
         self.C_, loss.penalty = C, 1.0 / C
         minimum = self._minimize(loss, tol, max_iter)
         for name in ("program_", "solution_"):
@@ -150,6 +165,9 @@ class LogisticRegression(Classifier):
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
         self.coef_, self.intercept_ = loss.split(minimum.theta)
+        self.__dict__.pop("quadratic_", None)
+        if self.quadratic:
+            self.coef_, self.quadratic_ = split_products(self.coef_, X.shape[1])
         scale = self.C_ if loss.penalty > 0.0 else 1.0
         self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
         return self
@@ -169,6 +187,8 @@ class LogisticRegression(Classifier):
         """z of every sample: shape (samples,) of two classes, otherwise (samples, classes)."""
         X = self._matrix_to_predict(X)
         scores = X @ self.coef_.T + self.intercept_
+        if hasattr(self, "quadratic_"):
+            scores = scores + np.einsum("ij,kjl,il->ik", as_dense(X), self.quadratic_, as_dense(X), optimize=True)
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -204,6 +224,7 @@ class LogisticLoss:
         self.penalty = 0.0
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
+        self.squares: Any = None
         self.sparse_rows = rows_of(X) if sp.issparse(X) else None
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -261,8 +282,9 @@ class LogisticLoss:
 
     def block_diagonal(self, h: np.ndarray) -> np.ndarray:
         """The diagonal of that matrix."""
-        square = self.X.multiply(self.X) if sp.issparse(self.X) else self.X**2
-        inner = square.T @ h
+        if self.squares is None:
+            self.squares = sp.csr_array(self.X.power(2)).T if sp.issparse(self.X) else (self.X**2).T
+        inner = self.squares @ h
         return np.r_[inner, h.sum()] if self.intercept else inner
 
     def mean_curvature(self) -> float:
@@ -304,7 +326,7 @@ class LogisticPoint:
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
         tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
         found = solve_conjugate_gradients(
-            self._multiply, self._preconditioner(), -gradient, tol * LOOSEST, 10 * self.loss.unknowns
+            self._multiply, self._preconditioner(), -gradient, tol, 10 * self.loss.unknowns
         )
         if self.loss.rows > 1:
             table = found.reshape(self.loss.rows, self.loss.columns)
@@ -359,6 +381,22 @@ class LogisticPoint:
         for j in range(size)[self.loss.free_columns()]:
             own = np.ix_(range(j, len(H), size), range(j, len(H), size))
             H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
+
+
+def with_products(X: Any) -> np.ndarray:
+    """X, and to its right sqrt(2) x_j x_l for j < l and x_j^2: the inner products of these are (x'z) + (x'z)^2."""
+    X = as_dense(X)
+    j, m = np.triu_indices(X.shape[1])
+    return np.hstack([X, np.where(j == m, 1.0, math.sqrt(2.0)) * X[:, j] * X[:, m]])
+
+
+def split_products(coef: np.ndarray, features: int) -> tuple[np.ndarray, np.ndarray]:
+    """w, and the symmetric matrices A of x'A x; the penalty of the products' weights is |A|_F^2."""
+    j, m = np.triu_indices(features)
+    A = np.zeros((len(coef), features, features))
+    A[:, j, m] = coef[:, features:] / np.where(j == m, 1.0, math.sqrt(2.0))
+    A[:, m, j] = A[:, j, m]
+    return coef[:, :features].copy(), A
 
 
 def margin_matrix(loss: LogisticLoss) -> sp.csr_array:
