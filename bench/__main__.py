@@ -18,7 +18,7 @@ import socp
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, comparison, machines, measurement, report, suite
+from .compare import anatomy, comparison, linear, machines, measurement, report, suite
 from .experiments import conduct, pages
 from .fuzz import campaign, trial
 from .fuzz import catalogue as families
@@ -109,6 +109,8 @@ def _suite(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
+    if options.name == "linear":
+        return _linear(options)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
@@ -138,6 +140,21 @@ def _compare(options: argparse.Namespace) -> int:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return 130
     return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
+
+
+def _linear(options: argparse.Namespace) -> int:
+    """Estimators in place of programs: a table of its own."""
+    measured, rows = linear.run(options.only), []
+    for row in measured:
+        print(f"{row.data}, {row.machine}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
+        rows.append(row)
+    table = linear.markdown(rows)
+    print(table)
+    folder = Path(options.out or "compare-linear")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "table.md").write_text(table + "\n")
+    print(f"written: {folder / 'table.md'} (Markdown)", file=sys.stderr)
+    return 0
 
 
 def _fuzz(options: argparse.Namespace) -> int:
@@ -280,7 +297,7 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
     every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
-    every.add_argument("name", choices=catalogue.names(), help="the set")
+    every.add_argument("name", choices=[*catalogue.names(), "linear"], help="the set")
     every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
     every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
     every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")

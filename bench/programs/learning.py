@@ -65,8 +65,8 @@ def bilevel(size: int, seed: int = 0) -> socp.ConeProgram:
 
     One second-order cone of one row more than there are words: 3,000 words for 10 documents, 8,000 for 1,000.
     """
-    documents, labels, means = _documents(np.random.default_rng(seed), size)
-    samples = Samples(documents, labels, np.ones(size))
+    texts, labels, means = documents(np.random.default_rng(seed), size)
+    samples = Samples(texts, labels, np.ones(size))
     return hyperplane_program(samples, means, (1.0, 1.0), CONSTANTS)[0].program()
 
 
@@ -96,13 +96,13 @@ def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 def svm_primal_documents(size: int, seed: int = 0) -> qp.QuadraticProgram:
     """min 1/2 ||w||^2 + C 1'xi with y_i (w'x_i + b) >= 1 - xi_i, xi >= 0 on the documents of `bilevel`."""
-    documents, labels, _ = _documents(np.random.default_rng(seed), size)
-    words = documents.shape[1]
+    texts, labels, _ = documents(np.random.default_rng(seed), size)
+    words = texts.shape[1]
     #  x = (w, b, xi)
     return qp.QuadraticProgram(
         sp.diags_array(np.concatenate([np.ones(words), np.zeros(1 + size)])),
         np.concatenate([np.zeros(words + 1), np.ones(size)]),
-        sp.hstack([sp.diags_array(labels) @ documents, sp.csr_array(labels[:, None]), sp.eye_array(size)]),
+        sp.hstack([sp.diags_array(labels) @ texts, sp.csr_array(labels[:, None]), sp.eye_array(size)]),
         1.0,
         None,
         np.concatenate([np.full(words + 1, -np.inf), np.zeros(size)]),
@@ -144,7 +144,7 @@ def _ea_svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray, C: float = 1.0,
     )
 
 
-def _documents(rng: np.random.Generator, size: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+def documents(rng: np.random.Generator, size: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """Binary documents of about eighty words, their labels, and prior means of the two classes, -1 first.
 
     The vocabulary grows with the documents (Heaps), words are as frequent as 1 / (rank + 10) (Zipf), each class
