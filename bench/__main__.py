@@ -18,9 +18,9 @@ import socp
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, comparison, linear, machines, measurement, report, suite
+from .compare import anatomy, comparison, kernel_machines, linear, machines, measurement, report, suite
 from .experiments import conduct, pages
-from .fuzz import campaign, trial
+from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .teaching import ablation
@@ -109,15 +109,17 @@ def _suite(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
+    if options.name == "kernels":
+        return _compare_kernels(options)
     if options.name == "linear":
-        return _linear(options)
+        return _compare_linear(options)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
     settings = {"set": options.name, "sizes": sizes, "tol": limits.tol, "limit": limits.seconds}
     settings |= {"threads": limits.threads}
-    new = measurement.Record(settings, measurement.versions(solvers), measurement.machine(), missing)
+    new = measurement.Record(settings, measurement.versions(solvers), measurement.hardware(), missing)
     folder = Path(options.out or f"compare-{options.name}")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "measurements.json"
@@ -142,27 +144,37 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
 
 
-def _linear(options: argparse.Namespace) -> int:
-    """Estimators in place of programs: a table of its own."""
-    measured, rows = linear.run(options.only), []
-    for row in measured:
-        print(f"{row.data}, {row.machine}: {row.seconds:.4f} s", file=sys.stderr, flush=True)
+def _compare_kernels(options: argparse.Namespace) -> int:
+    """Kernel machines beside LIBSVM: a row as soon as it is measured."""
+    rows = []
+    print(kernel_machines.HEADER)
+    for row in kernel_machines.run(options.only):
+        print(row.line(), flush=True)
         rows.append(row)
-    table = linear.markdown(rows)
-    print(table)
-    folder = Path(options.out or "compare-linear")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(table + "\n")
-    print(f"written: {folder / 'table.md'} (Markdown)", file=sys.stderr)
+    print(kernel_machines.summary(rows))
+    return 1 if any(row.is_wrong for row in rows) else 0
+
+
+def _compare_linear(options: argparse.Namespace) -> int:
+    """Linear machines beside LIBLINEAR and scikit-learn: a row as soon as it is measured."""
+    print(linear.HEADER)
+    for row in linear.run(options.only):
+        print(row.line(), flush=True)
     return 0
 
 
 def _fuzz(options: argparse.Namespace) -> int:
+    if options.interrupts is not None:
+        counts, wrong = interrupts.run(options.interrupts, options.seed)
+        print(*wrong, ", ".join(f"{count} interrupts of {kind}" for kind, count in counts.items()), sep="\n")
+        return 1 if wrong else 0
     names, folder = families.names(options.family), Path(options.out)
     if options.only is not None:
         verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
         for name, verdict in verdicts.items():
             print(f"{name} {options.only}: {verdict.name}" + (f", {verdict.why}" if verdict.why else ""))
+            if verdict.truth:
+                print(f"    {verdict.truth.text()}")
             print(f"    {trial.second_opinions(name, options.seed, options.only)}")
             print(f"    kept in {campaign.keep(folder, name, options.seed, options.only)}")
         return 1 if any(verdict.name in campaign.FATAL for verdict in verdicts.values()) else 0
@@ -171,6 +183,7 @@ def _fuzz(options: argparse.Namespace) -> int:
         names, options.seed, folder, seconds, options.programs, lambda failure: print(failure.text(), flush=True)
     )
     print(found.table().text())
+    print(found.exact_table().text())
     if any(failure.path for failure in found.failures):
         print(f"the programs that failed are kept in {folder}; solve one: python -m bench solve {folder}/NAME.npz")
     return 1 if found.failed else 0
@@ -193,7 +206,7 @@ def _experiment(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", file=sys.stderr)
             return 130
-        written = pages.write(experiment, runs, own, measurement.machine())
+        written = pages.write(experiment, runs, own, measurement.hardware())
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
         print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}\n")
         print("written:", *written)
@@ -297,7 +310,7 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
     every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
-    every.add_argument("name", choices=[*catalogue.names(), "linear"], help="the set")
+    every.add_argument("name", choices=[*catalogue.names(), "kernels", "linear"], help="the set")
     every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
     every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
     every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")
@@ -335,6 +348,9 @@ def _add_trials(commands: Any) -> None:
         "--family", help=f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"
     )
     fuzz.add_argument("--only", type=_count(0), help="one program of each family alone, by its number from 0 on")
+    fuzz.add_argument(
+        "--interrupts", type=_count(1), metavar="N", help="instead, Ctrl-C N times in updates, iterates and fits each"
+    )
     fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
 

@@ -192,7 +192,7 @@ def test_the_same_bits_every_time():
 
 def test_the_setting_is_checked():
     with pytest.raises(ProgramError, match="sifting must be True or False"):
-        Settings(sifting=1)
+        Settings(sifting=2)
 
 
 def test_infeasible_and_unbounded_programs():

@@ -341,8 +341,8 @@ def test_presolve_can_be_switched_off():
     assert qp.Solver(program).cone_solver.program.G.nnz == 2
     assert qp.Solver(program, presolve=False).presolved.program is program
     np.testing.assert_allclose(qp.solve(program).y, qp.solve(program, presolve=False).y, atol=1e-7)
-    with pytest.raises(ProgramError, match="presolve must be True or False, but 1 came"):
-        qp.Solver(program, presolve=1)
+    with pytest.raises(ProgramError, match="presolve must be True or False, but 2 came"):
+        qp.Solver(program, presolve=2)
 
 
 @pytest.mark.parametrize("seed", range(20))

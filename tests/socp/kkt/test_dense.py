@@ -69,8 +69,8 @@ def test_a_program_with_many_variables_at_their_bounds():
     program = qp.QuadraticProgram(np.exp(-square / 8) * np.outer(y, y), -np.ones(n), y[None, :], 0.0, 0.0, 0.0, 1.0)
     solver = qp.Solver(program, sifting=False)
     weak = []
-    for _ in solver.cone_solver.iterates():
-        weak.append(solver.cone_solver.kkt.weak)
+    for iterate in solver.cone_solver.iterates():
+        weak.append(iterate.newton.kkt.weak)
     split = solver.solve()
     assert max(weak) > n // 4  # the split was used
     assert split.status == "optimal" and max(split.primal_residual, split.dual_residual, split.gap) <= 1e-8
@@ -85,8 +85,8 @@ def test_a_program_with_all_variables_at_their_bounds():
     program = qp.QuadraticProgram(factor @ factor.T, -np.ones(n), lb=0.0, ub=0.01)
     solver = qp.Solver(program, sifting=False)
     weak = []
-    for _ in solver.cone_solver.iterates():
-        weak.append(solver.cone_solver.kkt.weak)
+    for iterate in solver.cone_solver.iterates():
+        weak.append(iterate.newton.kkt.weak)
     assert max(weak) == n - 1  # one is left for the Cholesky factor
     solution = solver.solve()
     assert solution.status == "optimal"
