@@ -20,6 +20,7 @@ from .sequences.discrete_hmm import DiscreteHMM
 from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
+from .svm.linear import LinearSVC, LinearSVR
 from .svm.multitask import MultiTaskSVC
 from .svm.perceptron import Perceptron
 from .svm.string_kernels import MismatchKernel
@@ -61,6 +62,8 @@ __all__ = [
     "LargeMarginHMM",
     "LatentDirichletAllocation",
     "LinearDiscriminant",
+    "LinearSVC",
+    "LinearSVR",
     "LogisticRegression",
     "MEDClassifier",
     "MaxMarginScoreSpace",
