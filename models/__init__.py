@@ -21,6 +21,7 @@ from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
 from .svm.multitask import MultiTaskSVC
+from .svm.nu import NuSVC, NuSVR
 from .svm.perceptron import Perceptron
 from .svm.string_kernels import MismatchKernel
 from .svm.subgradient import SubgradientSVC
@@ -69,6 +70,8 @@ __all__ = [
     "MixedNaiveBayes",
     "MultiTaskSVC",
     "MultinomialNaiveBayes",
+    "NuSVC",
+    "NuSVR",
     "Perceptron",
     "Prototypes",
     "QuadraticDiscriminant",
