@@ -22,6 +22,7 @@ from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
 from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
+from .svm.one_class import OneClassSVM
 from .svm.perceptron import Perceptron
 from .svm.string_kernels import MismatchKernel
 from .svm.subgradient import SubgradientSVC
@@ -72,6 +73,7 @@ __all__ = [
     "MultinomialNaiveBayes",
     "NuSVC",
     "NuSVR",
+    "OneClassSVM",
     "Perceptron",
     "Prototypes",
     "QuadraticDiscriminant",
