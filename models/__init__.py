@@ -20,6 +20,7 @@ from .sequences.discrete_hmm import DiscreteHMM
 from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
+from .svm.minimax import MinimaxProbabilityClassifier
 from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
 from .svm.one_class import OneClassSVM
@@ -67,6 +68,7 @@ __all__ = [
     "MEDClassifier",
     "MaxMarginScoreSpace",
     "MedLDA",
+    "MinimaxProbabilityClassifier",
     "MismatchKernel",
     "MixedNaiveBayes",
     "MultiTaskSVC",
