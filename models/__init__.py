@@ -29,6 +29,7 @@ from .svm.string_kernels import MismatchKernel
 from .svm.subgradient import SubgradientSVC
 from .svm.svc import SVC
 from .svm.svr import SVR
+from .svm.wasserstein import WassersteinSVC
 from .topics.medlda import MedLDA
 from .topics.topics import LatentDirichletAllocation
 from .transfer.ontology import UNREACHABLE, Graph, semantic_distances
@@ -83,6 +84,7 @@ __all__ = [
     "SemanticCompression",
     "SubgradientSVC",
     "SufficientStatistics",
+    "WassersteinSVC",
     "WordNet",
     "class_means",
     "discriminant",

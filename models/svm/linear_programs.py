@@ -12,6 +12,7 @@ import socp
 
 from ..base.estimator import uninterrupted
 from ..base.linear import LinearClassifier
+from ..base.sharpening import sharpened
 from ..base.validation import check_choice, check_number
 from .margin import warn_unless_good
 
@@ -73,7 +74,8 @@ class ProgramClassifier(LinearClassifier):
             raise ValueError(self.infeasible)
         warn_unless_good(type(self).__name__, solution)
         self.n_iter_ = max(self.n_iter_, solution.iterations)
-        return np.concatenate([solution.x[p.w], solution.x[p.b]])
+        x = sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x
+        return np.concatenate([x[p.w], x[p.b]])
 
 
 def check_price(C: float) -> None:
