@@ -25,6 +25,7 @@ from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
 from .svm.one_class import OneClassSVM
 from .svm.perceptron import Perceptron
+from .svm.robust import RobustSVC
 from .svm.string_kernels import MismatchKernel
 from .svm.subgradient import SubgradientSVC
 from .svm.svc import SVC
@@ -80,6 +81,7 @@ __all__ = [
     "Perceptron",
     "Prototypes",
     "QuadraticDiscriminant",
+    "RobustSVC",
     "Round",
     "SemanticCompression",
     "SubgradientSVC",

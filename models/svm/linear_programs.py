@@ -12,6 +12,7 @@ import socp
 
 from ..base.estimator import uninterrupted
 from ..base.linear import LinearClassifier
+from ..base.multiclass import two_class_problems
 from ..base.sharpening import sharpened
 from ..base.validation import check_choice, check_number
 from .margin import warn_unless_good
@@ -56,17 +57,35 @@ class ProgramClassifier(LinearClassifier):
         raise NotImplementedError
 
     def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Find all machines, of the samples that have a weight."""
         self._engine_settings()
+        X, codes, weights = self._samples_to_fit(X, y, sample_weight)
+        used = np.flatnonzero(weights > 0.0)
+        samples = self._prepared(X, used, weights)
         self.n_iter_ = 0
-        self._fit_machines(X, y, sample_weight)
+        machines = [
+            self._machine(samples, signs, weights[used])
+            for _, signs in two_class_problems(codes[used], self.classes_.size, "ovr")
+        ]
+        self.coef_ = np.array([w for w, _ in machines])
+        self.intercept_ = np.array([b for _, b in machines])
+
+    def _prepared(self, X: Any, used: np.ndarray, weights: np.ndarray) -> Any:
+        """The samples `used`, as `_stated` takes them."""
+        return X[used]
 
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks | qp.Blocks:
         """The program of the machine with signs y."""
         raise NotImplementedError
 
-    def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """(w, b) of one machine; the last column of Z is that of the ones."""
-        p = self._stated(Z[:, :-1], y, weights)
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """w and b of the machine with signs y."""
+        p = self._stated(X, y, weights)
+        x = self._solved(p)
+        return x[p.w], float(x[p.b][0])
+
+    def _solved(self, p: socp.Blocks | qp.Blocks) -> np.ndarray:
+        """The variables of a program, to all digits where it has cones."""
         program = self.program_ = p.program()
         solve: Any = qp.solve if isinstance(program, qp.QuadraticProgram) else socp.solve
         solution = self.solution_ = uninterrupted(solve(program, **self._engine_settings()))
@@ -74,8 +93,7 @@ class ProgramClassifier(LinearClassifier):
             raise ValueError(self.infeasible)
         warn_unless_good(type(self).__name__, solution)
         self.n_iter_ = max(self.n_iter_, solution.iterations)
-        x = sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x
-        return np.concatenate([x[p.w], x[p.b]])
+        return sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x
 
 
 def check_price(C: float) -> None:

@@ -22,10 +22,8 @@ import numpy as np
 
 import socp
 
-from ..base.estimator import uninterrupted
 from ..base.validation import as_dense, check_number
 from .linear_programs import ProgramClassifier
-from .margin import warn_unless_good
 
 APART = 1e-9  # the least r_1 + r_2, of sides of length one, that is not nil
 
@@ -118,9 +116,9 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
         self.worst_case_error_ = 1.0 / (1.0 + self.kappa_**2)
         del self._kappas
 
-    def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """(w, b) of one machine; the last column of Z is that of the ones."""
-        means, roots = self._moments(as_dense(Z[:, :-1]), y, weights)
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """w and b of the machine with signs y."""
+        means, roots = self._moments(as_dense(X), y, weights)
         d = means[1] - means[0]
         length = float(np.linalg.norm(d))
         if length == 0.0:
@@ -135,17 +133,13 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
         kappa = 1.0 / radii.sum() if radii.sum() > 0.0 else np.inf
         self._kappas.append(kappa)
         share = radii[0] / radii.sum() if radii.sum() > 0.0 else 0.5
-        return np.append(w, -w @ means[0] - share)
+        return w, float(-w @ means[0] - share)
 
     def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """w and the |Sigma_i^(1/2) w| with w'd = 1."""
         p = minimax_program(d, roots)
-        self.program_ = p.program()
-        solution = self.solution_ = uninterrupted(socp.solve(self.program_, **self._engine_settings()))
-        warn_unless_good(type(self).__name__, solution)
-        self.n_iter_ = max(self.n_iter_, solution.iterations)
-        w = solution.x[p.w]
-        if solution.objective <= APART:  # along the means' difference, where there is no variance
+        w = self._solved(p)[p.w]
+        if self.solution_.objective <= APART:  # along the means' difference, where there is no variance
             _, sizes, V = np.linalg.svd(np.vstack(roots))
             flat = V[np.concatenate([sizes, np.zeros(V.shape[0] - sizes.size)]) <= APART]
             w = flat.T @ (flat @ d)

@@ -115,7 +115,7 @@ class WassersteinSVC(ProgramClassifier):
     def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks:
         return wasserstein_program(X, y, weights / weights.sum(), float(self.epsilon), float(self.label_cost))
 
-    def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        found = super()._descend(Z, y, weights)
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        found = super()._machine(X, y, weights)
         self._losses.append(self.solution_.objective)
         return found
