@@ -20,6 +20,7 @@ from .sequences.discrete_hmm import DiscreteHMM
 from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
+from .svm.knowledge import KnowledgeSVC
 from .svm.minimax import MinimaxProbabilityClassifier
 from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
@@ -63,6 +64,7 @@ __all__ = [
     "HybridNaiveBayes",
     "JointGaussianRegressor",
     "Kernel",
+    "KnowledgeSVC",
     "LargeMarginHMM",
     "LatentDirichletAllocation",
     "LinearDiscriminant",
