@@ -22,6 +22,7 @@ from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
 from .svm.knowledge import KnowledgeSVC
 from .svm.minimax import MinimaxProbabilityClassifier
+from .svm.multiple_kernel import MultipleKernelSVC
 from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
 from .svm.one_class import OneClassSVM
@@ -77,6 +78,7 @@ __all__ = [
     "MixedNaiveBayes",
     "MultiTaskSVC",
     "MultinomialNaiveBayes",
+    "MultipleKernelSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
