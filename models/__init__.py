@@ -27,6 +27,7 @@ from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
 from .svm.one_class import OneClassSVM
 from .svm.perceptron import Perceptron
+from .svm.privileged import PrivilegedSVC
 from .svm.robust import RobustSVC
 from .svm.string_kernels import MismatchKernel
 from .svm.subgradient import SubgradientSVC
@@ -83,6 +84,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "PrivilegedSVC",
     "Prototypes",
     "QuadraticDiscriminant",
     "RobustSVC",
