@@ -14,8 +14,9 @@ import socp
 from socp import ProgramError
 
 from ..base.estimator import Classifier, ConvergenceWarning
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.validation import as_labels, as_weights, check_choice, check_number
 from ..svm.margin import warn_unless_good
+from .certificate import Certificate, certify
 from .feasibility import feasible_means
 from .prior import GenerativePrior
 from .programs import (
@@ -197,6 +198,29 @@ class BilevelClassifier(Classifier):
         """The label of every sample."""
         above = self.decision_function(X) > 0.0
         return self.classes_[above.astype(np.int64)]
+
+    def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+        """Theorem 4.2 at the answer: multipliers, and by how much they miss the conditions of a stationary point.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Those of `fit`.
+
+        Raises
+        ------
+        ValueError
+            They are not; or w is zero.
+        """
+        X = self._matrix_to_predict(X)
+        classes, codes = as_labels(y, X.shape[0], type(self).__name__)
+        if classes.tolist() != self.classes_.tolist():
+            raise ProgramError(f"y must be that of fit, with {self.classes_.tolist()}, but {classes.tolist()} came")
+        weights = as_weights(sample_weight, X.shape[0])
+        kept = weights > 0.0
+        samples = Samples(X[kept], 2.0 * codes[kept] - 1.0, weights[kept])
+        w, b = self.coef_[0], float(self.intercept_[0])
+        return certify(samples, self.prior_, self._constants(), w, b, self.means_, self.nu_)
 
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
