@@ -1,7 +1,7 @@
 r"""Support vector machines of uncertain samples: every margin holds with a probability, and costs a cone.
 
-Bhattacharyya 2004; Shivaswamy, Bhattacharyya and Smola 2006.  With x_i of mean xbar_i and covariance Sigma_i, the
-constraint Prob(y_i (w'x_i + b) >= 1 - xi_i) >= 1 - epsilon is
+Bhattacharyya, Pannagadatta and Smola 2004; Shivaswamy, Bhattacharyya and Smola 2006.  With x_i of mean xbar_i and
+covariance Sigma_i, the constraint Prob(y_i (w'x_i + b) >= 1 - xi_i) >= 1 - epsilon is
 
     minimize    1/2 |w|^2 + sum_i C_i xi_i
     subject to  y_i (w'xbar_i + b) >= 1 - xi_i + kappa r_i,   r_i >= |Sigma_i^(1/2) w|,   xi >= 0

@@ -77,6 +77,31 @@ def test_a_set_that_is_shattered_is_not_larger_than_the_bound(cosine):
     assert bound.value < bounds.large_margin_dimension(gamma, R) or cosine < 0.8
 
 
+def test_the_propositions_on_angles_hold_and_the_sharp_ones_are_attained():
+    rng = np.random.default_rng(0)
+    least = {"B.1": 9.0, "B.2": 9.0, "B.3": 9.0}
+    for _ in range(4000):
+        v, w1, w2, step = rng.normal(size=(4, 2))
+        v, w1, w2 = (x / np.linalg.norm(x) for x in (v, w1, w2))
+        alpha = min(w1 @ v, w2 @ v)
+        if alpha >= 0.0:
+            product, distance = bounds.widest_rotation(alpha)
+            assert w1 @ w2 >= product - 1e-12 and np.linalg.norm(w1 - w2) <= distance + 1e-7
+            least["B.1"] = min(least["B.1"], w1 @ w2 - product)
+        t, tau = 2.0 * v, 1.2 * rng.random()
+        mu = t + tau * step / np.linalg.norm(step)
+        cosine = t @ mu / (2.0 * np.linalg.norm(mu))
+        sharp = bounds.least_alignment(2.0, tau, sharp=True)
+        assert cosine >= sharp - 1e-12 and sharp >= bounds.least_alignment(2.0, tau) - 1e-12
+        least["B.2"] = min(least["B.2"], cosine - sharp)
+        known = w1 @ mu / np.linalg.norm(mu)
+        if known >= 0.0:
+            sharp = bounds.least_alignment_of_w(known, 2.0, tau, sharp=True)
+            assert w1 @ v >= sharp - 1e-7 and sharp >= bounds.least_alignment_of_w(known, 2.0, tau) - 1e-12
+            least["B.3"] = min(least["B.3"], w1 @ v - sharp)
+    assert max(least.values()) < 1e-3
+
+
 def test_a_stronger_prior_has_a_smaller_bound():
     prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.5, 0.5))
     rising = [bounds.prior_dimension(prior, beta, 0.01, 1.0, 5.0).value for beta in (2.3, 2.6, 2.9)]
