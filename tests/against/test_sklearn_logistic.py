@@ -55,5 +55,5 @@ def test_more_features_than_samples():
     rng = np.random.default_rng(0)
     X = random_sparse((120, 3000), density=0.02, rng=rng, format="csr") * 5.0
     y = rng.integers(0, 2, 120)
-    theirs = linear_model.LogisticRegression(solver="lbfgs", tol=1e-10, max_iter=10000).fit(X, y)
+    theirs = linear_model.LogisticRegression(solver="newton-cg", tol=1e-12, max_iter=10000).fit(X, y)
     assert_same(LogisticRegression().fit(X, y), theirs, X)

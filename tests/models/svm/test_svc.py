@@ -56,7 +56,9 @@ def test_all_forms_agree(case, shape):
     assert abs(auto.solution_.objective) == pytest.approx(objective, rel=1e-6)
     for machine in (primal, auto):
         np.testing.assert_allclose(machine.decision_function(X), dual.decision_function(X), atol=1e-6)
-        np.testing.assert_array_equal(machine.support_, dual.support_)
+        # whoever is in one support alone is on the margin, where a multiplier may be zero
+        apart = np.setxor1d(machine.support_, dual.support_)
+        np.testing.assert_allclose(np.abs(dual.decision_function(X)[apart]), 1.0, atol=1e-6)
     if isinstance(case["kernel"], str):
         sparse = SVC(tol=1e-11, **case).fit(sp.csr_array(X), y)
         np.testing.assert_allclose(sparse.decision_function(X), dual.decision_function(X), atol=1e-6)
