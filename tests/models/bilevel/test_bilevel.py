@@ -313,3 +313,26 @@ def test_no_warning_on_ordinary_data():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BilevelClassifier().fit(rng.normal(size=(60, 5)) + y[:, None], y)
+
+
+def test_other_starts_are_no_worse_and_their_spread_is_told():
+    gains = []
+    for seed, apart in ((0, 0.8), (5, 2.0), (12, 0.8), (43, 2.0)):
+        samples, prior, _ = random_problem(seed, samples=10, n=4, apart=apart, sigma="full", omega="full")
+        fixed = (1.5, 3.0, 10.0, 10.0, math.inf)
+        one = BilevelClassifier(prior, *fixed).fit(samples.X, samples.y)
+        many = BilevelClassifier(prior, *fixed, n_init=6, random_state=0).fit(samples.X, samples.y)
+        assert many.objectives_.shape == (6,) and many.objective_ == np.nanmin(many.objectives_)
+        assert many.objectives_[0] == pytest.approx(one.objective_, rel=1e-6)
+        gains.append(1.0 - many.objective_ / one.objective_)
+    assert min(gains) > -1e-6 and max(gains) > 0.05
+
+
+def test_infeasible_starts_are_skipped():
+    samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
+    model = BilevelClassifier(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
+    assert np.isnan(model.objectives_).any() and model.objective_ == np.nanmin(model.objectives_)
+    again = BilevelClassifier(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    with pytest.raises(ValueError, match="n_init must be a whole number of at least 1"):
+        BilevelClassifier(prior, n_init=0).fit(samples.X, samples.y)
