@@ -87,8 +87,9 @@ class BilevelClassifier(Classifier):
     prior : GenerativePrior, optional
         t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
         data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
-    beta : float, default 0.2
-        How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.
+    beta : float or pair of float, default 0.2
+        How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
+        the smaller label first, where the classes' errors weigh differently.
         `elliptical.constants` gives beta and phi from probabilities.
     phi : float, default 0.01
         How far the means may be from t, in units of Omega^(1/2).
@@ -150,7 +151,7 @@ class BilevelClassifier(Classifier):
     def __init__(
         self,
         prior: GenerativePrior | None = None,
-        beta: float = 0.2,
+        beta: Any = 0.2,
         phi: float = 0.01,
         C1: float = 1.0,
         C2: float = 1.0,
@@ -244,10 +245,10 @@ class BilevelClassifier(Classifier):
 
     def _constants(self) -> Constants:
         prices = [check_number(name, getattr(self, name), low=0.0, open_low=True) for name in ("C1", "C2", "C3")]
-        constants = Constants(check_number("beta", self.beta, low=0.0), check_number("phi", self.phi, low=0.0), *prices)
-        if constants.beta == 0.0 and math.isfinite(constants.C2):
+        constants = Constants(_checked_beta(self.beta), check_number("phi", self.phi, low=0.0), *prices)
+        if min(constants.betas) == 0.0 and math.isfinite(constants.C2):
             raise ProgramError("beta must be above 0 with a finite C2: (4.20) divides by it. Give C2 = inf")
-        if not math.isfinite(constants.beta) or not math.isfinite(constants.phi):
+        if not math.isfinite(max(constants.betas)) or not math.isfinite(constants.phi):
             raise ProgramError(f"beta and phi must be finite, but {self.beta!r} and {self.phi!r} came")
         check_choice("step2", self.step2, ("closed", "socp"))
         check_number("max_iter", self.max_iter, low=1, whole=True)
@@ -363,3 +364,13 @@ class BilevelClassifier(Classifier):
             convergence_warning(),
             stacklevel=4,
         )
+
+
+def _checked_beta(beta: Any) -> float | tuple[float, float]:
+    """beta of both classes, or a pair, one for each."""
+    if isinstance(beta, (tuple, list, np.ndarray)):
+        if len(beta) != 2:
+            raise ProgramError(f"beta must be a number or a pair, one for each class, but {beta!r} came")
+        first, second = (check_number(f"beta[{i}]", one, low=0.0) for i, one in enumerate(beta))
+        return first, second
+    return float(check_number("beta", beta, low=0.0))

@@ -85,17 +85,17 @@ def certify(
     if np.linalg.norm(w) <= NIL:
         raise ProgramError("w is zero, where the constraints (4.8) and (4.9) have no gradient: nothing is certified")
     y, s, reach = samples.y, np.array(SIDES), np.array([Omega.length(w) for Omega in prior.Omega])
-    length, beta = float(np.linalg.norm(w)), constants.beta
+    length, betas = float(np.linalg.norm(w)), constants.betas
     # the surplus of every constraint, and the gradients by (w, b)
     margins = y * (samples.X @ w + b) - 1.0
     gradients, surplus = np.zeros((2, w.size + 1)), np.zeros(2)
     for i, Sigma in enumerate(prior.Sigma):
         spread = Sigma.length(w)
-        tail = beta * Sigma.times(w) / spread if spread > 0.0 else np.zeros(w.size)
+        tail = betas[i] * Sigma.times(w) / spread if spread > 0.0 else np.zeros(w.size)
         gradients[i] = np.append(s[i] * mu[i] - tail, s[i])
-        surplus[i] = s[i] * (w @ mu[i] + b) - beta * spread
-    price = constants.C2 / beta if beta > 0.0 else np.inf
-    greatest = np.concatenate([constants.C1 * samples.weights, [price, price]])
+        surplus[i] = s[i] * (w @ mu[i] + b) - betas[i] * spread
+    prices = [constants.C2 / beta if beta > 0.0 else np.inf for beta in betas]
+    greatest = np.concatenate([constants.C1 * samples.weights, prices])
     attained = np.concatenate([margins, surplus])
     low = np.where(attained < -ACTIVE, greatest, 0.0)
     low[~np.isfinite(low)] = 0.0  # a hard constraint that is missed
