@@ -13,15 +13,20 @@ import numpy as np
 import socp
 from socp import ProgramError
 
+from ..base.bounds import Bound
 from ..base.estimator import Classifier, convergence_warning
 from ..base.validation import as_generator, as_labels, as_weights, check_choice, check_number
+from ..svm.kernels import squares
 from ..svm.margin import warn_unless_good
+from .bounds import prior_error
 from .certificate import Certificate, certify
 from .feasibility import feasible_means
 from .prior import GenerativePrior
 from .programs import Constants, Samples
 from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
+
+NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
 
 
 @dataclass(frozen=True)
@@ -230,15 +235,58 @@ class BilevelClassifier(Classifier):
         ValueError
             They are not; or w is zero.
         """
+        samples = self._samples_again(X, y, sample_weight)
+        w, b = self.coef_[0], float(self.intercept_[0])
+        return certify(samples, self.prior_, self._constants(), w, b, self.means_, self.nu_)
+
+    def error_bound(self, X: Any, y: Any, delta: float = 0.05) -> Bound:
+        """Corollary 6.3 for this classifier: `bounds.prior_error` with the margin and the radius of the samples.
+
+        Parameters
+        ----------
+        X, y
+            Those of `fit`.
+        delta : float, default 0.05
+            The probability with which the bound may fail.
+
+        Returns
+        -------
+        Bound
+            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: all samples on
+            their side, no b, no slack zeta, a prior that binds.
+        """
+        samples, constants = self._samples_again(X, y, None), self._constants()
+        w, b = self.coef_[0], float(self.intercept_[0])
+        length = float(np.linalg.norm(w))
+        if length == 0.0:
+            return Bound(math.inf, math.inf, ("w must not be zero",))
+        gamma = float((samples.y * (samples.X @ w + b)).min()) / length
+        radius = math.sqrt(float(squares(samples.X).max()))
+        if gamma <= 0.0:
+            return Bound(
+                math.inf, math.inf, (f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}",)
+            )
+        beta, phi = min(constants.betas), constants.phi + float(self.nu_.max())
+        found = prior_error(self.prior_, beta, phi, gamma, radius, samples.y.size, delta, self.means_)
+        failing = list(found.failing)
+        if abs(b) > NO_BIAS * length:
+            failing.append(
+                f"the theorem is for functions without b, but the hyperplane is {abs(b) / length:.3g} from zero"
+            )
+        if self.zeta_.max() > NO_BIAS:
+            failing.append(f"(4.20) and (4.21) must hold without slack, but zeta is {self.zeta_.max():.3g}")
+        details = {**found.details, "gamma": gamma, "R": radius}
+        return Bound(math.inf if failing else found.value, found.dimension, tuple(failing), details)
+
+    def _samples_again(self, X: Any, y: Any, sample_weight: Any) -> Samples:
+        """The samples of `fit` once more."""
         X = self._matrix_to_predict(X)
         classes, codes = as_labels(y, X.shape[0], type(self).__name__)
         if classes.tolist() != self.classes_.tolist():
             raise ProgramError(f"y must be that of fit, with {self.classes_.tolist()}, but {classes.tolist()} came")
         weights = as_weights(sample_weight, X.shape[0])
         kept = weights > 0.0
-        samples = Samples(X[kept], 2.0 * codes[kept] - 1.0, weights[kept])
-        w, b = self.coef_[0], float(self.intercept_[0])
-        return certify(samples, self.prior_, self._constants(), w, b, self.means_, self.nu_)
+        return Samples(X[kept], 2.0 * codes[kept] - 1.0, weights[kept])
 
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]

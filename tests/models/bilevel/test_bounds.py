@@ -102,6 +102,25 @@ def test_the_propositions_on_angles_hold_and_the_sharp_ones_are_attained():
     assert max(least.values()) < 1e-3
 
 
+def test_the_bound_of_a_fitted_classifier():
+    prior = GenerativePrior(t=([-3.0, 0.0], [3.0, 0.0]), Omega=(0.01, 0.01))
+    X = np.array([[-3.0, 1.0], [-4.0, -1.0], [3.0, -1.0], [4.0, 1.0]])
+    y = [0, 0, 1, 1]
+    model = BilevelClassifier(prior, 2.9, 0.1, math.inf, math.inf).fit(X, y)
+    model.intercept_[:] = 0.0  # the problem is symmetric
+    found = model.error_bound(X, y)
+    gamma = np.abs(X @ model.coef_[0]).min() / np.linalg.norm(model.coef_)
+    assert found.details["gamma"] == pytest.approx(gamma) and found.details["R"] == pytest.approx(math.sqrt(17.0))
+    by_hand = bounds.prior_error(prior, 2.9, 0.1, gamma, math.sqrt(17.0), 4, 0.05, model.means_)
+    assert (found.dimension, found.failing) == (by_hand.dimension, by_hand.failing)
+    model.intercept_[:] = 0.5
+    assert any("without b" in text for text in model.error_bound(X, y).failing)
+    model.coef_ *= -1.0
+    assert "all samples must be on their side" in model.error_bound(X, y).failing[0]
+    soft = BilevelClassifier(prior, 4.0, 0.1, 1.0, 1e-3).fit(X, y)
+    assert any("without slack" in text for text in soft.error_bound(X, y).failing)
+
+
 def test_a_stronger_prior_has_a_smaller_bound():
     prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.5, 0.5))
     rising = [bounds.prior_dimension(prior, beta, 0.01, 1.0, 5.0).value for beta in (2.3, 2.6, 2.9)]
