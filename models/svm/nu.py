@@ -22,6 +22,7 @@ With epsilon as it was found, that is the machine with a tube of that width.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,8 @@ import numpy as np
 import qp
 from socp.problem.blocks import Rows
 
-from ..base.validation import as_dense, check_number
-from .margin import Machine, hessian, intercept_of, low_rank_pays, solve, warn_unless_good
-from .multipliers import SampleDual, sort_out
+from ..base.validation import check_number
+from .margin import Machine, Margin, MarginDual, machine_of, solve, warn_unless_good
 from .svc import SVC
 from .svr import SVR
 
@@ -117,8 +117,11 @@ class NuSVC(SVC):
     rho_: np.ndarray
     C = 1.0  # the weights by themselves
     class_weight = None
+    random_state = None
     fit_intercept = True
     solver = "dual"
+    cache_size = 200.0
+    shrinking = True
 
     def __init__(
         self,
@@ -165,32 +168,24 @@ class NuSVC(SVC):
         return self
 
     def _fit_machine(self, X: Any, rows: np.ndarray, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
-        machine, rho = self._largest_margin(self._samples_of(X, rows), y, C, settings)
-        warn_unless_good("NuSVC", machine.solution)
-        self._rhos.append(rho)
-        return machine
-
-    def _largest_margin(self, X: Any, y: np.ndarray, c: np.ndarray, settings: dict[str, Any]) -> tuple[Machine, float]:
-        """The machine divided by rho, and rho."""
-        most = 2.0 * min(c[y > 0.0].sum(), c[y < 0.0].sum()) / c.sum()
+        """The machine divided by rho, which is kept."""
+        most = 2.0 * min(C[y > 0.0].sum(), C[y < 0.0].sum()) / C.sum()
         if self.nu > most * (1.0 + 1e-12):
             raise ValueError(f"{TOO_LARGE.format(most)}, but {self.nu!r} came")
-        K = None if self.kernel_.is_linear else self.kernel_.gram(X)
-        p, share = nu_classifier(hessian(X, y, K), y, c, min(float(self.nu), most))
-        solution = solve(p.program(), self.kernel_, settings)
+        margin = Margin(self._samples_of(X, rows), self.kernel_, y, np.full(y.size, -1.0), C, True)
+        P = in_full(margin.hessian(self.cache_size))
+        p, share = nu_classifier(P, y, C, min(float(self.nu), most))
+        program = p.program()
+        solution = solve(program, self.kernel_, settings)
+        warn_unless_good("NuSVC", solution)
         rho = -float(solution.y[share.rows][0])
-        dual = SampleDual(X, K, y, np.arange(y.size), -1.0, True)
-        if rho <= ZERO * np.abs(dual.values(c)).max(initial=0.0):
-            warnings.warn(TOO_SMALL, UserWarning, stacklevel=5)
-            larger = np.sign(float(c @ y))
-            return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, p.program(), solution), 0.0
-        # rho - y_i f(x_i) = z_i, where an upper bound holds or a lower one
-        kinds, alpha = sort_out(solution.x / rho, c / rho, solution.z_bounds / rho, dual)
-        expansion = dual.values(alpha)
-        coefficients = alpha * y
-        intercept = intercept_of(y - expansion, y, kinds)
-        margin = 1.0 / np.sqrt(float(coefficients @ expansion))
-        return Machine(coefficients, intercept, kinds, margin, p.program(), solution), rho
+        if rho <= ZERO * np.abs(P @ C).max(initial=0.0):
+            warnings.warn(TOO_SMALL, UserWarning, stacklevel=4)
+            self._rhos.append(0.0)
+            larger = float(np.sign(C @ y))
+            return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, program, solution)
+        self._rhos.append(rho)
+        return divided(margin, P, program, solution, rho)
 
 
 class NuSVR(SVR):
@@ -239,6 +234,8 @@ class NuSVR(SVR):
     epsilon = 0.0  # of the checks in SVR: the program finds it
     fit_intercept = True
     solver = "dual"
+    cache_size = 200.0
+    shrinking = True
 
     def __init__(
         self,
@@ -281,28 +278,27 @@ class NuSVR(SVR):
         super().fit(X, y, sample_weight)
         return self
 
-    def _fit_samples(
-        self, X: Any, y: np.ndarray, C: np.ndarray, K: np.ndarray | None, settings: dict[str, Any]
-    ) -> np.ndarray:
-        """alpha - alpha*; K is None for the linear kernel."""
-        p, width = nu_regression(_both_sides(X, K), y, C, float(self.nu))
-        self.program_ = p.program()
-        solution = self.solution_ = solve(self.program_, self.kernel_, settings, NO_TUBE)
+    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
+        sides, both = np.repeat([1.0, -1.0], y.size), np.concatenate([C, C])
+        margin = Margin(X, self.kernel_, sides, np.concatenate([-y, y]), both, True)
+        P = in_full(margin.hessian(self.cache_size))
+        p, width = nu_regression(P, y, C, float(self.nu))
+        program = p.program()
+        solution = solve(program, self.kernel_, settings, NO_TUBE)
         warn_unless_good("NuSVR", solution)
-        epsilon = self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
-        sides = np.repeat([1.0, -1.0], y.size)
-        dual = SampleDual(X, K, sides, np.tile(np.arange(y.size), 2), np.concatenate([epsilon - y, epsilon + y]), True)
-        kinds, both = sort_out(solution.x, np.concatenate([C, C]), solution.z_bounds, dual)
-        left = y - dual.values(both)
-        b = intercept_of(np.concatenate([left - epsilon, left + epsilon]), sides, kinds)
-        self.intercept_ = np.array([b])
-        return both[: y.size] - both[y.size :]
+        self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
+        return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
 
 
-def _both_sides(X: Any, K: np.ndarray | None) -> np.ndarray | qp.LowRank:
-    """P of (alpha, alpha*): of low rank when K is None (a linear kernel) and the features are few."""
-    if K is None and low_rank_pays(2 * X.shape[0], X.shape[1]):
-        F = as_dense(X)
-        return qp.LowRank(np.vstack([F, -F]))
-    K = as_dense(X @ X.T) if K is None else K
-    return np.block([[K, -K], [-K, K]])
+def in_full(P: Any) -> Any:
+    """The matrix of a program with two rows, for which rows of a kernel matrix on demand are no help."""
+    return P.among(np.arange(P.shape[0])) if isinstance(P, qp.KernelMatrix) else P
+
+
+def divided(margin: Margin, P: Any, program: qp.QuadraticProgram, solution: qp.Solution, rho: float = 1.0) -> Machine:
+    """The machine of a margin with prices C / rho, from a program's answer divided by rho."""
+    A = margin.signs[None, :] if margin.bias else None
+    dual = MarginDual(P, margin.q, 0.0, margin.C / rho, A, {}, semidefinite=True)
+    return machine_of(
+        replace(margin, C=margin.C / rho), dual, program, solution, solution.x / rho, solution.z_bounds / rho
+    )

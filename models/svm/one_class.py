@@ -22,10 +22,10 @@ from socp.problem.blocks import Rows
 from ..base.estimator import Estimator
 from ..base.validation import as_dense, as_weights, check_number
 from .kernels import Kernel, make_kernel
-from .margin import hessian, intercept_of, solve, warn_unless_good
-from .multipliers import SampleDual, sort_out
-from .nu import ZERO
+from .margin import Margin, intercept_of, solve, warn_unless_good
+from .nu import ZERO, divided, in_full
 
+CACHE = 200.0  # megabytes
 EDGE = 1e-9  # how far below rho, relatively, the offset is, so that samples on the edge are inside for all rounding
 NO_SIDE = (
     "OneClassSVM: zero is within the (reduced) convex hull of the samples in the features of this kernel, w is zero "
@@ -151,15 +151,24 @@ class OneClassSVM(Estimator):
         weights = as_weights(sample_weight, X.shape[0])
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         rows = np.flatnonzero(weights > 0.0)
-        K = None if self.kernel_.is_linear else self.kernel_.gram(X)[np.ix_(rows, rows)]
-        c = weights[rows]
-        p, share = one_class(hessian(X[rows], np.ones(rows.size), K), c, float(self.nu))
+        part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and rows.size < weights.size else X[rows]
+        ones = np.ones(rows.size)
+        # without b, alpha / rho is that of the margin w'phi(x_i) >= 1 with C = c / rho
+        margin = Margin(part, self.kernel_, ones, -ones, weights[rows], False)
+        P = in_full(margin.hessian(CACHE))
+        p, share = one_class(P, margin.C, float(self.nu))
         self.program_ = p.program()
         self.solution_ = solve(self.program_, self.kernel_, settings, NO_REGION)
         warn_unless_good("OneClassSVM", self.solution_)
         self.n_iter_ = self.solution_.iterations
-        dual = SampleDual(X[rows], K, np.ones(rows.size), np.arange(rows.size), -1.0, False)
-        alpha = self._sort_out(c, -float(self.solution_.y[share.rows][0]), dual)
+        rho = -float(self.solution_.y[share.rows][0])
+        alpha, self.offset_ = np.zeros(rows.size), 0.0
+        if rho <= ZERO * np.abs(P @ margin.C).max(initial=0.0):
+            warnings.warn(NO_SIDE, UserWarning, stacklevel=2)
+        else:
+            machine = divided(margin, P, self.program_, self.solution_, rho)
+            alpha = rho * machine.coefficients
+            self.offset_ = -intercept_of(-(P @ alpha), ones, machine.kinds) * (1.0 - EDGE)
         self.intercept_ = np.array([-self.offset_])
         kept = alpha > 0.0
         self.support_, self.dual_coef_ = rows[kept], alpha[None, kept]
@@ -169,21 +178,6 @@ class OneClassSVM(Estimator):
         elif hasattr(self, "coef_"):
             del self.coef_
         return self
-
-    def _sort_out(self, c: np.ndarray, rho: float, dual: SampleDual) -> np.ndarray:
-        """alpha with exact zeros and exact bounds; sets `offset_`.
-
-        alpha / rho is what minimizes 1/2 alpha'K alpha - 1'alpha with 0 <= alpha_i <= c_i / rho.
-        """
-        if rho <= ZERO * np.abs(dual.values(c)).max(initial=0.0):
-            warnings.warn(NO_SIDE, UserWarning, stacklevel=4)
-            self.offset_ = 0.0
-            return np.zeros(c.size)
-        # rho - w'phi(x_i) = z_i, where an upper bound holds or a lower one
-        kinds, alpha = sort_out(self.solution_.x / rho, c / rho, self.solution_.z_bounds / rho, dual)
-        alpha *= rho
-        self.offset_ = -intercept_of(-dual.values(alpha), np.ones(c.size), kinds) * (1.0 - EDGE)
-        return alpha
 
     def score_samples(self, X: Any) -> np.ndarray:
         """w'phi(x) of every sample (of a precomputed kernel: its values at the samples of fit)."""

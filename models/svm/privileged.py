@@ -22,7 +22,7 @@ from ..base.validation import as_matrix, check_number, check_same_length
 from .kernel_expansion import KernelClassifier
 from .kernels import Kernel, make_kernel
 from .linear_programs import check_price
-from .margin import features_of, largest_margin, solve, warn_unless_good
+from .margin import Margin, features_of, largest_margin, solve, warn_unless_good
 
 ZERO = 1e-8  # multipliers below this share of the largest are zero
 
@@ -149,7 +149,8 @@ class PrivilegedSVC(KernelClassifier):
         signs = np.where(codes[used] == 1, 1.0, -1.0)
         self.slacks_ = np.zeros(codes.size)
         if privileged is None:
-            machine = largest_margin(X[used], signs, C[used], self.kernel_, True, "auto", settings)
+            margin = Margin(X[used], self.kernel_, signs, np.full(used.size, -1.0), C[used], True)
+            machine = largest_margin(margin, "auto", settings)
             self.program_, self.solution_ = machine.program, machine.solution
             signed, b = machine.coefficients, machine.intercept
         else:
