@@ -249,8 +249,8 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
     ("models/bilevel/steps.py", "tests/models/bilevel/test_bilevel.py"): [
-        ("constants.C2 * reach > constants.C3 * constants.betas[i]", "constants.C2 * reach > constants.C3"),
-        ("constants.C2 * reach > constants.C3 * constants.betas[i]", "constants.C2 > constants.C3 * constants.betas[i]"),
+        ("reach > constants.C3 * constants.betas[i]", "reach > constants.C3"),
+        ("constants.C2 * reach > constants.C3 *", "constants.C2 > constants.C3 *"),
         ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
         ("- SIDES[i] * (w @ mu + b) / beta)", "- SIDES[i] * (w @ mu + b))"),
