@@ -77,9 +77,7 @@ def hyperplane_program(
     # y_i (w'x_i + b) >= 1 - xi_i
     p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.X), b=y, xi=1.0)
     # s_i (w'mu_i + b) >= beta (r_i - zeta_i)
-    prior = p.at_least(
-        0.0, w=s[:, None] * mu, b=s, rho=-beta * scale[:, 0], r=-beta[:, None] * scale[:, 1:], zeta=np.diag(beta)
-    )
+    prior = p.at_least(0.0, w=s[:, None] * mu, b=s, rho=-beta * scale[:, 0], r=-beta[:, None] * scale[:, 1:], zeta=beta)
     p.bounds(xi=(0.0, None), zeta=(0.0, None))
     # rho >= ||w||,  r_j >= ||Sigma_j^(1/2) w||
     p.cone("rho", w=1.0)

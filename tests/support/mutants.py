@@ -245,7 +245,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
     ],
     ("models/bilevel/programs.py", "tests/models/bilevel/test_bilevel.py"): [
-        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
+        ("scale[:, 1:], zeta=beta", "scale[:, 1:], zeta=1.0"),
         ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
     ("models/bilevel/steps.py", "tests/models/bilevel/test_bilevel.py"): [
