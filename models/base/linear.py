@@ -24,12 +24,17 @@ class LinearClassifier(Classifier):
     intercept_: np.ndarray
     n_iter_: int
 
-    def _fit_machines(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> np.ndarray:
-        """Find all machines; returns which samples have a weight, which are those that `_descend` sees."""
+    def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """The samples, the codes of their classes and their weights, checked."""
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
         check_classes_left(self.classes_, codes, weights)
+        return X, codes, weights
+
+    def _fit_machines(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> np.ndarray:
+        """Find all machines; returns which samples have a weight, which are those that `_descend` sees."""
+        X, codes, weights = self._samples_to_fit(X, y, sample_weight)
         weights = weights * class_weights(class_weight, self.classes_, codes, weights)[codes]
         used = weights > 0.0
         if not used.all():
@@ -45,7 +50,9 @@ class LinearClassifier(Classifier):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The decision values w'x + b: positive for ``classes_[1]``, or a column a class."""
-        X = self._matrix_to_predict(X)
+        return self._values(self._matrix_to_predict(X))
+
+    def _values(self, X: Any) -> np.ndarray:
         return scores(np.asarray(X @ self.coef_.T) + self.intercept_, self.classes_.size, "ovr")
 
     def signed_distance(self, X: Any) -> np.ndarray:

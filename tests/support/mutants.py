@@ -245,15 +245,15 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
     ],
     ("models/bilevel/programs.py", "tests/models/bilevel/test_bilevel.py"): [
-        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
+        ("scale[:, 1:], zeta=beta", "scale[:, 1:], zeta=1.0"),
         ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
     ],
     ("models/bilevel/steps.py", "tests/models/bilevel/test_bilevel.py"): [
-        ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 * reach > constants.C3"),
-        ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 > constants.C3 * constants.beta"),
+        ("reach > constants.C3 * constants.betas[i]", "reach > constants.C3"),
+        ("constants.C2 * reach > constants.C3 *", "constants.C2 > constants.C3 *"),
         ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
-        ("- SIDES[i] * (w @ mu + b) / constants.beta)", "- SIDES[i] * (w @ mu + b))"),
+        ("- SIDES[i] * (w @ mu + b) / beta)", "- SIDES[i] * (w @ mu + b))"),
         ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
     ],
     ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
