@@ -19,7 +19,7 @@ from models import BilevelClassifier
 from socp.form.standard import StandardForm
 from socp.kkt.assembly import KKTMatrix
 from socp.linalg.ldl.factorization import LDL
-from socp.linalg.ldl.symbolic import analyze
+from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.textbook import Cone
 from socp.textbook.switches import dense
 

@@ -10,10 +10,10 @@ from ..compiled.structures import floats, structure
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors
-from ..linalg.ldl.strip_factor import strip_factor
-from ..linalg.ldl.strip_solve import strip_solve, strip_solve_two
-from ..linalg.ldl.supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
-from ..linalg.ldl.uplooking import scalar_factor, scalar_solve, scalar_solve_two
+from ..linalg.ldl.panels.supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
+from ..linalg.ldl.rows.factor import strip_factor
+from ..linalg.ldl.rows.solve import strip_solve, strip_solve_two
+from ..linalg.ldl.rows.uplooking import scalar_factor, scalar_solve, scalar_solve_two
 from ..linalg.vectors import norm_tail
 from .assembly import KKTMatrix, fill_matrix, rotate, rotate_back
 from .base import KKT, PIVOT_DELTA, PIVOT_EPS

@@ -188,7 +188,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("SAME = 1e-15", "SAME = 1e-9"),
         ("lead[i], ratio[i] = r, s", "lead[i], ratio[i] = r, 1.0 / s"),
     ],
-    ("socp/linalg/ldl/uplooking.py", "tests/socp/linalg/ldl/test_factorization.py"): [
+    ("socp/linalg/ldl/rows/uplooking.py", "tests/socp/linalg/ldl/test_factorization.py"): [
         ("if signs[k] * pivot <= eps:", "if signs[k] * pivot <= 0.0:"),
         ("pivot = signs[k] * delta", "pivot = delta"),
     ],

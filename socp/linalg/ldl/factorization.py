@@ -20,14 +20,12 @@ from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from ...compiled.teams import available
-from .constant import constants_first
-from .dissection import dissection
 from .factors import Factors
-from .ordering import amd
-from .panels import product_size, scaled_size
-from .sharing import shared
-from .siblings import siblings_together
-from .side_by_side import (
+from .order.dissection import dissection
+from .order.minimum_degree import amd
+from .panels.dense import product_size, scaled_size
+from .panels.supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
+from .parallel.factor import (
     assemble_columns,
     factor_task,
     finish_rows,
@@ -35,13 +33,15 @@ from .side_by_side import (
     solve_upper_task,
     update_behind,
 )
-from .strip_factor import strip_factor
-from .strip_solve import strip_solve, strip_solve_two
-from .strips import Strips, strip_pattern, strips_of
-from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
-from .supernodes import AssemblyTree, assembly_tree, merged_supernodes
-from .symbolic import Analysis, IntArray, analyze
-from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve_two, scalar_time
+from .parallel.subtrees import shared
+from .rows.factor import strip_factor
+from .rows.four_wide import Strips, strip_pattern, strips_of
+from .rows.solve import strip_solve, strip_solve_two
+from .rows.static import constants_first
+from .rows.uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve_two, scalar_time
+from .symbolic.analysis import Analysis, IntArray, analyze
+from .symbolic.assembly_tree import AssemblyTree, assembly_tree, merged_supernodes
+from .symbolic.siblings import siblings_together
 
 FloatArray = NDArray[np.float64]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...compiled.structures import floats, integer, integers, number, structure, unsigned
 from ...compiled.teams import Team
-from .sharing import Sharing
-from .supernodes import AssemblyTree
+from .parallel.subtrees import Sharing
+from .symbolic.assembly_tree import AssemblyTree
 
 
 class Factors(Team):

@@ -1,0 +1,161 @@
+"""Rows of L in strips: what is taken from them for the strips that have them, and the triangle of four columns."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ....compiled.kernels import inner
+from ..factors import Factors
+
+SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+
+# unsigned, as all indices here: numba then makes no test of negative ones
+ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(i) for i in range(8))
+EIGHT, TWELVE, SIXTEEN = np.uint64(8), np.uint64(12), np.uint64(16)
+
+
+@inner
+def eliminate(ldl: Factors, from_link: int, to_link: int, row: int, count: int) -> None:
+    """So many rows, from `row` on, in the strips that some of their links lead to."""
+    strip, linked = ldl.strip.view(np.uint64), ldl.columns.view(np.uint64)
+    q, last = np.uint64(from_link), np.uint64(to_link)
+    while q < last:
+        t = linked[q]
+        if strip[(t << TWO) + FOUR] - strip[t << TWO] == ONE:
+            q = np.uint64(eliminate_ones(ldl, q, last, row, count))
+        else:
+            eliminate_four(ldl, t, row, count)
+            q += ONE
+
+
+@inner
+def eliminate_ones(ldl: Factors, from_link: int, to_link: int, row: int, count: int) -> int:
+    """So many rows, from `row` on, in strips of one column: stored, and taken from the rest of the rows.
+
+    Goes from one link of the rows to the next one as long as strips have one column; returns where it stops.
+    """
+    k, strip, rows, linked = np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64), ldl.columns
+    work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, np.uint64(row + count)
+    base, based = ldl.base, ldl.base.size > 0
+    for q in range(np.uint64(from_link), np.uint64(to_link)):
+        t = np.uint64(linked[q]) << TWO
+        column, begin, end, stop = strip[t], strip[t + ONE], strip[t + THREE], strip[t + FIVE]
+        if strip[t + FOUR] - column != ONE:
+            return int(q)
+        at, factor, i = strip[t + TWO] - begin, inverse[column], column << TWO
+        while end < stop and rows[end] < end_row:
+            place = i + (rows[end] - k)
+            if based:
+                work[place] -= base[at + end]
+            values[at + end] = work[place] * factor
+            end += ONE
+        y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+        work[i] = work[i + ONE] = work[i + TWO] = work[i + THREE] = 0.0
+        strip[t + THREE] = end
+        for p in range(begin, end):
+            i, l = rows[p] << TWO, values[at + p]
+            x0, x1, x2, x3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+            work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0 - l * y0, x1 - l * y1, x2 - l * y2, x3 - l * y3
+    return to_link
+
+
+@inner
+def eliminate_four(ldl: Factors, from_strip: int, row: int, count: int) -> None:
+    """`eliminate_ones` for one strip of four columns."""
+    t, k, strip, rows = (
+        np.uint64(from_strip) << TWO,
+        np.uint64(row),
+        ldl.strip.view(np.uint64),
+        ldl.rows.view(np.uint64),
+    )
+    work, values, inverse = ldl.work_four, ldl.values, ldl.inverse
+    j, begin, at, end, stop = strip[t], strip[t + ONE], strip[t + TWO], strip[t + THREE], strip[t + FIVE]
+    i, place, first, rows_held = j << TWO, at + SIX + ((end - begin) << TWO), at + SIX, np.uint64(count)
+    l10, l20, l21 = values[at], values[at + ONE], values[at + TWO]
+    l30, l31, l32 = values[at + THREE], values[at + FOUR], values[at + FIVE]
+    if ldl.base.size > 0:
+        subtract_base(ldl, t, row, count)
+    for c in range(FOUR):
+        y0 = work[i + c]
+        y1 = work[i + FOUR + c] - l10 * y0
+        y2 = work[i + EIGHT + c] - (l20 * y0 + l21 * y1)
+        y3 = work[i + TWELVE + c] - ((l30 * y0 + l31 * y1) + l32 * y2)
+        work[i + FOUR + c], work[i + EIGHT + c], work[i + TWELVE + c] = y1, y2, y3
+        if end < stop and rows[end] == k + c and c < rows_held:
+            values[place], values[place + ONE] = y0 * inverse[j], y1 * inverse[j + ONE]
+            values[place + TWO], values[place + THREE] = y2 * inverse[j + TWO], y3 * inverse[j + THREE]
+            place += FOUR
+            end += ONE
+    strip[t + THREE] = end
+    a0, a1, a2, a3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+    i += FOUR
+    b0, b1, b2, b3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+    i += FOUR
+    c0, c1, c2, c3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+    i += FOUR
+    d0, d1, d2, d3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
+    for p in range(j << TWO, (j << TWO) + SIXTEEN):
+        work[p] = 0.0
+    at = first
+    for p in range(begin, end):
+        i, l0, l1, l2, l3 = rows[p] << TWO, values[at], values[at + ONE], values[at + TWO], values[at + THREE]
+        x0 = work[i] - ((l0 * a0 + l1 * b0) + (l2 * c0 + l3 * d0))
+        x1 = work[i + ONE] - ((l0 * a1 + l1 * b1) + (l2 * c1 + l3 * d1))
+        x2 = work[i + TWO] - ((l0 * a2 + l1 * b2) + (l2 * c2 + l3 * d2))
+        x3 = work[i + THREE] - ((l0 * a3 + l1 * b3) + (l2 * c3 + l3 * d3))
+        work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0, x1, x2, x3
+        at += FOUR
+
+
+@inner
+def subtract_base(ldl: Factors, at_strip: int, row: int, count: int) -> None:
+    """The part of `base` of so many rows, from `row` on, in a strip of four columns, taken from the rows."""
+    t, k, strip, rows = np.uint64(at_strip), np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64)
+    end, stop, end_row, i = strip[t + THREE], strip[t + FIVE], k + np.uint64(count), strip[t] << TWO
+    place, work, base = strip[t + TWO] + SIX + ((end - strip[t + ONE]) << TWO), ldl.work_four, ldl.base
+    while end < stop and rows[end] < end_row:
+        to = i + (rows[end] - k)
+        work[to] -= base[place]
+        work[to + FOUR] -= base[place + ONE]
+        work[to + EIGHT] -= base[place + TWO]
+        work[to + TWELVE] -= base[place + THREE]
+        place += FOUR
+        end += ONE
+
+
+@inner
+def factor_block(ldl: Factors, row: int, place: int, eps: float, delta: float) -> int:
+    """The triangle of a strip of four columns, and their pivots, of what is left of its rows."""
+    k, at, work, values = np.uint64(row), np.uint64(place), ldl.work_four, ldl.values
+    d, inverse, signs, replaced = ldl.d, ldl.inverse, ldl.signs, 0
+    first, own = k << TWO, at  # of the row of the triangle
+    if ldl.base.size > 0:
+        for c in range(FOUR):
+            for i in range(c):
+                work[first + (i << TWO) + c] -= ldl.base[own]
+                own += ONE
+            work[first + FIVE * c] -= ldl.base_d[k + c]
+        own = at
+    for c in range(FOUR):
+        pivot, entry = work[first + FIVE * c], at
+        for i in range(c):
+            y = work[first + (i << TWO) + c]
+            for m in range(i):
+                y -= values[entry] * work[first + (m << TWO) + c]
+                entry += ONE
+            work[first + (i << TWO) + c] = y
+            l = y * inverse[k + i]
+            pivot -= l * y
+            values[own + i] = l
+        own += c
+        if not math.isfinite(pivot):
+            return -1
+        if signs[k + c] * pivot <= eps:
+            pivot = signs[k + c] * delta
+            replaced += 1
+        d[k + c], inverse[k + c] = pivot, 1.0 / pivot
+    for i in range(first, first + SIXTEEN):
+        work[i] = 0.0
+    return replaced
