@@ -20,25 +20,16 @@ from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from ...compiled.teams import available
-from .factors import Factors
+from .factors import Factors, factor, solve
 from .order.dissection import dissection
 from .order.minimum_degree import amd
-from .panels.dense import product_size, scaled_size
-from .panels.supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
-from .parallel.factor import (
-    assemble_columns,
-    factor_task,
-    finish_rows,
-    solve_lower_task,
-    solve_upper_task,
-    update_behind,
-)
-from .parallel.subtrees import shared
+from .panels.supernodal import panel_factors
+from .parallel.factor import parallel_factors
 from .rows.factor import strip_factor
-from .rows.four_wide import Strips, strip_pattern, strips_of
-from .rows.solve import strip_solve, strip_solve_two
+from .rows.four_wide import FourWideFactors, Strips, strips_of
+from .rows.solve import strip_solve
 from .rows.static import constants_first
-from .rows.uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve_two, scalar_time
+from .rows.uplooking import ScalarFactors, scalar_time
 from .symbolic.analysis import Analysis, IntArray, analyze
 from .symbolic.assembly_tree import AssemblyTree, assembly_tree, merged_supernodes
 from .symbolic.siblings import siblings_together
@@ -48,18 +39,13 @@ FloatArray = NDArray[np.float64]
 SPARSE = 80.0  # operations per entry of L up to which panels are never quicker, but by several threads
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
-SHARED = 5e7  # operations of a factorization from which on threads share it,
-LARGE = 1_000_000  # and entries of L from which on they share solves
-KERNELS = {
-    "scalar": (scalar_factor, scalar_solve, scalar_solve_two),
-    "strips": (strip_factor, strip_solve, strip_solve_two),
-    "supernodal": (supernodal_factor, supernodal_solve, supernodal_solve_two),
-}
+SHARED = 5e7  # operations of a factorization from which on threads share it
+METHODS = ("auto", "scalar", "strips", "supernodal")
 LITTLE = 1e4  # nanoseconds of a factorization by scalar operations, up to which nothing else is worth a look,
 QUICK = 1e6  # and of one by rows up to which to find panels takes longer than they would save
 
 
-class LDL(Factors):
+class LDL:
     """The factorization ``K = P' (L D L') P`` for a fixed pattern and fixed signs of D.
 
     Parameters
@@ -89,6 +75,8 @@ class LDL(Factors):
     ----------
     perm : (n,) array
         Row k of ``P K P'`` is row ``perm[k]`` of K.
+    factors : Factors
+        L and D as the kernels of the method have them.
     nnz : int
         Entries of L below the diagonal, without the zeros that panels may hold.
     flops : float
@@ -147,15 +135,16 @@ class LDL(Factors):
             analysis = _least_work(analysis, n, indptr, indices, weak)
             ordered += perf_counter() - begin
         self._threads, self._fixed = threads, fixed
-        self._choose(indptr, indices, analysis, method)
+        self.method, self.factors = self._choose(indptr, indices, analysis, method)
+        self.perm, self.d = self.factors.perm, self.factors.d
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
-    def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> None:
-        """The method that takes less time, and its memory."""
+    def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> tuple[str, Factors]:
+        """The method that takes less time, and its factors."""
         self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
         self.time = scalar_time(analysis)
         if method == "scalar" or (method == "auto" and self.time <= LITTLE):
-            return self._prepare_scalar(analysis)
+            return "scalar", self._scalar(analysis)
         by_rows, constant = constants_first(siblings_together(analysis), self._fixed)
         strips = strips_of(by_rows, constant)
         wide = method == "strips" or (method == "auto" and strips.time < self.time)
@@ -164,49 +153,27 @@ class LDL(Factors):
         sparse = shares == 1 and (self.flops <= SPARSE * self.nnz or self.time <= QUICK)
         merging = merged_supernodes(analysis) if method == "supernodal" or (method == "auto" and not sparse) else None
         if merging is None or (method == "auto" and self.time <= merging.time / shares):
-            return self._prepare_strips(by_rows, strips) if wide else self._prepare_scalar(analysis)
+            if wide:
+                return "strips", self._four_wide(by_rows, strips)
+            return "scalar", self._scalar(analysis)
         self.time = merging.time
-        return self._prepare_supernodal(assembly_tree(indptr, indices, analysis, merging))
+        return "supernodal", self._panels(assembly_tree(indptr, indices, analysis, merging))
 
-    def _prepare_scalar(self, analysis: Analysis) -> None:
-        n = self._given_signs.size
-        _check_room(n, 3 * self.nnz, self.nnz)
-        super().__init__(n=n, entries=self.nnz, scalar=1, by_rows=1, given=self._given, lists=n, held=self.nnz)
-        self.n, self.method = n, "scalar"
-        scalar_pattern(self, analysis, self._given_signs)
+    def _scalar(self, analysis: Analysis) -> Factors:
+        _check_room(analysis.perm.size, 3 * self.nnz, self.nnz)
+        return ScalarFactors(analysis, self._given_signs)
 
-    def _prepare_strips(self, analysis: Analysis, strips: Strips) -> None:
-        n = self._given_signs.size
-        based = int(strips.constant > 0)
-        _check_room(n, (1 + based) * strips.entries + 2 * strips.rows, self.nnz)
-        super().__init__(
-            n=n, entries=strips.entries, striped=1, by_rows=1, given=self._given, lists=strips.count, held=strips.rows,
-            based=based, kept=strips.kept,
-        )  # fmt: skip
-        self.n, self.method = n, "strips"
-        strip_pattern(self, strips, analysis, self._given_signs)
+    def _four_wide(self, analysis: Analysis, strips: Strips) -> Factors:
+        words = (1 + int(strips.constant > 0)) * strips.entries + 2 * strips.rows
+        _check_room(analysis.perm.size, words, self.nnz)
+        return FourWideFactors(strips, analysis, self._given_signs).use(strip_factor, strip_solve)
 
-    def _prepare_supernodal(self, tree: AssemblyTree) -> None:
-        n = self._given_signs.size
-        several = self._threads > 1 and tree.flops >= SHARED and available()
-        sharing = shared(tree) if several else None
-        workers = self._threads if several else 1
-        _check_room(n, int(tree.panel_start[-1]), int(tree.panel_start[-1]))
-        tasks, boundary = (sharing.count, sharing.rows.size) if sharing is not None else (0, 0)
-        super().__init__(
-            n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=tree.parent.size, tree=tree,
-            product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
-            below=2 * tree.largest_front, workers=workers, team=workers, sharing=sharing, tasks=tasks,
-            boundary=boundary, shared=int(several and tree.panel_start[-1] >= LARGE),
-        )  # fmt: skip
-        self.n, self.method, self.workers = n, "supernodal", workers
-        self.gather(workers)
-        if several:
-            self.tasks_of_factors, self.tasks_of_panels = factor_task.address, assemble_columns.address
-            self.rows_of_panels, self.columns_of_panels = finish_rows.address, update_behind.address
-            self.lower_tasks, self.upper_tasks = solve_lower_task.address, solve_upper_task.address
-        self.perm, self.signs = tree.perm, self._given_signs[tree.perm]
-        self.d[:] = 1.0
+    def _panels(self, tree: AssemblyTree) -> Factors:
+        words = int(tree.panel_start[-1])
+        _check_room(tree.perm.size, words, words)
+        if self._threads > 1 and tree.flops >= SHARED and available():
+            return parallel_factors(tree, self._given_signs, self._threads)
+        return panel_factors(tree, self._given_signs)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
         """Factorize.
@@ -225,18 +192,19 @@ class LDL(Factors):
         """
         if len(data) != self._given:
             raise ValueError(f"data must have {self._given} entries, but {len(data)} came")
-        return int(KERNELS[self.method][0](self, data, eps, delta))
+        return int(factor(self.factors, data, eps, delta))
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
         """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself.
 
         For two right-hand sides at once, the rows of `rhs`, both have the shape (2, n).
         """
-        if rhs.shape != out.shape or rhs.shape not in ((self.n,), (2, self.n)):
+        n = self.factors.n
+        if rhs.shape != out.shape or rhs.shape not in ((n,), (2, n)):
             raise ValueError(
-                f"rhs and out must have the shape ({self.n},) or (2, {self.n}), but {rhs.shape} and {out.shape} came"
+                f"rhs and out must have the shape ({n},) or (2, {n}), but {rhs.shape} and {out.shape} came"
             )
-        KERNELS[self.method][rhs.ndim](self, rhs.reshape(-1), out.reshape(-1))
+        solve(self.factors, rhs.ndim, rhs.reshape(-1), out.reshape(-1))
 
 
 def _check_room(n: int, words: float, entries: int) -> None:
@@ -251,7 +219,7 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatAr
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
     if signs.size != n or not are_signs(signs):
         raise ValueError("signs must be n numbers +1 or -1")
-    if method != "auto" and method not in KERNELS:
+    if method not in METHODS:
         raise ValueError(f'method must be "auto", "scalar", "strips" or "supernodal", but {method!r} came')
 
 

@@ -1,4 +1,4 @@
-"""Supernodal factorization and solves by several threads: the subtrees that are tasks (see `sharing`), and the top.
+"""Supernodal factorization and solves by several threads: the subtrees that are tasks (see `subtrees`), and the top.
 
 Tasks are subtrees.  A supernode of the top with much work is shared: its updates by blocks of its columns, then of each
 block of columns that has been factorized the rows below, and what it takes from the columns behind it.  Who does what
@@ -7,72 +7,131 @@ changes no bits: each entry is the result of the same operations in the same ord
 
 from __future__ import annotations
 
-from ....compiled.kernels import inner, leaf
-from ....compiled.signatures import Floats, Ints
-from ....compiled.teams import floats_at_address, share
-from ..factors import Factors
-from ..panels.dense import BLOCK, COLUMNS, LONG, WIDE_BLOCK, WIDE_COLUMNS, factor_block, solve_rows, update_columns
+from ....compiled.kernels import inner
+from ....compiled.signatures import Floats
+from ....compiled.structures import floats, integer, integers, structure
+from ....compiled.teams import Team, begin_team, end_team, floats_at_address, restore_blas, share, silence_blas
+from ..panels.dense import extent, factor_block, solve_rows, update_columns, update_panel
+from ..panels.factors import BLOCK, COLUMNS, PanelFactors
 from ..panels.left_looking import (
     WHOLE,
     factor_supernodes,
     note_places,
+    permute,
+    permute_back,
     put_entries,
+    rows_before,
     solve_lower_part,
     solve_upper_part,
-    update_by,
     wait,
 )
+from ..panels.supernodal import supernodal_solve
+from ..symbolic.assembly_tree import AssemblyTree
+from .subtrees import Subtrees, find_subtrees
 
 SHARED = 4e6  # operations on a panel from which on they are shared
-CHUNK, WIDE_CHUNK = 32, 64  # columns of a panel that are updated by one member at a time, and where there are many
-MANY_COLUMNS = 256
-ROWS = 256  # likewise rows
+CHUNK = 64  # columns of a panel that are updated by one member at a time,
+ROWS = 256  # and rows
+LARGE = 1_000_000  # entries of L from which on threads share solves
+
+
+class Crew(Team):
+    """The threads and what their tasks are told.
+
+    Attributes
+    ----------
+    factors : PanelFactors
+    subtrees : Subtrees
+    data_address, data_size : int
+        The values of K.
+    panel, from_column, to_column : int
+        The supernode that is shared, and the block of its columns that has been factorized.
+    replaced : array
+        The replaced pivots of each task.
+    right_hand_sides : int
+    private, sums : arrays
+        Each member's own vectors, and what each task takes from the rows below its columns.
+    """
+
+    factors, subtrees = structure(PanelFactors), structure(Subtrees)
+    factor_task, assemble_task, rows_task, columns_task = integer(), integer(), integer(), integer()
+    lower_task, upper_task = integer(), integer()
+    data_address, data_size, panel, from_column, to_column = integer(), integer(), integer(), integer(), integer()
+    replaced, right_hand_sides = integers("tasks"), integer()
+    private, sums = floats("2 * n * large * team"), floats("2 * below")
+
+
+class ParallelFactors(PanelFactors):
+    """Panels that several threads work on."""
+
+    crew = structure(Crew)
+
+
+def parallel_factors(tree: AssemblyTree, signs: Floats, threads: int) -> ParallelFactors:
+    """The factors of several threads."""
+    subtrees, large = find_subtrees(tree), tree.panel_start[-1] >= LARGE
+    crew = Crew(
+        team=threads, tasks=subtrees.count, below=subtrees.rows.size, n=tree.perm.size, large=int(large),
+        subtrees=subtrees,
+    )  # fmt: skip
+    crew.gather(threads)
+    crew.factor_task, crew.assemble_task = factor_task.address, assemble_task.address
+    crew.rows_task, crew.columns_task = rows_task.address, columns_task.address
+    crew.lower_task, crew.upper_task = lower_task.address, upper_task.address
+    factors = ParallelFactors(tree, signs, crew, threads, subtrees.count)
+    factors.crew, crew.factors = crew, factors
+    factors.use(parallel_factor, parallel_solve if large else supernodal_solve)
+    return factors
 
 
 @inner
-def factor_side_by_side(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
+def parallel_factor(ldl: ParallelFactors, data: Floats) -> int:
     """The subtrees, then the top; returns the number of replaced pivots, -1 where one is not finite."""
-    ldl.data_address, ldl.data_size, ldl.eps, ldl.delta = data.ctypes.data, data.size, eps, delta
-    share(ldl, ldl.tasks_of_factors, ldl.sharing.count)
-    replaced = 0
-    for t in range(ldl.sharing.count):
-        if ldl.replaced[t] < 0:
-            return -1
-        replaced += ldl.replaced[t]
-    more = factor_top(ldl, data, eps, delta)
+    crew, replaced, failed = ldl.crew, 0, False
+    for k in range(ldl.head.size):
+        ldl.head[k] = -1
+    silence_blas(crew)
+    begin_team(crew)
+    crew.data_address, crew.data_size = data.ctypes.data, data.size
+    share(crew, crew.factor_task, crew.subtrees.count)
+    for t in range(crew.subtrees.count):
+        failed |= crew.replaced[t] < 0
+        replaced += crew.replaced[t]
+    more = -1 if failed else factor_top(ldl, data)
+    end_team(crew)
+    restore_blas(crew)
     return -1 if more < 0 else replaced + more
 
 
 @inner
-def factor_task(ldl: Factors, task: int, member: int) -> None:
+def factor_task(crew: Crew, task: int, member: int) -> None:
     """The subtrees of one task."""
-    sharing = ldl.sharing
-    t = sharing.order[task]
+    ldl, subtrees = crew.factors, crew.subtrees
+    t = subtrees.order[task]
     ldl.waiting[2 * t] = -1
-    data = floats_at_address(ldl.data_address, ldl.data_size)
-    ldl.replaced[t] = factor_supernodes(ldl, data, ldl.eps, ldl.delta, sharing.begin[t], sharing.end[t], t, member)
+    data = floats_at_address(crew.data_address, crew.data_size)
+    crew.replaced[t] = factor_supernodes(ldl, data, subtrees.begin[t], subtrees.end[t], t, member)
 
 
 @inner
-def factor_top(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
+def factor_top(ldl: ParallelFactors, data: Floats) -> int:
     """What is above the subtrees; returns the number of replaced pivots, -1 where one is not finite."""
-    sharing, following, position, size = ldl.sharing, ldl.following, ldl.position, ldl.head.size
-    replaced, t = 0, 0
-    k = 0
+    subtrees, following, position, size = ldl.crew.subtrees, ldl.following, ldl.position, ldl.head.size
+    replaced, t, k = 0, 0, 0
     while k < size:
-        if t < sharing.count and k == sharing.begin[t]:
+        if t < subtrees.count and k == subtrees.begin[t]:
             c = ldl.waiting[2 * t]
             while c != -1:  # in the order in which one thread alone would have put them into the lists of the top
                 after = following[c]
                 wait(ldl, c, position[c], size, WHOLE)
                 c = after
-            k = sharing.end[t]
+            k = subtrees.end[t]
             t += 1
             continue
         if work_on(ldl, k) < SHARED:
-            wrong = factor_supernodes(ldl, data, eps, delta, k, k + 1, WHOLE, 0)
+            wrong = factor_supernodes(ldl, data, k, k + 1, WHOLE, 0)
         else:
-            wrong = factor_together(ldl, k, eps, delta)
+            wrong = factor_together(ldl, k)
         if wrong < 0:
             return -1
         replaced += wrong
@@ -81,166 +140,150 @@ def factor_top(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
 
 
 @inner
-def work_on(ldl: Factors, k: int) -> float:
+def work_on(ldl: ParallelFactors, k: int) -> float:
     """The operations on a panel, those of its updates included."""
-    tree = ldl.tree
-    first, row_start, rows = tree.first, tree.row_start, tree.rows
-    width, height = float(first[k + 1] - first[k]), float(row_start[k + 1] - row_start[k])
+    tree, (columns, rows_below) = ldl.tree, extent(ldl, k)
+    width, height = float(columns), float(rows_below)
     total = width * width * (width / 3.0 + height)
     c = ldl.head[k]
     while c != -1:
-        start = ldl.position[c]
-        stop = rows_before(rows, start, row_start[c + 1], first[k + 1])
-        total += 2.0 * (first[c + 1] - first[c]) * (stop - start) * (row_start[c + 1] - start)
+        start, end = ldl.position[c], tree.row_start[c + 1]
+        stop = rows_before(tree.rows, start, end, tree.first[k + 1])
+        total += 2.0 * (tree.first[c + 1] - tree.first[c]) * (stop - start) * (end - start)
         c = ldl.following[c]
     return total
 
 
-@leaf
-def rows_before(rows: Ints, begin: int, end: int, column: int) -> int:
-    """The end of those among the ascending rows begin ... end - 1 that are before a column."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] < column:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @inner
-def factor_together(ldl: Factors, k: int, eps: float, delta: float) -> int:
+def factor_together(ldl: ParallelFactors, k: int) -> int:
     """One supernode by all members: the number of replaced pivots, -1 where one is not finite."""
-    tree, d = ldl.tree, ldl.d
-    first, row_start, begin = tree.first, tree.row_start, tree.panel_start[k]
-    column, width = first[k], first[k + 1] - first[k]
-    length, replaced = width + row_start[k + 1] - row_start[k], 0
-    ldl.panel = k
+    crew, (width, height), replaced = ldl.crew, extent(ldl, k), 0
+    length = width + height
+    crew.panel = k
     note_places(ldl, k, ldl.place[: ldl.n])
-    ldl.chunk = CHUNK if width < MANY_COLUMNS else WIDE_CHUNK
-    share(ldl, ldl.tasks_of_panels, (width + ldl.chunk - 1) // ldl.chunk)
+    share(crew, crew.assemble_task, (width + CHUNK - 1) // CHUNK)
     let_go(ldl, k)
-    block = BLOCK if length < LONG else WIDE_BLOCK
-    for a in range(0, width, block):
-        b = min(a + block, width)
-        wrong = factor_block(ldl.values, begin, length, a, b, b, ldl.signs, column, eps, delta, d, ldl.scaled)
+    for a in range(0, width, BLOCK):
+        b = min(a + BLOCK, width)
+        wrong = factor_block(ldl, k, a, b, b, ldl.scaled)
         if wrong < 0:
             return -1
         replaced += wrong
-        ldl.from_column, ldl.to_column = a, b
-        share(ldl, ldl.rows_of_panels, (length - b + ROWS - 1) // ROWS)
-        ldl.chunk = COLUMNS if length - b < LONG else WIDE_COLUMNS
-        share(ldl, ldl.columns_of_panels, (width - b + ldl.chunk - 1) // ldl.chunk)
-    if length > width:
-        wait(ldl, k, row_start[k], 0, WHOLE)
+        crew.from_column, crew.to_column = a, b
+        share(crew, crew.rows_task, (length - b + ROWS - 1) // ROWS)
+        share(crew, crew.columns_task, (width - b + COLUMNS - 1) // COLUMNS)
+    wait(ldl, k, ldl.tree.row_start[k], 0, WHOLE)
     return replaced
 
 
 @inner
-def let_go(ldl: Factors, k: int) -> None:
+def let_go(ldl: ParallelFactors, k: int) -> None:
     """What has updated panel k waits for the next one."""
     tree, c = ldl.tree, ldl.head[k]
     while c != -1:
         after = ldl.following[c]
-        start = rows_before(tree.rows, ldl.position[c], tree.row_start[c + 1], tree.first[k + 1])
-        wait(ldl, c, start, 0, WHOLE)
+        wait(ldl, c, rows_before(tree.rows, ldl.position[c], tree.row_start[c + 1], tree.first[k + 1]), 0, WHOLE)
         c = after
 
 
 @inner
-def assemble_columns(ldl: Factors, task: int, member: int) -> None:
+def assemble_task(crew: Crew, task: int, member: int) -> None:
     """Some columns of the shared panel: the entries of K, and what its descendants take from them."""
-    tree, k = ldl.tree, ldl.panel
-    row_start, rows, target = tree.row_start, tree.rows, tree.target
-    first, end = tree.first[k] + task * ldl.chunk, min(tree.first[k] + (task + 1) * ldl.chunk, tree.first[k + 1])
-    length = (tree.panel_start[k + 1] - tree.panel_start[k]) // (tree.first[k + 1] - tree.first[k])
-    origin = tree.panel_start[k] + (first - tree.first[k]) * length
-    limit = origin + (end - first) * length
-    low = rows_before(target, tree.entry_start[k], tree.entry_start[k + 1], origin)
-    high = rows_before(target, low, tree.entry_start[k + 1], limit)
-    put_entries(ldl, floats_at_address(ldl.data_address, ldl.data_size), k, low, high, origin, limit)
+    ldl, k = crew.factors, crew.panel
+    tree, (width, height) = ldl.tree, extent(ldl, k)
+    first, end, n = tree.first[k] + task * CHUNK, min(tree.first[k] + (task + 1) * CHUNK, tree.first[k + 1]), ldl.n
+    origin = tree.panel_start[k] + task * CHUNK * (width + height)
+    limit = origin + (end - first) * (width + height)
+    low = rows_before(tree.target, tree.entry_start[k], tree.entry_start[k + 1], origin)
+    high = rows_before(tree.target, low, tree.entry_start[k + 1], limit)
+    put_entries(ldl, floats_at_address(crew.data_address, crew.data_size), low, high, origin, limit)
+    if member > 0:
+        note_places(ldl, k, ldl.place[member * n : (member + 1) * n])
     c = ldl.head[k]
     while c != -1:
-        start = rows_before(rows, ldl.position[c], row_start[c + 1], first)
-        stop = rows_before(rows, start, row_start[c + 1], end)
+        start = rows_before(tree.rows, ldl.position[c], tree.row_start[c + 1], first)
+        stop = rows_before(tree.rows, start, tree.row_start[c + 1], end)
         if start < stop:
-            update_by(ldl, k, c, start, stop, ldl.place[: ldl.n], member)
+            update_panel(ldl, k, c, start, stop, member)
         c = ldl.following[c]
 
 
 @inner
-def finish_rows(ldl: Factors, task: int, member: int) -> None:
+def rows_task(crew: Crew, task: int, member: int) -> None:
     """Some of the rows of the shared panel below the block of columns that has been factorized."""
-    tree, k, a, b = ldl.tree, ldl.panel, ldl.from_column, ldl.to_column
-    length = tree.first[k + 1] - tree.first[k] + tree.row_start[k + 1] - tree.row_start[k]
+    ldl, k, a, b = crew.factors, crew.panel, crew.from_column, crew.to_column
+    width, height = extent(ldl, k)
     top = b + task * ROWS
-    solve_rows(
-        ldl.values, tree.panel_start[k], length, a, b, top, min(top + ROWS, length), tree.first[k], ldl.d, ldl.scaled
-    )  # fmt: skip
+    solve_rows(ldl, k, a, b, top, min(top + ROWS, width + height), ldl.scaled)
 
 
 @inner
-def update_behind(ldl: Factors, task: int, member: int) -> None:
+def columns_task(crew: Crew, task: int, member: int) -> None:
     """Some of the columns of the shared panel behind that block."""
-    tree, k, b = ldl.tree, ldl.panel, ldl.to_column
-    width = tree.first[k + 1] - tree.first[k]
-    length, j = width + tree.row_start[k + 1] - tree.row_start[k], b + task * ldl.chunk
-    update_columns(
-        ldl.values, tree.panel_start[k], length, ldl.from_column, b, j, min(j + ldl.chunk, width), length, ldl.scaled
-    )
+    ldl, k, a, b = crew.factors, crew.panel, crew.from_column, crew.to_column
+    width, height = extent(ldl, k)
+    first = b + task * COLUMNS
+    update_columns(ldl, k, a, b, first, min(first + COLUMNS, width), width + height, ldl.scaled)
 
 
 @inner
-def solve_side_by_side(ldl: Factors, count: int) -> None:
-    """work := L'^-1 D^-1 L^-1 work for `count` right-hand sides."""
-    ldl.right_hand_sides = count
-    share(ldl, ldl.lower_tasks, ldl.sharing.count)
+def parallel_solve(ldl: ParallelFactors, count: int, rhs: Floats, out: Floats) -> None:
+    """`supernodal_solve` by several threads."""
+    crew = ldl.crew
+    silence_blas(crew)
+    permute(ldl, count, rhs, ldl.work)
+    begin_team(crew)
+    crew.right_hand_sides = count
+    share(crew, crew.lower_task, crew.subtrees.count)
     solve_top(ldl, count)
-    share(ldl, ldl.upper_tasks, ldl.sharing.count)
+    share(crew, crew.upper_task, crew.subtrees.count)
+    end_team(crew)
+    permute_back(ldl, count, ldl.work, out)
+    restore_blas(crew)
 
 
 @inner
-def solve_lower_task(ldl: Factors, task: int, member: int) -> None:
+def lower_task(crew: Crew, task: int, member: int) -> None:
     """L^-1 by the subtrees of a task; what they take from the rows below them is kept apart."""
-    sharing, first, n, count, t = ldl.sharing, ldl.tree.first, ldl.n, ldl.right_hand_sides, ldl.sharing.order[task]
-    begin, end, rows, work = sharing.begin[t], sharing.end[t], sharing.rows, ldl.work
-    x = ldl.private[2 * member * n : 2 * (member + 1) * n]
+    ldl, subtrees, count, t = crew.factors, crew.subtrees, crew.right_hand_sides, crew.subtrees.order[task]
+    first, n, begin, end = ldl.tree.first, ldl.n, subtrees.begin[t], subtrees.end[t]
+    rows, work = subtrees.rows, ldl.work
+    x = crew.private[2 * member * n : 2 * (member + 1) * n]
     for r in range(count):
         for j in range(first[begin], first[end]):
             x[r * n + j] = work[r * n + j]
-        for q in range(sharing.row_start[t], sharing.row_start[t + 1]):
+        for q in range(subtrees.row_start[t], subtrees.row_start[t + 1]):
             x[r * n + rows[q]] = 0.0
     solve_lower_part(ldl, count, begin, end, x, member)
     for r in range(count):
         for j in range(first[begin], first[end]):
             work[r * n + j] = x[r * n + j]
-        for q in range(sharing.row_start[t], sharing.row_start[t + 1]):
-            ldl.sums[r * rows.size + q] = x[r * n + rows[q]]
+        for q in range(subtrees.row_start[t], subtrees.row_start[t + 1]):
+            crew.sums[r * rows.size + q] = x[r * n + rows[q]]
 
 
 @inner
-def solve_top(ldl: Factors, count: int) -> None:
+def solve_top(ldl: ParallelFactors, count: int) -> None:
     """L'^-1 D^-1 L^-1 by what is above the subtrees."""
-    sharing, n, work, size = ldl.sharing, ldl.n, ldl.work, ldl.head.size
-    rows = sharing.rows
+    crew, subtrees, n, work, size = ldl.crew, ldl.crew.subtrees, ldl.n, ldl.work, ldl.head.size
+    rows = subtrees.rows
     for r in range(count):
         for q in range(rows.size):
-            work[r * n + rows[q]] += ldl.sums[r * rows.size + q]
+            work[r * n + rows[q]] += crew.sums[r * rows.size + q]
     end = 0
-    for t in range(sharing.count + 1):
-        begin, end = end, sharing.begin[t] if t < sharing.count else size
+    for t in range(subtrees.count + 1):
+        begin, end = end, subtrees.begin[t] if t < subtrees.count else size
         solve_lower_part(ldl, count, begin, end, work, 0)
-        end = sharing.end[t] if t < sharing.count else size
+        end = subtrees.end[t] if t < subtrees.count else size
     begin = size
-    for t in range(sharing.count - 1, -2, -1):
-        end, begin = begin, sharing.end[t] if t >= 0 else 0
+    for t in range(subtrees.count - 1, -2, -1):
+        end, begin = begin, subtrees.end[t] if t >= 0 else 0
         solve_upper_part(ldl, count, begin, end, work, 0)
-        begin = sharing.begin[t] if t >= 0 else 0
+        begin = subtrees.begin[t] if t >= 0 else 0
 
 
 @inner
-def solve_upper_task(ldl: Factors, task: int, member: int) -> None:
+def upper_task(crew: Crew, task: int, member: int) -> None:
     """L'^-1 D^-1 by the subtrees of a task."""
-    t = ldl.sharing.order[task]
-    solve_upper_part(ldl, ldl.right_hand_sides, ldl.sharing.begin[t], ldl.sharing.end[t], ldl.work, member)
+    ldl, subtrees, t = crew.factors, crew.subtrees, crew.subtrees.order[task]
+    solve_upper_part(ldl, crew.right_hand_sides, subtrees.begin[t], subtrees.end[t], ldl.work, member)

@@ -17,7 +17,7 @@ FEW = 4  # tasks of that size are too few
 OVERHEAD = 5e3  # operations that take as long as what a supernode takes beside them
 
 
-class Sharing(Structure):
+class Subtrees(Structure):
     """Tasks, each of some subtrees beside each other; what is between two tasks is the top of the tree.
 
     They depend on the tree alone, not on the number of threads, and so do the bits of what is computed by them.
@@ -38,18 +38,18 @@ class Sharing(Structure):
     rows = integers("below")
 
 
-def shared(tree: AssemblyTree) -> Sharing:
+def find_subtrees(tree: AssemblyTree) -> Subtrees:
     """The tasks of an assembly tree."""
     size = tree.parent.size
     begin, end, weight = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
     count = int(find_tasks(tree, begin, end, weight))
     below = int(rows_below(tree, begin[:count], end[:count], np.empty(0, np.int64), np.empty(0, np.int64)))
-    sharing = Sharing(count=count, below=below)
-    sharing.count = count
-    sharing.begin[:], sharing.end[:] = begin[:count], end[:count]
-    sharing.order[:] = np.argsort(-weight[:count], kind="stable")
-    rows_below(tree, sharing.begin, sharing.end, sharing.row_start, sharing.rows)
-    return sharing
+    subtrees = Subtrees(count=count, below=below)
+    subtrees.count = count
+    subtrees.begin[:], subtrees.end[:] = begin[:count], end[:count]
+    subtrees.order[:] = np.argsort(-weight[:count], kind="stable")
+    rows_below(tree, subtrees.begin, subtrees.end, subtrees.row_start, subtrees.rows)
+    return subtrees
 
 
 @kernel

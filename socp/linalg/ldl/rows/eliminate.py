@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ....compiled.kernels import inner
-from ..factors import Factors
+from ..factors import put_pivot
+from .four_wide import FourWideFactors
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 
@@ -17,7 +16,7 @@ EIGHT, TWELVE, SIXTEEN = np.uint64(8), np.uint64(12), np.uint64(16)
 
 
 @inner
-def eliminate(ldl: Factors, from_link: int, to_link: int, row: int, count: int) -> None:
+def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> None:
     """So many rows, from `row` on, in the strips that some of their links lead to."""
     strip, linked = ldl.strip.view(np.uint64), ldl.columns.view(np.uint64)
     q, last = np.uint64(from_link), np.uint64(to_link)
@@ -31,7 +30,7 @@ def eliminate(ldl: Factors, from_link: int, to_link: int, row: int, count: int) 
 
 
 @inner
-def eliminate_ones(ldl: Factors, from_link: int, to_link: int, row: int, count: int) -> int:
+def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> int:
     """So many rows, from `row` on, in strips of one column: stored, and taken from the rest of the rows.
 
     Goes from one link of the rows to the next one as long as strips have one column; returns where it stops.
@@ -62,7 +61,7 @@ def eliminate_ones(ldl: Factors, from_link: int, to_link: int, row: int, count: 
 
 
 @inner
-def eliminate_four(ldl: Factors, from_strip: int, row: int, count: int) -> None:
+def eliminate_four(ldl: FourWideFactors, from_strip: int, row: int, count: int) -> None:
     """`eliminate_ones` for one strip of four columns."""
     t, k, strip, rows = (
         np.uint64(from_strip) << TWO,
@@ -110,7 +109,7 @@ def eliminate_four(ldl: Factors, from_strip: int, row: int, count: int) -> None:
 
 
 @inner
-def subtract_base(ldl: Factors, at_strip: int, row: int, count: int) -> None:
+def subtract_base(ldl: FourWideFactors, at_strip: int, row: int, count: int) -> None:
     """The part of `base` of so many rows, from `row` on, in a strip of four columns, taken from the rows."""
     t, k, strip, rows = np.uint64(at_strip), np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64)
     end, stop, end_row, i = strip[t + THREE], strip[t + FIVE], k + np.uint64(count), strip[t] << TWO
@@ -126,10 +125,10 @@ def subtract_base(ldl: Factors, at_strip: int, row: int, count: int) -> None:
 
 
 @inner
-def factor_block(ldl: Factors, row: int, place: int, eps: float, delta: float) -> int:
+def factor_block(ldl: FourWideFactors, row: int, place: int) -> int:
     """The triangle of a strip of four columns, and their pivots, of what is left of its rows."""
     k, at, work, values = np.uint64(row), np.uint64(place), ldl.work_four, ldl.values
-    d, inverse, signs, replaced = ldl.d, ldl.inverse, ldl.signs, 0
+    d, inverse, replaced = ldl.d, ldl.inverse, 0
     first, own = k << TWO, at  # of the row of the triangle
     if ldl.base.size > 0:
         for c in range(FOUR):
@@ -150,12 +149,11 @@ def factor_block(ldl: Factors, row: int, place: int, eps: float, delta: float) -
             pivot -= l * y
             values[own + i] = l
         own += c
-        if not math.isfinite(pivot):
+        wrong = put_pivot(ldl, k + c, pivot)
+        if wrong < 0:
             return -1
-        if signs[k + c] * pivot <= eps:
-            pivot = signs[k + c] * delta
-            replaced += 1
-        d[k + c], inverse[k + c] = pivot, 1.0 / pivot
+        replaced += wrong
+        inverse[k + c] = 1.0 / d[k + c]
     for i in range(first, first + SIXTEEN):
         work[i] = 0.0
     return replaced

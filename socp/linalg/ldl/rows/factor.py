@@ -7,45 +7,44 @@ instructions of four entries side by side.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ....compiled.kernels import inner, kernel
+from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
-from ..factors import Factors
+from ..factors import put_pivot
 from .eliminate import FIVE, FOUR, ONE, SIX, THREE, TWO, eliminate, factor_block
+from .four_wide import FourWideFactors
 from .static import are_unchanged, find_base
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 
 
-@kernel
-def strip_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
-    """L in values, strip after strip, and D in d; see `LDL.factor`.
+@inner
+def strip_factor(ldl: FourWideFactors, data: Floats) -> int:
+    """L in values, strip after strip, and D in d.
 
     `work` and `work_four` come as zeros and leave as zeros.  Constant columns whose entries are as they were stay.
     """
-    if ldl.constant > 0 and not are_unchanged(ldl, data, eps, delta):
-        ldl.replaced_constants = factor_strips(ldl, 0, ldl.constant, data, eps, delta)
+    if ldl.constant > 0 and not are_unchanged(ldl, data):
+        ldl.replaced_constants = factor_strips(ldl, 0, ldl.constant, data)
         if ldl.replaced_constants >= 0:
             find_base(ldl, data)
     if ldl.constant > 0 and ldl.replaced_constants < 0:
         return -1
-    replaced = factor_strips(ldl, ldl.constant, ldl.strips, data, eps, delta)
+    replaced = factor_strips(ldl, ldl.constant, ldl.strips, data)
     return replaced if replaced < 0 else replaced + ldl.replaced_constants
 
 
 @inner
-def factor_strips(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps: float, delta: float) -> int:
+def factor_strips(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Floats) -> int:
     """Some strips; the number of replaced pivots, -1 for one that is not finite."""
     strip, s, replaced = ldl.strip.view(np.uint64), np.uint64(from_strip), 0
     while s < np.uint64(to_strip):
         narrow = strip[(s << TWO) + FOUR] - strip[s << TWO] == ONE
         if narrow:
-            bad = factor_rows(ldl, s, to_strip, data, eps, delta)
+            bad = factor_rows(ldl, s, to_strip, data)
         else:
-            bad = factor_fours(ldl, s, to_strip, data, eps, delta)
+            bad = factor_fours(ldl, s, to_strip, data)
         if bad < 0:
             for i in range(ldl.work.size):
                 ldl.work[i] = 0.0
@@ -58,7 +57,7 @@ def factor_strips(ldl: Factors, from_strip: int, to_strip: int, data: Floats, ep
 
 
 @inner
-def factor_rows(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps: float, delta: float) -> int:
+def factor_rows(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Floats) -> int:
     """The rows of the strips of one column that follow; the number of replaced pivots, -1 for one that is not finite.
 
     Strips of other kinds begin where it has `reached`.
@@ -66,7 +65,7 @@ def factor_rows(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps:
     indices, source, linked = ldl.indices.view(np.uint64), ldl.source.view(np.uint64), ldl.columns.view(np.uint64)
     strip, rows, indptr = ldl.strip.view(np.uint64), ldl.rows.view(np.uint64), ldl.indptr.view(np.uint64)
     row_start, link, middle = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.middle.view(np.uint64)
-    d, inverse, signs, work, values, replaced = ldl.d, ldl.inverse, ldl.signs, ldl.work, ldl.values, 0
+    d, inverse, work, values, replaced = ldl.d, ldl.inverse, ldl.work, ldl.values, 0
     base, based = ldl.base, ldl.base.size > 0
     for s in range(np.uint64(from_strip), np.uint64(to_strip)):
         own = s << TWO
@@ -117,18 +116,17 @@ def factor_rows(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps:
             l0, l1, l2, l3 = y0 * inverse[j], y1 * inverse[j + ONE], y2 * inverse[j + TWO], y3 * inverse[j + THREE]
             values[at], values[at + ONE], values[at + TWO], values[at + THREE] = l0, l1, l2, l3
             pivot -= (l0 * y0 + l1 * y1) + (l2 * y2 + l3 * y3)
-        if not math.isfinite(pivot):
+        wrong = put_pivot(ldl, k, pivot)
+        if wrong < 0:
             return -1
-        if signs[k] * pivot <= eps:
-            pivot = signs[k] * delta
-            replaced += 1
-        d[k], inverse[k] = pivot, 1.0 / pivot
+        replaced += wrong
+        inverse[k] = 1.0 / d[k]
     ldl.reached = to_strip
     return replaced
 
 
 @inner
-def factor_fours(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps: float, delta: float) -> int:
+def factor_fours(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Floats) -> int:
     """`factor_rows` for strips of four columns: the entries of four rows are side by side in `work_four`."""
     indices, source = ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
     strip, indptr, row_start = ldl.strip.view(np.uint64), ldl.indptr.view(np.uint64), ldl.row_start.view(np.uint64)
@@ -144,7 +142,7 @@ def factor_fours(ldl: Factors, from_strip: int, to_strip: int, data: Floats, eps
             for p in range(middle[k + c], indptr[k + c + ONE]):
                 work[(indices[p] << TWO) + c] = data[source[p]]
         eliminate(ldl, link[s], row_start[s + ONE], k, 4)
-        bad = factor_block(ldl, k, strip[own + TWO], eps, delta)
+        bad = factor_block(ldl, k, strip[own + TWO])
         if bad < 0:
             return -1
         replaced += bad

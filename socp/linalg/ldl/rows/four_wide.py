@@ -11,9 +11,9 @@ import numpy as np
 
 from ....compiled.kernels import inner, kernel
 from ....compiled.signatures import Floats
-from ....compiled.structures import Structure, integer, integers, number
+from ....compiled.structures import Structure, floats, integer, integers, number
 from ..factors import Factors
-from ..symbolic.analysis import Analysis
+from ..symbolic.analysis import Analysis, find_rows
 from ..symbolic.siblings import are_siblings
 
 ZEROS = 0.2  # of the entries of a strip may be explicit zeros
@@ -136,8 +136,53 @@ def fits(analysis: Analysis, j: int) -> bool:
     return zeros <= ZEROS * (4 * last + 6)
 
 
+class FourWideFactors(Factors):
+    """L by strips.
+
+    Attributes
+    ----------
+    indptr, indices, source : arrays
+        The permuted upper triangle of K by columns; its entry q is entry ``source[q]`` of K.
+    strip : array
+        Four numbers for each strip: its first column, the places of its rows and of its values, and the end of the rows
+        that are factored.
+    start : array
+        Twice the place of the rows of each strip, and 1 more for four columns.
+    rows, values : arrays
+        The rows of each strip below its triangle; the triangle of each, then its rows.
+    row_start, columns : arrays
+        The strips that have rows of strip s are ``columns[row_start[s]:row_start[s + 1]]``.
+    inverse : (n,) array
+        1 / D.
+    constant, constant_columns : int
+        The strips and columns that are static (see `static`), the first ones; of these
+    base, base_d, kept : arrays
+        L21 D1 L21', its diagonal, and the entries of K that it was made of.
+    link, middle : arrays
+        Where in each row the other strips, and the other entries of K, begin.
+    """
+
+    indptr, indices = integers("n + 1"), integers("given", scratch=True)
+    source = integers("given", scratch=True)
+    strip, strips, reached = integers("4 * (count + 2)"), integer(), integer()
+    start, row_start, link = integers("count + 1"), integers("count + 1"), integers("count")
+    rows, columns = integers("held", scratch=True), integers("held", scratch=True)
+    values, inverse = floats("entries", scratch=True), floats("n")
+    work, work_four = floats("2 * n"), floats("4 * n")
+    constant, constant_columns, replaced_constants = integer(), integer(), integer()
+    base, base_d, kept, middle = floats("based * entries"), floats("based * n"), floats("kept_entries"), integers("n")
+    kept_eps, kept_delta = number(), number()
+
+    def __init__(self, strips: Strips, analysis: Analysis, signs: Floats) -> None:
+        super().__init__(
+            n=analysis.perm.size, given=analysis.source.size, count=strips.count, held=strips.rows,
+            entries=strips.entries, based=int(strips.constant > 0), kept_entries=strips.kept,
+        )  # fmt: skip
+        strip_pattern(self, strips, analysis, signs)
+
+
 @kernel
-def strip_pattern(ldl: Factors, strips: Strips, analysis: Analysis, signs: Floats) -> None:
+def strip_pattern(ldl: FourWideFactors, strips: Strips, analysis: Analysis, signs: Floats) -> None:
     """The order, the permuted K, and the pattern of L by strips and, for the order of the work, by their rows."""
     n, strip, first, counts = analysis.perm.size, ldl.strip, strips.first, analysis.counts
     ldl.strips = strips.count
@@ -154,7 +199,7 @@ def strip_pattern(ldl: Factors, strips: Strips, analysis: Analysis, signs: Float
         strip[4 * s + 5] = strip[4 * s + 1] + height
         strip[4 * s + 6] = strip[4 * s + 2] + (width * (width - 1)) // 2 + width * height
     ldl.start[strips.count] = 2 * strip[4 * strips.count + 1]
-    find_rows(ldl, analysis)
+    link_rows(ldl, analysis)
     for s in range(strips.count):
         ldl.link[s] = ldl.row_start[s]
         if s >= ldl.constant:
@@ -165,7 +210,7 @@ def strip_pattern(ldl: Factors, strips: Strips, analysis: Analysis, signs: Float
 
 
 @inner
-def put_entries(ldl: Factors, analysis: Analysis) -> None:
+def put_entries(ldl: FourWideFactors, analysis: Analysis) -> None:
     """The permuted K by columns, where the entries of constant columns of its lower triangle come before `middle`."""
     indptr, indices, constant = analysis.indptr, analysis.indices, ldl.constant_columns
     for k in range(ldl.middle.size):
@@ -186,43 +231,30 @@ def put_entries(ldl: Factors, analysis: Analysis) -> None:
 
 
 @inner
-def find_rows(ldl: Factors, analysis: Analysis) -> None:
-    """rows := the rows of each strip below its triangle; linked := for each strip those that have its rows.
-
-    Row k lives in the strips on the paths of the elimination tree from the entries of K(1:k, k) to k.
-    """
+def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
+    """rows := the rows of each strip below its triangle; columns := for each strip those that have its rows."""
     n, count, strip, linked, row_start = analysis.perm.size, ldl.strips, ldl.strip, ldl.columns, ldl.row_start
-    owner, above, seen = np.empty(n, np.uint64), np.empty(count, np.uint64), np.empty(count, np.int64)
-    indptr, indices, rows, parent = analysis.indptr, analysis.indices.view(np.uint64), ldl.rows, analysis.parent
+    owner, above = np.empty(n, np.int64), np.empty(count, np.int64)
+    begin, fill = np.empty(count + 1, np.int64), np.empty(count, np.int64)
     for s in range(count):
-        seen[s] = -1
+        begin[s], begin[s + 1] = strip[4 * s + 1], strip[4 * s + 5]
         for j in range(strip[4 * s], strip[4 * s + 4]):
-            owner[j] = np.uint64(s)
-        strip[4 * s + 3] = strip[4 * s + 1]
+            owner[j] = s
     for s in range(count):
-        above[s] = owner[max(parent[strip[4 * s + 4] - 1], 0)]  # nobody asks for that of a root
-    four, three, one = np.uint64(4), np.uint64(3), np.uint64(1)
-    for k in range(n):
-        own = owner[k]
-        seen[own] = k
-        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
-            s = owner[indices[p]]
-            while seen[s] != k:
-                seen[s] = k
-                at = np.uint64(strip[four * s + three])
-                if at == np.uint64(strip[four * s + one]) or owner[np.uint64(rows[at - one])] != own:
-                    row_start[own + one] += 1
-                rows[at] = k
-                strip[four * s + three] += 1
-                s = above[s]
-    for s in range(count):
-        row_start[s + 1] += row_start[s]
-        seen[s] = row_start[s]
-    for s in range(count):
-        before = np.int64(-1)
-        for p in range(strip[4 * s + 1], strip[4 * s + 5]):
-            mine = np.int64(owner[rows[p]])
-            if mine != before:
-                linked[seen[mine]] = s
-                seen[mine] += 1
-            before = mine
+        above[s] = owner[max(analysis.parent[strip[4 * s + 4] - 1], 0)]  # nobody asks for that of a root
+    find_rows(analysis.indptr, analysis.indices, owner, above, begin, ldl.rows)
+    for turn in range(2):  # count, then note
+        for s in range(count):
+            before = np.int64(-1)
+            for p in range(np.uint64(begin[s]), np.uint64(begin[s + 1])):
+                own = owner[np.uint64(ldl.rows[p])]
+                if own != before and turn == 0:
+                    row_start[own + 1] += 1
+                elif own != before:
+                    linked[fill[own]] = s
+                    fill[own] += 1
+                before = own
+        if turn == 0:
+            for s in range(count):
+                fill[s] = row_start[s]
+                row_start[s + 1] += row_start[s]

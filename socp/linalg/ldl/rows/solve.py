@@ -6,15 +6,24 @@ import numpy as np
 
 from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
-from ..factors import Factors
 from .eliminate import EIGHT, FIVE, FOUR, ONE, SEVEN, SIX, THREE, TWO, ZERO
+from .four_wide import FourWideFactors
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 
 
 @inner
-def strip_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
-    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); `work` leaves as zeros."""
+def strip_solve(ldl: FourWideFactors, count: int, rhs: Floats, out: Floats) -> None:
+    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides; `work` leaves as zeros."""
+    if count == 1:
+        solve_one(ldl, rhs, out)
+    else:
+        solve_two(ldl, rhs, out)
+
+
+@inner
+def solve_one(ldl: FourWideFactors, rhs: Floats, out: Floats) -> None:
+    """`strip_solve` for one right-hand side."""
     n, work, perm = ldl.n, ldl.work, ldl.perm.view(np.uint64)
     for k in range(n):
         work[k] = rhs[perm[k]]
@@ -26,7 +35,7 @@ def strip_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
 
 
 @inner
-def solve_lower(ldl: Factors) -> None:
+def solve_lower(ldl: FourWideFactors) -> None:
     """work := D \\ (L \\ work)."""
     start, j, at = ldl.start.view(np.uint64), ZERO, ZERO
     rows, values, work, d = ldl.rows.view(np.uint64), ldl.values, ldl.work, ldl.d
@@ -58,7 +67,7 @@ def solve_lower(ldl: Factors) -> None:
 
 
 @inner
-def solve_upper(ldl: Factors) -> None:
+def solve_upper(ldl: FourWideFactors) -> None:
     """work := L' \\ work."""
     start, j, end = ldl.start.view(np.uint64), np.uint64(ldl.n), np.uint64(ldl.rows.size)
     rows, values, work, last = ldl.rows.view(np.uint64), ldl.values, ldl.work, np.uint64(ldl.values.size)
@@ -93,8 +102,8 @@ def solve_upper(ldl: Factors) -> None:
 
 
 @inner
-def strip_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
-    """`strip_solve` for two right-hand sides, one after the other, in one pass over L."""
+def solve_two(ldl: FourWideFactors, rhs: Floats, out: Floats) -> None:
+    """`strip_solve` for two right-hand sides in one pass over L."""
     n, work, perm = ldl.n, ldl.work, ldl.perm.view(np.uint64)
     order = np.uint64(n)
     for k in range(n):
@@ -107,7 +116,7 @@ def strip_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
 
 
 @inner
-def solve_lower_two(ldl: Factors) -> None:
+def solve_lower_two(ldl: FourWideFactors) -> None:
     """`solve_lower` for two vectors, entry beside entry."""
     start, k, at = ldl.start.view(np.uint64), ZERO, ZERO
     rows, values, work, d = ldl.rows.view(np.uint64), ldl.values, ldl.work, ldl.d
@@ -147,7 +156,7 @@ def solve_lower_two(ldl: Factors) -> None:
 
 
 @inner
-def solve_upper_two(ldl: Factors) -> None:
+def solve_upper_two(ldl: FourWideFactors) -> None:
     """`solve_upper` for two vectors, entry beside entry."""
     start, j, end = ldl.start.view(np.uint64), np.uint64(2 * ldl.n), np.uint64(ldl.rows.size)
     rows, values, work, last = ldl.rows.view(np.uint64), ldl.values, ldl.work, np.uint64(ldl.values.size)

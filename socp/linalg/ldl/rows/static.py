@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ....compiled.kernels import inner, kernel
 from ....compiled.signatures import Bools, Floats, Ints
-from ..factors import Factors
 from ..symbolic.analysis import Analysis
 from ..symbolic.siblings import reordered
 from .eliminate import FIVE, FOUR, ONE, THREE, TWO, eliminate
+from .four_wide import FourWideFactors
 
 WORTH = 2.0  # operations that must be saved for each entry of L: base is subtracted, and K compared, entry by entry
 
@@ -57,14 +57,14 @@ def order_of_constants(analysis: Analysis, fixed: Bools, order: Ints) -> int:
 
 
 @inner
-def are_unchanged(ldl: Factors, data: Floats, eps: float, delta: float) -> bool:
+def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
     """Whether the constant columns of K, and how pivots are replaced, are as in the last factorization.
 
     They are noted for the next one.
     """
     kept, indptr, middle, source, at = ldl.kept, ldl.indptr, ldl.middle, ldl.source.view(np.uint64), 0
-    same = ldl.eps == eps and ldl.delta == delta
-    ldl.eps, ldl.delta = eps, delta
+    same = ldl.kept_eps == ldl.eps and ldl.kept_delta == ldl.delta
+    ldl.kept_eps, ldl.kept_delta = ldl.eps, ldl.delta
     for k in range(ldl.n):
         stop = indptr[k + 1] if k < ldl.constant_columns else middle[k]
         for p in range(np.uint64(indptr[k]), np.uint64(stop)):
@@ -76,7 +76,7 @@ def are_unchanged(ldl: Factors, data: Floats, eps: float, delta: float) -> bool:
 
 
 @inner
-def find_base(ldl: Factors, data: Floats) -> None:
+def find_base(ldl: FourWideFactors, data: Floats) -> None:
     """L21, and base := L21 D1 L21' in the pattern of L, its diagonal apart."""
     strip, indices, source = ldl.strip.view(np.uint64), ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
     indptr, middle, linked = ldl.indptr.view(np.uint64), ldl.middle.view(np.uint64), ldl.columns.view(np.uint64)
@@ -95,7 +95,7 @@ def find_base(ldl: Factors, data: Floats) -> None:
 
 
 @inner
-def note_base(ldl: Factors, at_strip: int, row: int, count: int) -> None:
+def note_base(ldl: FourWideFactors, at_strip: int, row: int, count: int) -> None:
     """The part of base of so many rows, from `row` on, in one strip; the rows leave as zeros there."""
     t, k, strip, rows = np.uint64(at_strip) << TWO, np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64)
     begin, end, stop, end_row = strip[t + ONE], strip[t + THREE], strip[t + FIVE], k + np.uint64(count)
@@ -112,7 +112,7 @@ def note_base(ldl: Factors, at_strip: int, row: int, count: int) -> None:
 
 
 @inner
-def note_triangle(ldl: Factors, own_strip: int) -> None:
+def note_triangle(ldl: FourWideFactors, own_strip: int) -> None:
     """The part of base in the triangle of a strip and on its diagonal."""
     s, strip, work = np.uint64(own_strip) << TWO, ldl.strip.view(np.uint64), ldl.work_four
     k, place = strip[s], strip[s + TWO]

@@ -1,4 +1,6 @@
-"""Sparse LDL' factorization by rows, the up-looking method: for matrices with little fill.
+"""Sparse LDL' factorization by rows, the up-looking method with scalar operations: read this file first.
+
+It serves factors with little fill: tree-like programs, and those of which a factorization takes some microseconds.
 
 Row k of L comes from the rows above it,
 
@@ -11,14 +13,13 @@ beforehand.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ....compiled.kernels import inner, kernel
-from ....compiled.signatures import Floats, Ints
-from ..factors import Factors
-from ..symbolic.analysis import Analysis
+from ....compiled.signatures import Floats
+from ....compiled.structures import floats, integers
+from ..factors import Factors, put_pivot
+from ..symbolic.analysis import Analysis, find_rows
 
 # The time of one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
 COLUMN = 27.0
@@ -31,24 +32,49 @@ def scalar_time(analysis: Analysis) -> float:
     return COLUMN * analysis.perm.size + ENTRY * analysis.nnz + FLOP * analysis.flops
 
 
-@kernel
-def scalar_pattern(ldl: Factors, analysis: Analysis, signs: Floats) -> None:
-    """The order, the permuted K, and the pattern of L by columns and, for the order of the work, by rows.
+class ScalarFactors(Factors):
+    """L by columns.
 
-    `start` gives the beginnings of the columns of L.
+    Attributes
+    ----------
+    indptr, indices, source : arrays
+        The permuted upper triangle of K by columns; its entry q is entry ``source[q]`` of K.
+    start, rows, values : arrays
+        Column j of L is ``values[start[j]:start[j + 1]]``, in the rows ``rows[...]`` of the same range.
+    row_start, columns : arrays
+        The entries of row k of L are in the columns ``columns[row_start[k]:row_start[k + 1]]``.
     """
-    n, source, start, fill = analysis.perm.size, analysis.source, ldl.start, ldl.end
+
+    indptr, indices = integers("n + 1"), integers("given", scratch=True)
+    source = integers("given", scratch=True)
+    start, row_start, end = integers("n + 1"), integers("n + 1"), integers("n")
+    rows, columns = integers("entries", scratch=True), integers("entries", scratch=True)
+    values, work = floats("entries", scratch=True), floats("2 * n")
+
+    def __init__(self, analysis: Analysis, signs: Floats) -> None:
+        super().__init__(n=analysis.perm.size, given=analysis.source.size, entries=analysis.nnz)
+        scalar_pattern(self, analysis, signs)
+        self.use(scalar_factor, scalar_solve)
+
+
+@kernel
+def scalar_pattern(ldl: ScalarFactors, analysis: Analysis, signs: Floats) -> None:
+    """The order, the permuted K, and the pattern of L by columns and, for the order of the work, by rows."""
+    n, source, start, row_start, fill = analysis.perm.size, analysis.source, ldl.start, ldl.row_start, ldl.end
     for k in range(n):
-        ldl.perm[k] = analysis.perm[k]
+        ldl.perm[k], fill[k] = analysis.perm[k], k
         ldl.signs[k], ldl.d[k] = signs[ldl.perm[k]], 1.0
         start[k + 1] = start[k] + analysis.counts[k]
         ldl.indptr[k + 1] = analysis.indptr[k + 1]
     for q in range(source.size):
         ldl.indices[q], ldl.source[q] = analysis.indices[q], source[q]
-    find_rows(analysis, start, fill, ldl.rows, ldl.row_start)
-    for k in range(n):
-        fill[k] = ldl.row_start[k]
+    find_rows(analysis.indptr, analysis.indices, fill, analysis.parent, start, ldl.rows)
     rows, columns = ldl.rows.view(np.uint64), ldl.columns
+    for p in range(rows.size):
+        row_start[rows[p] + np.uint64(1)] += 1
+    for k in range(n):
+        fill[k] = row_start[k]
+        row_start[k + 1] += row_start[k]
     for j in range(n):
         for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
             k = rows[p]
@@ -57,38 +83,11 @@ def scalar_pattern(ldl: Factors, analysis: Analysis, signs: Floats) -> None:
 
 
 @inner
-def find_rows(analysis: Analysis, start: Ints, fill: Ints, rows: Ints, row_start: Ints) -> None:
-    """rows := the rows of each column of L, row_start := the beginnings of its rows.
-
-    Row k is the part of the elimination tree between the entries of K(1:k, k) and k.
-    """
-    n, indptr, indices = analysis.perm.size, analysis.indptr, analysis.indices.view(np.uint64)
-    seen, parent = np.empty(n, np.int64), analysis.parent.view(np.uint64)  # unsigned: no test of negative indices
-    for j in range(n):
-        fill[j], seen[j] = start[j], -1
-    row_start[0] = 0
-    for k in range(n):
-        seen[k], count = k, row_start[k]
-        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
-            j = indices[p]
-            while seen[j] != k:
-                seen[j] = k
-                rows[np.uint64(fill[j])] = k
-                fill[j] += 1
-                count += 1
-                j = parent[j]
-        row_start[k + 1] = count
-
-
-@kernel
-def scalar_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
-    """L(:, j) in values[start[j]:start[j+1]] and D in d; see `LDL.factor`.
-
-    `work` comes as zeros and leaves as zeros.
-    """
+def scalar_factor(ldl: ScalarFactors, data: Floats) -> int:
+    """L(:, j) in values[start[j]:start[j + 1]] and D in d; `work` comes as zeros and leaves as zeros."""
     # unsigned: numba then makes no test of negative indices
     row_of, indices, columns = ldl.rows.view(np.uint64), ldl.indices.view(np.uint64), ldl.columns.view(np.uint64)
-    n, d, work, end, signs, source = ldl.n, ldl.d, ldl.work, ldl.end, ldl.signs, ldl.source.view(np.uint64)
+    n, d, work, end, source = ldl.n, ldl.d, ldl.work, ldl.end, ldl.source.view(np.uint64)
     indptr, start, values, row_start = ldl.indptr, ldl.start, ldl.values, ldl.row_start
     replaced = 0
     for k in range(n):
@@ -108,20 +107,27 @@ def scalar_factor(ldl: Factors, data: Floats, eps: float, delta: float) -> int:
             pivot -= l_kj * y
             values[last] = l_kj
             end[j] = last + np.uint64(1)
-        if not math.isfinite(pivot):
+        wrong = put_pivot(ldl, k, pivot)
+        if wrong < 0:
             for j in range(n):
                 work[j] = 0.0
             return -1
-        if signs[k] * pivot <= eps:
-            pivot = signs[k] * delta
-            replaced += 1
-        d[k] = pivot
+        replaced += wrong
     return replaced
 
 
 @inner
-def scalar_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
-    """out = P' (L' \\ (D \\ (L \\ (P rhs)))); `work` leaves as zeros."""
+def scalar_solve(ldl: ScalarFactors, count: int, rhs: Floats, out: Floats) -> None:
+    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides; `work` leaves as zeros."""
+    if count == 1:
+        solve_one(ldl, rhs, out)
+    else:
+        solve_two(ldl, rhs, out)
+
+
+@inner
+def solve_one(ldl: ScalarFactors, rhs: Floats, out: Floats) -> None:
+    """`scalar_solve` for one right-hand side."""
     n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
     row_of, perm = ldl.rows.view(np.uint64), ldl.perm.view(np.uint64)
     for k in range(n):
@@ -142,8 +148,8 @@ def scalar_solve(ldl: Factors, rhs: Floats, out: Floats) -> None:
 
 
 @inner
-def scalar_solve_two(ldl: Factors, rhs: Floats, out: Floats) -> None:
-    """`scalar_solve` for two right-hand sides, one after the other, in one pass over L."""
+def solve_two(ldl: ScalarFactors, rhs: Floats, out: Floats) -> None:
+    """`scalar_solve` for two right-hand sides in one pass over L."""
     n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
     row_of, perm = ldl.rows.view(np.uint64), ldl.perm.view(np.uint64)
     one, order = np.uint64(1), np.uint64(n)

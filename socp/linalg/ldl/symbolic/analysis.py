@@ -302,3 +302,25 @@ def _root(ancestor: Ints, j: int) -> int:
         ancestor[j] = root
         j = above
     return root
+
+
+@inner
+def find_rows(indptr: Ints, indices: Ints, owner: Ints, parent: Ints, row_start: Ints, rows: Ints) -> None:
+    """rows[row_start[k]:row_start[k + 1]] := the rows of block k of columns of L below its triangle, ascending.
+
+    `owner` is the block of each column and `parent` that of each block in the tree.  Row i of L lives in the blocks on
+    the paths of the tree from the entries of K(1:i, i) to i.
+    """
+    fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent.view(np.uint64)
+    owners = owner.view(np.uint64)  # unsigned: numba then makes no test of negative indices
+    for k in range(parent.size):
+        seen[k] = -1
+    for i in range(owner.size):
+        seen[owners[i]] = i
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            k = owners[np.uint64(indices[p])]
+            while seen[k] != i:
+                seen[k] = i
+                rows[np.uint64(fill[k])] = i
+                fill[k] += 1
+                k = above[k]

@@ -12,7 +12,7 @@ from ....compiled.kernels import inner, kernel, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers, number
 from .amalgamation import Merging, amalgamate
-from .analysis import Analysis, IntArray, permute_upper
+from .analysis import Analysis, IntArray, find_rows, permute_upper
 
 
 class AssemblyTree(Structure):
@@ -129,24 +129,6 @@ def fundamental_supernodes(merging: Merging, analysis: Analysis, owner: Ints) ->
     for k in range(height.size):
         above = parent[begin[k + 1] - 1]
         merging.above[k] = owner[above] if above != -1 else -1
-
-
-@inner
-def find_rows(indptr: Ints, indices: Ints, owner: Ints, parent: Ints, row_start: Ints, rows: Ints) -> None:
-    """rows[row_start[k]:row_start[k + 1]] := the rows of supernode k below its triangle, ascending."""
-    fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent.view(np.uint64)
-    owners = owner.view(np.uint64)  # unsigned: numba then makes no test of negative indices
-    for k in range(parent.size):
-        seen[k] = -1
-    for i in range(owner.size):  # row i of L lives in the supernodes between the entries of K(1:i, i) and i
-        seen[owners[i]] = i
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            k = owners[np.uint64(indices[p])]
-            while seen[k] != i:
-                seen[k] = i
-                rows[np.uint64(fill[k])] = i
-                fill[k] += 1
-                k = above[k]
 
 
 @kernel

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.linalg.ldl.panels.dense import BLOCK, LONG, factor_panel, product_size, scaled_size, update_panel
+from socp.compiled.teams import Team
+from socp.linalg.ldl.panels.dense import factor_panel, update_panel
+from socp.linalg.ldl.panels.factors import BLOCK, PanelFactors
 from socp.linalg.ldl.symbolic.amalgamation import panel_work
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.assembly_tree import assembly_tree, merged_supernodes
+from socp.linalg.ldl.symbolic.assembly_tree import AssemblyTree, assembly_tree, merged_supernodes
 from tests.support.sparse_matrices import arrow, dense_factor_pattern, grid_laplacian, kkt, random_spd, upper
 
 PATTERNS = {
@@ -100,10 +102,24 @@ def test_alike_columns_are_one_supernode():
     assert len(tree.parent) == 1 and tree.first.tolist() == [0, 12]
 
 
-SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, BLOCK, BLOCK + 1, 150] for height in [0, 1, 3, 20, 70, 135]]
+SIZES = [(width, height) for width in [1, 2, 5, 8, 9, 30, BLOCK, BLOCK + 1] for height in [0, 1, 3, 20, 70, 135]]
+MARGIN = 3
 
 
-@pytest.mark.parametrize("width, height", [*SIZES, (200, LONG), (LONG, 300)])
+def factors_of(first, heights, signs):
+    """Factors whose supernodes have these first columns and heights; each panel begins `MARGIN` places further on."""
+    widths = np.diff(first)
+    lengths = widths + heights
+    tree = AssemblyTree(n=first[-1], supernodes=len(widths), below=int(np.sum(heights)), entries=0)
+    tree.perm[:], tree.first[:], tree.row_start[1:] = np.arange(first[-1]), first, np.cumsum(heights)
+    tree.panel_start[1:] = np.cumsum(widths * lengths + MARGIN)
+    tree.largest_update, tree.largest_front = int(max(heights)), int(lengths.max())
+    ldl = PanelFactors(tree, np.asarray(signs, float), Team(team=1))
+    ldl.eps, ldl.values[:] = 1e-13, 7.0
+    return ldl
+
+
+@pytest.mark.parametrize("width, height", [*SIZES, (2 * BLOCK, 900), (2 * BLOCK + 1, 300), (3 * BLOCK, 0)])
 def test_panel(width, height):
     """[F11; F21] = [L11; L21] D L11', with one pivot that has to be replaced."""
     rng = np.random.default_rng(width + 1000 * height)
@@ -114,39 +130,35 @@ def test_panel(width, height):
     F = L @ np.diag(d) @ L[:width].T
     wrong = width // 2
     F[wrong, wrong] -= 3.0 * signs[wrong]  # the pivot comes out with the wrong sign, and |d| takes its place
-    panel = np.where(np.tri(length, width, dtype=bool), F, np.nan).ravel(order="F")  # the rest is not read
-    margin = 3
-    panels = np.concatenate([np.full(margin, 7.0), panel, np.full(margin, 7.0)])
-    all_signs = np.concatenate([np.zeros(2), signs])
-    found, scaled = np.zeros(width + 2), np.empty(scaled_size(length))
-    delta = abs(d[wrong])
-    assert factor_panel(panels, margin, width, height, all_signs, 2, 1e-13, delta, found, scaled) == 1
-    np.testing.assert_allclose(found[2:], d, rtol=1e-10)
-    ours = panels[margin:-margin].reshape(width, length).T
+    ldl = factors_of([0, 2, 2 + width, 2 + length], [0, height, 0], [0, 0, *signs, *np.ones(height)])
+    begin, end = ldl.tree.panel_start[1], ldl.tree.panel_start[2] - MARGIN
+    ldl.values[begin:end] = np.where(np.tri(length, width, dtype=bool), F, np.nan).ravel(order="F")  # the rest: unread
+    ldl.delta = abs(d[wrong])
+    assert factor_panel(ldl, 1, ldl.scaled) == 1
+    np.testing.assert_allclose(ldl.d[2 : 2 + width], d, rtol=1e-10)
+    ours = ldl.values[begin:end].reshape(width, length).T
     np.testing.assert_allclose(np.tril(ours), L, atol=1e-10)
-    assert (panels[:margin] == 7.0).all() and (panels[-margin:] == 7.0).all()
+    assert (ldl.values[:begin] == 7.0).all() and (ldl.values[end:] == 7.0).all()
 
 
-@pytest.mark.parametrize("neighbours", [0, 3, 30])
-@pytest.mark.parametrize("width, count, columns", [(1, 7, 3), (3, 5, 5), (5, 40, 12), (20, 90, 80), (3, 300, 150)])
-def test_update_of_a_panel_by_another(width, count, columns, neighbours):
-    """F(R, C) -= L(R, :) D L(C, :)', R scattered rows of F, the last ones neighbours."""
+@pytest.mark.parametrize("width, count, columns", [(1, 7, 3), (3, 5, 5), (5, 40, 12), (20, 90, 80), (3, 300, 250)])
+def test_update_of_a_panel_by_another(width, count, columns):
+    """F(R, C) -= L(R, :) D L(C, :)', R scattered rows of F."""
     rng = np.random.default_rng(width + count)
     above, size = 2, 2 * count + 5
     L, d, F = rng.normal(size=(width + above + count, width)), rng.normal(size=width), rng.normal(size=(size, size))
-    run = min(neighbours, count)
-    apart = np.sort(rng.choice(size - run, count - run, replace=False))
-    places = np.concatenate([apart, np.arange(size - run, size)])
-    panels = np.concatenate([np.zeros(4), F.ravel(order="F"), L.ravel(order="F")])
-    product, scaled = np.empty(product_size(count)), np.empty(scaled_size(len(L)))
-    update_panel(
-        panels, 4, size, 4 + F.size, width, width + above, count, columns, places.astype(np.uint64),
-        np.concatenate([[7.0], d]), 1, product, scaled,
-    )  # fmt: skip
+    places = np.sort(rng.choice(size, count, replace=False))
+    ldl = factors_of([0, width, width + size], [above + count, 0], np.ones(width + size))
+    tree, ldl.d[:width] = ldl.tree, d
+    tree.rows[:] = width + np.arange(above + count)
+    ldl.place[tree.rows[above:]] = places
+    ldl.values[: L.size] = L.ravel(order="F")
+    ldl.values[tree.panel_start[1] : tree.panel_start[1] + F.size] = F.ravel(order="F")
+    update_panel(ldl, 1, 0, above, above + columns, 0)
     R = L[width + above :]
     expected = F.copy()
     expected[np.ix_(places, places[:columns])] -= R @ np.diag(d) @ R[:columns].T
-    found = panels[4 : 4 + F.size].reshape(size, size).T
+    found = ldl.values[tree.panel_start[1] :][: F.size].reshape(size, size).T
     np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-12)
 
 

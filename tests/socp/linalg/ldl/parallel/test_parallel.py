@@ -8,7 +8,8 @@ import socp
 from socp.compiled.teams import available
 from socp.linalg.ldl import factorization
 from socp.linalg.ldl.factorization import LDL
-from socp.linalg.ldl.parallel.subtrees import shared
+from socp.linalg.ldl.parallel import factor
+from socp.linalg.ldl.parallel.subtrees import find_subtrees
 from tests.support.sparse_matrices import grid_laplacian, kkt, random_sparse, random_spd, upper
 
 EPS, DELTA = 1e-13, 1e-7
@@ -41,7 +42,7 @@ CASES = {
 def at_any_size(monkeypatch):
     """Programs of tests are small."""
     monkeypatch.setattr(factorization, "SHARED", 0.0)
-    monkeypatch.setattr(factorization, "LARGE", 0)
+    monkeypatch.setattr(factor, "LARGE", 0)
 
 
 def factors(name, threads):
@@ -53,16 +54,16 @@ def factors(name, threads):
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_factors_and_solutions(name):
     one, data = factors(name, 1)
-    assert one.members == 1 and one.factor(data, EPS, DELTA) == 0
+    assert one.factors.team.members == 1 and one.factor(data, EPS, DELTA) == 0
     rng = np.random.default_rng(0)
-    rhs = rng.normal(size=(2, one.n))
-    expected, single = np.empty_like(rhs), np.empty(one.n)
+    rhs = rng.normal(size=(2, one.factors.n))
+    expected, single = np.empty_like(rhs), np.empty(one.factors.n)
     one.solve(rhs, expected)
     condition = np.linalg.cond(CASES[name][0].toarray())
     bits = {}  # those of one number of threads: BLAS may round a part of a product in another way than the whole
     for threads in (2, 2, 5):
         several, _ = factors(name, threads)
-        assert several.members == (threads if available() else 1)
+        assert several.factors.team.members == (threads if available() else 1)
         for _ in range(3):
             assert several.factor(data, EPS, DELTA) == 0
             np.testing.assert_allclose(several.d, one.d, rtol=1e-13 * condition)
@@ -71,7 +72,7 @@ def test_the_same_factors_and_solutions(name):
             several.solve(rhs[0], single)
             for each, wanted in ((found, expected), (single, expected[0])):
                 assert np.abs(each - wanted).max() <= 1e-13 * condition * np.abs(wanted).max()
-            now = several.values.tobytes() + several.d.tobytes() + found.tobytes() + single.tobytes()
+            now = several.factors.values.tobytes() + several.d.tobytes() + found.tobytes() + single.tobytes()
             assert bits.setdefault(threads, now) == now
 
 
@@ -91,22 +92,22 @@ def test_wrong_pivots_and_numbers_that_are_not_finite(where):
     assert several.factor(data, EPS, DELTA) == 0  # and nothing of that is left
     several_again, _ = factors("grid and front", 2)
     assert several_again.factor(data, EPS, DELTA) == 0
-    np.testing.assert_array_equal(several.values, several_again.values)
+    np.testing.assert_array_equal(several.factors.values, several_again.factors.values)
 
 
 @pytest.mark.parametrize("name", ["grid", "grid and front", "kkt"])
 def test_tasks_are_whole_subtrees(name):
     ldl, _ = factors(name, 2)
-    tree, sharing = ldl.tree, shared(ldl.tree)
-    assert sharing.count > 1 or name == "kkt"
-    np.testing.assert_array_equal(np.sort(sharing.order), np.arange(sharing.count))
-    assert (sharing.begin < sharing.end).all() and (sharing.end[:-1] <= sharing.begin[1:]).all()
-    for t in range(sharing.count):
-        inside = np.arange(sharing.begin[t], sharing.end[t])
+    tree, subtrees = ldl.factors.tree, find_subtrees(ldl.factors.tree)
+    assert subtrees.count > 1 or name == "kkt"
+    np.testing.assert_array_equal(np.sort(subtrees.order), np.arange(subtrees.count))
+    assert (subtrees.begin < subtrees.end).all() and (subtrees.end[:-1] <= subtrees.begin[1:]).all()
+    for t in range(subtrees.count):
+        inside = np.arange(subtrees.begin[t], subtrees.end[t])
         assert np.isin(np.flatnonzero(np.isin(tree.parent, inside)), inside).all()  # and with each all its children
         rows = np.concatenate([tree.rows[tree.row_start[k] : tree.row_start[k + 1]] for k in inside])
-        wanted = np.unique(rows[rows >= tree.first[sharing.end[t]]])
-        np.testing.assert_array_equal(sharing.rows[sharing.row_start[t] : sharing.row_start[t + 1]], wanted)
+        wanted = np.unique(rows[rows >= tree.first[subtrees.end[t]]])
+        np.testing.assert_array_equal(subtrees.rows[subtrees.row_start[t] : subtrees.row_start[t + 1]], wanted)
 
 
 def test_threads_of_a_solver_reach_the_factorization():
@@ -122,4 +123,4 @@ def test_threads_of_a_solver_reach_the_factorization():
     np.testing.assert_array_equal(answers[1].x, answers[2].x)
     np.testing.assert_allclose(answers[0].x, answers[1].x, atol=1e-6)
     if two.kkt.ldl.method == "supernodal":
-        assert two.kkt.ldl.members == (2 if available() else 1)
+        assert two.kkt.factors.team.members == (2 if available() else 1)

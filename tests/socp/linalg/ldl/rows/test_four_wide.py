@@ -44,13 +44,15 @@ def test_strips_hold_the_pattern_of_L(name):
     ldl = LDL(n, indptr, indices, signs, method="strips")
     np.testing.assert_array_equal(ldl.perm, analysis.perm)
     for s in range(strips.count):
-        rows = ldl.rows[ldl.start[s] // 2 : ldl.start[s + 1] // 2]
+        rows = ldl.factors.rows[ldl.factors.start[s] // 2 : ldl.factors.start[s + 1] // 2]
         np.testing.assert_array_equal(
             rows, first[s + 1] + np.flatnonzero(L[first[s + 1] :, first[s] : first[s + 1]].any(axis=1))
         )
         # the strips that have its rows, in the order of elimination
         there = [t for t in range(s) if L[first[s] : first[s + 1], first[t] : first[t + 1]].any()]
-        np.testing.assert_array_equal(ldl.columns[ldl.row_start[s] : ldl.row_start[s + 1]], there)
+        np.testing.assert_array_equal(
+            ldl.factors.columns[ldl.factors.row_start[s] : ldl.factors.row_start[s + 1]], there
+        )
 
 
 def test_a_full_matrix_is_all_fours():

@@ -38,7 +38,7 @@ def factors(K, signs, fixed):
 def test_later_factorizations_are_those_of_the_whole(samples, features):
     K, signs, fixed = normal_equations(samples, features, samples)
     ldl, data, diagonal = factors(K, signs, fixed)
-    assert ldl.constant_columns == samples
+    assert ldl.factors.constant_columns == samples
     rng = np.random.default_rng(0)
     for step in range(4):
         data[diagonal[samples:]] = -rng.uniform(0.5, 3.0, features)
@@ -52,7 +52,7 @@ def test_later_factorizations_are_those_of_the_whole(samples, features):
         if step == 2:  # another constant part
             data[diagonal[:samples]] = 2.0
     fresh, *_ = factors(K, signs, None)
-    assert fresh.constant_columns == 0
+    assert fresh.factors.constant_columns == 0
     assert fresh.factor(data, EPS, DELTA) == 0
     np.testing.assert_allclose(np.sort(fresh.d), np.sort(ldl.d), rtol=1e-11)
 
@@ -61,15 +61,15 @@ def test_the_constant_part_is_computed_once():
     K, signs, fixed = normal_equations(50, 15, 1)
     ldl, data, diagonal = factors(K, signs, fixed)
     assert ldl.factor(data, EPS, DELTA) == 0
-    ldl.d[: ldl.constant_columns] = 7.0  # nobody writes it again
+    ldl.d[: ldl.factors.constant_columns] = 7.0  # nobody writes it again
     data[diagonal[50:]] *= 2.0
     assert ldl.factor(data, EPS, DELTA) == 0
-    assert (ldl.d[: ldl.constant_columns] == 7.0).all()
+    assert (ldl.d[: ldl.factors.constant_columns] == 7.0).all()
     assert ldl.factor(data, EPS, 2.0 * DELTA) == 0  # pivots may be replaced in another way
-    assert (ldl.d[: ldl.constant_columns] == 1.0).all()
+    assert (ldl.d[: ldl.factors.constant_columns] == 1.0).all()
     data[diagonal[3]] = 1.5
     assert ldl.factor(data, EPS, DELTA) == 0
-    assert sorted(ldl.d[: ldl.constant_columns]) == [1.0] * 49 + [1.5]
+    assert sorted(ldl.d[: ldl.factors.constant_columns]) == [1.0] * 49 + [1.5]
 
 
 def test_wrong_pivots_and_bad_numbers_of_the_constant_part():
