@@ -19,8 +19,7 @@ from ....compiled.signatures import Floats, Unsigned
 from ..factors import put_pivot
 from .factors import BLOCK, COLUMNS, PanelFactors
 
-NARROW = 8  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
-SEPARATE = 16_384  # entries below a triangle from which on they are solved for by trsm, after the triangle
+NARROW = 16  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
 LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm,
 LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv
 
@@ -60,42 +59,36 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
     length = width + height
     for a in range(0, width, BLOCK):
         b = min(a + BLOCK, width)
-        # a triangle with few rows below it is factorized together with them
-        bottom = b if (length - b) * (b - a) > SEPARATE else length
-        wrong = factor_block(ldl, k, a, b, bottom, scaled)
+        wrong = factor_block(ldl, k, a, b, scaled)
         if wrong < 0:
             return -1
         replaced += wrong
-        if b == length:
-            continue
-        if bottom == b:
+        if b < length:
             solve_rows(ldl, k, a, b, b, length, scaled)
-        elif b < width:
-            scale_columns(ldl, k, a, b, length, scaled)
-        update_columns(ldl, k, a, b, b, width, length, scaled)
+            update_columns(ldl, k, a, b, b, width, length, scaled)
     return replaced
 
 
 @inner
-def factor_block(ldl: PanelFactors, k: int, a: int, b: int, bottom: int, scaled: Floats) -> int:
-    """Factorize columns a ... b - 1 of panel k down to row `bottom` - 1; all columns before a have been applied."""
+def factor_block(ldl: PanelFactors, k: int, a: int, b: int, scaled: Floats) -> int:
+    """Factorize the triangle of columns a ... b - 1 of panel k, to which all columns before a have been applied."""
     replaced = 0
     for s in range(a, b, NARROW):
         t = min(s + NARROW, b)
-        wrong = factor_narrow(ldl, k, s, t, bottom)
+        wrong = factor_narrow(ldl, k, s, t, b)
         if wrong < 0:
             return -1
         replaced += wrong
         if t < b:  # halves of halves: the columns that are done in an aligned range update as many behind them
             half = (t - a) & (a - t)
-            scale_columns(ldl, k, t - half, t, bottom, scaled)
-            update_columns(ldl, k, t - half, t, t, min(t + half, b), bottom, scaled)
+            scale_columns(ldl, k, t - half, t, b, scaled)
+            update_columns(ldl, k, t - half, t, t, min(t + half, b), b, scaled)
     return replaced
 
 
 @inner
 def factor_narrow(ldl: PanelFactors, k: int, s: int, t: int, bottom: int) -> int:
-    """Factorize columns s ... t - 1 of a panel by loops, after all columns before s have been applied."""
+    """Factorize columns s ... t - 1 of a panel down to row `bottom` - 1 by loops; all before s have been applied."""
     panels, d, begin, column, replaced = ldl.values, ldl.d, ldl.tree.panel_start[k], ldl.tree.first[k], 0
     width, height = extent(ldl, k)
     length = width + height

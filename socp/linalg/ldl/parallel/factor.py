@@ -165,7 +165,7 @@ def factor_together(ldl: ParallelFactors, k: int) -> int:
     let_go(ldl, k)
     for a in range(0, width, BLOCK):
         b = min(a + BLOCK, width)
-        wrong = factor_block(ldl, k, a, b, b, ldl.scaled)
+        wrong = factor_block(ldl, k, a, b, ldl.scaled)
         if wrong < 0:
             return -1
         replaced += wrong
