@@ -107,20 +107,15 @@ def count_supernodes(analysis: Analysis) -> int:
 @kernel
 def merge_supernodes(merging: Merging, analysis: Analysis) -> None:
     """The fundamental supernodes and what is merged of them."""
-    height, owner, row_start = merging.height, np.empty_like(analysis.parent), np.empty_like(merging.begin)
-    fundamental_supernodes(merging, analysis, owner)
-    row_start[0] = 0
-    for k in range(height.size):
-        row_start[k + 1] = row_start[k] + height[k]
-    rows = np.empty(row_start[height.size], np.int64)
-    find_rows(analysis.indptr, analysis.indices, owner, merging.above, row_start, rows)
-    amalgamate(merging, row_start, rows)
+    fundamental_supernodes(merging, analysis)
+    amalgamate(merging)
 
 
 @inner
-def fundamental_supernodes(merging: Merging, analysis: Analysis, owner: Ints) -> None:
+def fundamental_supernodes(merging: Merging, analysis: Analysis) -> None:
     """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
     parent, counts, begin, height, count = analysis.parent, analysis.counts, merging.begin, merging.height, -1
+    owner = np.empty(parent.size, np.int64)
     for j in range(parent.size):
         if _begins(parent, counts, j):
             count += 1
