@@ -18,8 +18,8 @@ from .compiled.build import prepare, together
 from .compiled.kernels import INTERPRETED, Kernel, kernels
 from .compiled.threads import bundled_libraries
 from .kkt import dense, sparse
-from .linalg.ldl.rows.factor import strip_factor
-from .linalg.ldl.rows.solve import strip_solve
+from .linalg.ldl.rows.factor import four_wide_factor
+from .linalg.ldl.rows.solve import four_wide_solve
 from .linalg.ldl.rows.uplooking import scalar_factor, scalar_solve
 from .version import __version__
 
@@ -44,7 +44,7 @@ def of_small_programs() -> list[Kernel]:
 def ready_for_large() -> None:
     """Compile or load, at once, what a larger program is likely to need: all but supernodes, splits and low rank."""
     if not INTERPRETED:
-        by_rows = scalar_factor, scalar_solve, strip_factor, strip_solve
+        by_rows = scalar_factor, scalar_solve, four_wide_factor, four_wide_solve
         prepare([*_of(EVERY + LARGE), sparse.factor_sparse, sparse.apply_sparse, *by_rows])
 
 

@@ -11,7 +11,7 @@ from socp.kkt.base import KKT
 from socp.linalg.ldl.factorization import LDL
 
 ROOM = 1000
-METHODS = ("scalar", "strips", "supernodal")
+METHODS = ("scalar", "four-wide", "supernodal")
 
 
 class GivenKKT(KKT):

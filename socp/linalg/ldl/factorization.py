@@ -4,9 +4,8 @@ L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a f
 permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
 beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
 
-Three methods give the same L and D up to rounding: row by row with scalar operations (`uplooking`), by strips of four
-rows and columns (`strip_factor`) and by dense panels (`supernodal`), which pay the more, the more entries the columns
-of L have.
+Three methods give the same L and D up to rounding: row by row with scalar operations (`rows.uplooking`), by supernodes
+of four columns (`rows.factor`), and by dense panels (`panels`), each for columns of L with more entries than the last.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from .order.dissection import dissection
 from .order.minimum_degree import amd
 from .panels.supernodal import panel_factors
 from .parallel.factor import parallel_factors
-from .rows.factor import strip_factor
-from .rows.four_wide import FourWideFactors, Strips, strips_of
-from .rows.solve import strip_solve
-from .rows.static import constants_first
+from .rows.factor import four_wide_factor
+from .rows.four_wide import FourWideFactors, Supernodes, supernodes_of
+from .rows.solve import four_wide_solve
+from .rows.static import static_first
 from .rows.uplooking import ScalarFactors, scalar_time
 from .symbolic.analysis import Analysis, IntArray, analyze
 from .symbolic.assembly_tree import AssemblyTree, assembly_tree, merged_supernodes
@@ -40,7 +39,7 @@ SPARSE = 80.0  # operations per entry of L up to which panels are never quicker,
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 SHARED = 5e7  # operations of a factorization from which on threads share it
-METHODS = ("auto", "scalar", "strips", "supernodal")
+METHODS = ("auto", "scalar", "four-wide", "supernodal")
 LITTLE = 1e4  # nanoseconds of a factorization by scalar operations, up to which nothing else is worth a look,
 QUICK = 1e6  # and of one by rows up to which to find panels takes longer than they would save
 
@@ -66,7 +65,7 @@ class LDL:
     fixed : (n,) bool array, optional
         Variables whose entries, on the diagonal and off it, rarely change from one factorization to the next: columns
         of L that come from such alone are computed when they do.
-    method : {"auto", "scalar", "strips", "supernodal"}
+    method : {"auto", "scalar", "four-wide", "supernodal"}
         The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
     threads : int, default 1
         How many threads may share the work of the supernodal kernels, where that is worth the while.
@@ -84,7 +83,7 @@ class LDL:
     d : (n,) array
         The diagonal of D after `factor`, in the order of elimination.
     method : str
-        The kernels in use, "scalar", "strips" or "supernodal".
+        The kernels in use, "scalar", "four-wide" or "supernodal".
     time : float
         What one factorization and three solves are expected to take, in nanoseconds.
     ordering_time, symbolic_time : float
@@ -145,16 +144,16 @@ class LDL:
         self.time = scalar_time(analysis)
         if method == "scalar" or (method == "auto" and self.time <= LITTLE):
             return "scalar", self._scalar(analysis)
-        by_rows, constant = constants_first(siblings_together(analysis), self._fixed)
-        strips = strips_of(by_rows, constant)
-        wide = method == "strips" or (method == "auto" and strips.time < self.time)
-        self.time = min(strips.time, self.time)
+        by_rows, static = static_first(siblings_together(analysis), self._fixed)
+        supernodes = supernodes_of(by_rows, static)
+        wide = method == "four-wide" or (method == "auto" and supernodes.time < self.time)
+        self.time = min(supernodes.time, self.time)
         shares = self._threads if self.flops >= SHARED else 1  # nobody shares the work by rows
         sparse = shares == 1 and (self.flops <= SPARSE * self.nnz or self.time <= QUICK)
         merging = merged_supernodes(analysis) if method == "supernodal" or (method == "auto" and not sparse) else None
         if merging is None or (method == "auto" and self.time <= merging.time / shares):
             if wide:
-                return "strips", self._four_wide(by_rows, strips)
+                return "four-wide", self._four_wide(by_rows, supernodes)
             return "scalar", self._scalar(analysis)
         self.time = merging.time
         return "supernodal", self._panels(assembly_tree(indptr, indices, analysis, merging))
@@ -163,10 +162,10 @@ class LDL:
         _check_room(analysis.perm.size, 3 * self.nnz, self.nnz)
         return ScalarFactors(analysis, self._given_signs)
 
-    def _four_wide(self, analysis: Analysis, strips: Strips) -> Factors:
-        words = (1 + int(strips.constant > 0)) * strips.entries + 2 * strips.rows
+    def _four_wide(self, analysis: Analysis, supernodes: Supernodes) -> Factors:
+        words = (1 + int(supernodes.static > 0)) * supernodes.entries + 2 * supernodes.rows
         _check_room(analysis.perm.size, words, self.nnz)
-        return FourWideFactors(strips, analysis, self._given_signs).use(strip_factor, strip_solve)
+        return FourWideFactors(supernodes, analysis, self._given_signs).use(four_wide_factor, four_wide_solve)
 
     def _panels(self, tree: AssemblyTree) -> Factors:
         words = int(tree.panel_start[-1])
@@ -220,7 +219,7 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatAr
     if signs.size != n or not are_signs(signs):
         raise ValueError("signs must be n numbers +1 or -1")
     if method not in METHODS:
-        raise ValueError(f'method must be "auto", "scalar", "strips" or "supernodal", but {method!r} came')
+        raise ValueError(f'method must be "auto", "scalar", "four-wide" or "supernodal", but {method!r} came')
 
 
 def _order(

@@ -32,15 +32,15 @@ def by_rows(*arguments):
     return factored_by("scalar", SparseKKT(*arguments))
 
 
-def by_strips(*arguments):
-    return factored_by("strips", SparseKKT(*arguments))
+def four_wide(*arguments):
+    return factored_by("four-wide", SparseKKT(*arguments))
 
 
 def by_panels(*arguments):
     return factored_by("supernodal", SparseKKT(*arguments))
 
 
-BACKENDS = [by_rows, by_strips, by_panels, DenseKKT]
+BACKENDS = [by_rows, four_wide, by_panels, DenseKKT]
 
 
 def relative_residual(K, rhs, solution):

@@ -1,4 +1,4 @@
-"""Rows of L in strips: what is taken from them for the strips that have them, and the triangle of four columns."""
+"""Elimination of rows of L by the supernodes that have them, and the triangle of four columns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EIGHT, TWELVE, SIXTEEN = np.uint64(8), np.uint64(12), np.uint64(16)
 
 @inner
 def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> None:
-    """So many rows, from `row` on, in the strips that some of their links lead to."""
-    strip, linked = ldl.strip.view(np.uint64), ldl.columns.view(np.uint64)
+    """So many rows, from `row` on, in the supernodes that some of their links lead to."""
+    table, linked = ldl.table.view(np.uint64), ldl.columns.view(np.uint64)
     q, last = np.uint64(from_link), np.uint64(to_link)
     while q < last:
         t = linked[q]
-        if strip[(t << TWO) + FOUR] - strip[t << TWO] == ONE:
+        if table[(t << TWO) + FOUR] - table[t << TWO] == ONE:
             q = np.uint64(eliminate_ones(ldl, q, last, row, count))
         else:
             eliminate_four(ldl, t, row, count)
@@ -31,19 +31,19 @@ def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, coun
 
 @inner
 def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> int:
-    """So many rows, from `row` on, in strips of one column: stored, and taken from the rest of the rows.
+    """So many rows, from `row` on, in supernodes of one column: stored, and taken from the rest of the rows.
 
-    Goes from one link of the rows to the next one as long as strips have one column; returns where it stops.
+    Goes from one link of the rows to the next one as long as supernodes have one column; returns where it stops.
     """
-    k, strip, rows, linked = np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64), ldl.columns
+    k, table, rows, linked = np.uint64(row), ldl.table.view(np.uint64), ldl.rows.view(np.uint64), ldl.columns
     work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, np.uint64(row + count)
     base, based = ldl.base, ldl.base.size > 0
     for q in range(np.uint64(from_link), np.uint64(to_link)):
         t = np.uint64(linked[q]) << TWO
-        column, begin, end, stop = strip[t], strip[t + ONE], strip[t + THREE], strip[t + FIVE]
-        if strip[t + FOUR] - column != ONE:
+        column, begin, end, stop = table[t], table[t + ONE], table[t + THREE], table[t + FIVE]
+        if table[t + FOUR] - column != ONE:
             return int(q)
-        at, factor, i = strip[t + TWO] - begin, inverse[column], column << TWO
+        at, factor, i = table[t + TWO] - begin, inverse[column], column << TWO
         while end < stop and rows[end] < end_row:
             place = i + (rows[end] - k)
             if based:
@@ -52,7 +52,7 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
             end += ONE
         y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
         work[i] = work[i + ONE] = work[i + TWO] = work[i + THREE] = 0.0
-        strip[t + THREE] = end
+        table[t + THREE] = end
         for p in range(begin, end):
             i, l = rows[p] << TWO, values[at + p]
             x0, x1, x2, x3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
@@ -61,16 +61,16 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
 
 
 @inner
-def eliminate_four(ldl: FourWideFactors, from_strip: int, row: int, count: int) -> None:
-    """`eliminate_ones` for one strip of four columns."""
-    t, k, strip, rows = (
-        np.uint64(from_strip) << TWO,
+def eliminate_four(ldl: FourWideFactors, first: int, row: int, count: int) -> None:
+    """`eliminate_ones` for one supernode of four columns."""
+    t, k, table, rows = (
+        np.uint64(first) << TWO,
         np.uint64(row),
-        ldl.strip.view(np.uint64),
+        ldl.table.view(np.uint64),
         ldl.rows.view(np.uint64),
     )
     work, values, inverse = ldl.work_four, ldl.values, ldl.inverse
-    j, begin, at, end, stop = strip[t], strip[t + ONE], strip[t + TWO], strip[t + THREE], strip[t + FIVE]
+    j, begin, at, end, stop = table[t], table[t + ONE], table[t + TWO], table[t + THREE], table[t + FIVE]
     i, place, first, rows_held = j << TWO, at + SIX + ((end - begin) << TWO), at + SIX, np.uint64(count)
     l10, l20, l21 = values[at], values[at + ONE], values[at + TWO]
     l30, l31, l32 = values[at + THREE], values[at + FOUR], values[at + FIVE]
@@ -87,7 +87,7 @@ def eliminate_four(ldl: FourWideFactors, from_strip: int, row: int, count: int) 
             values[place + TWO], values[place + THREE] = y2 * inverse[j + TWO], y3 * inverse[j + THREE]
             place += FOUR
             end += ONE
-    strip[t + THREE] = end
+    table[t + THREE] = end
     a0, a1, a2, a3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
     i += FOUR
     b0, b1, b2, b3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
@@ -109,11 +109,11 @@ def eliminate_four(ldl: FourWideFactors, from_strip: int, row: int, count: int) 
 
 
 @inner
-def subtract_base(ldl: FourWideFactors, at_strip: int, row: int, count: int) -> None:
-    """The part of `base` of so many rows, from `row` on, in a strip of four columns, taken from the rows."""
-    t, k, strip, rows = np.uint64(at_strip), np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64)
-    end, stop, end_row, i = strip[t + THREE], strip[t + FIVE], k + np.uint64(count), strip[t] << TWO
-    place, work, base = strip[t + TWO] + SIX + ((end - strip[t + ONE]) << TWO), ldl.work_four, ldl.base
+def subtract_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
+    """The part of `base` of so many rows, from `row` on, in a supernode of four columns, taken from the rows."""
+    t, k, table, rows = np.uint64(at_supernode), np.uint64(row), ldl.table.view(np.uint64), ldl.rows.view(np.uint64)
+    end, stop, end_row, i = table[t + THREE], table[t + FIVE], k + np.uint64(count), table[t] << TWO
+    place, work, base = table[t + TWO] + SIX + ((end - table[t + ONE]) << TWO), ldl.work_four, ldl.base
     while end < stop and rows[end] < end_row:
         to = i + (rows[end] - k)
         work[to] -= base[place]
@@ -126,7 +126,7 @@ def subtract_base(ldl: FourWideFactors, at_strip: int, row: int, count: int) -> 
 
 @inner
 def factor_block(ldl: FourWideFactors, row: int, place: int) -> int:
-    """The triangle of a strip of four columns, and their pivots, of what is left of its rows."""
+    """The triangle of a supernode of four columns, and their pivots, of what is left of its rows."""
     k, at, work, values = np.uint64(row), np.uint64(place), ldl.work_four, ldl.values
     d, inverse, replaced = ldl.d, ldl.inverse, 0
     first, own = k << TWO, at  # of the row of the triangle

@@ -1,7 +1,7 @@
 """Sparse LDL' factorization by rows, four columns at a time: for matrices with some fill.
 
-The up-looking method of `uplooking` on strips of four columns (see `strips`).  What is read for one entry, its row and
-the number that it changes, serves for four, and four rows at once do not wait for each other.  LLVM makes vector
+The up-looking method of `uplooking` on supernodes of four columns (see `four_wide`).  An entry's row and the number that
+it changes are read once for four columns, and four rows at once do not wait for each other.  LLVM makes vector
 instructions of four entries side by side.
 """
 
@@ -20,31 +20,31 @@ SIDE_BY_SIDE = True  # equal operations beside each other become vector instruct
 
 
 @inner
-def strip_factor(ldl: FourWideFactors, data: Floats) -> int:
-    """L in values, strip after strip, and D in d.
+def four_wide_factor(ldl: FourWideFactors, data: Floats) -> int:
+    """L in values, supernode after supernode, and D in d.
 
     `work` and `work_four` come as zeros and leave as zeros.  Constant columns whose entries are as they were stay.
     """
-    if ldl.constant > 0 and not are_unchanged(ldl, data):
-        ldl.replaced_constants = factor_strips(ldl, 0, ldl.constant, data)
-        if ldl.replaced_constants >= 0:
+    if ldl.static > 0 and not are_unchanged(ldl, data):
+        ldl.replaced_static = factor_range(ldl, 0, ldl.static, data)
+        if ldl.replaced_static >= 0:
             find_base(ldl, data)
-    if ldl.constant > 0 and ldl.replaced_constants < 0:
+    if ldl.static > 0 and ldl.replaced_static < 0:
         return -1
-    replaced = factor_strips(ldl, ldl.constant, ldl.strips, data)
-    return replaced if replaced < 0 else replaced + ldl.replaced_constants
+    replaced = factor_range(ldl, ldl.static, ldl.supernodes, data)
+    return replaced if replaced < 0 else replaced + ldl.replaced_static
 
 
 @inner
-def factor_strips(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Floats) -> int:
-    """Some strips; the number of replaced pivots, -1 for one that is not finite."""
-    strip, s, replaced = ldl.strip.view(np.uint64), np.uint64(from_strip), 0
-    while s < np.uint64(to_strip):
-        narrow = strip[(s << TWO) + FOUR] - strip[s << TWO] == ONE
+def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
+    """Some supernodes; the number of replaced pivots, -1 for one that is not finite."""
+    table, s, replaced = ldl.table.view(np.uint64), np.uint64(from_supernode), 0
+    while s < np.uint64(to_supernode):
+        narrow = table[(s << TWO) + FOUR] - table[s << TWO] == ONE
         if narrow:
-            bad = factor_rows(ldl, s, to_strip, data)
+            bad = factor_ones(ldl, s, to_supernode, data)
         else:
-            bad = factor_fours(ldl, s, to_strip, data)
+            bad = factor_fours(ldl, s, to_supernode, data)
         if bad < 0:
             for i in range(ldl.work.size):
                 ldl.work[i] = 0.0
@@ -57,34 +57,34 @@ def factor_strips(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Fl
 
 
 @inner
-def factor_rows(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Floats) -> int:
-    """The rows of the strips of one column that follow; the number of replaced pivots, -1 for one that is not finite.
+def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
+    """The rows of supernodes of one column; returns the number of replaced pivots, -1 for one that is not finite.
 
-    Strips of other kinds begin where it has `reached`.
+    Supernodes of other kinds begin where it has `reached`.
     """
     indices, source, linked = ldl.indices.view(np.uint64), ldl.source.view(np.uint64), ldl.columns.view(np.uint64)
-    strip, rows, indptr = ldl.strip.view(np.uint64), ldl.rows.view(np.uint64), ldl.indptr.view(np.uint64)
+    table, rows, indptr = ldl.table.view(np.uint64), ldl.rows.view(np.uint64), ldl.indptr.view(np.uint64)
     row_start, link, middle = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.middle.view(np.uint64)
     d, inverse, work, values, replaced = ldl.d, ldl.inverse, ldl.work, ldl.values, 0
     base, based = ldl.base, ldl.base.size > 0
-    for s in range(np.uint64(from_strip), np.uint64(to_strip)):
+    for s in range(np.uint64(from_supernode), np.uint64(to_supernode)):
         own = s << TWO
-        k = strip[own]
-        if strip[own + FOUR] - k != ONE:
+        k = table[own]
+        if table[own + FOUR] - k != ONE:
             ldl.reached = s
             return replaced
-        strip[own + THREE] = strip[own + ONE]
+        table[own + THREE] = table[own + ONE]
         for p in range(middle[k], indptr[k + ONE]):
             work[indices[p]] = data[source[p]]
         pivot = work[k] - ldl.base_d[k] if based else work[k]
         work[k] = 0.0
         for q in range(link[s], row_start[s + ONE]):
             t = linked[q] << TWO
-            j, begin, at, end = strip[t], strip[t + ONE], strip[t + TWO], strip[t + THREE]
-            strip[t + THREE] = end + ONE
+            j, begin, at, end = table[t], table[t + ONE], table[t + TWO], table[t + THREE]
+            table[t + THREE] = end + ONE
             y0 = work[j]  # D(j) L(k, j)
             work[j] = 0.0
-            if strip[t + FOUR] - j == ONE:
+            if table[t + FOUR] - j == ONE:
                 at -= begin
                 if based:
                     y0 -= base[at + end]
@@ -121,30 +121,30 @@ def factor_rows(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Floa
             return -1
         replaced += wrong
         inverse[k] = 1.0 / d[k]
-    ldl.reached = to_strip
+    ldl.reached = to_supernode
     return replaced
 
 
 @inner
-def factor_fours(ldl: FourWideFactors, from_strip: int, to_strip: int, data: Floats) -> int:
-    """`factor_rows` for strips of four columns: the entries of four rows are side by side in `work_four`."""
+def factor_fours(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
+    """`factor_ones` for supernodes of four columns: the entries of four rows are side by side in `work_four`."""
     indices, source = ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
-    strip, indptr, row_start = ldl.strip.view(np.uint64), ldl.indptr.view(np.uint64), ldl.row_start.view(np.uint64)
+    table, indptr, row_start = ldl.table.view(np.uint64), ldl.indptr.view(np.uint64), ldl.row_start.view(np.uint64)
     link, middle, work, replaced = ldl.link.view(np.uint64), ldl.middle.view(np.uint64), ldl.work_four, 0
-    for s in range(np.uint64(from_strip), np.uint64(to_strip)):
+    for s in range(np.uint64(from_supernode), np.uint64(to_supernode)):
         own = s << TWO
-        k = strip[own]
-        if strip[own + FOUR] - k == ONE:
+        k = table[own]
+        if table[own + FOUR] - k == ONE:
             ldl.reached = s
             return replaced
-        strip[own + THREE] = strip[own + ONE]
+        table[own + THREE] = table[own + ONE]
         for c in range(FOUR):
             for p in range(middle[k + c], indptr[k + c + ONE]):
                 work[(indices[p] << TWO) + c] = data[source[p]]
         eliminate(ldl, link[s], row_start[s + ONE], k, 4)
-        bad = factor_block(ldl, k, strip[own + TWO])
+        bad = factor_block(ldl, k, table[own + TWO])
         if bad < 0:
             return -1
         replaced += bad
-    ldl.reached = to_strip
+    ldl.reached = to_supernode
     return replaced

@@ -1,4 +1,4 @@
-"""Solves with an LDL' by strips: the four entries of a row in one pass over their right-hand side."""
+"""Solves with an LDL' by supernodes: the four entries of a row in one pass over their right-hand side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIDE_BY_SIDE = True  # equal operations beside each other become vector instruct
 
 
 @inner
-def strip_solve(ldl: FourWideFactors, count: int, rhs: Floats, out: Floats) -> None:
+def four_wide_solve(ldl: FourWideFactors, count: int, rhs: Floats, out: Floats) -> None:
     """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides; `work` leaves as zeros."""
     if count == 1:
         solve_one(ldl, rhs, out)
@@ -23,7 +23,7 @@ def strip_solve(ldl: FourWideFactors, count: int, rhs: Floats, out: Floats) -> N
 
 @inner
 def solve_one(ldl: FourWideFactors, rhs: Floats, out: Floats) -> None:
-    """`strip_solve` for one right-hand side."""
+    """`four_wide_solve` for one right-hand side."""
     n, work, perm = ldl.n, ldl.work, ldl.perm.view(np.uint64)
     for k in range(n):
         work[k] = rhs[perm[k]]
@@ -40,7 +40,7 @@ def solve_lower(ldl: FourWideFactors) -> None:
     start, j, at = ldl.start.view(np.uint64), ZERO, ZERO
     rows, values, work, d = ldl.rows.view(np.uint64), ldl.values, ldl.work, ldl.d
     following = start[0]
-    for s in range(np.uint64(ldl.strips)):
+    for s in range(np.uint64(ldl.supernodes)):
         begin, wide = following >> ONE, following & ONE
         following = start[s + ONE]
         x0 = work[j]
@@ -71,8 +71,8 @@ def solve_upper(ldl: FourWideFactors) -> None:
     """work := L' \\ work."""
     start, j, end = ldl.start.view(np.uint64), np.uint64(ldl.n), np.uint64(ldl.rows.size)
     rows, values, work, last = ldl.rows.view(np.uint64), ldl.values, ldl.work, np.uint64(ldl.values.size)
-    for s in range(np.uint64(ldl.strips)):
-        code = start[np.uint64(ldl.strips) - ONE - s]
+    for s in range(np.uint64(ldl.supernodes)):
+        code = start[np.uint64(ldl.supernodes) - ONE - s]
         begin, x0 = code >> ONE, 0.0
         if code & ONE == ZERO:
             j -= ONE
@@ -103,7 +103,7 @@ def solve_upper(ldl: FourWideFactors) -> None:
 
 @inner
 def solve_two(ldl: FourWideFactors, rhs: Floats, out: Floats) -> None:
-    """`strip_solve` for two right-hand sides in one pass over L."""
+    """`four_wide_solve` for two right-hand sides in one pass over L."""
     n, work, perm = ldl.n, ldl.work, ldl.perm.view(np.uint64)
     order = np.uint64(n)
     for k in range(n):
@@ -121,7 +121,7 @@ def solve_lower_two(ldl: FourWideFactors) -> None:
     start, k, at = ldl.start.view(np.uint64), ZERO, ZERO
     rows, values, work, d = ldl.rows.view(np.uint64), ldl.values, ldl.work, ldl.d
     following = start[0]
-    for s in range(np.uint64(ldl.strips)):
+    for s in range(np.uint64(ldl.supernodes)):
         begin, wide, j = following >> ONE, following & ONE, k << ONE
         following = start[s + ONE]
         x0, y0 = work[j], work[j + ONE]
@@ -160,8 +160,8 @@ def solve_upper_two(ldl: FourWideFactors) -> None:
     """`solve_upper` for two vectors, entry beside entry."""
     start, j, end = ldl.start.view(np.uint64), np.uint64(2 * ldl.n), np.uint64(ldl.rows.size)
     rows, values, work, last = ldl.rows.view(np.uint64), ldl.values, ldl.work, np.uint64(ldl.values.size)
-    for s in range(np.uint64(ldl.strips)):
-        code = start[np.uint64(ldl.strips) - ONE - s]
+    for s in range(np.uint64(ldl.supernodes)):
+        code = start[np.uint64(ldl.supernodes) - ONE - s]
         begin, x0, y0 = code >> ONE, 0.0, 0.0
         if code & ONE == ZERO:
             j -= TWO

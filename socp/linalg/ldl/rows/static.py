@@ -22,21 +22,21 @@ from .four_wide import FourWideFactors
 WORTH = 2.0  # operations that must be saved for each entry of L: base is subtracted, and K compared, entry by entry
 
 
-def constants_first(analysis: Analysis, fixed: NDArray[np.bool_] | None) -> tuple[Analysis, int]:
-    """An equivalent order with the constant columns first, and their number; the same with 0 where these are too few.
+def static_first(analysis: Analysis, fixed: NDArray[np.bool_] | None) -> tuple[Analysis, int]:
+    """An equivalent order with the static columns first, and their number; the same with 0 where these are too few.
 
     `fixed` tells, in the order of K, which columns of its lower triangle never change.
     """
     if fixed is None:
         return analysis, 0
     order = np.empty(analysis.perm.size, np.int64)
-    count = order_of_constants(analysis, fixed, order)
+    count = static_order(analysis, fixed, order)
     return (reordered(analysis, order), count) if count > 0 else (analysis, 0)
 
 
 @kernel
-def order_of_constants(analysis: Analysis, fixed: Bools, order: Ints) -> int:
-    """order := the constant columns, then the others; returns how many they are, 0 where they are not worth it."""
+def static_order(analysis: Analysis, fixed: Bools, order: Ints) -> int:
+    """order := the static columns, then the others; returns how many they are, 0 where they are not worth it."""
     n, parent, counts, perm = analysis.perm.size, analysis.parent, analysis.counts, analysis.perm
     changes, saved, count = np.zeros(n, np.int64), 0.0, 0
     for j in range(n):
@@ -58,7 +58,7 @@ def order_of_constants(analysis: Analysis, fixed: Bools, order: Ints) -> int:
 
 @inner
 def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
-    """Whether the constant columns of K, and how pivots are replaced, are as in the last factorization.
+    """Whether the static columns of K, and how pivots are replaced, are as in the last factorization.
 
     They are noted for the next one.
     """
@@ -66,7 +66,7 @@ def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
     same = ldl.kept_eps == ldl.eps and ldl.kept_delta == ldl.delta
     ldl.kept_eps, ldl.kept_delta = ldl.eps, ldl.delta
     for k in range(ldl.n):
-        stop = indptr[k + 1] if k < ldl.constant_columns else middle[k]
+        stop = indptr[k + 1] if k < ldl.static_columns else middle[k]
         for p in range(np.uint64(indptr[k]), np.uint64(stop)):
             value = data[source[p]]
             same &= kept[at] == value
@@ -78,13 +78,13 @@ def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
 @inner
 def find_base(ldl: FourWideFactors, data: Floats) -> None:
     """L21, and base := L21 D1 L21' in the pattern of L, its diagonal apart."""
-    strip, indices, source = ldl.strip.view(np.uint64), ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
+    table, indices, source = ldl.table.view(np.uint64), ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
     indptr, middle, linked = ldl.indptr.view(np.uint64), ldl.middle.view(np.uint64), ldl.columns.view(np.uint64)
     row_start, link, work = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.work_four
-    for s in range(np.uint64(ldl.constant), np.uint64(ldl.strips)):
-        k = strip[s << TWO]
-        count = strip[(s << TWO) + FOUR] - k
-        strip[(s << TWO) + THREE] = strip[(s << TWO) + ONE]
+    for s in range(np.uint64(ldl.static), np.uint64(ldl.supernodes)):
+        k = table[s << TWO]
+        count = table[(s << TWO) + FOUR] - k
+        table[(s << TWO) + THREE] = table[(s << TWO) + ONE]
         for c in range(count):
             for p in range(indptr[k + c], middle[k + c]):
                 work[(indices[p] << TWO) + c] = data[source[p]]
@@ -95,28 +95,33 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
 
 
 @inner
-def note_base(ldl: FourWideFactors, at_strip: int, row: int, count: int) -> None:
-    """The part of base of so many rows, from `row` on, in one strip; the rows leave as zeros there."""
-    t, k, strip, rows = np.uint64(at_strip) << TWO, np.uint64(row), ldl.strip.view(np.uint64), ldl.rows.view(np.uint64)
-    begin, end, stop, end_row = strip[t + ONE], strip[t + THREE], strip[t + FIVE], k + np.uint64(count)
-    width, i, work = strip[t + FOUR] - strip[t], strip[t] << TWO, ldl.work_four
-    place = strip[t + TWO] + ((width * (width - ONE)) >> ONE) + width * (end - begin)
+def note_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
+    """The part of base of so many rows, from `row` on, in one supernode; the rows leave as zeros there."""
+    t, k, table, rows = (
+        np.uint64(at_supernode) << TWO,
+        np.uint64(row),
+        ldl.table.view(np.uint64),
+        ldl.rows.view(np.uint64),
+    )
+    begin, end, stop, end_row = table[t + ONE], table[t + THREE], table[t + FIVE], k + np.uint64(count)
+    width, i, work = table[t + FOUR] - table[t], table[t] << TWO, ldl.work_four
+    place = table[t + TWO] + ((width * (width - ONE)) >> ONE) + width * (end - begin)
     while end < stop and rows[end] < end_row:
         for j in range(width):
             ldl.base[place] = -work[i + (j << TWO) + (rows[end] - k)]
             place += ONE
         end += ONE
-    strip[t + THREE] = end
+    table[t + THREE] = end
     for p in range(i, i + (width << TWO)):
         work[p] = 0.0
 
 
 @inner
-def note_triangle(ldl: FourWideFactors, own_strip: int) -> None:
-    """The part of base in the triangle of a strip and on its diagonal."""
-    s, strip, work = np.uint64(own_strip) << TWO, ldl.strip.view(np.uint64), ldl.work_four
-    k, place = strip[s], strip[s + TWO]
-    width = strip[s + FOUR] - k
+def note_triangle(ldl: FourWideFactors, own_supernode: int) -> None:
+    """The part of base in the triangle of a supernode and on its diagonal."""
+    s, table, work = np.uint64(own_supernode) << TWO, ldl.table.view(np.uint64), ldl.work_four
+    k, place = table[s], table[s + TWO]
+    width = table[s + FOUR] - k
     for c in range(width):
         for i in range(c):
             ldl.base[place] = -work[((k + i) << TWO) + c]

@@ -10,7 +10,7 @@ from socp.kkt.assembly import KKTMatrix
 from socp.kkt.sparse import SparseKKT
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.order.minimum_degree import amd
-from socp.linalg.ldl.rows.static import constants_first
+from socp.linalg.ldl.rows.static import static_first
 from socp.linalg.ldl.symbolic.analysis import analyze
 from tests.support.sparse_matrices import random_sparse, upper
 from tests.support.standard_forms import scaling_point
@@ -19,7 +19,7 @@ from ..test_factorization import DELTA, EPS, dense_ldl
 
 
 def normal_equations(samples, features, seed, density=0.3):
-    """[I D; D' -S]: of the columns of I all is constant where S alone changes."""
+    """[I D; D' -S]: of the columns of I all is static where S alone changes."""
     rng = np.random.default_rng(seed)
     D = random_sparse((samples, features), density=density, rng=rng) + sp.eye_array(samples, features)
     K = sp.csc_array(
@@ -31,14 +31,14 @@ def normal_equations(samples, features, seed, density=0.3):
 
 def factors(K, signs, fixed):
     indptr, indices, data = upper(K)
-    return LDL(K.shape[0], indptr, indices, signs, fixed=fixed, method="strips"), data, indptr[1:] - 1
+    return LDL(K.shape[0], indptr, indices, signs, fixed=fixed, method="four-wide"), data, indptr[1:] - 1
 
 
 @pytest.mark.parametrize(("samples", "features"), [(40, 12), (90, 30), (70, 33), (60, 5)])
 def test_later_factorizations_are_those_of_the_whole(samples, features):
     K, signs, fixed = normal_equations(samples, features, samples)
     ldl, data, diagonal = factors(K, signs, fixed)
-    assert ldl.factors.constant_columns == samples
+    assert ldl.factors.static_columns == samples
     rng = np.random.default_rng(0)
     for step in range(4):
         data[diagonal[samples:]] = -rng.uniform(0.5, 3.0, features)
@@ -52,7 +52,7 @@ def test_later_factorizations_are_those_of_the_whole(samples, features):
         if step == 2:  # another constant part
             data[diagonal[:samples]] = 2.0
     fresh, *_ = factors(K, signs, None)
-    assert fresh.factors.constant_columns == 0
+    assert fresh.factors.static_columns == 0
     assert fresh.factor(data, EPS, DELTA) == 0
     np.testing.assert_allclose(np.sort(fresh.d), np.sort(ldl.d), rtol=1e-11)
 
@@ -61,15 +61,15 @@ def test_the_constant_part_is_computed_once():
     K, signs, fixed = normal_equations(50, 15, 1)
     ldl, data, diagonal = factors(K, signs, fixed)
     assert ldl.factor(data, EPS, DELTA) == 0
-    ldl.d[: ldl.factors.constant_columns] = 7.0  # nobody writes it again
+    ldl.d[: ldl.factors.static_columns] = 7.0  # nobody writes it again
     data[diagonal[50:]] *= 2.0
     assert ldl.factor(data, EPS, DELTA) == 0
-    assert (ldl.d[: ldl.factors.constant_columns] == 7.0).all()
+    assert (ldl.d[: ldl.factors.static_columns] == 7.0).all()
     assert ldl.factor(data, EPS, 2.0 * DELTA) == 0  # pivots may be replaced in another way
-    assert (ldl.d[: ldl.factors.constant_columns] == 1.0).all()
+    assert (ldl.d[: ldl.factors.static_columns] == 1.0).all()
     data[diagonal[3]] = 1.5
     assert ldl.factor(data, EPS, DELTA) == 0
-    assert sorted(ldl.d[: ldl.factors.constant_columns]) == [1.0] * 49 + [1.5]
+    assert sorted(ldl.d[: ldl.factors.static_columns]) == [1.0] * 49 + [1.5]
 
 
 def test_wrong_pivots_and_bad_numbers_of_the_constant_part():
@@ -79,7 +79,7 @@ def test_wrong_pivots_and_bad_numbers_of_the_constant_part():
     data[diagonal[[4, 9]]] = -1.0
     for _ in range(2):  # replaced pivots of columns that are kept are told again
         assert ldl.factor(data, EPS, DELTA) == 2
-    for place in (diagonal[4], diagonal[55]):  # of a constant column, and of another one
+    for place in (diagonal[4], diagonal[55]):  # of a static column, and of another one
         data = good.copy()
         data[place] = np.nan
         for _ in range(2):
@@ -96,16 +96,16 @@ def test_columns_above_one_that_changes_change_and_few_are_not_worth_it():
     indptr, indices, _ = upper(K)
     analysis = analyze(n, indptr, indices, amd(n, indptr, indices))
     for fixed_here in (fixed, fixed & (np.arange(n) % 3 > 0)):
-        after, count = constants_first(analysis, fixed_here)
-        constant = {j for j in range(n) if fixed_here[analysis.perm[j]]}
+        after, count = static_first(analysis, fixed_here)
+        static = {j for j in range(n) if fixed_here[analysis.perm[j]]}
         for j in range(n):
-            if j not in constant and analysis.parent[j] >= 0:
-                constant.discard(int(analysis.parent[j]))
-        assert count == len(constant) and set(after.perm[:count]) == {analysis.perm[j] for j in constant}
+            if j not in static and analysis.parent[j] >= 0:
+                static.discard(int(analysis.parent[j]))
+        assert count == len(static) and set(after.perm[:count]) == {analysis.perm[j] for j in static}
         assert all(j < p for j, p in enumerate(after.parent) if p >= 0)
-    assert constants_first(analysis, np.arange(n) < 1) == (analysis, 0)
-    assert constants_first(analysis, np.ones(n, np.bool_)) == (analysis, 0)  # nothing would be left
-    assert constants_first(analysis, None) == (analysis, 0)
+    assert static_first(analysis, np.arange(n) < 1) == (analysis, 0)
+    assert static_first(analysis, np.ones(n, np.bool_)) == (analysis, 0)  # nothing would be left
+    assert static_first(analysis, None) == (analysis, 0)
 
 
 def test_what_stays_of_a_kkt_matrix():
