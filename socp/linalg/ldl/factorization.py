@@ -59,7 +59,7 @@ class LDL:
         How the order of elimination is chosen; an array gives it. With "auto" it is that of minimum degree or of nested
         dissection, which is tried where the factorization takes much longer. It is postordered in any case, which
         changes neither fill nor work.
-    weak : (n,) bool array, optional
+    zero_diagonal : (n,) bool array, optional
         Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
         pivot of it.
     fixed : (n,) bool array, optional
@@ -116,7 +116,7 @@ class LDL:
         signs: NDArray[np.integer],
         *,
         ordering: str | NDArray[np.integer] = "amd",
-        weak: NDArray[np.bool_] | None = None,
+        zero_diagonal: NDArray[np.bool_] | None = None,
         fixed: NDArray[np.bool_] | None = None,
         method: str = "auto",
         threads: int = 1,
@@ -125,13 +125,13 @@ class LDL:
         self._given_signs = np.ascontiguousarray(signs, np.float64)
         _check_arguments(n, indptr, indices, self._given_signs, method)
         start = perf_counter()
-        perm = _order(n, indptr, indices, ordering, weak)
+        perm = _order(n, indptr, indices, ordering, zero_diagonal)
         ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
         _check_room(n, analysis.nnz / DISSECTION_SAVES, analysis.nnz)
         if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
             begin = perf_counter()
-            analysis = _least_work(analysis, n, indptr, indices, weak)
+            analysis = _least_work(analysis, n, indptr, indices, zero_diagonal)
             ordered += perf_counter() - begin
         self._threads, self._fixed = threads, fixed
         self.method, self.factors = self._choose(indptr, indices, analysis, method)
@@ -227,11 +227,11 @@ def _order(
     indptr: IntArray,
     indices: IntArray,
     ordering: str | NDArray[np.integer],
-    weak: NDArray[np.bool_] | None,
+    zero_diagonal: NDArray[np.bool_] | None,
 ) -> IntArray:
     if isinstance(ordering, str):
         if ordering in ("amd", "auto"):
-            return amd(n, indptr, indices, weak)
+            return amd(n, indptr, indices, zero_diagonal)
         if ordering == "natural":
             return np.arange(n)
         raise ValueError(f'ordering must be "amd", "auto", "natural" or a permutation, but {ordering!r} came')
@@ -242,14 +242,14 @@ def _order(
 
 
 def _least_work(
-    analysis: Analysis, n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | None
+    analysis: Analysis, n: int, indptr: IntArray, indices: IntArray, zero_diagonal: NDArray[np.bool_] | None
 ) -> Analysis:
     """The given analysis or that of an order by nested dissection, whichever takes fewer operations."""
     stage = dissection(n, indptr, indices, analysis.flops)
     if not stage.any():
         return analysis
     for stages in (stage, np.minimum(stage, 1)):
-        perm = amd(n, indptr, indices, weak, stages)
+        perm = amd(n, indptr, indices, zero_diagonal, stages)
         analysis = min(analysis, analyze(n, indptr, indices, perm), key=lambda each: each.flops)
     return analysis
 

@@ -18,14 +18,14 @@ and the degree of each i in L(p) is bounded from above by
 
 Variables which have become indistinguishable are merged into one supervariable, variables which have no
 neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(p) are absorbed, and
-variables with very many neighbours are set aside and ordered last.  Weak variables, whose diagonal entry is
-zero, wait until a neighbour has been eliminated.
+variables with very many neighbours are set aside and ordered last.  Variables whose diagonal entry is
+zero wait until a neighbour has been eliminated.
 
 A pivot without elements whose neighbours have long lists, a column of few entries among long rows, leaves these as they
 are: it stays among their variables, and their degrees, which fall by one at most, are measured when they are the least.
 To go through all lists beside each such pivot would take longer than all the rest.
 
-Where the graph is a fringe around a dense core, all this is not needed: see `core`.
+Where the graph is a sparse part around a dense block, all this is not needed: see `dense_block`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from ....compiled.kernels import inner, kernel, leaf
 from ....compiled.signatures import Bools, Ints
 from ..symbolic.analysis import postorder
-from .dense_block import core_order
+from .dense_block import dense_block_order
 from .quotient_graph import WAITING, QuotientGraph, adjacency, compress, dense_degree, link, unlink
 
 IntArray = NDArray[np.int64]
@@ -49,7 +49,7 @@ def amd(
     n: int,
     indptr: IntArray,
     indices: IntArray,
-    weak: NDArray[np.bool_] | None = None,
+    zero_diagonal: NDArray[np.bool_] | None = None,
     stage: IntArray | None = None,
 ) -> IntArray:
     """Approximate minimum degree order of a symmetric pattern.
@@ -61,7 +61,7 @@ def amd(
     indptr, indices : int64 arrays
         A pattern by columns: the upper triangle, the lower one, or both. The pattern of K + K' is ordered; the
         diagonal does not matter, and neither do repeated entries.
-    weak : (n,) bool array, optional
+    zero_diagonal : (n,) bool array, optional
         Variables that no pivot should be taken from before a neighbour of theirs.
     stage : (n,) int64 array, optional
         Variables of a later stage are eliminated when those of all earlier ones, from 0 on, have been.
@@ -81,7 +81,7 @@ def amd(
     ([0, 1, 2, 3], True)
     """
     dense = dense_degree(n)
-    weak = np.zeros(n, np.bool_) if weak is None else np.ascontiguousarray(weak, np.bool_)
+    zero_diagonal = np.zeros(n, np.bool_) if zero_diagonal is None else np.ascontiguousarray(zero_diagonal, np.bool_)
     perm = np.empty(n, np.int64)
     if n:
         entries = 2 * int(indptr[n])
@@ -90,18 +90,18 @@ def amd(
         adjacency(graph, indptr, indices)
         if stage is not None:
             graph.stage[:] = stage
-        elif core_order(graph, dense, weak, perm):
+        elif dense_block_order(graph, dense, zero_diagonal, perm):
             return perm
-        minimum_degree(graph, dense, weak, perm)
+        minimum_degree(graph, dense, zero_diagonal, perm)
     return perm
 
 
 @kernel
-def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) -> None:
+def minimum_degree(graph: QuotientGraph, dense: int, zero_diagonal: Bools, perm: Ints) -> None:
     """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
     n, size, degree, mark, elements = graph.n, graph.size, graph.degree, graph.mark, graph.elements
     head, after, before = graph.head, graph.after, graph.before
-    eliminated = _start_degree_lists(graph, dense, weak)
+    eliminated = _start_degree_lists(graph, dense, zero_diagonal)
     flag, least, largest, last_value = 2, 0, 0, 1
     while 2 * last_value <= n:
         last_value *= 2
@@ -110,7 +110,7 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
         while least < n and head[least] == -1:
             least += 1
         while least == n:
-            least = _link_waiting(graph, weak)
+            least = _link_waiting(graph, zero_diagonal)
         pivot = head[least]
         unlink(degree, head, after, before, pivot)
         if graph.stale[pivot]:
@@ -131,11 +131,11 @@ def minimum_degree(graph: QuotientGraph, dense: int, weak: Bools, perm: Ints) ->
         eliminated += _update_variables(graph, pivot, flag, last_value)
         flag = _merge_indistinguishable(graph, pivot, flag + largest + 1)
         least = min(least, _close_element(graph, pivot, n - eliminated))
-    _assembly_order(graph, weak, perm)
+    _assembly_order(graph, zero_diagonal, perm)
 
 
 @inner
-def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
+def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) -> int:
     """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
     n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
     size, degree, parent, mark, head = graph.size, graph.degree, graph.parent, graph.mark, graph.head
@@ -161,7 +161,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
             elements[i] = -1
             mark[i] = 0
             done += 1
-        elif weak[i] or graph.stage[i] > 0:
+        elif zero_diagonal[i] or graph.stage[i] > 0:
             before[i] = WAITING
         else:
             link(degree, head, after, before, i)
@@ -169,8 +169,8 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, weak: Bools) -> int:
 
 
 @inner
-def _link_waiting(graph: QuotientGraph, weak: Bools) -> int:
-    """List the variables of the next stage, in the end the weak ones with weak neighbours alone; the least degree."""
+def _link_waiting(graph: QuotientGraph, zero_diagonal: Bools) -> int:
+    """List the variables of the next stage, in the end those with zero diagonals all around; the least degree."""
     n, elements, size, degree, stage = graph.n, graph.elements, graph.size, graph.degree, graph.stage
     head, after, before = graph.head, graph.after, graph.before
     least, following = n, n
@@ -181,7 +181,7 @@ def _link_waiting(graph: QuotientGraph, weak: Bools) -> int:
     for i in range(n):
         if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
             continue
-        if following == n or (stage[i] <= following and (elements[i] > 0 or graph.stale[i] or not weak[i])):
+        if following == n or (stage[i] <= following and (elements[i] > 0 or graph.stale[i] or not zero_diagonal[i])):
             link(degree, head, after, before, i)
             least = min(least, degree[i])
     return least
@@ -461,9 +461,9 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
 
 
 @inner
-def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
-    """Elements in postorder of the assembly tree, each with the variables it absorbed, the weak ones behind the others;
-    dense variables last."""
+def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> None:
+    """Elements in postorder of the assembly tree, each with the variables it absorbed, zero diagonals last of them;
+    dense variables behind all."""
     n, start, elements, size, parent = graph.n, graph.start, graph.elements, graph.size, graph.parent
     degree, owner, before, bucket, mark = (
         graph.degree, graph.owner, graph.before, graph.bucket, graph.mark
@@ -489,7 +489,7 @@ def _assembly_order(graph: QuotientGraph, weak: Bools, perm: Ints) -> None:
             count += size[element]
     for turn in range(3):
         for i in range(n):
-            if turn != (0 if not weak[i] else 2 if degree[i] == ALONE else 1):
+            if turn != (0 if not zero_diagonal[i] else 2 if degree[i] == ALONE else 1):
                 continue
             last = np.uint64(owner[i])
             if elements[last] == -1:

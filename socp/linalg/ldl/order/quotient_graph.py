@@ -17,7 +17,7 @@ from ....compiled.structures import Structure, integer, integers
 DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense,
 DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
 
-WAITING = -2  # in `before`: a variable, weak or of a later stage, that is in no list yet
+WAITING = -2  # in `before`: a variable with a zero diagonal or of a later stage, that is in no list yet
 
 
 def dense_degree(n: int) -> int:

@@ -1,7 +1,7 @@
 """Sparse LDL' factorization by rows, four columns at a time: for matrices with some fill.
 
-The up-looking method of `uplooking` on supernodes of four columns (see `four_wide`).  An entry's row and the number that
-it changes are read once for four columns, and four rows at once do not wait for each other.  LLVM makes vector
+The up-looking method on supernodes of four columns (see `four_wide`).  An entry's row and the number that it changes
+are read once for four columns, and four rows at once do not wait for each other.  LLVM makes vector
 instructions of four entries side by side.
 """
 

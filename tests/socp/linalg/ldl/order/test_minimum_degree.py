@@ -154,14 +154,14 @@ def test_short_columns_among_long_rows(seed):
     A = sp.hstack([A, sp.eye_array(rows) + chain])
     n = columns + rows
     K = sp.csc_array(sp.block_array([[sp.eye_array(n), A.T], [A, sp.eye_array(rows)]]))
-    weak = np.arange(n + rows) >= n
+    zero_diagonal = np.arange(n + rows) >= n
     indptr, indices, _ = upper(K)
-    perm = amd(n + rows, indptr, indices, weak)
+    perm = amd(n + rows, indptr, indices, zero_diagonal)
     np.testing.assert_array_equal(np.sort(perm), np.arange(n + rows))
-    assert follow_a_neighbour(K, weak, perm)
+    assert follow_a_neighbour(K, zero_diagonal, perm)
     assert fill(K, perm) <= 1.1 * fill(K, exact_minimum_degree(K))
     stage = (rng.random(n + rows) < 0.1).astype(np.int64)
-    np.testing.assert_array_equal(np.sort(amd(n + rows, indptr, indices, weak, stage)), np.arange(n + rows))
+    np.testing.assert_array_equal(np.sort(amd(n + rows, indptr, indices, zero_diagonal, stage)), np.arange(n + rows))
 
 
 def test_a_hundred_thousand_columns():
