@@ -28,20 +28,20 @@ from .rows.factor import four_wide_factor
 from .rows.four_wide import FourWideFactors, Supernodes, supernodes_of
 from .rows.solve import four_wide_solve
 from .rows.static import static_first
-from .rows.uplooking import ScalarFactors, scalar_time
+from .rows.uplooking import ScalarFactors
 from .symbolic.analysis import Analysis, IntArray, analyze
-from .symbolic.assembly_tree import AssemblyTree, assembly_tree, merged_supernodes
+from .symbolic.assembly_tree import AssemblyTree, assembly_tree
 from .symbolic.siblings import siblings_together
 
 FloatArray = NDArray[np.float64]
 
-SPARSE = 80.0  # operations per entry of L up to which panels are never quicker, but by several threads
+METHODS = ("auto", "scalar", "four-wide", "supernodal")
+SMALL = 1e4  # operations of a factorization up to which scalar ones do,
+SCALAR = 8  # and operations for each entry of L: the better method on all sets, but for 0.4 %
+PANELS = 4e8  # operations from which on panels are quicker than rows; divided by the threads that share panels
+COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
-SHARED = 5e7  # operations of a factorization from which on threads share it
-METHODS = ("auto", "scalar", "four-wide", "supernodal")
-LITTLE = 1e4  # nanoseconds of a factorization by scalar operations, up to which nothing else is worth a look,
-QUICK = 1e6  # and of one by rows up to which to find panels takes longer than they would save
 
 
 class LDL:
@@ -66,7 +66,7 @@ class LDL:
         Variables whose entries, on the diagonal and off it, rarely change from one factorization to the next: columns
         of L that come from such alone are computed when they do.
     method : {"auto", "scalar", "four-wide", "supernodal"}
-        The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
+        The kernels; "auto" takes those that suit the operations of a factorization and those for each entry of L.
     threads : int, default 1
         How many threads may share the work of the supernodal kernels, where that is worth the while.
 
@@ -139,24 +139,21 @@ class LDL:
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
     def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> tuple[str, Factors]:
-        """The method that takes less time, and its factors."""
-        self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
-        self.time = scalar_time(analysis)
-        if method == "scalar" or (method == "auto" and self.time <= LITTLE):
-            return "scalar", self._scalar(analysis)
-        by_rows, static = static_first(siblings_together(analysis), self._fixed)
-        supernodes = supernodes_of(by_rows, static)
-        wide = method == "four-wide" or (method == "auto" and supernodes.time < self.time)
-        self.time = min(supernodes.time, self.time)
-        shares = self._threads if self.flops >= SHARED else 1  # nobody shares the work by rows
-        sparse = shares == 1 and (self.flops <= SPARSE * self.nnz or self.time <= QUICK)
-        merging = merged_supernodes(analysis) if method == "supernodal" or (method == "auto" and not sparse) else None
-        if merging is None or (method == "auto" and self.time <= merging.time / shares):
-            if wide:
-                return "four-wide", self._four_wide(by_rows, supernodes)
-            return "scalar", self._scalar(analysis)
-        self.time = merging.time
-        return "supernodal", self._panels(assembly_tree(indptr, indices, analysis, merging))
+        """The method that suits the operations for each entry of L, and its factors."""
+        n, nnz, flops = analysis.perm.size, analysis.nnz, analysis.flops
+        self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
+        self.time = COLUMN * n + ENTRY * nnz + FLOP * flops
+        if method == "auto":
+            few = flops <= max(SMALL, SCALAR * nnz)
+            method = "scalar" if few else "four-wide" if flops <= PANELS / self._threads else "supernodal"
+        if method == "scalar":
+            return method, self._scalar(analysis)
+        if method == "four-wide":
+            by_rows, static = static_first(siblings_together(analysis), self._fixed)
+            return method, self._four_wide(by_rows, supernodes_of(by_rows, static))
+        tree = assembly_tree(indptr, indices, analysis)
+        self.time = tree.time
+        return method, self._panels(tree)
 
     def _scalar(self, analysis: Analysis) -> Factors:
         _check_room(analysis.perm.size, 3 * self.nnz, self.nnz)
@@ -170,7 +167,7 @@ class LDL:
     def _panels(self, tree: AssemblyTree) -> Factors:
         words = int(tree.panel_start[-1])
         _check_room(tree.perm.size, words, words)
-        if self._threads > 1 and tree.flops >= SHARED and available():
+        if self._threads > 1 and available():
             return parallel_factors(tree, self._given_signs, self._threads)
         return panel_factors(tree, self._given_signs)
 

@@ -19,7 +19,7 @@ from ....compiled.signatures import Floats, Unsigned
 from ..factors import put_pivot
 from .factors import BLOCK, COLUMNS, PanelFactors
 
-NARROW = 16  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
+NARROW = 8  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
 LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm,
 LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv
 

@@ -18,12 +18,6 @@ from ..symbolic.siblings import are_siblings
 
 ZEROS = 0.2  # of the entries of a supernode may be explicit zeros
 
-# The time of one factorization and three solves, in nanoseconds: a fit to many matrices
-SUPERNODE = 35.0
-NARROW, FOURTH = 3.8, 4.7  # an entry of a supernode of one column, of four
-# one entry of a supernode of one column, of four, subtracted from one row, from four rows at once
-ONE_ONE, FOUR_ONE, ONE_FOUR, FOUR_FOUR = 0.9, 1.2, 1.2, 2.5
-
 
 class Supernodes(Structure):
     """The supernodes of a factor.
@@ -36,12 +30,10 @@ class Supernodes(Structure):
         The supernodes, the rows below the triangles of all of them, and the numbers that they hold.
     static_columns, static, kept : int
         The columns that are static (see `static`), the first ones; the supernodes of these, and the entries of K there.
-    time : float
-        What one factorization and three solves are expected to take, in nanoseconds.
     """
 
     first = integers("n + 1")
-    count, rows, entries, time = integer(), integer(), integer(), number()
+    count, rows, entries = integer(), integer(), integer()
     static_columns, static, kept = integer(), integer(), integer()
 
 
@@ -50,7 +42,6 @@ def supernodes_of(analysis: Analysis, static: int = 0) -> Supernodes:
     supernodes = Supernodes(n=analysis.perm.size)
     supernodes.static_columns = static
     find_supernodes(supernodes, analysis)
-    supernodes.time = expected_time(supernodes, analysis)
     return supernodes
 
 
@@ -85,39 +76,6 @@ def static_entries(analysis: Analysis, static: int) -> int:
     for i in analysis.indices:
         kept += i < static
     return kept
-
-
-@kernel
-def expected_time(supernodes: Supernodes, analysis: Analysis) -> float:
-    """What one factorization and three solves are expected to take, in nanoseconds.
-
-    The rows of a supernode are among its ancestors in the elimination tree; those of supernodes of four come together.
-    Rows that are more than its ancestors of one column must be of supernodes of four.
-    """
-    first, counts, count, time = supernodes.first, analysis.counts, supernodes.count, SUPERNODE * supernodes.count
-    owner, ones, fours = np.empty(counts.size, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-    for s in range(count):
-        for j in range(first[s], first[s + 1]):
-            owner[j] = s
-    for s in range(count - 1, -1, -1):
-        last = first[s + 1] - 1
-        height, parent, ones[s], fours[s] = counts[last], analysis.parent[last], 0, 0
-        if parent >= 0:
-            t = owner[parent]
-            wide = first[t + 1] - first[t] > 1
-            ones[s], fours[s] = ones[t] + int(not wide), fours[t] + 4 * int(wide)
-        together = min(max(height - ones[s], 0), fours[s])
-        alone = height - together
-        separate = alone * (together + 0.5 * alone)  # entries that are subtracted, row by row
-        if s < supernodes.static:  # solved with, and factorized once
-            time += NARROW * (first[s + 1] - first[s]) * height
-        elif last > first[s]:
-            time += FOURTH * (6 + 4 * height) + FOUR_ONE * separate + FOUR_FOUR * together * together / 8.0
-        else:
-            missing = 1.0 - together / max(fours[s], 1)  # missing^4 is the probability that none of four is met
-            met = 0.25 * fours[s] * (1.0 - missing * missing * missing * missing)
-            time += NARROW * height + ONE_ONE * separate + ONE_FOUR * met * 0.5 * together
-    return time
 
 
 @inner

@@ -21,16 +21,6 @@ from ....compiled.structures import floats, integers
 from ..factors import Factors, put_pivot
 from ..symbolic.analysis import Analysis, find_rows
 
-# The time of one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
-COLUMN = 27.0
-ENTRY = 3.5  # an entry of L
-FLOP = 0.47
-
-
-def scalar_time(analysis: Analysis) -> float:
-    """What one factorization and three solves by rows are expected to take, in nanoseconds."""
-    return COLUMN * analysis.perm.size + ENTRY * analysis.nnz + FLOP * analysis.flops
-
 
 class ScalarFactors(Factors):
     """L by columns.

@@ -63,28 +63,22 @@ def merged_supernodes(analysis: Analysis) -> Merging:
     return merging
 
 
-def assembly_tree(
-    indptr: IntArray, indices: IntArray, analysis: Analysis, merging: Merging | None = None
-) -> AssemblyTree:
+def assembly_tree(indptr: IntArray, indices: IntArray, analysis: Analysis) -> AssemblyTree:
     """Supernodes for the order of an analysis, which is changed within the freedom of its elimination tree.
 
     Parameters
     ----------
     indptr, indices
-        Upper triangle of K by columns, as given to `socp.linalg.ldl.symbolic.analyze`.
+        Upper triangle of K by columns, as given to `socp.linalg.ldl.symbolic.analysis.analyze`.
     analysis : Analysis
         Its result.
-    merging : Merging, optional
-        Those of `merged_supernodes`, where they are known.
 
     Returns
     -------
     AssemblyTree
     """
-    merging = merged_supernodes(analysis) if merging is None else merging
-    tree = AssemblyTree(
-        n=analysis.parent.size, supernodes=merging.left, below=merging.rows, entries=int(indptr[-1])
-    )  # fmt: skip
+    merging = merged_supernodes(analysis)
+    tree = AssemblyTree(n=analysis.parent.size, supernodes=merging.left, below=merging.rows, entries=int(indptr[-1]))
     build_tree(tree, merging, analysis, indptr, indices)
     return tree
 

@@ -214,4 +214,5 @@ def test_method_is_chosen_from_the_counts():
 
     assert chosen(grid_laplacian(1, 3000)) == chosen(arrow(500, 2)) == chosen(CASES["diagonal"][0]) == "scalar"
     assert chosen(random_spd(40, 1.0, 0)) == chosen(grid_laplacian(60, 60)) == "four-wide"
-    assert chosen(random_spd(400, 1.0, 0)) == "supernodal"
+    assert chosen(random_spd(400, 1.0, 0)) == "four-wide"
+    assert chosen(random_spd(1100, 1.0, 0)) == "supernodal"

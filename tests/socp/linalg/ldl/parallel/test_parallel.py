@@ -41,7 +41,7 @@ CASES = {
 @pytest.fixture(autouse=True)
 def at_any_size(monkeypatch):
     """Programs of tests are small."""
-    monkeypatch.setattr(factorization, "SHARED", 0.0)
+    monkeypatch.setattr(factorization, "PANELS", 0.0)
     monkeypatch.setattr(factor, "LARGE", 0)
 
 
