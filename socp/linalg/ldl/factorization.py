@@ -245,10 +245,8 @@ def _least_work(
     stage = dissection(n, indptr, indices, analysis.flops)
     if not stage.any():
         return analysis
-    for stages in (stage, np.minimum(stage, 1)):
-        perm = amd(n, indptr, indices, zero_diagonal, stages)
-        analysis = min(analysis, analyze(n, indptr, indices, perm), key=lambda each: each.flops)
-    return analysis
+    nested = analyze(n, indptr, indices, amd(n, indptr, indices, zero_diagonal, stage))
+    return min(analysis, nested, key=lambda each: each.flops)
 
 
 @kernel
