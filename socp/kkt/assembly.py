@@ -37,7 +37,7 @@ ZERO = np.zeros(1, np.int64)
 
 
 class KKTMatrix(Structure):
-    """The upper triangle of the matrix in CSC, its pattern fixed, its values refreshed in place.
+    """The upper triangle of the matrix in CSC, its pattern static, its values refreshed in place.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class KKTMatrix(Structure):
         The signs of the pivots of its LDL'.
     zero_diagonal : array of bool
         Diagonal entries that are zero but for the static regularization.
-    fixed : array of bool
+    static : array of bool
         Rows and columns that do not change with the scaling.
     groups : RowGroups
     cones : ConeColumns
@@ -82,7 +82,7 @@ class KKTMatrix(Structure):
             form=form, groups=form.groups, cones=cones, n=form.n, order=order, entries=int(indptr[-1]),
             hessian=P_indices.size, stacked=form.entries,
         )  # fmt: skip
-        self.size, self.indptr, self.zero_diagonal, self.fixed = (
+        self.size, self.indptr, self.zero_diagonal, self.static = (
             order,
             indptr,
             np.empty(order, np.bool_),
@@ -90,7 +90,7 @@ class KKTMatrix(Structure):
         )
         if form.cones:
             self._hold_rotated(union_ptr, entry)
-        fill_pattern(self, P_indptr, P_indices, union, self.zero_diagonal, self.fixed)
+        fill_pattern(self, P_indptr, P_indices, union, self.zero_diagonal, self.static)
         take_values(self, P_data)
 
     def _hold_rotated(self, union_ptr: np.ndarray, entry: np.ndarray) -> None:
@@ -191,7 +191,7 @@ def count_pattern(
 
 @kernel
 def fill_pattern(
-    matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, zero_diagonal: Bools, fixed: Bools
+    matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, zero_diagonal: Bools, static: Bools
 ) -> None:
     """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
 
@@ -201,8 +201,8 @@ def fill_pattern(
     n, p, lead, M_indptr = form.n, form.p, groups.representative, form.Mt_indptr
     indptr, indices, diagonal = matrix.indptr, matrix.indices, matrix.diagonal
     find_signs(matrix, zero_diagonal)
-    for j in range(fixed.size):
-        fixed[j] = zero_diagonal[j]
+    for j in range(static.size):
+        static[j] = zero_diagonal[j]
     for j in range(diagonal.size):
         diagonal[j] = indptr[j + 1] - 1
         indices[diagonal[j]] = j
@@ -222,9 +222,9 @@ def fill_pattern(
         fill_row(form, M_indptr[i], M_indptr[i + 1], indptr[n + r], indices, place_M)
     if form.cones > 0:
         fill_cone_pattern(matrix, union)
-        for k in range(n + p + groups.count, fixed.size):  # of the cones' columns all entries change
+        for k in range(n + p + groups.count, static.size):  # of the cones' columns all entries change
             for q in range(indptr[k], indptr[k + 1]):
-                fixed[indices[q]] = False
+                static[indices[q]] = False
 
 
 @inner

@@ -41,7 +41,7 @@ class SparseKKT(KKT):
         self.matrix = matrix
         self.ldl = LDL(
             matrix.size, matrix.indptr, matrix.indices, matrix.signs,
-            ordering="auto", zero_diagonal=matrix.zero_diagonal, fixed=matrix.fixed, threads=threads,
+            ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static, threads=threads,
         )  # fmt: skip
         self._allow_correctors(self.ldl.flops, self.ldl.nnz)
         self.factors = self.ldl.factors

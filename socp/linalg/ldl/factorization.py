@@ -62,7 +62,7 @@ class LDL:
     zero_diagonal : (n,) bool array, optional
         Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
         pivot of it.
-    fixed : (n,) bool array, optional
+    static : (n,) bool array, optional
         Variables whose entries, on the diagonal and off it, rarely change from one factorization to the next: columns
         of L that come from such alone are computed when they do.
     method : {"auto", "scalar", "four-wide", "supernodal"}
@@ -117,7 +117,7 @@ class LDL:
         *,
         ordering: str | NDArray[np.integer] = "amd",
         zero_diagonal: NDArray[np.bool_] | None = None,
-        fixed: NDArray[np.bool_] | None = None,
+        static: NDArray[np.bool_] | None = None,
         method: str = "auto",
         threads: int = 1,
     ) -> None:
@@ -133,7 +133,7 @@ class LDL:
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, zero_diagonal)
             ordered += perf_counter() - begin
-        self._threads, self._fixed = threads, fixed
+        self._threads, self._static = threads, static
         self.method, self.factors = self._choose(indptr, indices, analysis, method)
         self.perm, self.d = self.factors.perm, self.factors.d
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
@@ -149,7 +149,7 @@ class LDL:
         if method == "scalar":
             return method, self._scalar(analysis)
         if method == "four-wide":
-            by_rows, static = static_first(siblings_together(analysis), self._fixed)
+            by_rows, static = static_first(siblings_together(analysis), self._static)
             return method, self._four_wide(by_rows, supernodes_of(by_rows, static))
         tree = assembly_tree(indptr, indices, analysis)
         self.time = tree.time

@@ -22,25 +22,25 @@ from .four_wide import FourWideFactors
 WORTH = 2.0  # operations that must be saved for each entry of L: base is subtracted, and K compared, entry by entry
 
 
-def static_first(analysis: Analysis, fixed: NDArray[np.bool_] | None) -> tuple[Analysis, int]:
+def static_first(analysis: Analysis, may_stay: NDArray[np.bool_] | None) -> tuple[Analysis, int]:
     """An equivalent order with the static columns first, and their number; the same with 0 where these are too few.
 
-    `fixed` tells, in the order of K, which columns of its lower triangle never change.
+    `may_stay` tells, in the order of K, which columns of its lower triangle never change.
     """
-    if fixed is None:
+    if may_stay is None:
         return analysis, 0
     order = np.empty(analysis.perm.size, np.int64)
-    count = static_order(analysis, fixed, order)
+    count = static_order(analysis, may_stay, order)
     return (reordered(analysis, order), count) if count > 0 else (analysis, 0)
 
 
 @kernel
-def static_order(analysis: Analysis, fixed: Bools, order: Ints) -> int:
+def static_order(analysis: Analysis, may_stay: Bools, order: Ints) -> int:
     """order := the static columns, then the others; returns how many they are, 0 where they are not worth it."""
     n, parent, counts, perm = analysis.perm.size, analysis.parent, analysis.counts, analysis.perm
     changes, saved, count = np.zeros(n, np.int64), 0.0, 0
     for j in range(n):
-        if changes[j] == 0 and fixed[perm[j]]:
+        if changes[j] == 0 and may_stay[perm[j]]:
             saved += counts[j] * (counts[j] + 2.0)
             order[count] = j
             count += 1
@@ -50,7 +50,7 @@ def static_order(analysis: Analysis, fixed: Bools, order: Ints) -> int:
         return 0
     at = count
     for j in range(n):
-        if changes[j] != 0 or not fixed[perm[j]]:
+        if changes[j] != 0 or not may_stay[perm[j]]:
             order[at] = j
             at += 1
     return count

@@ -31,7 +31,7 @@ def normal_equations(samples, features, seed, density=0.3):
 
 def factors(K, signs, fixed):
     indptr, indices, data = upper(K)
-    return LDL(K.shape[0], indptr, indices, signs, fixed=fixed, method="four-wide"), data, indptr[1:] - 1
+    return LDL(K.shape[0], indptr, indices, signs, static=fixed, method="four-wide"), data, indptr[1:] - 1
 
 
 @pytest.mark.parametrize(("samples", "features"), [(40, 12), (90, 30), (70, 33), (60, 5)])
@@ -126,5 +126,5 @@ def test_what_stays_of_a_kkt_matrix():
         full = sp.csc_array((kkt.matrix.data, kkt.matrix.indices, kkt.matrix.indptr), shape=(matrix.size,) * 2)
         held.append((full + sp.triu(full, 1).T).toarray())
     changing = (held[0] != held[1]).any(axis=0) | (held[0] != held[2]).any(axis=0)
-    assert not (matrix.fixed & changing).any()
-    assert matrix.fixed[[0, 2, n]].all() and not matrix.fixed[[3, 1, 5]].any()
+    assert not (matrix.static & changing).any()
+    assert matrix.static[[0, 2, n]].all() and not matrix.static[[3, 1, 5]].any()
