@@ -56,8 +56,8 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("x[j] = h[i] / data[k]", "x[j] = h[i]"),
         ("    idle_z[start[:-1][second_order]] = False  #", "    pass  #"),
         ("left = max(abs(v[i]) - d, 0.0)", "left = abs(v[i])"),
-        ("max(cone_size, abs(Gx[i]), abs(h[i]))", "max(cone_size, abs(Gx[i]) + abs(h[i]))"),
-        ("max(cone_size, abs(Gx[i]), abs(h[i]))", "cone_size + max(abs(Gx[i]), abs(h[i]))"),
+        ("own = max(abs(excess + h[i]), abs(h[i]))", "own = abs(excess + h[i]) + abs(h[i])"),
+        ("= max(cone_size, own), 1.0 + own", "= cone_size + own, 1.0 + own"),
     ],
     ("socp/solver.py", "tests/socp/test_updates.py tests/bench/fuzz/test_interrupts.py"): [
         ("point.u[:n] *= old.D / new.D", "pass"),
@@ -195,8 +195,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/reduce/removal.py", "tests/qp/reduce/test_presolve.py"): [
         ("ROUNDING = 1e-12", "ROUNDING = 1e-6"),
         ("ROUNDING = 1e-12", "ROUNDING = 0.0"),
-        ("<= ROUNDING * max(1.0, abs(a), abs(b))", "<= ROUNDING"),
-        ("slack = ROUNDING * max(1.0, size)", "slack = ROUNDING"),
+        ("<= max(ROUNDING * max(1.0, size),", "<= max(ROUNDING,"),
         ("(l[i] / s, u[i] / s) if s > 0.0 else (u[i] / s, l[i] / s)", "(l[i] / s, u[i] / s)"),
         ("y[i] = y[r] / removed.ratio[i]", "y[i] = y[r] * removed.ratio[i]"),
         ("z[indices[k]] -= values[k] * y[i]", "z[indices[k]] += values[k] * y[i]"),
@@ -246,12 +245,15 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
     ],
     ("models/bilevel/programs.py", "tests/models/bilevel/test_bilevel.py"): [
+        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
+        ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
+    ],
+    ("models/bilevel/steps.py", "tests/models/bilevel/test_bilevel.py"): [
         ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 * reach > constants.C3"),
         ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 > constants.C3 * constants.beta"),
         ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
         ("- SIDES[i] * (w @ mu + b) / constants.beta)", "- SIDES[i] * (w @ mu + b))"),
-        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
         ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
     ],
     ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
@@ -263,9 +265,11 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("models/svm/multipliers.py", "tests/models/svm"): [
         ("kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE", "pass"),
     ],
-    ("models/explanations/explained.py", "tests/models/explanations/test_easvm.py"): [
-        ("0.5 / (Q * self.share)", "1.0 / (Q * self.share)"),
-        ("most = Q * self.share", "most = np.full(self.share.size, Q)"),
+    ("models/explanations/program.py", "tests/models/explanations/test_estimator.py"): [
+        ("np.divide(0.5, Q", "np.divide(1.0, Q"),
+    ],
+    ("models/explanations/dual.py", "tests/models/explanations/test_estimator.py"): [
+        ("self.C, Q * self.share, self.penalty", "self.C, Q + 0.0 * self.share, self.penalty"),
     ],
     ("socp/kkt/dense.py", "tests/socp/kkt/test_dense.py"): [
         ("H[j + j * n] *= 1.0 + RAISED", "H[j + j * n] *= 1.0"),
