@@ -21,7 +21,7 @@ from socp.kkt.base import (
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT, apply_sparse
-from socp.linalg.refinement import STOP, TAKE_BACK, verdict
+from socp.linalg.refinement import STOP, TAKE_BACK, refinement_decision
 from tests.support.cone_points import matrices
 from tests.support.kkt_systems import METHODS, factored_by, system
 from tests.support.programs import planted_optimum
@@ -225,7 +225,7 @@ def refined(kkt, rhs, out):
         apply_sparse(kkt, 1, kkt.residual[: rhs.size].copy(), out)
         norm = measure_residual(kkt, 0, rhs, out)
         excess = kkt.excess[0]
-        what = verdict(excess, previous, count, kkt.refinement_steps, kkt.refinement_steps)
+        what = refinement_decision(excess, previous, count, kkt.refinement_steps, kkt.refinement_steps)
         if what == TAKE_BACK:
             out[:] = before
             return measure_residual(kkt, 0, rhs, out), count
