@@ -37,7 +37,7 @@ FloatArray = NDArray[np.float64]
 
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SMALL = 1e4  # operations of a factorization up to which scalar ones do,
-SCALAR = 8  # and operations for each entry of L: the better method on all sets, but for 0.4 %
+SCALAR = 10  # and operations for each entry of L: the better of the two methods but for 1 % of the time on all sets
 PANELS = 4e8  # operations from which on panels are quicker than rows; divided by the threads that share panels
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
