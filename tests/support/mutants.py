@@ -188,9 +188,9 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("SAME = 1e-15", "SAME = 1e-9"),
         ("lead[i], ratio[i] = r, s", "lead[i], ratio[i] = r, 1.0 / s"),
     ],
-    ("socp/linalg/ldl/uplooking.py", "tests/socp/linalg/ldl/test_factorization.py"): [
-        ("if signs[k] * pivot <= eps:", "if signs[k] * pivot <= 0.0:"),
-        ("pivot = signs[k] * delta", "pivot = delta"),
+    ("socp/linalg/ldl/factors.py", "tests/socp/linalg/ldl/test_factorization.py"): [
+        ("if sign * pivot <= ldl.eps:", "if sign * pivot <= 0.0:"),
+        ("ldl.d[k] = sign * ldl.delta", "ldl.d[k] = ldl.delta"),
     ],
     ("qp/reduce/removal.py", "tests/qp/reduce/test_presolve.py"): [
         ("ROUNDING = 1e-12", "ROUNDING = 1e-6"),
@@ -295,7 +295,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("socp/kkt/assembly.py", "tests/socp/kkt/test_assembly.py tests/socp/kkt/test_base.py"): [
         ("-1.0 / theta[r] - delta", "-1.0 / theta[r]"),
         ("sign = 1.0 if first > 0.0 else -1.0", "sign = -1.0"),
-        ("weak[j] = weak[j] and P_indices[k] < j", "weak[j] = weak[j]"),
+        ("zero_diagonal[j] = zero_diagonal[j] and P_indices[k] < j", "zero_diagonal[j] = zero_diagonal[j]"),
     ],
     ("socp/kkt/base.py", "tests/socp/kkt/test_base.py"): [
         ("min(2 * kkt.pause, LONGEST_REST) if best_delta == first", "REST if best_delta == first"),
