@@ -27,6 +27,7 @@ EVERY = (
     "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
     "socp.linalg.parallel_rows", "qp.problem", "qp.reduce",
 )  # fmt: skip
+RARE = ("qp.reduce.removal", "socp.problem.checks", "socp.form.hessian.raise_upper", "socp.form.hessian.first_bad")
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
 
 
@@ -36,8 +37,9 @@ def _of(modules: tuple[str, ...]) -> list[Kernel]:
 
 
 def of_small_programs() -> list[Kernel]:
-    """The kernels that a small program needs."""
-    return [*_of((*EVERY, "socp.kkt.dense_rows")), dense.factor_dense, dense.apply_dense]
+    """The kernels that a first small program needs, and the few that a second one is likely to."""
+    found = [*_of((*EVERY, "socp.kkt.dense_rows")), dense.factor_dense, dense.apply_dense]
+    return [kernel for kernel in found if not kernel.name.startswith(RARE)]
 
 
 @functools.cache
