@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from socp.kkt.lowrank import LowRankKKT
 from socp.method.run import OPTIMAL
 from socp.problem import printing
 from socp.problem.checks import ProgramError
@@ -103,7 +102,7 @@ class Solver(SetUpOnce):
             active_set = ActiveSet(presolved.program, settings)
         if active_set is None or (settings.check_convexity and not active_set.is_clearly_definite()):
             cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
-            if active_set is not None and isinstance(cone_solver.kkt, LowRankKKT):
+            if active_set is not None and cone_solver.plan.backend == "low rank":
                 active_set = None
         # nothing was refused: from here on the solver is that of the new program
         self.presolved, self.cone_form, self.active_set = presolved, form, active_set
@@ -245,7 +244,7 @@ class Solver(SetUpOnce):
             point = (test.primal_ray(x), y, z)
         return solution_at(
             self.program, run.status, point, found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
-            message=run.message, trace=run.trace, timings=run.timings.copy(), run=run,
+            message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan, run=run,
         )  # fmt: skip
 
 

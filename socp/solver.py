@@ -17,13 +17,15 @@ import scipy.sparse as sp
 from .compiled.memory import keep_freed_memory
 from .compiled.threads import blas_threads
 from .form.standard import StackedProgram, StandardForm, sizes_of
+from .kkt.backends import build
 from .kkt.base import KKT
-from .kkt.choice import SMALL_DENSE, choose
 from .method import workspace
-from .method.attempts import FAILED, Attempts
+from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State, keep_point
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
+from .plan.choice import SMALL_DENSE, decide
+from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import (
     ProgramError,
@@ -177,11 +179,11 @@ class Solver(SetUpOnce):
         with threads:
             form.check_convexity(program)
             if state is None or not workspace.fits(state):
-                state = State(form, choose(form, settings))
+                state = State(form, *build(form, decide(form, settings)))
         timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state, self._threads = form, timings, state, threads
-        self._attempts: Attempts | None = None  # once a run has failed
+        self._fallbacks: Fallbacks | None = None  # once a run has failed
         self._ended_well = False  # whether the last run left an optimal point where the next one works
         self._has_last = False  # whether the state keeps one
 
@@ -195,6 +197,11 @@ class Solver(SetUpOnce):
         """The linearized embedding."""
         newton: Newton = self._state.newton
         return newton
+
+    @property
+    def plan(self) -> Plan:
+        """How the program is solved, in words when it is printed."""
+        return self._state.plan
 
     @property
     def kkt(self) -> KKT:
@@ -286,7 +293,7 @@ class Solver(SetUpOnce):
             self.form.check_convexity(program)
         if self.kkt.still_fits():
             self.kkt.refresh()
-            self.timings, self._attempts = timings, None
+            self.timings, self._fallbacks = timings, None
             return
         form, last = self.form, self._last_optimal()
         self._set_up(program)
@@ -325,7 +332,7 @@ class Solver(SetUpOnce):
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
-        A run that fails is followed by others (see `method.attempts`).  Nobody else may work with the solver.
+        A run that fails is followed by others (see `method.fallbacks`).  Nobody else may work with the solver.
         """
         self._make_ready()
         if self._ended_well:
@@ -335,8 +342,8 @@ class Solver(SetUpOnce):
         with self._threads:
             run.solve()
             if run.status in FAILED:
-                self._attempts = self._attempts or Attempts(self._state, self.settings)
-                run = self._attempts.improve(run, self.program, test)
+                self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)
+                run = self._fallbacks.improve(run, self.program, test)
         if run.status is OPTIMAL:
             if run.state is self._state:
                 self._ended_well = True

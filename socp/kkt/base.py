@@ -60,8 +60,6 @@ PRECISE = 1e-12  # what is left when Python asks, and after a run that has faile
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
 FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
-FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
-CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
 REST, LONGEST_REST = 6, 24  # Retry all deltas after 6 factorizations, the later the more often they were of no use,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
@@ -80,8 +78,8 @@ class KKT(Structure):
         The choices of the static regularization, the first one tried first.
     delta : float
         The one in use.
-    flops : float
-        Of a factorization.
+    flops, factor_entries : float
+        Of a factorization, and of the factor that a solve reads.
     precise : bool
         Whether solves leave next to nothing, `PRECISE`, instead of what the direction does not need.
     rough : bool
@@ -95,6 +93,7 @@ class KKT(Structure):
     """
 
     DELTAS: tuple[float, float, float, float] = (1e-14, 1e-11, 1e-8, 1e-6)
+    flops, factor_entries = 0.0, 0.0
 
     form = structure(StandardForm)
     factor_address, apply_address = integer(), integer()
@@ -123,13 +122,6 @@ class KKT(Structure):
     def _use(self, factor: Any, apply: Any) -> None:
         """Take the backend's two kernels."""
         self.factor_address, self.apply_address = address_of(factor), address_of(apply)
-
-    def _allow_correctors(self, flops: float, entries: float) -> None:
-        """Note a factorization's work, and set `correctors` by what it costs beside a solve with so many entries."""
-        self.flops = flops
-        ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
-        one, two, three = CORRECTORS_PAY
-        self.correctors = (ratio > one) + (ratio > two) + (ratio > three)
 
     @property
     def description(self) -> str:

@@ -32,7 +32,6 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, integers, number, part
 from ..cones.scaling import apply_inverse
-from ..form.hessian import DenseHessian, SparseHessian
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
@@ -77,11 +76,10 @@ class DenseKKT(KKT):
     t, dy, work = floats("2 * n"), floats("2 * p"), floats("n + p + m")
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        n, count, P = form.n, form.distinct, form.P
-        H = P.take_room() if isinstance(P, DenseHessian) else np.empty(n * n)
-        super().__init__(form, regularization, refinement_steps, count=count, H=H)
+        n, count = form.n, form.distinct
+        super().__init__(form, regularization, refinement_steps, count=count, H=form.P.take_room())
         self.count = count
-        self._allow_correctors(n**3 / 3.0 + n**2 * count, 0.5 * n**2)
+        self.flops, self.factor_entries = n**3 / 3.0 + n**2 * count, 0.5 * n**2
         self._use(factor_dense, apply_dense)
         self._read()
 
@@ -101,11 +99,11 @@ class DenseKKT(KKT):
 
     def _read(self) -> None:
         form = self.form
-        if not isinstance(form.P, SparseHessian):
-            self.P = form.P.values if isinstance(form.P, DenseHessian) else form.P.dense().reshape(-1)
+        if not form.P.is_sparse:
+            self.P = form.P.dense().reshape(-1)
         elif not self._owns_P:
             self.P = np.empty(form.n**2)
-        self._owns_P = isinstance(form.P, SparseHessian)
+        self._owns_P = form.P.is_sparse
         read_rows(self)
         if form.n >= MIN_SPLIT:
             self._use(factor_dense if self.count or self.rho > 0.0 else factor_or_split, apply_dense)

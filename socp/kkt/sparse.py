@@ -19,6 +19,8 @@ from .assembly import KKTMatrix, fill_matrix, rotate, rotate_back
 from .base import KKT, PIVOT_DELTA, PIVOT_EPS
 from .expansion import recover_expanded, reduce_expanded
 
+WORDS = {"scalar": "rows", "strips": "strips", "supernodal": "panels"}
+
 
 class SparseKKT(KKT):
     """Sparse LDL' of the matrix of `assembly`.
@@ -45,7 +47,7 @@ class SparseKKT(KKT):
             matrix.size, matrix.indptr, matrix.indices, matrix.signs,
             ordering="auto", weak=matrix.weak, fixed=matrix.fixed, threads=threads,
         )  # fmt: skip
-        self._allow_correctors(self.ldl.flops, self.ldl.nnz)
+        self.flops, self.factor_entries = self.ldl.flops, self.ldl.nnz
         if self.ldl.method == "scalar":
             self._use(factor_by_rows, apply_by_rows)
         elif self.ldl.method == "strips":
@@ -60,10 +62,7 @@ class SparseKKT(KKT):
     @property
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        matrix = self.matrix
-        return (
-            f"sparse LDL' ({self.ldl.method}), order {matrix.size}, {matrix.indices.size} entries, {self.ldl.nnz} in L"
-        )
+        return f"sparse LDL' by {WORDS[self.ldl.method]}, order {self.matrix.size}, {self.ldl.nnz:,} entries in L"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""

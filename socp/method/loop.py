@@ -23,6 +23,7 @@ from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
+from ..plan.plan import Plan
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from ..problem.stopping import INACCURATE_TOL
@@ -65,6 +66,7 @@ class State(Structure):
     ----------
     form : StandardForm
     kkt : KKT
+    plan : Plan
 
     Attributes
     ----------
@@ -94,6 +96,8 @@ class State(Structure):
     trace : array of `TRACE`
     settings : Settings or None
         Those that were taken.
+    plan : Plan
+        That the runs follow.
     """
 
     settings: Settings | None = None
@@ -108,8 +112,15 @@ class State(Structure):
     sigma, alpha_affine, alpha, started, now = number(), number(), number(), number(), number()
     trace = records(TRACE, "rows")
 
-    def __init__(self, form: StandardForm, kkt: KKT) -> None:
+    def __init__(self, form: StandardForm, kkt: KKT, plan: Plan) -> None:
         super().__init__(n=form.n, p=form.p, m=form.m, rows=ROWS, form=form, kkt=kkt)
+        self.plan = plan
+
+    def follow_plan(self, plan: Plan) -> None:
+        """Let the runs that follow go by another plan for the same backend."""
+        self.kkt.regularize(plan.regularization, plan.refinement_steps)
+        self.kkt.precise, self.settings = plan.precise, None
+        self.plan = plan._replace(what=self.plan.what, flops=self.plan.flops, correctors=self.plan.correctors)
 
 
 @kernel
