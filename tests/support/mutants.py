@@ -56,8 +56,8 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("x[j] = h[i] / data[k]", "x[j] = h[i]"),
         ("    idle_z[start[:-1][second_order]] = False  #", "    pass  #"),
         ("left = max(abs(v[i]) - d, 0.0)", "left = abs(v[i])"),
-        ("max(cone_size, abs(Gx[i]), abs(h[i]))", "max(cone_size, abs(Gx[i]) + abs(h[i]))"),
-        ("max(cone_size, abs(Gx[i]), abs(h[i]))", "cone_size + max(abs(Gx[i]), abs(h[i]))"),
+        ("own = max(abs(excess + h[i]), abs(h[i]))", "own = abs(excess + h[i]) + abs(h[i])"),
+        ("= max(cone_size, own), 1.0 + own", "= cone_size + own, 1.0 + own"),
     ],
     ("socp/solver.py", "tests/socp/test_updates.py tests/bench/fuzz/test_interrupts.py"): [
         ("point.u[:n] *= old.D / new.D", "pass"),
@@ -195,8 +195,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/reduce/removal.py", "tests/qp/reduce/test_presolve.py"): [
         ("ROUNDING = 1e-12", "ROUNDING = 1e-6"),
         ("ROUNDING = 1e-12", "ROUNDING = 0.0"),
-        ("<= ROUNDING * max(1.0, abs(a), abs(b))", "<= ROUNDING"),
-        ("slack = ROUNDING * max(1.0, size)", "slack = ROUNDING"),
+        ("<= max(ROUNDING * max(1.0, size),", "<= max(ROUNDING,"),
         ("(l[i] / s, u[i] / s) if s > 0.0 else (u[i] / s, l[i] / s)", "(l[i] / s, u[i] / s)"),
         ("y[i] = y[r] / removed.ratio[i]", "y[i] = y[r] * removed.ratio[i]"),
         ("z[indices[k]] -= values[k] * y[i]", "z[indices[k]] += values[k] * y[i]"),
