@@ -18,7 +18,7 @@ class Costs(NamedTuple):
     flops : float
         Operations a second of products and Cholesky factorizations by BLAS.
     bandwidth : float
-        Bytes a second that a solve reads of a factor.
+        Bytes a second that a solve reads of a factor in main memory (one in the cache is read several times faster).
     product : float
         The share that BLAS needs of the time of the same multiplications entry by entry, where all is small.
     """
