@@ -1,7 +1,7 @@
 """`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes; `calibrate`: what factorizations cost; `ablation`: what each part of the method is worth;
-`fuzz`: programs around known answers, by the thousand; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a
-paper; `report DIR`: a page over experiments."""
+`anatomy`: where the time goes; `calibrate`: what factorizations cost; `ablation`: what each part of the method is
+worth; `fuzz`: programs around known answers, by the thousand; `models`: support vector machines beside LIBSVM;
+`experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 

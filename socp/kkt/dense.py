@@ -87,7 +87,7 @@ class DenseKKT(KKT):
     def description(self) -> str:
         """The method and its order, in words."""
         p = f", Schur complement of {self.form.p} equalities" if self.form.p else ""
-        return f"dense Cholesky, order {self.form.n}, {self.count} dense rows{p}"
+        return f"dense Cholesky, order {self.form.n}, {self.count} dense row{'' if self.count == 1 else 's'}{p}"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
