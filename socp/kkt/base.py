@@ -10,10 +10,15 @@ addresses, so that nothing here knows which one it is.  Refinement and GMRES mak
 A quasi-definite matrix has an LDL' with known signs under any symmetric permutation (Vanderbei 1995); K is so only
 when P is definite and A has full rank.  Two regularizations make up for that: a static one adds +-delta to the
 diagonal, and a pivot that still comes out below `PIVOT_EPS`, or with the wrong sign, is replaced by +-`PIVOT_DELTA`.
-No single delta serves all programs (the LISWET family has Schur complements with eigenvalues below 1e-10, others need
-1e-8 to be stable), so delta is judged by its result: when refinement does not get the residual down, the other ones
-are tried and the best is kept.  Where pivots were replaced, what they stood for is left to refinement; if that takes
-more than a step, the next delta is looked at, too, which may need no replacements.
+With the one delta of 1e-8 nearly every program can be solved; other deltas make it quicker.  The rule is to try, to
+measure, and to retry:
+
+1. Factor with the delta in use and solve; it is taken where refinement needs few further solves.
+2. Otherwise try the deltas of `LADDER` in turn, until one is taken.
+3. Where none is, the best is: of those that leave no more than a direction may, the one with the fewest solves, else
+   the one with the smallest residual.
+4. For some factorizations after such a comparison, what is good is taken, however many solves it needs.
+5. What is good then is any residual up to `MUCH_WORSE` times the best of the comparison.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, inner, kernel, kernel_type
+from ..compiled.kernels import address_of, inner, kernel, kernel_type, leaf
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse, norm
@@ -64,6 +69,9 @@ REST, LONGEST_REST = 6, 24  # Retry all deltas after 6 factorizations, the later
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
 
+LADDER = (1e-14, 1e-11, 1e-8, 1e-6)  # static regularizations, in the order in which they are tried
+
+
 class KKT(Structure):
     """The KKT systems of one program, by a backend that a subclass gives.
 
@@ -92,7 +100,6 @@ class KKT(Structure):
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
 
-    DELTAS: tuple[float, float, float, float] = (1e-14, 1e-11, 1e-8, 1e-6)
     flops, factor_entries = 0.0, 0.0
 
     form = structure(StandardForm)
@@ -141,8 +148,8 @@ class KKT(Structure):
         return 0.0, 0.0
 
     def regularize(self, regularization: float | None, refinement_steps: int) -> None:
-        """Take one delta, or the choices of the backend, and a limit of refinement."""
-        set_deltas(self, refinement_steps, *(self.DELTAS if regularization is None else 4 * (regularization,)))
+        """Take one delta, or `LADDER`, and a limit of refinement."""
+        set_deltas(self, refinement_steps, *(LADDER if regularization is None else 4 * (regularization,)))
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
@@ -296,8 +303,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
         if good and (solves <= min(few, best_solves) or kkt.rest > 0 or kkt.approximate):
             return kkt.replaced_pivots
-        better = solves < best_solves if good and best_is_good else (good or residual < best)
-        if better and not (best_is_good and not good):
+        if is_better(good, solves, residual, best_is_good, best_solves, best):
             best, best_delta, best_is_good, best_solves = residual, delta, good, solves
     if not math.isfinite(best):
         return -1
@@ -307,6 +313,16 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if best_delta != kkt.delta or kkt.unfinished:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
+
+
+@leaf
+def is_better(
+    good: bool, solves: float, residual: float, best_is_good: bool, best_solves: float, best_residual: float
+) -> bool:  # fmt: skip
+    """Whether a trial is better than the best one: good, in fewer solves; or, where neither is, closer."""
+    if good != best_is_good:
+        return good
+    return solves < best_solves if good else residual < best_residual
 
 
 @inner

@@ -65,7 +65,6 @@ class DenseKKT(KKT):
         The variables order[:weak] are the weakly coupled ones, with D^1/2 in `roots`.
     """
 
-    DELTAS = (1e-15, 1e-8, 1e-11, 1e-6)
     _owns_P = False
 
     rows = part(DenseRows)

@@ -40,8 +40,6 @@ class LowRankKKT(KKT):
     D, S : arrays, shapes (n,), (order order,)
     """
 
-    DELTAS = (1e-14, 1e-10, 1e-7, 1e-7)
-
     rows = structure(DenseRows)
     k = integer()
     B, BD, S = floats("order * n"), floats("order * n"), floats("order * order")
