@@ -62,10 +62,9 @@ GOOD_EXCESS = 1.0  # at which a factorization is good enough
 GOOD_ENOUGH, MOST = 1e-8, 1e-2  # relative residuals that may always be left, and at most
 EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
-FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
-FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
+FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
-REST, LONGEST_REST = 6, 24  # Retry all deltas after 6 factorizations, the later the more often they were of no use,
+RETRY_INTERVAL = 6  # Retry all deltas after so many factorizations,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
 
 
@@ -107,8 +106,8 @@ class KKT(Structure):
     w, eta = floats("m"), floats("cones")
     deltas = floats("4")
     delta, good_excess = number(), number()
-    rest, pause, refinement_steps, refinements, replaced_pivots, correctors = (
-        integer(), integer(), integer(), integer(), integer(), integer(),
+    retry_in, refinement_steps, refinements, replaced_pivots, correctors = (
+        integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
     precise, rough, comparing, unfinished = flag(), flag(), flag(), flag()
@@ -208,7 +207,7 @@ def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, thi
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.rest, kkt.pause, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, REST, GOOD_EXCESS, 1.0
+    kkt.delta, kkt.retry_in, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
     kkt.equations, kkt.rough, kkt.solves[0] = min(kkt.enough, EQUATIONS), False, 0
     for k in range(kkt.allowed.size):
@@ -284,8 +283,8 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
 
     Returns the number of replaced pivots, -1 when no delta gives finite factors.
     """
-    kkt.rest -= 1
-    if kkt.rest <= 0:
+    kkt.retry_in -= 1
+    if kkt.retry_in <= 0:
         kkt.good_excess = GOOD_EXCESS
     kkt.exact = False
     first, best, best_delta = kkt.delta, np.inf, kkt.delta
@@ -300,16 +299,14 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         residual = factor_once(kkt, delta, count, rhs, out)
         kkt.comparing = False
         good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
-        few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
-        if good and (solves <= min(few, best_solves) or kkt.rest > 0 or kkt.approximate):
+        if good and (solves <= min(FEW_SOLVES, best_solves) or kkt.retry_in > 0 or kkt.approximate):
             return kkt.replaced_pivots
         if is_better(good, solves, residual, best_is_good, best_solves, best):
             best, best_delta, best_is_good, best_solves = residual, delta, good, solves
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    kkt.pause = min(2 * kkt.pause, LONGEST_REST) if best_delta == first else REST
-    kkt.rest, kkt.good_excess = kkt.pause, max(GOOD_EXCESS, MUCH_WORSE * best)
+    kkt.retry_in, kkt.good_excess = RETRY_INTERVAL, max(GOOD_EXCESS, MUCH_WORSE * best)
     if best_delta != kkt.delta or kkt.unfinished:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots

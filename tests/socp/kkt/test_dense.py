@@ -67,7 +67,7 @@ def test_a_program_with_many_variables_at_their_bounds():
     square = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
     program = qp.QuadraticProgram(np.exp(-square / 8) * np.outer(y, y), -np.ones(n), y[None, :], 0.0, 0.0, 0.0, 1.0)
-    solver = qp.Solver(program, sifting=False)
+    solver = qp.Solver(program, active_set=False)
     weak = []
     for iterate in solver.cone_solver.iterates():
         weak.append(iterate.newton.kkt.weak)
@@ -83,7 +83,7 @@ def test_a_program_with_all_variables_at_their_bounds():
     n = MIN_SPLIT + 50
     factor = rng.normal(size=(n, 2 * n)) / n
     program = qp.QuadraticProgram(factor @ factor.T, -np.ones(n), lb=0.0, ub=0.01)
-    solver = qp.Solver(program, sifting=False)
+    solver = qp.Solver(program, active_set=False)
     weak = []
     for iterate in solver.cone_solver.iterates():
         weak.append(iterate.newton.kkt.weak)
