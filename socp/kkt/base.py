@@ -13,7 +13,8 @@ diagonal, and a pivot that still comes out below `PIVOT_EPS`, or with the wrong 
 With the one delta of 1e-8 nearly every program can be solved; other deltas make it quicker.  The rule is to try, to
 measure, and to retry:
 
-1. Factor with the delta in use and solve; it is taken where refinement needs few further solves.
+1. Factor with the delta in use and solve; it is taken where refinement needs few further solves, one at most where
+   pivots were replaced.
 2. Otherwise try the deltas of `LADDER` in turn, until one is taken.
 3. Where none is, the best is: of those that leave no more than a direction may, the one with the fewest solves, else
    the one with the smallest residual.
@@ -62,7 +63,8 @@ GOOD_EXCESS = 1.0  # at which a factorization is good enough
 GOOD_ENOUGH, MOST = 1e-8, 1e-2  # relative residuals that may always be left, and at most
 EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
-FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow
+FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
+FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
 RETRY_INTERVAL = 6  # Retry all deltas after so many factorizations,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
@@ -299,7 +301,8 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         residual = factor_once(kkt, delta, count, rhs, out)
         kkt.comparing = False
         good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
-        if good and (solves <= min(FEW_SOLVES, best_solves) or kkt.retry_in > 0 or kkt.approximate):
+        few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
+        if good and (solves <= min(few, best_solves) or kkt.retry_in > 0 or kkt.approximate):
             return kkt.replaced_pivots
         if is_better(good, solves, residual, best_is_good, best_solves, best):
             best, best_delta, best_is_good, best_solves = residual, delta, good, solves

@@ -372,10 +372,16 @@ def test_a_delta_that_is_good_but_slow_is_compared_with_the_others(errors, tried
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
 
 
-def test_replaced_pivots_are_no_reason_for_another_delta():
-    kkt, rhs, out = system(np.eye(5), errors=(1e-3, 0.0, 0.0, 0.0), replaced=(2, 0, 0, 0)), np.ones(5), np.zeros(5)
-    for _ in range(3):
-        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == 2 and kkt.take_tried() == [1e-14]
+@pytest.mark.parametrize("errors, tried, best", [
+    ((1e-6, 0.0, 0.0, 0.0), [1e-14], 1e-14),  # one further solve is no reason
+    ((1e-3, 1e-6, 0.0, 0.0), [1e-14, 1e-11], 1e-11),  # fewer further solves with the next
+    ((1e-3, 5e-3, 0.0, 0.0), [1e-14, 1e-11, 1e-14], 1e-14),  # more of them
+])  # fmt: skip
+def test_where_pivots_were_replaced_the_next_delta_is_looked_at(errors, tried, best):
+    kkt, rhs, out = system(np.eye(5), errors=errors, replaced=(2, 0, 0, 0)), np.ones(5), np.zeros(5)
+    for count in range(RETRY_INTERVAL):
+        assert kkt.factor(np.zeros(0), np.zeros(0), rhs, out) == (2 if best == 1e-14 else 0)
+        assert kkt.take_tried() == (tried if count == 0 else [best])
         np.testing.assert_allclose(out, 1.0, rtol=1e-8)
 
 
