@@ -319,6 +319,24 @@ def test_what_is_told_is_the_truth(seed, size):
     assert [norm(part) for part in parts] == [found.dual, found.rows, found.cone]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_gap_far_below_its_terms_is_the_gap(seed):
+    """Every term of x'Px + c'x + b'y + h'z is some 1e3, sides of both signs, and their sum is what rounding leaves."""
+    rng = np.random.default_rng((29, seed))
+    F, A, G = 0.1 * rng.normal(size=(6, 6)), rng.normal(size=(3, 6)), rng.normal(size=(7, 6))
+    c, b, h = 10.0 * rng.normal(size=6), 10.0 * rng.normal(size=3), 10.0 * rng.normal(size=7)
+    x, y, z, s = (100.0 * rng.normal(size=size) for size in (6, 3, 7, 7))
+    for _ in range(3):
+        sums = cone_figures(ConeProgram(c, G, h, [NonNeg(7)], A, b, F @ F.T), x, y, z, s)
+        gap = sums["primal_objective"] - sums["dual_objective"]
+        c[0] -= gap / x[0]
+    program = ConeProgram(c, G, h, [NonNeg(7)], A, b, F @ F.T)
+    found, exact = residuals(program, x, y, z, s), cone_figures(program, x, y, z, s)
+    assert exact["gap"] < 1e-12 * found.gap_scale
+    assert found.gap == pytest.approx(exact["gap"], rel=1e-6, abs=0.0)
+    assert found.dual_objective == pytest.approx(exact["dual_objective"], rel=1e-12)
+
+
 def test_rows_with_one_entry_are_judged_by_their_own_size():
     # x1 >= 0, 2 x2 <= 2e6, x3 <= 1e3 and a row of all; x1 misses by 1e-3, which 1e6 does not excuse
     G = sp.csc_array(np.array([[-1.0, 0, 0], [0, 2, 0], [0, 0, 1], [1, 1, 1]]))
