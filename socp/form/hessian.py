@@ -75,7 +75,7 @@ class Hessian:
         """P in CSC: its upper triangle at least."""
         raise NotImplementedError
 
-    def room(self) -> Hessian:
+    def empty_like(self) -> Hessian:
         """Room for a scaled copy."""
         return self
 
@@ -117,7 +117,7 @@ class SparseHessian(Hessian):
     def order(self) -> int:
         return self.indptr.size - 1
 
-    def room(self) -> SparseHessian:
+    def empty_like(self) -> SparseHessian:
         """The same pattern with room for values."""
         return self if self.is_zero else SparseHessian(self.indptr, self.indices, np.empty(self.entries))
 
@@ -174,7 +174,7 @@ class DenseHessian(Hessian):
         """(F, 0) with P = F F'."""
         return self.factor(), np.zeros(self.order)
 
-    def room(self) -> DenseHessian:
+    def empty_like(self) -> DenseHessian:
         """Room for an array of the same order."""
         return DenseHessian(np.empty(self.array.shape))
 

@@ -166,7 +166,7 @@ class StandardForm(Structure):
             self.P.forget_rank()
             return P.reshape(-1)
         given = as_operator(P, self.n)
-        self.bind_hessian(given.room())
+        self.bind_hessian(given.empty_like())
         return given.values
 
     def _settle(self, P: Any, is_scaled: bool) -> None:

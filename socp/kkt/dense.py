@@ -137,9 +137,9 @@ def factor_or_split(kkt: DenseKKT, delta: float) -> int:
     """`factor_dense`, where G has no rows but bounds: without the weakly coupled variables if these are many."""
     weigh_bounds(kkt)
     kkt.weak = 0
-    if not kkt.exact:
+    if not kkt.full:
         choose_split(kkt)
-    kkt.approximate = kkt.weak > 0
+    kkt.dropped_coupling = kkt.weak > 0
     info = factor_split(kkt, delta) if kkt.weak > 0 else factor_whole(kkt, delta)
     return 0 if info == 0 else -1
 
@@ -248,9 +248,9 @@ def choose_split(kkt: DenseKKT) -> None:
     n, P, diagonal, shares, order = kkt.form.n, kkt.P, kkt.diagonal, kkt.shares, kkt.order
     for j in range(n):
         shares[j] = P[j * n + j] / (P[j * n + j] + diagonal[j])
-    limit, count = smallest_shares(shares, VERY_WEAK * kkt.caution, n - 1)
+    limit, count = smallest_shares(shares, VERY_WEAK * kkt.split_tolerance, n - 1)
     if count < int(ENOUGH_SHARE * n):
-        limit, count = smallest_shares(shares, WEAK * kkt.caution, int(ENOUGH_SHARE * n))
+        limit, count = smallest_shares(shares, WEAK * kkt.split_tolerance, int(ENOUGH_SHARE * n))
     if count < SPLIT_SHARE * n:
         return
     weak, strong = 0, count

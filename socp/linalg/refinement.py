@@ -30,7 +30,7 @@ GO_ON, STOP, TAKE_BACK = 0, 1, 2  # verdicts on a step of refinement
 
 
 @inner
-def verdict(excess: float, previous: float, count: int, steps: int, further: int) -> int:
+def refinement_decision(excess: float, previous: float, count: int, steps: int, further: int) -> int:
     """What follows a solve that left so much beside what may be left, and `previous` before it.
 
     It goes on where the residual will be small enough after so many further steps if it falls on by the same factor.

@@ -296,7 +296,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("min(2 * kkt.pause, LONGEST_REST) if best_delta == first", "REST if best_delta == first"),
         ("trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES", "True else FEWER_SOLVES"),
         ("max(GOOD_EXCESS, MUCH_WORSE * best)", "GOOD_EXCESS"),
-        ("min(kkt.excess[row], relative)", "kkt.excess[row]"),
+        ("min(kkt.scaled[row], relative)", "kkt.scaled[row]"),
     ],
     ("models/svm/multipliers.py", "tests/models/svm/test_multipliers.py"): [
         ("np.repeat([shift, -shift]", "np.repeat([shift, shift]"),

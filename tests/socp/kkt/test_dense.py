@@ -56,7 +56,7 @@ def test_a_split_that_does_not_solve_is_given_up():
     rhs = np.random.default_rng(2).normal(size=K.shape[0])
     out = np.empty_like(rhs)
     assert kkt.factor(w, np.zeros(0), rhs, out) == 0
-    assert kkt.weak == 0 and kkt.caution < 1.0
+    assert kkt.weak == 0 and kkt.split_tolerance < 1.0
     np.testing.assert_allclose(K @ out, rhs, rtol=0, atol=1e-6)
 
 
