@@ -25,7 +25,6 @@ from .measurement import machine
 
 ORDERS = (300, 600, 1000)
 RUNS = 5
-METHODS = {"scalar": "rows", "strips": "strips", "supernodal": "panels"}
 
 
 class Rate(NamedTuple):
@@ -61,10 +60,8 @@ def rates(orders: tuple[int, ...] = ORDERS) -> Iterator[Rate]:
     dense = [_dense(order) for order in orders]
     yield Rate("Cholesky factorization", "flops a second", COSTS.flops, tuple(flops for flops, _ in dense))
     yield Rate("solve with the factor", "bytes a second", COSTS.bandwidth, tuple(bandwidth for _, bandwidth in dense))
-    patterns = list(_patterns(orders[0]))
-    for method, word in METHODS.items():
-        shares = tuple(_share(matrix, method) for matrix in patterns)
-        yield Rate(f"LDL' by {word}", "of the time expected", 1.0, shares)
+    shares = tuple(_share(matrix) for matrix in _patterns(orders[0]))
+    yield Rate("sparse LDL' and its solves", "of the time expected", 1.0, shares)
 
 
 def _dense(order: int) -> tuple[float, float]:
@@ -107,10 +104,10 @@ def _upper(above: Any) -> sp.csc_array:
     return upper if upper.shape == (n, n) else whole
 
 
-def _share(upper: sp.csc_array, method: str) -> float:
-    """The time of a factorization and its solves, as a share of what the model of the method expects."""
+def _share(upper: sp.csc_array) -> float:
+    """The time of a factorization and its solves, as a share of what its own model expects."""
     n = upper.shape[0]
-    ldl = LDL(n, upper.indptr, upper.indices, np.ones(n, np.int64), method=method)
+    ldl = LDL(n, upper.indptr, upper.indices, np.ones(n, np.int64))
     data, x = upper.data.astype(float), np.ones(n)
     ldl.factor(data, 0.0, 1.0)
 

@@ -19,8 +19,6 @@ from .assembly import KKTMatrix, fill_matrix, rotate, rotate_back
 from .base import KKT, PIVOT_DELTA, PIVOT_EPS
 from .expansion import recover_expanded, reduce_expanded
 
-WORDS = {"scalar": "rows", "strips": "strips", "supernodal": "panels"}
-
 
 class SparseKKT(KKT):
     """Sparse LDL' of the matrix of `assembly`.
@@ -62,7 +60,7 @@ class SparseKKT(KKT):
     @property
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        return f"sparse LDL' by {WORDS[self.ldl.method]}, order {self.matrix.size}, {self.ldl.nnz:,} entries in L"
+        return f"sparse LDL' ({self.ldl.method}), order {self.matrix.size}, {self.ldl.nnz:,} entries in L"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""

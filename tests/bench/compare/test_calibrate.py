@@ -9,7 +9,7 @@ from bench.compare import calibrate
 
 def test_every_rate_is_measured_and_written_with_the_machine(tmp_path):
     found = list(calibrate.rates((20, 30)))
-    assert [rate.name for rate in found][2:] == ["LDL' by rows", "LDL' by strips", "LDL' by panels"]
+    assert [len(rate.measured) for rate in found] == [2, 2, 4]
     assert all(value > 0.0 for rate in found for value in rate.measured)
     calibrate.write(tmp_path / "costs.json", found)
     written = json.loads((tmp_path / "costs.json").read_text())

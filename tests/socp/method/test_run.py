@@ -77,9 +77,9 @@ def factors(n, k, seed=0):
 BACKENDS = {
     "dense": (lambda: planted_optimum(np.random.default_rng(11), n=14)[0], "auto", DenseKKT, "dense"),
     "dense, by choice": (lambda: planted_optimum(np.random.default_rng(12), n=60)[0], "dense", DenseKKT, "dense"),
-    "sparse, by rows": (lambda: chain(400), "auto", SparseKKT, "by rows"),
-    "sparse, by strips": (lambda: grid(60), "auto", SparseKKT, "by strips"),
-    "sparse, by panels": (lambda: full(500), "ldl", SparseKKT, "by panels"),
+    "sparse, by rows": (lambda: chain(400), "auto", SparseKKT, "(scalar)"),
+    "sparse, by strips": (lambda: grid(60), "auto", SparseKKT, "(strips)"),
+    "sparse, by panels": (lambda: full(500), "ldl", SparseKKT, "(supernodal)"),
     "low rank": (lambda: factors(300, 5), "auto", LowRankKKT, "low rank"),
 }
 

@@ -47,7 +47,7 @@ def test_a_dense_hessian_takes_cholesky_with_few_rows_too():
 def test_plans_read_aloud():
     few, many = with_dense_rows(8, True), with_dense_rows(600, False)
     told = {
-        "few rows": (Solver(few), "sparse LDL' by ", "chosen over dense ("),
+        "few rows": (Solver(few), "sparse LDL' (", "chosen over dense ("),
         "many rows": (Solver(many), "dense Cholesky, order 200, 600 dense rows, about ", "flop: the data are dense"),
         "asked for": (Solver(few, kkt="dense"), "dense Cholesky, order 200", 'kkt="dense" was asked for'),
         "low rank": (
