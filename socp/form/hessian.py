@@ -27,6 +27,7 @@ SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
 EPS = float(np.finfo(np.float64).eps)
+SIGNS = 4  # vectors of random signs that a factor is tested with
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
@@ -181,17 +182,17 @@ class DenseHessian(Hessian):
     def is_semidefinite(self, shift: np.ndarray) -> bool:
         """Whether P + diag(shift) is positive definite.
 
-        A P of low rank is found out first, and its pivoted Cholesky P = F F' kept in `low_rank`; all others are
-        left to a plain Cholesky, which is several times quicker.
+        A P of low rank is found out first, and its factor kept in `low_rank`; all others are left to a plain Cholesky.
         """
-        n = self.array.shape[0]
         size = float(self.array.diagonal().max(initial=0.0))
-        if not self._has_low_rank(size):
-            # the lower triangle by columns is the upper one by rows of the same memory
-            self._room = self.array.ravel().copy()
-            self._room[:: n + 1] += shift
-            return size > 0.0 and cholesky(n, self._room) == 0
-        return self._pivoted(shift, size)
+        if size <= 0.0:
+            return not self.array.any()
+        if self._has_low_rank(size) and self._find_factor(size):
+            return True
+        # the lower triangle by columns is the upper one by rows of the same memory
+        self._room = self.array.ravel().copy()
+        self._room[:: self.order + 1] += shift
+        return cholesky(self.order, self._room) == 0
 
     def forget_rank(self) -> None:
         """The entries are about to change."""
@@ -204,40 +205,47 @@ class DenseHessian(Hessian):
 
     def _has_low_rank(self, size: float) -> bool:
         """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
-        n = self.array.shape[0]
-        if n <= SMALL or size <= 0.0:
-            return True  # whatever is small is done by the pivoted method
+        n = self.order
+        if n <= SMALL:
+            return False
         sample = np.random.default_rng(0).permutation(n)[: int(LOW_RANK_SHARE * n) + 1]
         part = np.asfortranarray(self.array[np.ix_(sample, sample)])
         _, _, rank, info = lapack.dpstrf(part, tol=LOW_RANK_TOL * size, lower=1, overwrite_a=1)
         return info >= 0 and rank < sample.size
 
-    def _pivoted(self, shift: np.ndarray, size: float) -> bool:
-        """`is_semidefinite` by the pivoted Cholesky P = F F', F kept.
+    def _find_factor(self, size: float) -> bool:
+        """Look for P = F F' of low rank r by r steps of pivoted Cholesky, which read r rows of P; whether F is kept.
 
-        LAPACK's dpstrf stops at the rank r where no pivot is above its own tol; what is left of a semidefinite
-        matrix is then below that, entry by entry, but for rounding.
+        The mean square of products with random signs is that of the Frobenius norm: it tells whether P - F F', scaled
+        to a unit diagonal of P, is rounding.
         """
-        n = self.array.shape[0]
-        factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
-        if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
+        n = self.order
+        diagonal, rows = self.array.diagonal(), np.empty((int(LOW_RANK_SHARE * n), n))
+        left, rank = diagonal.copy(), 0
+        while left.max() > LOW_RANK_TOL * size:
+            if rank == len(rows):
+                return False
+            pivot = int(left.argmax())
+            rows[rank] = (self.array[pivot] - rows[:rank, pivot] @ rows[:rank]) / math.sqrt(left[pivot])
+            left -= rows[rank] ** 2
+            left[pivot] = 0.0
+            rank += 1
+        F = np.ascontiguousarray(rows[:rank].T)
+        root = np.sqrt(np.where(diagonal > 0.0, diagonal, size))[:, None]
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, SIGNS)) / root
+        missing = (self.array @ signs - F @ (F.T @ signs)) / root
+        if not np.linalg.norm(missing) <= math.sqrt(SIGNS) * n * LOW_RANK_TOL:
             return False
-        order = pivots - 1
-        F = np.zeros((n, rank))
-        F[order] = np.tril(factor[:, :rank])
         self.low_rank = F
-        if rank == n:
-            return True
-        rest = order[rank:]
-        left, root = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T, np.sqrt(shift[rest])
-        small = np.abs(left) <= np.outer(root, root) + LOW_RANK_TOL * size
-        return bool(small.all() and (left.diagonal() >= -shift[rest]).all())
+        return True
 
     def factor(self) -> np.ndarray:
         """F with P = F F', of as many columns as the rank of P, which is semidefinite."""
         if self.low_rank is None:
-            self._pivoted(np.zeros(len(self.array)), float(self.array.diagonal().max(initial=0.0)))
-        assert self.low_rank is not None
+            size = float(self.array.diagonal().max(initial=0.0))
+            L, pivots, rank, _ = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
+            self.low_rank = np.zeros((self.order, rank))
+            self.low_rank[pivots - 1] = np.tril(L[:, :rank])
         return self.low_rank
 
     def dense(self) -> np.ndarray:

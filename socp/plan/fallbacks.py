@@ -1,7 +1,19 @@
 """What follows a run that has failed: the next plans, one after another, each with what it is good for.
 
-Of a hundred thousand random programs (`python -m bench fuzz`) the first run failed on one in a hundred.  About half of
-these were solved by what follows, by each plan some that no other solved.
+Of 73,941 random programs (`bench.fuzz`) the first run failed on 3,211.  Of these the plans below decided 2,837; each
+decided some that no other did, so that none can go:
+
+    plan                        decided    alone
+    proximal                      2,366       40
+    plain and proximal            2,264       57
+    sparse                        1,353       11
+    plain                         1,244       26
+    plain in short steps          1,179       29
+    sparse and precise            1,063       13
+    all of that in short steps      897       17
+    short steps                     338       40
+    precise                         235       30
+    wider scales                     39        9
 """
 
 from __future__ import annotations
