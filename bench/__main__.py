@@ -18,7 +18,7 @@ import socp
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, calibrate, comparison, machines, measurement, report, suite
+from .compare import anatomy, calibrate, comparison, kernel_machines, machines, measurement, report, suite
 from .experiments import conduct, pages
 from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
@@ -120,13 +120,15 @@ def _suite(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
+    if options.name == "kernels":
+        return _compare_kernels(options)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
     settings = {"set": options.name, "sizes": sizes, "tol": limits.tol, "limit": limits.seconds}
     settings |= {"threads": limits.threads}
-    new = measurement.Record(settings, measurement.versions(solvers), measurement.machine(), missing)
+    new = measurement.Record(settings, measurement.versions(solvers), measurement.hardware(), missing)
     folder = Path(options.out or f"compare-{options.name}")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "measurements.json"
@@ -149,6 +151,17 @@ def _compare(options: argparse.Namespace) -> int:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return 130
     return 1 if any(m.verdict == "WRONG" for m in record.measurements.values() if m.solver == measurement.OURS) else 0
+
+
+def _compare_kernels(options: argparse.Namespace) -> int:
+    """Kernel machines beside LIBSVM: a row as soon as it is measured."""
+    rows = []
+    print(kernel_machines.HEADER)
+    for row in kernel_machines.run(options.only):
+        print(row.line(), flush=True)
+        rows.append(row)
+    print(kernel_machines.summary(rows))
+    return 1 if any(row.is_wrong for row in rows) else 0
 
 
 def _fuzz(options: argparse.Namespace) -> int:
@@ -194,7 +207,7 @@ def _experiment(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", file=sys.stderr)
             return 130
-        written = pages.write(experiment, runs, own, measurement.machine())
+        written = pages.write(experiment, runs, own, measurement.hardware())
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
         print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}\n")
         print("written:", *written)
@@ -304,7 +317,7 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
     every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
-    every.add_argument("name", choices=catalogue.names(), help="the set")
+    every.add_argument("name", choices=[*catalogue.names(), "kernels"], help="the set")
     every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
     every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
     every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")

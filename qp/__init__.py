@@ -7,6 +7,7 @@ from socp.version import __version__ as __version__
 
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.blocks import Blocks
+from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution
 from .solver import Solver, solve
@@ -14,6 +15,7 @@ from .warmup import warmup
 
 __all__ = [
     "Blocks",
+    "KernelMatrix",
     "LowRank",
     "ProgramError",
     "QuadraticProgram",

@@ -21,7 +21,7 @@ from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from socp.linalg.ldl.factorization import LDL
 from socp.plan.costs import COSTS, SOLVES
 
-from .measurement import machine
+from .measurement import hardware
 
 ORDERS = (300, 600, 1000)
 RUNS = 5
@@ -125,7 +125,7 @@ def write(path: Path, found: list[Rate]) -> None:
         {"rate": rate.name, "unit": rate.unit, "table": rate.table, "median": rate.median, "measured": rate.measured}
         for rate in found
     ]
-    path.write_text(json.dumps({"machine": machine(), "rates": rows}, indent=1) + "\n")
+    path.write_text(json.dumps({"machine": hardware(), "rates": rows}, indent=1) + "\n")
 
 
 HEADER = f"{'rate':28s} {'table':>9s} {'here':>9s} {'spread'}"
