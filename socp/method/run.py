@@ -154,7 +154,7 @@ class Run:
         self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.Test | None
     ) -> None:
         self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
-        self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
+        self.test: stopping.Test = stopping.ConeTest(program) if test is None else test
         self.started = time.perf_counter()
         if state.settings is not settings:
             take_settings(
@@ -409,7 +409,7 @@ class Run:
         (x, y, z, s), found = self.answer, self.found
         objective = dual_objective = primal = dual = gap = math.nan
         if found is not None:
-            if not isinstance(self.test, stopping.ProgramTest):
+            if not isinstance(self.test, stopping.ConeTest):
                 found = stopping.residuals(program, x, y, z, s)
             primal, dual, gap = found.relative
             objective = found.primal_objective + program.offset

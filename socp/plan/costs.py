@@ -44,6 +44,10 @@ def small_work(size: int, entries: int, n: int, costs: Costs = COSTS) -> float:
 
 
 def correctors(flops: float, entries: float, costs: Costs = COSTS) -> int:
-    """Centrality correctors that an iteration may try: each costs a solve, and may save a factorization."""
+    """Centrality correctors that an iteration may try: each costs a solve, and may save a factorization.
+
+    They are for programs of seconds: without them pilot87 takes 86 iterations for 63, pds_10 62 for 51, dfl001 41 for
+    36, and 1.1 to 1.3 times as long; qap12 and CVXQP1_L lose nothing.
+    """
     solve = 16.0 * max(entries, 1.0) / costs.bandwidth
     return sum(flops / costs.flops > solves * solve for solves in PAYING_SOLVES)
