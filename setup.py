@@ -47,7 +47,6 @@ setup(
             "cvxpy",
             "qpsolvers",
             "scikit-learn",
-            "scipy>=1.15",
             "mypy",
             "ruff",
             "setuptools",

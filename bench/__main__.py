@@ -20,7 +20,7 @@ from .answers import answer
 from .answers.verify import verify
 from .compare import anatomy, comparison, machines, measurement, report, suite
 from .experiments import conduct, pages
-from .fuzz import campaign, trial
+from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .teaching import ablation
@@ -141,11 +141,17 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _fuzz(options: argparse.Namespace) -> int:
+    if options.interrupts is not None:
+        counts, wrong = interrupts.run(options.interrupts, options.seed)
+        print(*wrong, ", ".join(f"{count} interrupts of {kind}" for kind, count in counts.items()), sep="\n")
+        return 1 if wrong else 0
     names, folder = families.names(options.family), Path(options.out)
     if options.only is not None:
         verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
         for name, verdict in verdicts.items():
             print(f"{name} {options.only}: {verdict.name}" + (f", {verdict.why}" if verdict.why else ""))
+            if verdict.truth:
+                print(f"    {verdict.truth.text()}")
             print(f"    {trial.second_opinions(name, options.seed, options.only)}")
             print(f"    kept in {campaign.keep(folder, name, options.seed, options.only)}")
         return 1 if any(verdict.name in campaign.FATAL for verdict in verdicts.values()) else 0
@@ -154,6 +160,7 @@ def _fuzz(options: argparse.Namespace) -> int:
         names, options.seed, folder, seconds, options.programs, lambda failure: print(failure.text(), flush=True)
     )
     print(found.table().text())
+    print(found.exact_table().text())
     if any(failure.path for failure in found.failures):
         print(f"the programs that failed are kept in {folder}; solve one: python -m bench solve {folder}/NAME.npz")
     return 1 if found.failed else 0
@@ -318,6 +325,9 @@ def _add_trials(commands: Any) -> None:
         "--family", help=f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"
     )
     fuzz.add_argument("--only", type=_count(0), help="one program of each family alone, by its number from 0 on")
+    fuzz.add_argument(
+        "--interrupts", type=_count(1), metavar="N", help="instead, Ctrl-C N times in updates, iterates and fits each"
+    )
     fuzz.add_argument("--out", default="fuzz", help="the folder for programs that failed (default %(default)s)")
 
 

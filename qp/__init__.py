@@ -1,5 +1,6 @@
 """qp: convex quadratic programs with two-sided rows and bounds, solved through `socp`."""
 
+from socp.problem.checks import ProgramError
 from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
 from socp.version import __version__ as __version__
@@ -14,6 +15,7 @@ from .warmup import warmup
 __all__ = [
     "Blocks",
     "LowRank",
+    "ProgramError",
     "QuadraticProgram",
     "Solution",
     "Solver",

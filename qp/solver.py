@@ -62,6 +62,7 @@ class Solver(SetUpOnce):
     """
 
     program: QuadraticProgram
+    _last: np.ndarray | None = None  # the last optimal x where the active set solves, which a warm start begins at
 
     def __init__(
         self,
@@ -93,9 +94,9 @@ class Solver(SetUpOnce):
     ) -> None:
         self._start(*_program_and_settings(locals()))
 
-    def _set_up(self) -> None:
+    def _set_up(self, program: QuadraticProgram) -> None:
         settings = self.settings
-        presolved = self._presolved()
+        presolved = self._presolved(program)
         form = ConeForm(presolved.program)
         active_set, cone_solver = None, None
         if route(presolved.program, settings) is Route.ACTIVE_SET:
@@ -107,13 +108,12 @@ class Solver(SetUpOnce):
         # nothing was refused: from here on the solver is that of the new program
         self.presolved, self.cone_form, self.active_set = presolved, form, active_set
         self._cone_solver: ConeSolver | None = cone_solver
-        self._last: np.ndarray | None = None
 
-    def _presolved(self) -> Presolve:
+    def _presolved(self, program: QuadraticProgram) -> Presolve:
         """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
         settings = self.settings
         slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
-        return Presolve(self.program, settings.presolve, min(slack, MOST_CROSSING))
+        return Presolve(program, settings.presolve, min(slack, MOST_CROSSING))
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
         """The solver of the cone program, which tests P whatever the active set may leave out."""
@@ -145,7 +145,8 @@ class Solver(SetUpOnce):
         or presolve leaves other rows out.
 
         `P_data` and `A_data` are the new values of ``program.P.data`` and ``program.A.data`` in their order
-        (CSC); P may be given whole instead, and has to be where it is dense.
+        (CSC); P may be given whole instead, and has to be where it is dense.  An update that is interrupted leaves a
+        solver with the old program or the new one, set up anew when it is used next.
         """
         with self.at_work:
             started = time.perf_counter()
@@ -163,10 +164,10 @@ class Solver(SetUpOnce):
         if q is None:
             return
         program = self.program.with_objective(q)
-        if self.presolved.kept is not None:
+        if self._is_stale or self.presolved.kept is not None:
             self._take(program, False, False)
             return
-        self.program, self.presolved = program, Presolve(program, wanted=False)
+        self._is_stale = True
         if self._cone_solver is not None:
             cone_program = self._cone_solver.program
             if isinstance(cone_program, SidesProgram):
@@ -175,35 +176,34 @@ class Solver(SetUpOnce):
                 self._cone_solver.replace(self.cone_form.program(program))
         if self.active_set is not None:
             self.active_set = ActiveSet(program, self.settings)
+        self.program, self.presolved, self._is_stale = program, Presolve(program, wanted=False), False
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
         """Go over to a program; one that is refused leaves the solver as it was."""
-        old, self.program = self.program, program
-        try:
-            if not self._replace(new_P, new_A):
-                last = self._last
-                self._set_up()
-                self._last = last
-        except ProgramError:
-            self.program = old
-            raise
+        if self._is_stale or not self._take_values(program, new_P, new_A):
+            self._set_up_for(program)
 
-    def _replace(self, new_P: bool, new_A: bool) -> bool:
-        """Go over to the present program; False, and nothing is done, where it needs another set-up."""
-        presolved = self._presolved()
+    def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> bool:
+        """Go over to a program; False, and nothing is done, where it needs another set-up."""
+        presolved = self._presolved(program)
         if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
             return False
         if new_P and (self.active_set is not None or route(presolved.program, self.settings) is Route.ACTIVE_SET):
             return False
+        self._is_stale = True
         if self._cone_solver is not None:
             cone_program = self._cone_solver.program
-            if new_P or new_A or not isinstance(cone_program, SidesProgram):
-                self._cone_solver.replace(self.cone_form.program(presolved.program))
-            else:
-                self._cone_solver.replace_vectors(cone_program.with_vectors(presolved.program))
-        self.presolved = presolved
+            try:
+                if new_P or new_A or not isinstance(cone_program, SidesProgram):
+                    self._cone_solver.replace(self.cone_form.program(presolved.program))
+                else:
+                    self._cone_solver.replace_vectors(cone_program.with_vectors(presolved.program))
+            except ProgramError:
+                self._is_stale = False
+                raise
         if self.active_set is not None:
             self.active_set = ActiveSet(presolved.program, self.settings)
+        self.program, self.presolved, self._is_stale = program, presolved, False
         return True
 
     def let_go(self) -> None:
@@ -214,6 +214,7 @@ class Solver(SetUpOnce):
     def solve(self, warm_start: bool = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start."""
         with self.at_work:
+            self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
             test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
             if self.active_set is not None:

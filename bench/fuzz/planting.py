@@ -12,6 +12,8 @@ upper side (`sides`).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import qp
@@ -25,9 +27,12 @@ LOWER, UPPER, EQUAL, BETWEEN, ABOVE, BELOW, FREE = range(7)
 """Where a value is with regard to its sides: at one, at both, or off both, the lower or the upper alone, or none."""
 
 
-def cone_optimal(rng: np.random.Generator, P: object, A: np.ndarray, G: np.ndarray, cones: Cones, style: Style) -> Case:
-    """A cone program on given matrices with a planted optimal pair."""
-    x, y = vector(rng, A.shape[1], style), vector(rng, A.shape[0], style)
+def cone_optimal(
+    rng: np.random.Generator, P: object, A: Any, G: Any, cones: Cones, style: Style, x: np.ndarray | None = None
+) -> Case:
+    """A cone program on given matrices with a planted optimal pair; x is drawn where it is not given."""
+    x = vector(rng, A.shape[1], style) if x is None else x
+    y = vector(rng, A.shape[0], style)
     s, z = points.pair(rng, cones, style)
     c = -(times(P, x) + A.T @ y + G.T @ z)
     program = socp.ConeProgram(c=c, P=P, A=A, b=A @ x, G=G, h=G @ x + s, cones=cones)
@@ -75,9 +80,9 @@ def cone_unbounded(rng: np.random.Generator, n: int, p: int, cones: Cones, style
     return Case(program, Planted(UNBOUNDED, x / margin, None, None))
 
 
-def quadratic_optimal(rng: np.random.Generator, P: object, A: np.ndarray, style: Style) -> Case:
-    """A quadratic program on given matrices with a planted optimal pair."""
-    x = vector(rng, A.shape[1], style)
+def quadratic_optimal(rng: np.random.Generator, P: object, A: Any, style: Style, x: np.ndarray | None = None) -> Case:
+    """A quadratic program on given matrices with a planted optimal pair; x is drawn where it is not given."""
+    x = vector(rng, A.shape[1], style) if x is None else x
     l, u, y = sides(rng, A @ x, style)
     lb, ub, z = sides(rng, x, style)
     q = -(times(P, x) + A.T @ y + z)

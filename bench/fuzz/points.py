@@ -146,6 +146,36 @@ def any_hessian(rng: np.random.Generator, n: int, style: Style) -> object:
     return hessian(rng, matrix(rng, n, rank, style), d)
 
 
+def ill_conditioned(rng: np.random.Generator, n: int) -> np.ndarray:
+    """A positive semidefinite matrix with entries near one whose least eigenvalues are lost to rounding."""
+    i, kind = np.arange(n), rng.integers(0, 3)
+    if kind == 0:  # Hilbert's
+        return np.asarray(1.0 / (i[:, None] + i + 1.0))
+    if kind == 1:  # a Gaussian kernel, far wider than its points lie apart
+        return np.asarray(np.exp(-0.5 * ((i[:, None] - i) / rng.uniform(2.0, 2.0 * n)) ** 2))
+    powers = np.vander(np.linspace(0.0, 1.0, 2 * n), n)  # of polynomials
+    return np.asarray(powers.T @ powers) / n
+
+
+def uneven(rng: np.random.Generator, size: int, decades: float) -> np.ndarray:
+    """Normal numbers, some of which are up to so many decades larger than the others."""
+    return vector(rng, size, Style()) * np.where(rng.random(size) < 0.3, 10.0 ** rng.uniform(0.0, decades, size), 1.0)
+
+
+def single_entries(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
+    """Rows with one entry each, of any sign and three decades either way."""
+    entries = np.zeros((rows, columns))
+    entries[np.arange(rows), rng.integers(0, columns, rows)] = rng.normal(size=rows) * 10.0 ** rng.uniform(-3, 3, rows)
+    return entries
+
+
+def with_stored_zeros(rng: np.random.Generator, matrix: np.ndarray) -> sp.csc_array:
+    """A sparse matrix that stores some of its zeros, or all."""
+    stored = (matrix != 0.0) | (rng.random(matrix.shape) < rng.choice([0.1, 0.5, 1.0]))
+    rows, columns = np.nonzero(stored)
+    return sp.csc_array((matrix[rows, columns], (rows, columns)), matrix.shape)
+
+
 def times(P: object, x: np.ndarray) -> np.ndarray:
     """P x, zero when P is absent."""
     return np.zeros_like(x) if P is None else P @ x  # type: ignore[operator,no-any-return]

@@ -195,6 +195,48 @@ def _narrowed(
     return l, np.where(near[1] & (y <= 0) & (u > v), v + width[1], u)
 
 
+def ill_conditioned(rng: Generator) -> Case:
+    """A P of which doubles hold no inverse, times up to 1e8, around an optimum or with bounds far from it."""
+    n, scale, style = int(rng.integers(4, 14)), 10.0 ** rng.uniform(0.0, 8.0), Style()
+    P = scale * points.ill_conditioned(rng, n)
+    if rng.random() < 0.5:
+        A = matrix(rng, int(rng.integers(0, 4)), n, style)
+        return replace(planting.quadratic_optimal(rng, P, A, style), hard=scale > 1e4)
+    size = 10.0 ** rng.uniform(3.0, 7.0)
+    program = qp.QuadraticProgram(P, vector(rng, n, style), lb=-size, ub=size if rng.random() < 0.5 else None)
+    return Case(program, Planted(), hard=True)
+
+
+def uneven(rng: Generator) -> Case:
+    """Variables up to 1e7 beside bounds near one, in rows of both."""
+    n, style = int(rng.integers(2, 12)), Style(False, 0.1, float(rng.choice([1.0, 0.5])))
+    decades = float(rng.choice([3.0, 7.0]))
+    A = matrix(rng, int(rng.integers(1, n + 1)), n, style)
+    P = points.any_hessian(rng, n, style)
+    x = points.uneven(rng, n, decades) * (rng.random(n) < 0.7)
+    return replace(planting.quadratic_optimal(rng, P, A, style, x), hard=decades > 4.0)
+
+
+def bound_rows(rng: Generator) -> Case:
+    """Bounds written as rows of one entry, again and again, beside zeros that are stored."""
+    n, style = int(rng.integers(1, 7)), any_style(rng, 0.2)
+    single = points.single_entries(rng, int(rng.integers(1, 3 * n + 1)), n)
+    A = np.vstack([matrix(rng, int(rng.integers(0, n + 1)), n, style), single])
+    A = points.with_stored_zeros(rng, A[rng.permutation(A.shape[0])])
+    return planting.quadratic_optimal(rng, points.any_hessian(rng, n, style), A, style)
+
+
+def one_hot(rng: Generator) -> Case:
+    """A dense P in blocks, more than half of it zeros, with bounds on all variables and at most one row."""
+    n = int(rng.integers(2, 100))
+    group, sign = rng.integers(0, int(rng.integers(2, 8)), n), rng.choice([-1.0, 1.0], n)
+    P = np.equal.outer(group, group) * np.outer(sign, sign) + np.diag(rng.choice([0.0, 1e-3], n))
+    A = sign[None, : n * int(rng.integers(0, 2))].reshape(-1, n)
+    limit = float(10.0 ** rng.uniform(-2.0, 3.0))
+    ends = np.zeros(A.shape[0])
+    return Case(qp.QuadraticProgram(P, -np.ones(n), A, ends, ends, 0.0, limit), Planted(), hard=True)
+
+
 def any_planted(rng: Generator) -> Case:
     """An optimum, a certificate or a ray in a program of a few variables."""
     n, m, style = int(rng.integers(1, 7)), int(rng.integers(1, 7)), any_style(rng)
@@ -207,4 +249,5 @@ def any_planted(rng: Generator) -> Case:
 FAMILIES = (
     tiny, unknown, degenerate, dependent, deficient, curved, empty_parts, huge_bounds, boxed, large_sparse,
     scaled_mildly, scaled, infeasible, unbounded, nearly_infeasible, inconsistent, heavy, narrow,
+    ill_conditioned, uneven, bound_rows, one_hot,
 )  # fmt: skip

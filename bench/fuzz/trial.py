@@ -28,8 +28,9 @@ def trial(family: str, seed: int, number: int) -> Verdict:
 
     Examples
     --------
-    >>> trial("qp_tiny", 0, 1)
-    Verdict(name='optimal', why='', expected=True)
+    >>> verdict = trial("qp_tiny", 0, 1)
+    >>> verdict.name, verdict.why, verdict.expected
+    ('optimal', '', True)
     """
     try:
         case = catalogue.case(family, seed, number)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from socp.problem.checks import as_csr
+
 
 def as_dense(A: Any) -> Any:
     """A as a dense array, where it is sparse."""
@@ -38,11 +40,7 @@ def as_matrix(X: Any, who: str, sparse: bool = False, nan: bool = False, fewest:
             raise TypeError(f"Sparse X was passed to {who}, but dense data is required: use X.toarray()")
         if X.ndim != 2:
             raise ValueError(f"Expected 2D array as X, got {X.ndim}D sparse array. Reshape your data with X.reshape")
-        _check_real(X, "X")
-        matrix = sp.csr_array(X, dtype=np.float64)
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        matrix = as_csr("X", X)
         values = matrix.data
     else:
         matrix = _as_float(X, "X")

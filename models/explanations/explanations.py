@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from socp.problem.checks import as_csr
+
 from ..base.validation import as_dense
 
 
@@ -66,14 +68,15 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
 
 
 def _of_sparse(explanations: Any, X: Any, absent: float) -> Any:
-    matrix = sp.csr_array(explanations)
+    matrix = as_csr("explanations", explanations)
     if matrix.shape != X.shape:
         raise ValueError(f"explanations must have the shape of X, {X.shape}, but {matrix.shape} came")
-    if matrix.dtype == np.bool_:
+    if explanations.dtype == np.bool_:
         if absent != 0.0:
             raise ValueError(
                 "explanations came as a sparse mask, but this kernel leaves features out otherwise than by 0"
             )
+        matrix = matrix != 0.0
         matrix = sp.csr_array(X * matrix) if sp.issparse(X) else sp.csr_array(matrix.multiply(X))
     return sp.csr_array(matrix, dtype=np.float64) if sp.issparse(X) else matrix.toarray().astype(np.float64)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..base.seeding import cluster_means
 from ..base.validation import check_choice, check_number
+from ..generative.normal import whitened
 from . import hmm_kernels as kernels
 from .hmm import HiddenMarkovModel
 from .sequences import Sequences, as_vectors
@@ -236,8 +236,8 @@ def _log_normal(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.n
     if mean.size == 0:
         return np.zeros(x.shape[0])
     L = np.linalg.cholesky(covariance)
-    white = solve_triangular(L, (x - mean).T, lower=True)
-    return -0.5 * (mean.size * np.log(2.0 * np.pi) + (white**2).sum(axis=0)) - np.log(np.diag(L)).sum()
+    squares = (whitened(L, x - mean) ** 2).sum(axis=1)
+    return -0.5 * (mean.size * np.log(2.0 * np.pi) + squares) - np.log(np.diag(L)).sum()
 
 
 def _outer(x: np.ndarray) -> np.ndarray:

@@ -84,17 +84,18 @@ class Kernel:
             return np.exp(exponents, out=exponents)
         return products
 
+    def check_samples(self, X: Any) -> None:
+        """Refuse samples that are to be the matrix of a precomputed kernel and are not square."""
+        if self.is_precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"X must be a square matrix of the kernel between the samples when kernel='precomputed', but its "
+                f"shape is {X.shape}"
+            )
+
     def gram(self, X: Any) -> np.ndarray:
         """The matrix of the kernel between the samples of X, symmetric to the last bit."""
-        if self.is_precomputed:
-            K = as_dense(X)
-            if K.shape[0] != K.shape[1]:
-                raise ValueError(
-                    f"X must be a square matrix of the kernel between the samples when kernel='precomputed', but its "
-                    f"shape is {K.shape}"
-                )
-        else:
-            K = self(X, X)
+        self.check_samples(X)
+        K = as_dense(X) if self.is_precomputed else self(X, X)
         if self.is_precomputed or callable(self.kernel):
             difference = np.abs(K - K.T).max(initial=0.0)
             if difference > SYMMETRY_TOL * np.abs(K).max(initial=0.0):

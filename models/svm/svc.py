@@ -166,6 +166,7 @@ class SVC(KernelClassifier):
         check_choice("solver", self.solver, FORMS)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
+        self.kernel_.check_samples(X)
         used = np.flatnonzero(weights > 0.0)
         machines, coefficients, kinds = [], [], []
         for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class):

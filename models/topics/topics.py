@@ -128,7 +128,7 @@ class LatentDirichletAllocation(Transformer):
         return self
 
     def _counts(self, X: Any) -> sp.csr_array:
-        documents = sp.csr_array(X)
+        documents = sp.csr_array(X, copy=True)  # zeros are taken out of it, not of the caller's
         if documents.nnz and documents.data.min() < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: X must hold counts of words")
         documents.eliminate_zeros()

@@ -51,7 +51,9 @@ def read_mat(path: str | Path) -> QuadraticProgram:
     """
     try:
         fields = scipy.io.loadmat(str(path), appendmat=False)
-    except (ValueError, TypeError, NotImplementedError, scipy.io.matlab.MatReadError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # which one scipy's reader ends in differs by the fault and by the version
         raise ProgramError(f"{path} cannot be read as a MATLAB file up to version 7.2: {error}") from None
     try:
         if "Problem" in fields:
@@ -101,16 +103,7 @@ def _field(fields: dict[str, Any], name: str) -> Any:
     if name not in fields:
         known = ", ".join(sorted(key for key in fields if not key.startswith("__")))
         raise ProgramError(f"{name} is missing, there is only {known or 'nothing'}")
-    value = fields[name]
-    return _in_this_byte_order(value) if sp.issparse(value) else value
-
-
-def _in_this_byte_order(matrix: Any) -> sp.csc_array:
-    """Files of other machines give entries in the other byte order, which scipy's sparse arrays do not take."""
-    data, indices, indptr = (
-        part.astype(part.dtype.newbyteorder("=")) for part in (matrix.data, matrix.indices, matrix.indptr)
-    )
-    return sp.csc_array((data, indices, indptr), shape=matrix.shape)
+    return fields[name]
 
 
 def _constant(fields: dict[str, Any], name: str) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.interop.names import in_our_names
-from socp.problem.checks import ProgramError
+from socp.problem.checks import ProgramError, as_csc
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import Settings
 from socp.problem.status import Status
@@ -147,13 +147,13 @@ def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -
     if not isinstance(P, LowRank) and not sp.issparse(P):
         P = np.atleast_2d(P)
     rows, lower, upper = [], [], []
-    for matrix, side, least in ((A, b, None), (G, h, -np.inf)):
+    for name, matrix, side, least in (("A", A, b, None), ("G", G, h, -np.inf)):
         if matrix is None:
             continue
-        rows.append(matrix if sp.issparse(matrix) else np.atleast_2d(matrix))
+        rows.append(as_csc(name, matrix) if sp.issparse(matrix) else np.atleast_2d(matrix))
         upper.append(np.atleast_1d(np.asarray(side, dtype=np.float64)).ravel())
         if rows[-1].shape[0] != upper[-1].size:
-            names = "b must have an entry a row of A" if least is None else "h must have an entry a row of G"
+            names = "b must have an entry a row of A" if name == "A" else "h must have an entry a row of G"
             raise ProgramError(f"{names}, {rows[-1].shape[0]}, but {upper[-1].size} came")
         lower.append(upper[-1] if least is None else np.full(upper[-1].size, least))
     if not rows:

@@ -32,8 +32,8 @@ class QuadraticProgram:
     A : matrix, shape (m, n), optional
         The rows.
     l, u : array_like, shape (m,), or float, optional
-        Their sides; ``-inf`` and ``+inf`` (and None, and what is 1e20 or more in size) are no side, equal sides
-        an equality.
+        Their sides, not both None where A has rows; ``-inf`` and ``+inf`` (and None, and what is 1e20 or more in size)
+        are no side, equal sides an equality.
     lb, ub : array_like, shape (n,), or float, optional
         Bounds of the variables, likewise; equal bounds fix a variable.
     offset : float, default 0
@@ -70,6 +70,8 @@ class QuadraticProgram:
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
         m: int = self.A.shape[0]
+        if m > 0 and l is None and u is None:
+            raise ProgramError("A came without the sides of its rows, l <= Ax <= u (as in OSQP): give l, u or both")
         rows, variables = " (the rows of A)", f" ({n} variables in q)"
         self.l, self.u = as_vector("l", l, m, rows, True, NO_LOWER), as_vector("u", u, m, rows, True, NO_UPPER)
         self.lb = as_vector("lb", lb, n, variables, True, NO_LOWER)

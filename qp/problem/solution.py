@@ -15,7 +15,7 @@ from socp.problem.status import Status
 from socp.problem.stopping import Residuals
 
 from .program import QuadraticProgram
-from .stopping import Point, dual_infeasibility, primal_infeasibility, support
+from .stopping import Point, dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
 
 
 @dataclass(repr=False)
@@ -36,13 +36,14 @@ class Solution:
     objective, dual_objective : float
         NaN when infeasible.
     primal_residual, dual_residual, gap : float
-        Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual).
+        Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual), measured in
+        twice the working precision.
     iterations : int
         Of the interior-point method; where the active set gave the answer, its rounds (see `qp.active_set.method`).
     setup_time, solve_time : float
         Seconds.
     message : str
-        The reason for stopping, in words.
+        The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
     trace : structured array
         One record an iteration, or a round; see `socp.problem.solution.TRACE`.  What a round has no number for is NaN.
     timings : dict of float
@@ -117,10 +118,9 @@ def solution_at(
         primal, dual, gap = found.relative
         objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
     elif status is Status.PRIMAL_INFEASIBLE:
-        slope = -(support(program.l, program.u, y)[0] + support(program.lb, program.ub, z)[0])
-        x, y, z = np.full(program.n, np.nan), y / slope, z / slope
+        x, (y, z) = np.full(program.n, np.nan), primal_certificate(program, y, z)
         primal = primal_infeasibility(program, y, z)
     elif status is Status.DUAL_INFEASIBLE:
-        x, y, z = x / -float(program.q @ x), np.full(program.m, np.nan), np.full(program.n, np.nan)
+        x, y, z = dual_certificate(program, x), np.full(program.m, np.nan), np.full(program.n, np.nan)
         dual = dual_infeasibility(program, x)
     return Solution(status, x, y, z, objective, dual_objective, primal, dual, gap, **rest)

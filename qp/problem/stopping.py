@@ -1,12 +1,13 @@
 """The stopping test and the certificates of a quadratic program, in its own units, each block by its own size.
 
     rows     violation of l <= Ax <= u                             <= tol (1 + max(|Ax|, the sides that are violated))
-    bounds   violation of lb <= x <= ub                            <= tol (1 + max(|x|, the bounds that are violated))
+    bounds   violation of lb <= x <= ub, entry by entry            <= tol (1 + |the bound|)
     dual     |Px + q + A'y + z|, and multipliers of infinite sides <= tol (1 + max(|Px|, |q|))
     gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
 
-with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows and variables without a finite side have no part
-in the sizes.  No entry need be smaller than what its evaluation can lose to rounding.
+with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows with one entry are bounds.  Rows and variables
+without a finite side have no part in the sizes.  All is measured in twice the precision; see `socp.problem.stopping`
+for what rounding excuses.
 """
 
 from __future__ import annotations
@@ -17,21 +18,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Floats, Ints, Matrix
-from socp.linalg.csc import multiply_both
-from socp.linalg.dense import multiply_symmetric_dense
+from socp.compiled.signatures import Floats, Ints
+from socp.linalg.accurate import add_both, hessian_product, product_error, sum_error
 from socp.problem.stopping import (
     LEAST_SLOPE,
     LOST,
     NOTHING,
     RESIDUALS,
     Residuals,
+    begin_dual,
     beyond,
+    count_entries,
+    finish_dual,
+    finish_gap,
+    has_entries,
     largest,
+    no_worse,
     norm,
     product,
     product_sizes,
     relative,
+    scale_of,
 )
 
 from .program import QuadraticProgram
@@ -41,7 +48,6 @@ if TYPE_CHECKING:
     from ..reduce.presolve import Presolve
 
 Point = tuple[np.ndarray, np.ndarray, np.ndarray]
-NO_MATRIX = np.empty((0, 0))
 
 
 class ProgramTest:
@@ -118,24 +124,23 @@ def violation(l: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
 def residuals(
     program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False
 ) -> Residuals:
-    """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what evaluating may lose."""
-    A, P, q, l, found = program.A, program.P, program.q, program.l, np.empty(RESIDUALS)
+    """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what rounding excuses."""
+    A, q, l, found = program.A, program.q, program.l, np.empty(RESIDUALS)
     lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, -1.0)
-    dense, Px = (P, NOTHING) if type(P) is np.ndarray else (NO_MATRIX, product(P, x))
     measure(
-        A.indptr, A.indices, A.data, dense, Px, q, l, program.u, program.lb, program.ub, x, y, z, lost,
-        np.empty(l.size + 2 * q.size), found,
+        A.indptr, A.indices, A.data, hessian_product(program.P, x), q, l, program.u, program.lb,
+        program.ub, x, y, z, lost, np.empty(3 * l.size + 2 * q.size), found,
     )  # fmt: skip
     measured = Residuals._make(found.tolist())
     return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured
 
 
 def _lost(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, float]:
-    """What rounding may take of each entry of (Ax, Px + q + A'y + z), and of the gap; bounds are compared exactly."""
+    """What rounding may take of each entry of (Px + q + A'y + z, Ax), and of the gap; bounds are compared exactly."""
     A, size_x, Px = abs(program.A), np.abs(x), product_sizes(program.P, x)
     dual = Px + np.abs(program.q) + A.T @ np.abs(y) + np.abs(z)
     held = support_sizes(program.l, program.u, y) + support_sizes(program.lb, program.ub, z)
-    return LOST * np.concatenate([A @ size_x, dual]), LOST * (float(size_x @ (Px + np.abs(program.q))) + held)
+    return LOST * np.concatenate([dual, A @ size_x]), LOST * (float(size_x @ (Px + np.abs(program.q))) + held)
 
 
 def support_sizes(l: np.ndarray, u: np.ndarray, y: np.ndarray) -> float:
@@ -146,62 +151,79 @@ def support_sizes(l: np.ndarray, u: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def measure(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, P: Matrix, Px: Floats, q: Floats, l: Floats, u: Floats,
-    lb: Floats, ub: Floats, x: Floats, y: Floats, z: Floats, lost: Floats, work: Floats, found: Floats,
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, Px: Floats, q: Floats, l: Floats, u: Floats, lb: Floats,
+    ub: Floats, x: Floats, y: Floats, z: Floats, lost: Floats, work: Floats, found: Floats,
 ) -> None:  # fmt: skip
     """found := the fields of `Residuals`, of which those with an entry that is not finite are NaN or inf.
 
-    P is a dense one, or empty and Px what it makes of x.  `lost` is what may be lost of each entry of Ax and of the
-    gradient, or empty; `work` has room for Ax, A'y and Px.
+    Px is (P x, its errors); `lost` is what may be lost of each entry of the gradient and of Ax, or empty; `work` has
+    room for these two with their errors, and for the numbers of entries of the rows.
     """
     m, n = l.size, q.size
-    if P.size > 0:
-        Px = work[m + n :]
-        multiply_symmetric_dense(n, P.reshape(-1), x, Px)
-    Ax, Aty = work[:m], work[m : m + n]
-    multiply_both(A_indptr, A_indices, A_data, x, y, Ax, Aty)
-    rows, row_support, row_stray, row_size = measure_sides(l, u, Ax, y, lost)
-    bounds, support, stray, size = measure_sides(lb, ub, x, z, lost[:0])
-    xPx, qx, trap = 0.0, 0.0, 0.0  # 0 times a number that is not finite is NaN
+    dual, dual_low, Ax, Ax_low = work[:n], work[n : 2 * n], work[2 * n : 2 * n + m], work[2 * n + m : 2 * (n + m)]
+    entries = work[2 * (n + m) :]
+    begin_dual(Px, q, dual, dual_low)
     for i in range(m):
-        trap += 0.0 * y[i]
-    dual, dual_size = max(row_stray, stray), 0.0
+        Ax[i], Ax_low[i], entries[i] = 0.0, 0.0, 0.0
+    add_both(A_indptr, A_indices, A_data, x, y, Ax, Ax_low, dual, dual_low)
+    count_entries(A_indices, A_data, entries)
+    trap = 0.0  # 0 times a number that is not finite is NaN
     for j in range(n):
-        residual = Px[j] + q[j] + Aty[j] + z[j]
-        dual, dual_size = max(dual, beyond(residual, lost, m + j)), max(dual_size, abs(Px[j]), abs(q[j]))
-        trap += 0.0 * residual + 0.0 * x[j]
-        xPx += x[j] * Px[j]
-        qx += q[j] * x[j]
-    primal_objective, dual_objective = 0.5 * xPx + qx, -0.5 * xPx - row_support - support
-    found[0], found[1], found[2] = rows + trap, bounds + trap, dual + trap
-    found[3] = abs(primal_objective - dual_objective)
-    found[4], found[5], found[6] = 1.0 + row_size, 1.0 + size, 1.0 + dual_size
-    found[7] = 1.0 + max(abs(primal_objective), abs(dual_objective))
-    found[8], found[9] = primal_objective, dual_objective
+        total = dual[j] + z[j]
+        dual[j], dual_low[j] = total, dual_low[j] + sum_error(dual[j], z[j], total)
+    for i in range(m):
+        trap += 0.0 * y[i] + 0.0 * Ax[i]
+    finish_dual(Px, q, x, dual, dual_low, lost, found)
+    rows, rows_scale, gv, gv_low, stray = measure_sides(l, u, Ax, Ax_low, entries, y, lost[min(n, lost.size) :])
+    bounds, scale, support, support_low, bound_stray = measure_sides(lb, ub, x, entries[:0], entries[:0], z, lost[:0])
+    found[0], found[1], found[4], found[5] = rows + trap, bounds, rows_scale, scale
+    found[2] = max(found[2], stray, bound_stray)
+    total = gv + support
+    finish_gap(found, total, sum_error(gv, support, total) + (gv_low + support_low))
 
 
 @inner
-def measure_sides(l: Floats, u: Floats, v: Floats, y: Floats, lost: Floats) -> tuple[float, float, float, float]:
-    """(violation, u'y+ - l'y-, stray multipliers, scale) of l <= v <= u with the multipliers y.
+def measure_sides(
+    l: Floats, u: Floats, v: Floats, low: Floats, entries: Floats, y: Floats, lost: Floats
+) -> tuple[float, float, float, float, float]:
+    """(violation, its scale, u'y+ - l'y-, its error, stray multipliers) of l <= v + low <= u with the multipliers y.
 
-    Stray are the multipliers of infinite sides; the scale is the largest v where there is a side, or violated side.
+    Stray are the multipliers of infinite sides.  The scale is the largest v where there is a side, or violated side; of
+    a bound, which is a row with one entry or any where `entries` is empty, its own side.
     """
-    violation, support, stray, size = 0.0, 0.0, 0.0, 0.0
+    support, support_low, stray = 0.0, 0.0, 0.0
+    size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # of rows, then bounds
     for i in range(v.size):
         side = u[i] if y[i] > 0.0 else l[i]
         if y[i] != y[i]:
             stray = np.inf
         elif math.isfinite(side):
-            support += side * y[i]
+            term = side * y[i]
+            support_low += product_error(side, y[i], term) + sum_error(support, term, support + term)
+            support += term
         else:
             stray = max(stray, abs(y[i]))
         if math.isfinite(l[i]) or math.isfinite(u[i]):
             size = max(size, abs(v[i]))
-        outside = max(l[i] - v[i], v[i] - u[i])
+        below, above = l[i] - v[i], v[i] - u[i]
+        if low.size > 0 and math.isfinite(low[i]):
+            below, above = below - low[i], above + low[i]
+        outside = max(below, above)
         if outside > 0.0:
-            violation = max(violation, beyond(outside, lost, i))
-            size = max(size, abs(l[i]) if v[i] < l[i] else abs(u[i]))
-    return violation, support, stray, size
+            side = abs(l[i]) if below > above else abs(u[i])
+            size, outside = max(size, side), beyond(outside, lost, i)
+            if entries.size == 0 or entries[i] == 1.0:
+                own, own_relative = max(own, outside), max(own_relative, outside / (1.0 + side))
+            else:
+                violation = max(violation, outside)
+    scale = 1.0 + size
+    return (
+        max(violation, own),
+        scale_of(max(violation, own), max(violation / scale, own_relative), scale),
+        support,
+        support_low,
+        stray,
+    )
 
 
 def primal_infeasibility(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> float:
@@ -229,6 +251,26 @@ def dual_infeasibility(program: QuadraticProgram, x: np.ndarray) -> float:
     outside = violation(_recession(program.lb), -_recession(-program.ub), x)
     zeros = ((largest(program.P), norm(product(program.P, x))), (largest(program.A), along), (1.0, outside))
     return max(max(r, relative(r, data * norm(x))) for data, r in zeros)
+
+
+def primal_certificate(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(y, z_bounds) scaled to u'y+ - l'y- + ub'z+ - lb'z- = -1, with zeros where A has an empty row or column.
+
+    An empty row whose sides leave out 0 is a certificate by itself, and keeps its multiplier.
+    """
+    side = np.where(y > 0.0, program.u, program.l)
+    idle = ~has_entries(program.A, 0) & (np.where(np.isfinite(side), side, 0.0) * y >= 0.0)
+    plain = np.where(idle, 0.0, y), np.where(has_entries(program.A, 1), z, 0.0)
+    y, z = no_worse(primal_infeasibility, program, (y, z), plain)
+    slope = -(support(program.l, program.u, y)[0] + support(program.lb, program.ub, z)[0])
+    return y / slope, z / slope
+
+
+def dual_certificate(program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
+    """x scaled to q'x = -1, with zeros for variables that have no part in the objective and in no row."""
+    used = has_entries(program.A, 1) | (program.q != 0.0) | (product_sizes(program.P, np.ones(program.n)) > 0.0)
+    (x,) = no_worse(dual_infeasibility, program, (x,), (np.where(used, x, 0.0),))
+    return x / -float(program.q @ x)
 
 
 def _recession(lower: np.ndarray) -> np.ndarray:

@@ -133,6 +133,13 @@ class DenseHessian:
         small = np.abs(left) <= np.outer(root, root) + LOW_RANK_TOL * size
         return bool(small.all() and (left.diagonal() >= -shift[rest]).all())
 
+    def factor(self) -> np.ndarray:
+        """F with P = F F', of as many columns as the rank of P, which is semidefinite."""
+        if self.low_rank is None:
+            self._pivoted(np.zeros(len(self.array)), float(self.array.diagonal().max(initial=0.0)))
+        assert self.low_rank is not None
+        return self.low_rank
+
     def dense(self) -> np.ndarray:
         """P as a full array, not to be written to."""
         return self.array

@@ -1,9 +1,9 @@
 """Rows of the orthant that cost less than a row of the KKT matrix.
 
-A bound (a row of G with one entry a in column j) is eliminated onto the diagonal: it adds a^2 / w^2 to
-entry (j, j).  Rows that are multiples of each other before equilibration (the two sides of l <= a'x <= u)
-share one row of the KKT matrix.  With row_i = d_i rho for the group's representative rho and
-v = sum_i d_i dz_i, the equations row_i dx - w_i^2 dz_i = r_i become
+A bound (a row of G with one entry a != 0 in column j) is eliminated onto the diagonal: it adds a^2 / w^2 to
+entry (j, j).  A row whose only entry is a stored zero is none.  Rows that are multiples of each other before
+equilibration (the two sides of l <= a'x <= u) share one row of the KKT matrix.  With row_i = d_i rho for the group's
+representative rho and v = sum_i d_i dz_i, the equations row_i dx - w_i^2 dz_i = r_i become
 
     rho dx - v / theta = t / theta,    theta = sum_i d_i^2 / w_i^2,    t = sum_i d_i r_i / w_i^2.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.kernels import inner
+from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers
 from ..linalg.parallel_rows import parallel_rows
@@ -60,6 +60,12 @@ def parallel_in_orthant(
     parallel_rows(p, l, indptr, indices, source, data, wanted, lead, ratio, table, keys)
 
 
+@leaf
+def is_bound(i: int, indptr: Ints, source: Ints, data: Floats) -> bool:
+    """Whether row i has one entry, which is not a zero that is stored."""
+    return indptr[i + 1] - indptr[i] == 1 and data[np.uint64(source[np.uint64(indptr[i])])] != 0.0
+
+
 @inner
 def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> int:
     """The bounds, of which the number is returned, and the merged rows.
@@ -71,9 +77,8 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
     parallel_in_orthant(p, indptr, indices, source, data, lead, groups.ratio)
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
-        begin = indptr[p + i]
-        if indptr[p + i + 1] - begin == 1:
-            groups.variable[i] = indices[np.uint64(begin)]  # unsigned: numba makes no test of negative indices
+        if is_bound(p + i, indptr, source, data):
+            groups.variable[i] = indices[np.uint64(indptr[p + i])]  # unsigned: numba makes no test of negative indices
             bounds += 1
         elif lead[i] == i:
             group[i], representative[count] = count, i
@@ -86,11 +91,11 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
 
 @inner
 def renew_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, groups: RowGroups) -> bool:
-    """Whether the same rows are parallel; ratio := their factors if so."""
+    """Whether the same rows are bounds, and the same ones parallel; ratio := their factors if so."""
     lead, ratio = np.empty_like(groups.lead), np.empty_like(groups.ratio)
     parallel_in_orthant(p, indptr, indices, source, data, lead, ratio)
     for i in range(lead.size):
-        if lead[i] != groups.lead[i]:
+        if lead[i] != groups.lead[i] or is_bound(p + i, indptr, source, data) != (groups.variable[i] >= 0):
             return False
     for i in range(ratio.size):
         groups.ratio[i] = ratio[i]

@@ -91,11 +91,11 @@ class StandardForm(Structure):
         Of M.
     groups : RowGroups
         How the rows of the orthant enter a KKT matrix.
-    is_spare : bool
-        Whether the memory is known to be worth leaving to another program (see `method.spare`).
+    is_pooled : bool
+        Whether the memory is known to be worth leaving to another program (see `method.workspace`).
     """
 
-    is_spare = False
+    is_pooled = False
     _owns_P = False
 
     n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()

@@ -223,7 +223,6 @@ def _as_array(value: Any) -> Any:
 def _as_vector(value: Any) -> Any:
     """A column, a vector."""
     value = _as_array(value)
-    value = value.toarray() if sp.issparse(value) else value
     return value.ravel() if isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[1] == 1 else value
 
 

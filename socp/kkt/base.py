@@ -159,7 +159,7 @@ class KKT(Structure):
     def factor(self, w: np.ndarray, eta: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> int:
         """Factor at the scaling (w, eta) and solve K out = rhs, as `factor_and_solve`, from Python and to `PRECISE`."""
         self.w[:], self.eta[:] = w, eta
-        with self._precisely():
+        with self.precisely():
             return int(factor_and_solve(self, 1 if rhs.ndim == 1 else len(rhs), rhs.reshape(-1), out.reshape(-1)))
 
     def solve(self, rhs: np.ndarray, out: np.ndarray) -> float:
@@ -168,19 +168,21 @@ class KKT(Structure):
         Returns the largest of the residuals that are left, each relative to its right-hand side (infinity norms).
         """
         count = 1 if rhs.ndim == 1 else len(rhs)
-        with self._precisely():
+        with self.precisely():
             solve(self, count, rhs.reshape(-1), out.reshape(-1))
         return float(np.max(self.residual_norm[:count] / np.maximum(self.rhs_norm[:count], 1e-300)))
 
     @contextlib.contextmanager
-    def _precisely(self) -> Iterator[None]:
+    def precisely(self) -> Iterator[None]:
         """Solves leave next to nothing."""
-        before = self.enough, self.equations, self.allowed.copy(), self.behind.copy()
+        before, precise = (self.enough, self.equations, self.allowed.copy(), self.behind.copy()), self.precise
         self.enough, self.equations, self.allowed[:], self.behind[:] = PRECISE, PRECISE, 0.0, 0.0
+        self.precise = True
         try:
             yield
         finally:
             self.enough, self.equations, self.allowed[:], self.behind[:] = before
+            self.precise = precise
 
 
 @kernel_type

@@ -74,24 +74,24 @@ def _counts(form: StandardForm) -> tuple[int, int]:
 
 
 def _low_rank(form: StandardForm, forced: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """(F, d) with P = F F' + diag(d), when P is that, D will be positive and the Schur complement is small."""
+    """(F, d) with P = F F' + diag(d), when P is that, D will be positive and the Schur complement is small.
+
+    Where it is forced, whatever the rank; what it cannot do is refused.
+    """
     P, n = form.P, form.n
     if isinstance(P, SparseHessian):
         if forced:
             raise ProgramError('kkt="lowrank" needs a dense or LowRank P')
         return None
-    if isinstance(P, DenseHessian) and (P.low_rank is None or (n < MIN_LOW_RANK and not forced)):
-        return None
-    rows, _ = _counts(form)
-    most = n if forced else int(LOW_RANK_SHARE * n) - rows
     if isinstance(P, LowRankHessian):
         F, d = P.F, P.d
-        if F.shape[1] > most:
-            return None
     else:
-        if P.low_rank is None or P.low_rank.shape[1] > most:
+        if not forced and (P.low_rank is None or n < MIN_LOW_RANK):
             return None
-        F, d = P.low_rank, np.zeros(n)
+        F, d = P.factor(), np.zeros(n)
+    rows, _ = _counts(form)
+    if not forced and F.shape[1] > int(LOW_RANK_SHARE * n) - rows:
+        return None
     positive, variable = d > 0.0, form.groups.variable
     positive[variable[variable >= 0]] = True  # that have a bound
     if not positive.all():

@@ -48,8 +48,9 @@ class Attempts:
     def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
         """The first run that decides the program, or the best, `run` being one that has failed.
 
-        One that is stopped ends the attempts, but takes no better answer away.
+        One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.
         """
+        efforts = [run.effort]
         try:
             for state, settings, precise in self._ways(run, program):
                 state.kkt.regularize(settings.regularization, settings.refinement_steps)
@@ -57,6 +58,7 @@ class Attempts:
                 again = Run(program, state, settings, False, test)
                 again.started = run.started
                 again.solve()
+                efforts.append(again.effort)
                 if again.status in DECIDED or _worst(again) < _worst(run):
                     run = again
                 if again.status not in FAILED:
@@ -66,6 +68,8 @@ class Attempts:
         finally:
             self.state.kkt.regularize(self.settings.regularization, self.settings.refinement_steps)
             self.state.kkt.precise = False
+        iterations, factorization, solves = zip(*efforts)
+        run.effort = sum(iterations), sum(factorization), sum(solves)
         return run
 
     def _ways(self, run: Run, program: ConeProgram) -> Iterator[tuple[State, Settings, bool]]:

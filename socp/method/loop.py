@@ -19,6 +19,7 @@ import numpy as np
 
 from ..compiled.clock import clock
 from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
@@ -54,7 +55,7 @@ ROWS = 60  # records that a trace has room for at first
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 
 # why the loop comes back
-GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP = range(7)
+GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP, NOT_SOLVED = range(8)
 
 
 class State(Structure):
@@ -154,6 +155,30 @@ def prepare_warm(state: State) -> None:
 
 
 @kernel
+def take_best(state: State) -> None:
+    """Go back to the best iterate."""
+    copy(state.best, state.point)
+    measure(state.newton, state.point)
+
+
+@kernel
+def take_residuals(state: State, residual: Floats, gap: float) -> None:
+    """Let the next step remove these residuals of the present iterate, which are more accurate than its own.
+
+    They are (Px + c + A'y + G'z, Ax - b, Gx + s - h) and the difference of the objectives in the caller's units.
+    """
+    form, newton, point = state.form, state.newton, state.point
+    n, first, D, E, rows, r = form.n, form.n + form.p, form.D, form.E, form.rows, newton.r
+    for j in range(n):
+        r[j] = form.cost_scale * D[j] * point.tau * residual[j]
+    for i in range(form.p):
+        r[n + i] = E[i] * point.tau * residual[n + i]
+    for i in range(rows.size):
+        r[first + i] = E[form.p + i] * point.tau * residual[first + rows[i]]
+    newton.rtau = point.kappa + form.cost_scale * point.tau * gap
+
+
+@kernel
 def begin(state: State) -> int:
     """The starting point, warm or cold, as the first iterate; why it comes back."""
     newton, point = state.newton, state.point
@@ -196,6 +221,8 @@ def iterate(state: State) -> int:
         previous, longest = longest, center(newton, point, state.sigma, longest)
         if longest == previous:
             break
+    if not math.isfinite(newton.dtau):  # to which every entry of a solution has added: any step seems to be allowed
+        return NOT_SOLVED
     state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, point)))
     if state.warm and state.alpha < SHORT_WARM_STEP:
         state.warm = False

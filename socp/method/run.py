@@ -25,6 +25,7 @@ from .loop import (
     GO_ON,
     MAX_ITERATIONS,
     NOT_FACTORED,
+    NOT_SOLVED,
     RAY,
     RAY_FOUND,
     SHORT_STEP,
@@ -36,6 +37,8 @@ from .loop import (
     limit,
     prepare_run,
     prepare_warm,
+    take_best,
+    take_residuals,
     take_settings,
 )
 from .newton import Point, singular_directions, unscale
@@ -45,10 +48,13 @@ PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the tim
 MANY = 2**62  # iterations that a kernel can count
 OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
 INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
+FAR = 100.0  # times tol is too far beyond a bound, whatever its size, while better is to be had
+LAST_STEPS = 5  # steps by residuals in twice the precision, before rounding is taken as an excuse
 INTERRUPTED = "interrupted from the keyboard"
 REASONS = {
     STALLED: "no further progress",
     NOT_FACTORED: "the Newton system can no longer be factored",
+    NOT_SOLVED: "the Newton system could not be solved",
     SHORT_STEP: "steps became too short",
 }
 Point4 = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -129,6 +135,9 @@ class Run:
         What `test` found there; None for a ray.
     trace : array of `TRACE`
         One record an iterate, once `solve` is done.
+    effort : (int, float, float)
+        Then the iterations, the seconds of factorizations and those of solves; with those of the other runs where
+        there were several (see `method.attempts`).
     """
 
     # until it ends
@@ -138,6 +147,8 @@ class Run:
     answer: Point4 | None = None
     found: stopping.Residuals | None = None
     trace = NO_RECORDS
+    effort: tuple[int, float, float] = (0, 0.0, 0.0)
+    _missed = 0.0  # the largest distance of the judged answer from a bound that it could not be moved to
 
     def __init__(
         self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.Test | None
@@ -167,6 +178,8 @@ class Run:
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
         self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
+        kkt = self.state.kkt
+        self.effort = max(self.trace.size - 1, 0), kkt.factor_seconds, kkt.solve_seconds
         self.solve_time = time.perf_counter() - self.started
 
     def _show(self, callback: Callable[[Any], Any] | None) -> None:
@@ -238,8 +251,13 @@ class Run:
         """Whether the iterate, which seems to be a solution, is one on the caller's own data."""
         answer = _room_for(self.program)
         unscale_iterate(self.state, *answer)
-        found, holds = self._judge(answer)
-        return holds and self.finish(OPTIMAL, test_holds(self.settings.tol), answer, found)
+        found, message = self._judge(answer)
+        if not message and self._is_excused(answer, found):
+            message = excuse(self.settings.tol, found)
+        elif self._missed <= (FAR * self.settings.tol if message else 0.0):
+            return bool(message) and self.finish(OPTIMAL, message, answer, found)
+        answer, found, message = self._last_steps(answer, found, message)
+        return bool(message) and self.finish(OPTIMAL, message, answer, found)
 
     def _is_certified(self) -> bool:
         """Whether one of the iterate's rays is a certificate on the caller's own data."""
@@ -257,15 +275,58 @@ class Run:
             state.dual_refused = state.dual_ray
         return False
 
-    def _judge(self, answer: Point4) -> tuple[stopping.Residuals, bool]:
-        """The residuals of an answer, and whether the stopping test holds, rounding errors left out where it must."""
-        settings, found = self.settings, self.test.residuals(*answer)
-        if found.meets(settings.tol, settings.tol_abs):
-            return found, True
+    def _judge(self, answer: Point4) -> tuple[stopping.Residuals, str]:
+        """The residuals of an answer, and the message where the stopping test holds.
+
+        One that misses bounds, in digits that count, is tried with x at these bounds: it may pass so, or as well.
+        """
+        settings, test, self._missed = self.settings, self.test, 0.0
+        found = test.residuals(*answer)
+        holds = found.meets(settings.tol, settings.tol_abs)
+        if max(found.rows, found.cone) > settings.tol:
+            held = answer[0].copy(), answer[1], answer[2], answer[3].copy()
+            self._missed = stopping.hold_to_bounds(self.program, held[0], held[3])
+        if self._missed > 0.0:
+            within = test.residuals(*held)
+            if within.meets(settings.tol, settings.tol_abs) or (not holds and within.worst < found.worst):
+                answer[0][:], answer[3][:], found = held[0], held[3], within
+                holds = found.meets(settings.tol, settings.tol_abs)
+                self._missed = 0.0 if holds else self._missed
+        return found, test_holds(settings.tol) if holds else ""
+
+    def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
+        """Whether the stopping test fails by no more than what double precision takes of its terms."""
+        settings = self.settings
         if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # rounding excuses no more than that
-            return found, False
-        beyond = self.test.residuals(*answer, rounding=True)
-        return (beyond, True) if beyond.meets(settings.tol, settings.tol_abs) else (found, False)
+            return False
+        return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
+
+    def _last_steps(
+        self, answer: Point4, found: stopping.Residuals, message: str
+    ) -> tuple[Point4, stopping.Residuals, str]:
+        """The best answer of some more steps from an iterate, which remove residuals in twice the precision.
+
+        Residuals in working precision lose digits where their terms cancel, and the iterates then do, too.  Others
+        miss bounds of 1e6 by a relative tol, though more digits are to be had.  The message is empty of an answer that
+        is none.
+        """
+        settings, state = self.settings, self.state
+        with state.kkt.precisely():
+            for _ in range(LAST_STEPS):
+                measured, residual = stopping.evaluate(self.program, *self.unscale(state.point))
+                take_residuals(state, residual, measured.primal_objective - measured.dual_objective)
+                self._make_room()
+                if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
+                    break
+                present = self.unscale(state.point)
+                now, holds = self._judge(present)
+                if holds and self._missed <= FAR * settings.tol:
+                    return present, now, holds
+                excused = not holds and now.worst < found.worst and self._is_excused(present, now)
+                claim = holds or (excuse(settings.tol, now) if excused else "")
+                if now.worst < found.worst and (claim or not message):
+                    answer, found, message = present, now, claim
+        return answer, found, message
 
     def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
         """The best certificate of the point, as it is, without its small entries, or near an unbounded ray; or None.
@@ -298,12 +359,16 @@ class Run:
 
     def _give_up(self, reason: str) -> bool:
         """End with the best iterate: "optimal" after all where it meets the test, "inaccurate" where a weaker one."""
-        tol = max(self.settings.tol, stopping.INACCURATE_TOL)
+        settings, tol = self.settings, max(self.settings.tol, stopping.INACCURATE_TOL)
         answer = self.unscale(self.state.best)
-        found, holds = self._judge(answer)
-        if holds:
-            message = f"{reason}; {test_holds(self.settings.tol)}"
-            return self.finish(Status.OPTIMAL, message, answer, found)
+        found, message = self._judge(answer)
+        if not message and found.meets(tol):
+            if self._is_excused(answer, found):
+                message = excuse(settings.tol, found)
+            take_best(self.state)
+            answer, found, message = self._last_steps(answer, found, message)
+        if message:
+            return self.finish(OPTIMAL, f"{reason}; {message}", answer, found)
         if found.meets(tol):
             message = f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}"
             return self.finish(Status.INACCURATE, message, answer, found)
@@ -334,8 +399,8 @@ class Run:
 
     @property
     def iterations(self) -> int:
-        """The number of steps."""
-        return max(self.trace.size - 1, 0)
+        """The number of steps, those of all runs where there were several."""
+        return self.effort[0]
 
     def solution(self) -> Solution:
         """The answer to the cone program."""
@@ -350,12 +415,14 @@ class Run:
             objective = found.primal_objective + program.offset
             dual_objective = found.dual_objective + program.offset
         elif status is Status.PRIMAL_INFEASIBLE:
-            finite = np.isfinite(program.h)
-            slope = -(program.b @ y + program.h[finite] @ z[finite])
-            x, y, z, s = np.full_like(x, np.nan), y / slope, z / slope, np.full_like(s, np.nan)
-            primal = stopping.primal_infeasibility(program, y, z)
+            y, z = stopping.primal_certificate(program, y, z)
+            x, s, primal = (
+                np.full_like(x, np.nan),
+                np.full_like(s, np.nan),
+                stopping.primal_infeasibility(program, y, z),
+            )
         else:  # dual infeasible
-            x = x / -(program.c @ x)
+            x = stopping.dual_certificate(program, x)
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
             dual = stopping.dual_infeasibility(program, x)
         timings = self.timings.copy()
@@ -382,6 +449,14 @@ def _best(rays: list[Point4], error_of: Callable[[Point4], float]) -> tuple[floa
 def test_holds(tol: float) -> str:
     """The message of an optimal answer, kept: to print a number costs a program of ten variables a hundredth."""
     return f"the stopping test holds at {tol:g}"
+
+
+def excuse(tol: float, found: stopping.Residuals) -> str:
+    """The message of an answer that double precision has no more digits for."""
+    return (
+        f"the stopping test holds at {found.worst:.1e}, and at {tol:g} but for rounding: double precision has no more "
+        "digits of its terms"
+    )
 
 
 def copy_of_records(trace: np.ndarray, count: int) -> np.ndarray:

@@ -136,7 +136,7 @@ class BlockProgram:
         if isinstance(value, LowRank) or sp.issparse(value) or np.ndim(value) == 2:
             if value.shape != (size, size):
                 raise ProgramError(f"{name} has {size} variables, but its quadratic term has the shape {value.shape}")
-            return value
+            return as_csc(name, value) if sp.issparse(value) else value
         return self._vector(name, value, size)
 
     def _rows(self, matrix: str, sign: float, terms: Terms, sides: Mapping[str, Any], first: int = 0) -> Rows:

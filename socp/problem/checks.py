@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
-CSC = (sp.csc_array, sp.csc_matrix)
+CSC, CSR = (sp.csc_array, sp.csc_matrix), (sp.csr_array, sp.csr_matrix)
 
 
 class ProgramError(ValueError):
@@ -64,21 +66,14 @@ def as_dense(name: str, value: Any, shape: tuple[int | None, int | None] = (None
 
 def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, None), why: str = "") -> sp.csc_array:
     """`value` as a new canonical CSC array of finite float64 entries, duplicates summed, int64 indices."""
-    if isinstance(value, CSC) and value.data.dtype == FLOAT:
-        came, data = value.shape, value.data.astype(FLOAT, subok=False)
-        indices, indptr = value.indices.astype(INT), value.indptr.astype(INT)
-        if is_canonical(came[0], indptr, indices, data):
+    if isinstance(value, CSC):
+        came = value.shape
+        parts = _canonical_parts(value, came[1], came[0])
+        if parts is not None:
             _check_shape(name, came, shape, why)
-            return csc(data, indices, indptr, came)
+            return csc(*parts, came)
     if sp.issparse(value):
-        check_places(name, value)
-        if value.dtype.kind not in "fiub":
-            raise ProgramError(f"{name} must be real, but its entries are of type {value.dtype}")
-        if value.ndim == 1:
-            value = value.reshape((1, -1))
-        # a copy always: what the caller does to his matrix later must not reach us; in float64 before duplicates
-        # are summed, for bool and small integers would overflow
-        matrix = sp.csc_array(value.astype(np.float64, copy=True))
+        matrix = read_again(name, value).tocsc()
         matrix.sum_duplicates()
     else:
         dense = _as_float(name, value)
@@ -97,36 +92,162 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     return matrix
 
 
-def check_places(name: str, matrix: Any) -> None:
-    """Refuse a sparse matrix with entries outside of it: scipy's constructors take it, its C++ does not survive it."""
-    shape = matrix.shape if matrix.ndim == 2 else (1, *matrix.shape)
-    if matrix.format == "coo":
-        for places, length in zip(matrix.coords, matrix.shape):
-            _check_indices(name, places, length)
-    elif matrix.format in ("csc", "csr", "bsr"):
-        rows, columns = matrix.blocksize if matrix.format == "bsr" else (1, 1)
-        lines, length = (shape[1], shape[0]) if matrix.format == "csc" else (shape[0] // rows, shape[1] // columns)
-        indptr, size = np.asarray(matrix.indptr), min(len(matrix.indices), len(matrix.data))
-        if indptr.shape != (lines + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] > size:
-            raise ProgramError(
-                f"{name} must be a valid {matrix.format} matrix: its indptr must rise from 0 to at most {size}, "
-                f"the number of its entries, in {lines} steps"
-            )
-        _check_indices(name, np.asarray(matrix.indices)[: indptr[-1]], length)
+def read_again(name: str, matrix: Any) -> Any:
+    """A sparse matrix as an array of scipy's in CSC, CSR or COO, with two dimensions and parts of our own, in float64.
+
+    Refuses parts that do not fit together: scipy's constructors take them, its C++ does not survive them.
+    """
+    if matrix.format not in READERS or len(matrix.shape) > 2:
+        raise ProgramError(f"{name} must be a matrix, but a {matrix.format} array of shape {matrix.shape} came")
+    return READERS[matrix.format](name, matrix)
 
 
-def _check_indices(name: str, indices: np.ndarray, length: int) -> None:
+def as_csr(name: str, value: Any) -> sp.csr_array:
+    """A sparse matrix as canonical CSR, in float64 but finite or not; the caller's own arrays if they are that."""
+    if isinstance(value, CSR) and value.ndim == 2 and _canonical_parts(value, *value.shape) is not None:
+        return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
+    matrix = read_again(name, value).tocsr()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _canonical_parts(matrix: Any, lines: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Copies of (data, indices, indptr) of a CSC or CSR matrix, or None when that is not canonical, float64, finite."""
+    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    if not (isinstance(data, np.ndarray) and isinstance(indices, np.ndarray) and isinstance(indptr, np.ndarray)):
+        return None
+    if data.dtype != FLOAT or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        return None
+    if not data.ndim == indices.ndim == indptr.ndim == 1 or indptr.size != lines + 1:
+        return None
+    parts = data.astype(FLOAT, subok=False), indices.astype(INT), indptr.astype(INT)
+    return parts if is_canonical(length, parts[2], parts[1], parts[0]) else None
+
+
+def _rows_and_columns(matrix: Any) -> tuple[int, int]:
+    """The shape; of a sparse vector, that of a row."""
+    return matrix.shape if len(matrix.shape) == 2 else (1, *matrix.shape)
+
+
+def _refuse_sparse(name: str, why: str) -> None:
+    raise ProgramError(f"{name} must be a valid sparse matrix: {why}")
+
+
+def _read_compressed(name: str, matrix: Any) -> Any:
+    """CSC, CSR and BSR; entries beyond the last place of indptr are spare room."""
+    n_rows, n_columns = shape = _rows_and_columns(matrix)
+    data = _numbers(name, matrix.data, 3 if matrix.format == "bsr" else 1)
+    height, width = data.shape[1:] if matrix.format == "bsr" else (1, 1)
+    if height < 1 or width < 1 or n_rows % height or n_columns % width:
+        _refuse_sparse(name, f"its blocks of shape ({height}, {width}) must divide its shape {shape}")
+    lines, length = (n_columns, n_rows) if matrix.format == "csc" else (n_rows // height, n_columns // width)
+    indices, indptr = _array(name, "indices", matrix.indices), _array(name, "indptr", matrix.indptr)
+    size = min(indices.size, len(data))
+    indptr = _indices(name, "indptr", indptr, size + 1)
+    if indptr.shape != (lines + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        _refuse_sparse(
+            name, f"its indptr must rise from 0 to at most {size}, the number of its entries, in {lines} steps"
+        )
+    data, indices = data[: indptr[-1]], _indices(name, "indices", indices[: indptr[-1]], length)
+    if matrix.format == "bsr":
+        return sp.bsr_array((data, indices, indptr), shape=shape).tocoo()
+    return (sp.csc_array if matrix.format == "csc" else sp.csr_array)((data, indices, indptr), shape=shape)
+
+
+def _read_coordinates(name: str, matrix: Any) -> Any:
+    """COO, in versions of scipy that know vectors and in those that do not."""
+    places = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+    return _placed(name, matrix, matrix.data, tuple(places))
+
+
+def _read_diagonals(name: str, matrix: Any) -> Any:
+    """DIA; diagonals may reach beyond the matrix, and zeros are no entries."""
+    offsets, data = _array(name, "offsets", matrix.offsets), _numbers(name, matrix.data, 2)
+    _check_integers(name, "offsets", offsets)
+    if len(data) != offsets.size or np.unique(offsets).size != offsets.size:
+        _refuse_sparse(name, f"its offsets must be {len(data)} different ones, one for each diagonal in its data")
+    n_rows, n_columns = matrix.shape
+    columns = np.arange(min(n_columns, data.shape[1]))
+    rows = columns - offsets.astype(np.int64)[:, None]
+    diagonals, places = np.nonzero((rows >= 0) & (rows < n_rows) & (data[:, : columns.size] != 0))
+    return sp.coo_array((data[diagonals, places], (rows[diagonals, places], places)), shape=matrix.shape)
+
+
+def _read_lists(name: str, matrix: Any) -> Any:
+    """LIL."""
+    sizes = []
+    for part in (matrix.rows, matrix.data):
+        lists = isinstance(part, np.ndarray) and part.shape == matrix.shape[:1] and part.dtype == object
+        if not lists or not all(isinstance(row, list) for row in part):
+            _refuse_sparse(name, f"its rows and its data must each hold {matrix.shape[0]} lists, one for each row")
+        sizes.append([len(row) for row in part])
+    if sizes[0] != sizes[1]:
+        _refuse_sparse(name, "the lists of its rows and those of its data must have the same lengths")
+    columns, values = (list(itertools.chain.from_iterable(part)) for part in (matrix.rows, matrix.data))
+    return _placed(name, matrix, values, (np.repeat(np.arange(matrix.shape[0]), sizes[0]), columns))
+
+
+def _read_keys(name: str, matrix: Any) -> Any:
+    """DOK; the key of a vector's entry is a number, or a tuple of one."""
+    keys, dimensions = list(matrix.keys()), len(matrix.shape)
+    if dimensions == 1:
+        keys = [key if isinstance(key, tuple) else (key,) for key in keys]
+    if not all(isinstance(key, tuple) and len(key) == dimensions for key in keys):
+        _refuse_sparse(name, f"its keys must be tuples of {dimensions} integers")
+    return _placed(name, matrix, list(matrix.values()), tuple(zip(*keys)) if keys else ((),) * dimensions)
+
+
+READERS: dict[str, Callable[[str, Any], Any]] = {
+    "csc": _read_compressed, "csr": _read_compressed, "bsr": _read_compressed, "coo": _read_coordinates,
+    "dia": _read_diagonals, "lil": _read_lists, "dok": _read_keys,
+}  # fmt: skip
+"""What reads each of scipy's formats, by its name."""
+
+
+def _placed(name: str, matrix: Any, values: Any, places: tuple[Any, ...]) -> sp.coo_array:
+    """The matrix of values and their indices along each axis; a vector is a row."""
+    data, arrays = _numbers(name, values), [_array(name, "indices", along) for along in places]
+    if len(arrays) != len(matrix.shape) or any(along.size != data.size for along in arrays):
+        _refuse_sparse(name, f"each of its {data.size} entries must have {len(matrix.shape)} indices")
+    checked = [_indices(name, "indices", along, length) for along, length in zip(arrays, matrix.shape)]
+    rows = checked[0] if len(checked) == 2 else np.zeros(data.size, INT)
+    return sp.coo_array((data, (rows, checked[-1])), shape=_rows_and_columns(matrix))
+
+
+def _numbers(name: str, part: Any, dimensions: int = 1) -> np.ndarray:
+    data = _array(name, "data", part, dimensions)
+    if data.dtype.kind not in "fiub":
+        raise ProgramError(f"{name} must be real, but its entries are of type {data.dtype}")
+    return data.astype(np.float64)  # a copy: what the caller does later must not reach us
+
+
+def _array(name: str, what: str, part: Any, dimensions: int = 1) -> np.ndarray:
+    """A part of a sparse matrix as an array of so many dimensions; of a list without entries, one of integers."""
+    try:
+        array = np.asarray(part, dtype=INT if isinstance(part, (list, tuple)) and not part else None)
+    except ValueError:  # lists of different lengths
+        array = np.empty(0, dtype=object)
+    if array.ndim != dimensions or (array.dtype == object and array.size == 0):
+        _refuse_sparse(name, f"its {what} must be an array of {dimensions} dimensions")
+    return array
+
+
+def _check_integers(name: str, what: str, array: np.ndarray) -> None:
+    if array.dtype.kind not in "iu":
+        _refuse_sparse(name, f"its {what} must be integers, but entries of type {array.dtype} came")
+
+
+def _indices(name: str, what: str, indices: np.ndarray, length: int) -> np.ndarray:
+    """Integers from 0 to below `length`, as new ones of this machine."""
+    _check_integers(name, what, indices)
     bad = np.flatnonzero((indices < 0) | (indices >= length))
     if bad.size:
-        raise ProgramError(
-            f"{name} must be a valid sparse matrix: its indices must lie in 0 to {length - 1}, "
-            f"but {indices[bad[0]]} came"
-        )
+        _refuse_sparse(name, f"its {what} must lie in 0 to {length - 1}, but {indices[bad[0]]} came")
+    return indices.astype(np.int64)
 
 
 def _full(name: str, matrix: Any) -> np.ndarray:
-    check_places(name, matrix)
-    return np.asarray(matrix.toarray())
+    return np.asarray(read_again(name, matrix).toarray()).reshape(matrix.shape)
 
 
 def as_number(name: str, value: Any) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import ProgramError, as_dense, as_vector, check_finite
+from .checks import ProgramError, all_finite, as_dense, as_vector, check_finite
 
 
 class LowRank:
@@ -35,6 +35,11 @@ class LowRank:
         check_finite("d", self.d)
         if n and self.d.min() < 0:
             raise ProgramError(f"d must be nonnegative, but d[{int(self.d.argmin())}] = {self.d.min():g}")
+        with np.errstate(over="ignore"):
+            diagonal = self.diagonal()  # by Cauchy and Schwarz no entry of the matrix is larger than all of these
+        if not all_finite(diagonal):
+            i = int(np.flatnonzero(~np.isfinite(diagonal))[0])
+            raise ProgramError(f"F F' + diag(d) must be within double precision, but entry [{i}, {i}] is not")
 
     @property
     def shape(self) -> tuple[int, int]:

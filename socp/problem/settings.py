@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import math
 import operator
 import re
+import sys
 import textwrap
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
@@ -33,7 +36,7 @@ class Settings:
     tol_infeasible : float, optional
         Tolerance of infeasibility certificates; `tol` when None.
     max_iter : int, default 200
-        Iteration limit.
+        Iteration limit of a run; a run that fails may be followed by others.
     time_limit : float, optional
         Seconds for one solve; None is no limit.
     verbose : bool, default False
@@ -41,7 +44,8 @@ class Settings:
     callback : callable, optional
         Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted".
     kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
-        How the Newton systems are solved; "auto" decides by the count of the work.
+        How the Newton systems are solved; "auto" decides by the count of the work.  "lowrank" takes a full P or a
+        `LowRank` one, of whatever rank, where every variable has a bound or a positive entry in the diagonal d of that.
     equilibrate : bool, default True
         Ruiz equilibration of the data.
     step_fraction : float, default 0.99
@@ -106,7 +110,8 @@ class Settings:
         values = dict(DEFAULTS.__dict__)
         for name, value in settings.items():
             if name not in CHECKS:
-                raise ProgramError(f"unknown setting {name!r}; the settings are {', '.join(CHECKS)}")
+                known = f"the settings are {', '.join(CHECKS)}"
+                raise ProgramError(f"unknown setting {name!r}{did_you_mean(name, CHECKS)}; {known}")
             values[name] = CHECKS[name](name, value)
         checked = object.__new__(cls)
         checked.__dict__.update(values)
@@ -156,20 +161,23 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-        raise ProgramError(f"{name} must be a nonnegative integer, but {value!r} came")
-    return operator.index(value)
+def _count(name: str, value: Any, least: int = 0, kind: str = "nonnegative") -> int:
+    """An integer, or a float that is one."""
+    whole = hasattr(value, "__index__") or (isinstance(value, (float, np.floating)) and float(value).is_integer())
+    if isinstance(value, (bool, np.bool_)) or not whole or value < least:
+        raise ProgramError(f"{name} must be a {kind} integer, but {value!r} came")
+    if value > sys.maxsize:
+        raise ProgramError(f"{name} must be at most {sys.maxsize}, but {value!r} came")
+    return int(value)
 
 
 def _positive_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
-        raise ProgramError(f"{name} must be a positive integer, but {value!r} came")
-    return operator.index(value)
+    return _count(name, value, 1, "positive")
 
 
 def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
+    """True or False, or 1 or 0, as other solvers take them."""
+    if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
         raise ProgramError(f"{name} must be True or False, but {value!r} came")
     return bool(value)
 
@@ -204,6 +212,48 @@ _all_values = operator.itemgetter(*DEFAULTS.__dict__)
 _values = operator.itemgetter(*(name for name in DEFAULTS.__dict__ if name not in QP_ONLY))
 _rest = tuple(getattr(DEFAULTS, name) for name in QP_ONLY)
 
+ELSEWHERE = {
+    "tol": (
+        "eps",
+        "eps_rel",
+        "eps_abs",
+        "epsilon",
+        "tolerance",
+        "reltol",
+        "feastol",
+        "rtol",
+        "tol_gap_rel",
+        "tol_feas",
+    ),
+    "tol_abs": ("abstol", "atol", "tol_gap_abs"),
+    "tol_infeasible": ("eps_infeas", "eps_prim_inf", "eps_dual_inf", "tol_infeas_rel", "tol_infeas_abs"),
+    "max_iter": ("maxiter", "max_iters", "maxit", "maxiters", "iterations", "n_iter", "iter_limit", "max_iterations"),
+    "time_limit": ("timeout", "time", "max_time", "time_limit_secs", "timelimit"),
+    "verbose": ("verbosity", "show_progress", "disp", "quiet"),
+    "threads": ("num_threads", "n_threads", "max_threads", "n_jobs", "nthreads"),
+    "kkt": ("kktsolver", "linear_solver", "direct_solve_method", "linsys_solver"),
+    "regularization": ("reg", "delta", "static_regularization_constant"),
+    "equilibrate": ("scaling", "scale", "equilibrate_enable"),
+}
+"""What other solvers call the settings."""
+OURS = {other: name for name, others in ELSEWHERE.items() for other in others}
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """The end of a message on an unknown name: the one that was meant, if it can be guessed.
+
+    Examples
+    --------
+    >>> did_you_mean("eps", ["tol", "max_iter"]), did_you_mean("max_itre", ["tol", "max_iter"])
+    ("; did you mean 'tol'?", "; did you mean 'max_iter'?")
+    """
+    near = difflib.get_close_matches(name, [*known, *OURS], 1, 0.75)
+    for meant in (f"{name}_data", *(OURS.get(one, one) for one in (name.lower(), *near))):
+        if meant in known:
+            return f"; did you mean {meant!r}?"
+    return ""
+
+
 ITEM_OF_ALL = re.compile(r"^( *)tol, max_iter, \.\.\.\n +.*\n", re.MULTILINE)
 Told = TypeVar("Told", bound=Callable[..., Any])
 
@@ -216,9 +266,33 @@ def explained() -> dict[str, str]:
 
 def telling_settings(thing: Told) -> Told:
     """Decorate a function or class of which the docstring has one item for all settings, ``tol, max_iter, ...``:
-    `help` shows what `Settings` says of each that it takes."""
+    `help` shows what `Settings` says of each that it takes, and a name that it does not take is met by the right one.
+    """
     taken = inspect.signature(thing).parameters
     if thing.__doc__:
         text = "".join(item for name, item in explained().items() if name in taken)
         thing.__doc__ = ITEM_OF_ALL.sub(lambda line: textwrap.indent(text, line[1]), thing.__doc__, count=1)
-    return thing
+    if isinstance(thing, type):
+        for name in ("__init__", "update"):
+            setattr(thing, name, telling_names(vars(thing)[name], f"{thing.__name__}.{name}".removesuffix(".__init__")))
+        return thing
+    return telling_names(thing, thing.__name__)
+
+
+def telling_names(function: Any, told: str) -> Any:
+    """The function, which says of an unknown keyword argument what may have been meant."""
+    known, guess = inspect.signature(function).parameters, did_you_mean  # for `call`, which has other globals
+
+    def call(*values: Any, **named: Any) -> Any:
+        try:
+            return function(*values, **named)
+        except TypeError:
+            for name in named:
+                if name not in known:
+                    hint = guess(name, known)
+                    raise TypeError(f"{told}() got an unexpected keyword argument {name!r}{hint}") from None
+            raise
+
+    # doctest finds a module's functions by their globals
+    copied = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
+    return functools.wraps(function)(copied)

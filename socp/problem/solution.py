@@ -54,12 +54,13 @@ class Solution:
         NaN when infeasible.
     primal_residual, dual_residual, gap : float
         Relative, as in the stopping test, on the caller's own data (of a certificate: its residual as
-        `primal_residual` or `dual_residual`).
+        `primal_residual` or `dual_residual`), measured in twice the working precision.
     iterations : int
+        Those of all runs, where a first one failed and others followed; `trace` is of the one that gave the answer.
     setup_time, solve_time : float
         Seconds.
     message : str
-        The reason for stopping, in words.
+        The reason for stopping, in words; also that double precision has no more digits for a smaller residual.
     trace : structured array
         One record an iteration; see `TRACE`.
     timings : dict of float
@@ -67,8 +68,8 @@ class Solution:
 
         - "equilibration": the standard form, stacked and scaled
         - "ordering", "symbolic": the fill-reducing order and the analysis of the sparse factorization
-        - "factorization": the values of the KKT matrix and its numeric factorizations
-        - "solves": solves with the factors, refinement included
+        - "factorization": the values of the KKT matrix and its numeric factorizations, in all runs
+        - "solves": solves with the factors, refinement included, in all runs
         - "rest": everything else, and all of a solve that runs as one compiled piece
 
         A part that did not occur is 0.

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn import datasets, linear_model
 
 from models import LogisticRegression
+from tests.support.sparse_matrices import random_sparse
 
 SETS = [datasets.load_iris, datasets.load_wine, datasets.load_breast_cancer, datasets.load_digits]
 
@@ -53,7 +53,7 @@ def test_weighted():
 
 def test_more_features_than_samples():
     rng = np.random.default_rng(0)
-    X = sp.random_array((120, 3000), density=0.02, rng=rng, format="csr") * 5.0
+    X = random_sparse((120, 3000), density=0.02, rng=rng, format="csr") * 5.0
     y = rng.integers(0, 2, 120)
-    theirs = linear_model.LogisticRegression(solver="lbfgs", tol=1e-10, max_iter=10000).fit(X, y)
+    theirs = linear_model.LogisticRegression(solver="newton-cg", tol=1e-12, max_iter=10000).fit(X, y)
     assert_same(LogisticRegression().fit(X, y), theirs, X)

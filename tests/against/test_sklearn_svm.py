@@ -24,8 +24,11 @@ def test_decision_functions_of_two_classes(name, kernel):
     for C in (0.1, 1.0, 10.0):
         ours = SVC(C=C, kernel=kernel).fit(X, y)
         theirs = svm.SVC(C=C, kernel=kernel, tol=1e-6).fit(X, y)
-        np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=0, atol=1e-3)
-        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+        # LIBSVM stops at 1e-6 and keeps its kernel matrix in single precision, by which its multipliers move, too
+        terms = np.abs(ours.kernel_(X, X[ours.support_])) @ np.abs(ours.dual_coef_[0])
+        atol = 1e-4 + 4.0 * np.finfo(np.float32).eps * terms.max()
+        np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=0, atol=atol)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=0, atol=atol)
         assert ours.kernel_.gamma == pytest.approx(theirs._gamma) or kernel == "linear"
         # LIBSVM tells support vectors from others to its own tolerance
         assert len(set(ours.support_) ^ set(theirs.support_)) <= 2

@@ -73,7 +73,7 @@ def test_every_setting_arrives():
     assert qp.Solver(**PROGRAM).settings is socp.Solver(**CONE).settings  # those left alone cost nothing
 
 
-@pytest.mark.parametrize(("name", "value"), [("threads", True), ("verbose", 0), ("max_iter", 200.0), ("kkt", "qr")])
+@pytest.mark.parametrize(("name", "value"), [("threads", True), ("verbose", 2), ("max_iter", True), ("kkt", "qr")])
 def test_what_only_looks_like_the_default_is_refused_all_the_same(name, value):
     for call, program in ((qp.solve, PROGRAM), (socp.solve, CONE), (socp.iterates, CONE)):
         with pytest.raises(socp.ProgramError, match=f"^{name} must be "):
@@ -105,6 +105,37 @@ def test_what_is_no_program_is_refused(wrong):
         qp.Solver(wrong)
     with pytest.raises(socp.ProgramError, match="c, the linear" if wrong is None else "must be a ConeProgram, but"):
         socp.Solver(wrong)
+
+
+@ids
+def test_names_of_other_solvers_are_met_by_ours(thing):
+    program = PROGRAM if "q" in inspect.signature(thing).parameters else CONE
+    for name, meant in (
+        ("eps", "tol"),
+        ("maxiter", "max_iter"),
+        ("n_jobs", "threads"),
+        ("regularisation", "regulariz"),
+    ):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'; did you mean '{meant}"):
+            thing(**program, **{name: 1})
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):
+        thing(**program, colour="red")
+
+
+def test_an_update_by_a_matrix_is_met_by_the_name_of_its_data():
+    solver, cone_solver = qp.Solver(**PROGRAM, A=[[1.0]], u=1.0), socp.Solver(**CONE)
+    for call, names in ((solver.update, "AP"), (cone_solver.update, "AGP")):
+        for name in names:
+            with pytest.raises(TypeError, match=f"Solver.update.. got an .* '{name}'; did you mean '{name}_data'?"):
+                call(**{name: [[2.0]]})
+
+
+def test_a_type_error_of_the_callers_own_arrives_as_it_is():
+    def callback(iterate):
+        raise TypeError("of mine")
+
+    with pytest.raises(TypeError, match=r"^of mine$"):
+        socp.solve(**CONE, callback=callback)
 
 
 SCRIPT = """

@@ -1,6 +1,7 @@
 """Quadratic programs solved: known answers, statuses, updates of every kind, warm starts."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ import scipy.sparse as sp
 
 import qp
 from bench.answers.verify import verify
+from bench.fuzz.interrupts import Interrupted
 from qp import QuadraticProgram, Solver
+from qp.active_set.method import ActiveSet
 from qp.problem.stopping import residuals
 from socp import LowRank, ProgramError, Status
 from tests.support.programs import check, planted_quadratic, solve_and_check
@@ -263,3 +266,47 @@ def test_warm_starts_on_a_path():
         assert solution.objective == pytest.approx(fresh.objective, rel=1e-6)
         cold, warm = cold + fresh.iterations, warm + solution.iterations
     assert warm <= cold + 2
+
+
+def test_an_update_that_is_interrupted_leaves_a_solver_that_answers():
+    rng = np.random.default_rng(0)
+    n = 40
+    B, A, x = rng.normal(size=(n, n)), rng.normal(size=(30, n)), rng.normal(size=n)
+    program = QuadraticProgram(B @ B.T / n, rng.normal(size=n), A, A @ x - 1, A @ x + 1, -3, 3)
+    changes = {"l": A @ x - 0.1, "u": A @ x + 0.1}, {"q": 2.0 * program.q}, {"P_data": 2.0 * program.P}, {"lb": -INF}
+    for change in changes:
+        counted = Solver(program)
+        lines = Interrupted(partial(counted.update, **change)).lines
+        objectives = [qp.solve(program).objective, counted.solve().objective]
+        for at in range(1, lines + 1, 3):
+            solver = Solver(program)
+            solver.solve()
+            Interrupted(partial(solver.update, **change), at)
+            solution = solver.solve(warm_start=True)
+            assert solution.status is Status.OPTIMAL
+            assert solution.objective == pytest.approx(objectives[solver.program is not program], rel=1e-6)
+
+
+def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
+    starts, solve = [], ActiveSet.solve
+
+    def recorded(self, last, test):
+        starts.append(last)
+        return solve(self, last, test)
+
+    monkeypatch.setattr(ActiveSet, "solve", recorded)
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(120, 120))
+    solver = Solver(B @ B.T / 120 + np.eye(120), rng.normal(size=120), lb=0.0, ub=0.3)
+    first, active_set = solver.solve(warm_start=True), solver.active_set
+    solver.update(P_data=1.001 * solver.program.P)
+    assert solver.active_set is not active_set
+    assert solver.solve(warm_start=True).status is solver.solve().status is Status.OPTIMAL
+    assert [start is None for start in starts] == [True, False, True]
+    np.testing.assert_array_equal(starts[1], first.x)
+
+
+def test_rows_without_sides_are_refused():
+    with pytest.raises(ProgramError, match=r"A came without the sides of its rows, l <= Ax <= u"):
+        qp.solve(EYE, [1, 1], A=[[1, 1]])
+    assert qp.solve(EYE, [1, 1], A=np.zeros((0, 2))).status is Status.OPTIMAL

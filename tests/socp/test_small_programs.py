@@ -24,7 +24,7 @@ def programs():
 
 
 def test_the_same_as_with_a_sparse_factorization():
-    iterations = np.zeros(2)
+    iterations = []
     for program in programs():
         solver, other = Solver(program), Solver(program, kkt="ldl")
         assert isinstance(solver.kkt, DenseKKT) and isinstance(other.kkt, SparseKKT)
@@ -32,8 +32,10 @@ def test_the_same_as_with_a_sparse_factorization():
         assert ours.status is general.status is Status.OPTIMAL
         check(program, ours)
         assert ours.objective == pytest.approx(general.objective, rel=1e-6, abs=1e-6)
-        iterations += ours.iterations, general.iterations
-    assert abs(iterations[0] - iterations[1]) <= 0.03 * iterations[1]  # of all: rounding may cost one some at the end
+        iterations.append((ours.iterations, general.iterations))
+    # rounding decides of a last iterate that just passes: one a program, of some eight
+    here, there = np.sum(iterations, axis=0)
+    assert abs(here - there) <= len(iterations) < 0.15 * there
 
 
 @pytest.mark.parametrize("name", [*PRIMAL_INFEASIBLE, *DUAL_INFEASIBLE])
@@ -194,7 +196,8 @@ ON_THE_BOUNDARY = {
 @pytest.mark.parametrize("name", ON_THE_BOUNDARY)
 @pytest.mark.parametrize("equilibrate", [True, False])
 def test_answers_at_which_s_and_z_are_on_the_boundary_of_the_same_cone(name, equilibrate):
-    solve_and_check(ConeProgram(**ON_THE_BOUNDARY[name]), equilibrate=equilibrate)
+    # between the two sides x is one point, z is without bound
+    solve_and_check(ConeProgram(**ON_THE_BOUNDARY[name]), equilibrate=equilibrate, excused=name == "two sides")
 
 
 FALLING_FOR_EVER = {

@@ -7,11 +7,12 @@ import scipy.sparse as sp
 import qp
 import socp
 from socp.problem.solution import TIMINGS
+from tests.support.sparse_matrices import random_sparse
 
 
 def portfolio(n=60, seed=0):
     rng = np.random.default_rng(seed)
-    A = sp.vstack([np.ones((1, n)), sp.random_array((n, n), density=0.1, rng=rng)])
+    A = sp.vstack([np.ones((1, n)), random_sparse((n, n), density=0.1, rng=rng)])
     return qp.QuadraticProgram(
         sp.diags_array(rng.uniform(0.1, 1.0, n)), rng.normal(size=n), A, np.r_[1, -np.ones(n)], np.r_[1, np.ones(n)]
     )

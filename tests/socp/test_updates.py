@@ -1,11 +1,15 @@
 """A solver that is used again: updates, replacements, refusals, warm starts."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import socp
+from bench.fuzz.interrupts import Interrupted
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, Solver, Status
+from socp.method.run import in_callers_units
 from tests.support.programs import BOX, OPTIMAL, check, planted_optimum
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -263,3 +267,96 @@ def test_warm_start_after_an_infeasible_program_and_after_a_far_one():
     assert solver.solve(warm_start=True).objective == pytest.approx(1e6)
     solver.update(c=[-1.0, -2.0], b=[1e-3])
     assert solver.solve(warm_start=True).objective == pytest.approx(-2e-3, abs=1e-7)
+
+
+def test_a_warm_start_keeps_its_meaning_when_a_set_up_changes_the_equilibration():
+    rng = np.random.default_rng(0)
+    n, a = 8, rng.normal(size=8)
+    G = np.vstack([a, -a, np.eye(n), -np.eye(n)])
+    h, c = np.r_[0.1, 0.1, np.ones(2 * n)], rng.normal(size=n)
+    program = ConeProgram(c, G * 1e3, h, [NonNeg(2 * n + 2)], P=np.diag(np.geomspace(1.0, 1e4, n)) + 0.1)
+    solver = Solver(program)
+    solver.update(G_data=program.G.data / 1e3, P_data=np.eye(n) + 0.1)  # under the equilibration of the first data
+    solver.solve()
+    before, form = solver.solve(), solver.form
+    other = G.copy()
+    other[1] *= 1.0 + 1e-7 * np.arange(n)  # no longer parallel: another set-up
+    solver.update(G_data=sp.csc_array(other).data)
+    assert solver.form is not form and not np.allclose(solver.form.D, form.D, rtol=0.5)
+    last = in_callers_units(solver.program, solver.form, solver._state.last)
+    for values, name in zip(last, "xyzs"):
+        np.testing.assert_allclose(values, getattr(before, name), rtol=1e-10, atol=1e-14)
+    cold = socp.solve(solver.program)
+    assert 2 * solver.solve(warm_start=True).iterations < 2 * cold.iterations
+
+
+# ---- entries that are zero
+
+
+def test_a_zero_that_is_stored_bounds_nothing():
+    # rows 0 x <= 0, which have entries, beside rows that have none
+    n, rng = 6, np.random.default_rng(0)
+    A, P = rng.normal(size=(3, n)), np.diag(np.repeat([1.0, 0.0], 3))
+    rest = {"A": A, "b": A @ np.abs(rng.normal(size=n)), "c": A.T @ rng.normal(size=3), "P": P}
+    stored = sp.csc_array((np.repeat([-1.0, 0.0], 3), (np.arange(n), np.arange(n))), shape=(n, n))
+    solvers = [
+        Solver(G=G, h=np.zeros(G.shape[0]), cones=[NonNeg(G.shape[0])], **rest) for G in (stored, -np.eye(n)[:3])
+    ]
+    assert [solver.form.bounds for solver in solvers] == [3, 3]
+    found, expected = (solver.solve() for solver in solvers)
+    check(solvers[0].program, found)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
+    assert found.trace["refinements"].sum() <= expected.trace["refinements"].sum() + 3
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl", "dense"])
+def test_a_bound_whose_entry_becomes_zero_and_back(kkt):
+    stored = sp.csc_array(([-1.0, 0.0, 1.0, 1.0], ([0, 1, 2, 3], [0, 1, 0, 1])), shape=(4, 2))
+    program = ConeProgram([1.0, 1.0], stored, [0.0, 5.0, 3.0, 3.0], [NonNeg(4)], P=np.eye(2))
+    solver = Solver(program, kkt=kkt)
+    for first, second in ((-1.0, 0.0), (-1.0, -1.0), (0.0, -1.0), (0.0, 0.0), (-1.0, 0.0)):
+        data = np.empty(4)
+        data[[0, 2]], data[[1, 3]] = (first, second), (1.0, 1.0)  # by columns
+        solver.update(G_data=data)
+        assert solver.form.bounds == 2 + np.count_nonzero([first, second])
+        solution = solver.solve()
+        check(solver.program, solution)
+        np.testing.assert_allclose(solution.x, [0.0 if first else -1.0, -1.0], atol=1e-6)
+
+
+# ---- iterates beside solves, and interrupts
+
+
+def test_iterates_have_a_memory_of_their_own(hard):
+    solver = Solver(hard)
+    expected, seen = [iterate.mu for iterate in solver.iterates()], []
+    first = solver.solve()
+    for k, (one, other) in enumerate(zip(solver.iterates(), solver.iterates(), strict=True)):
+        assert one.mu == other.mu
+        seen.append(one.mu)
+        if k == 2:
+            np.testing.assert_array_equal(solver.solve().x, first.x)
+            solver.update(h=hard.h + 1.0)
+            solver.solve()
+    assert seen == expected
+
+
+@pytest.mark.parametrize("change", [{"c": 2.0}, {"h": 1.5, "b": 1.1}, {"P_data": 2.0}, {"G_data": 1.1, "c": 2.0}])
+def test_an_update_that_is_interrupted_anywhere_leaves_the_old_program_or_the_new_one(change):
+    n, rng = 6, np.random.default_rng(3)
+    P, G = np.eye(n) + 0.5, np.vstack([np.eye(n), -np.eye(n)])
+    program = ConeProgram(rng.normal(size=n), G, np.ones(2 * n), [NonNeg(2 * n)], np.ones((1, n)), [0.3], P)
+    arrays = {"c": program.c, "h": program.h, "b": program.b, "P_data": P, "G_data": program.G.data}
+    values = {name: factor * arrays[name] for name, factor in change.items()}
+    counted = Solver(program)
+    lines = Interrupted(partial(counted.update, **values)).lines
+    objectives = [socp.solve(program).objective, counted.solve().objective]
+    for at in range(1, lines + 1):
+        solver = Solver(program)
+        solver.solve()
+        Interrupted(partial(solver.update, **values), at)
+        solution = solver.solve(warm_start=True)
+        check(solver.program, solution)
+        assert solution.objective == pytest.approx(objectives[solver.program is not program], rel=1e-6)
+        solver.update(**values)
+        assert solver.solve().objective == pytest.approx(objectives[1], rel=1e-6)

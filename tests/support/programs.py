@@ -91,10 +91,10 @@ DUAL_INFEASIBLE = {
 }
 
 
-def solve_and_check(program, expected="optimal", objective=None, x=None, tol=1e-8, **settings):
+def solve_and_check(program, expected="optimal", objective=None, x=None, tol=1e-8, excused=False, **settings):
     """Solve, and judge the answer from x, y, z alone; returns the solution."""
     solution = (socp if isinstance(program, ConeProgram) else qp).solve(program, tol=tol, **settings)
-    check(program, solution, expected, tol)
+    check(program, solution, expected, tol, excused)
     if objective is not None:
         assert solution.objective == pytest.approx(objective, rel=10 * tol, abs=10 * tol)
     if x is not None:
@@ -102,8 +102,11 @@ def solve_and_check(program, expected="optimal", objective=None, x=None, tol=1e-
     return solution
 
 
-def check(program, solution, expected="optimal", tol=1e-8):
-    """The status is the expected one and the answer is what the status promises."""
+def check(program, solution, expected="optimal", tol=1e-8, excused=False):
+    """The status is the expected one and the answer is what the status promises.
+
+    With `excused`, residuals may be above tol where the message says that double precision has no more digits.
+    """
     assert str(solution.status) == expected, solution.message
     quadratic = isinstance(program, qp.QuadraticProgram)
     dual = solution.z_bounds if quadratic else solution.z
@@ -111,11 +114,13 @@ def check(program, solution, expected="optimal", tol=1e-8):
     if expected == "optimal":
         # verify computes the norms in another order: leave room for rounding
         assert found.solved(tol * (1 + 1e-6)), found
-        assert solution.objective == pytest.approx(found.objective, rel=1e-12, abs=1e-12)
-        room = 1e-9 + found.objective_rounding  # multipliers may be large where they are not unique
-        assert solution.dual_objective == pytest.approx(found.dual_objective, rel=1e-9, abs=room)
+        # sums of n terms in another order: what verify allows for is 128 eps of the sizes of all terms
+        lost = found.objective_rounding * max(1.0, program.n / 128)
+        assert solution.objective == pytest.approx(found.objective, rel=1e-12, abs=1e-12 + lost)
+        assert solution.dual_objective == pytest.approx(found.dual_objective, rel=1e-9, abs=1e-9 + lost)
         measures = (solution.primal_residual, solution.dual_residual, solution.gap)
-        assert max(measures) <= tol
+        says_so = excused and "double precision has no more digits" in solution.message
+        assert max(measures) <= (1e-5 if says_so else tol)
     elif expected == "primal_infeasible":
         assert found.primal_infeasible <= tol * (1 + 1e-6), found
         assert np.isnan(solution.x).all() and np.isnan([solution.objective, solution.dual_objective]).all()

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import scipy.sparse as sp
+
+GENERATOR = "rng" if "rng" in inspect.signature(sp.random_array).parameters else "random_state"
+
+
+def random_sparse(shape, *, rng, **rest):
+    """`scipy.sparse.random_array`, whose generator has another name below scipy 1.15."""
+    return sp.random_array(shape, **{GENERATOR: rng}, **rest)
 
 
 def upper(K):
@@ -16,7 +25,7 @@ def upper(K):
 def random_spd(n, density, seed):
     """A diagonally dominant symmetric matrix of random pattern."""
     rng = np.random.default_rng(seed)
-    M = sp.random_array((n, n), density=density, rng=rng)
+    M = random_sparse((n, n), density=density, rng=rng)
     M = sp.csc_array(M + M.T)
     return sp.csc_array(M + sp.diags_array(1.0 + np.asarray(abs(M).sum(axis=1)).ravel()))
 
@@ -41,8 +50,8 @@ def arrow(n, heads=1):
 def kkt(n, m, density, seed, shift=1e-2):
     """[P + shift I, A'; A, -shift I] with random sparse P and A, and the signs of its pivots."""
     rng = np.random.default_rng(seed)
-    F = sp.random_array((n, n), density=density, rng=rng)
-    A = sp.random_array((m, n), density=density, rng=rng, data_sampler=lambda size: rng.normal(size=size))
+    F = random_sparse((n, n), density=density, rng=rng)
+    A = random_sparse((m, n), density=density, rng=rng, data_sampler=lambda size: rng.normal(size=size))
     K = sp.block_array([[F @ F.T + shift * sp.eye_array(n), A.T], [A, -shift * sp.eye_array(m)]])
     return sp.csc_array(K), np.concatenate([np.ones(n, np.int64), -np.ones(m, np.int64)])
 

@@ -80,10 +80,10 @@ def test_each_residual_of_a_cone_program_by_hand():
 
 
 def test_each_residual_of_a_quadratic_program_by_hand():
-    # x = (4, -9): x1 - x2 = 13 > 10, x1 > 1 by 3, x2 < -2 by 7; scales 1 + |Ax| = 14, 1 + |x| = 10
+    # x = (4, -9): x1 - x2 = 13 > 10, x1 > 1 by 3, x2 < -2 by 7; scales 1 + |Ax| = 14, 1 + |ub_1| = 2, 1 + |lb_2| = 3
     result = verify(box(), [4.0, -9.0], [0.5], [2.0, -1.0])
     assert result.primal == pytest.approx(3 / 14)
-    assert result.primal_cone == pytest.approx(7 / 10)
+    assert result.primal_cone == pytest.approx(7 / 3)
     # Px + q + A'y + z = (4 - 3 + 0.5 + 2, 1 - 0.5 - 1), scale 1 + |Px| = 5
     assert result.dual == pytest.approx(3.5 / 5)
     assert result.objective == pytest.approx(8 - 12 - 9 + 7)
@@ -111,16 +111,37 @@ def test_the_test_is_relative_to_the_sizes_in_the_program():
 
 
 def test_a_large_block_excuses_no_other():
-    # x1 = 1 beside x2 <= 1e7: the equality misses by 1e-3, whatever the size of the bound
-    equality = {"A": [[1.0, 0.0]], "b": [1.0]}
-    program = socp.ConeProgram(c=[0.0, 0.0], G=[[0.0, 1.0]], h=[1e7], cones=[socp.NonNeg(1)], **equality)
-    assert verify(program, [1.001, 1e7], [0.0], [0.0]).primal == pytest.approx(1e-3 / 2.001)
-    program = qp.QuadraticProgram(None, [0.0, 0.0], [[1.0, 0.0]], 1.0, 1.0, None, [np.inf, 1e7])
-    result = verify(program, [1.001, 1e7], [0.0], [0.0, 0.0])
+    # x1 + x2 = 1 beside x3 <= 1e7: the equality misses by 1e-3, whatever the size of the bound
+    equality = {"A": [[1.0, 1.0, 0.0]], "b": [1.0]}
+    program = socp.ConeProgram(c=np.zeros(3), G=[[0.0, 0.0, 1.0]], h=[1e7], cones=[socp.NonNeg(1)], **equality)
+    assert verify(program, [1.001, 0.0, 1e7], [0.0], [0.0]).primal == pytest.approx(1e-3 / 2.001)
+    program = qp.QuadraticProgram(None, np.zeros(3), [[1.0, 1.0, 0.0]], 1.0, 1.0, None, [np.inf, np.inf, 1e7])
+    result = verify(program, [1.001, 0.0, 1e7], [0.0], np.zeros(3))
     assert result.primal == pytest.approx(1e-3 / 2.001) and result.primal_cone == 0.0
     # nor does a side that is far away
-    program = qp.QuadraticProgram(None, [0.0], [[1.0]], -1e9, 1.0)
-    assert verify(program, [1.001], [0.0], [0.0]).primal == pytest.approx(1e-3 / 2.001)
+    program = qp.QuadraticProgram(None, [0.0, 0.0], [[1.0, 1.0]], -1e9, 1.0)
+    assert verify(program, [1.001, 0.0], [0.0], [0.0, 0.0]).primal == pytest.approx(1e-3 / 2.001)
+
+
+def test_a_bound_is_held_to_its_own_size_whatever_is_beside_it():
+    far, missed = [1e6, -1e-3], pytest.approx(1e-3)
+    rows = sp.csc_array(([1.0, 1.0, 0.0, 1.0], ([0, 0, 1, 1], [0, 1, 0, 1])), (2, 2))  # of x1 + x2 and 0 x1 + x2
+    rows.sort_indices()
+    assert rows.nnz == 4
+    bounds = qp.QuadraticProgram(None, [0.0, 0.0], lb=0.0)
+    assert verify(bounds, far, [], [0.0, 0.0]).primal_cone == missed
+    ranges = qp.QuadraticProgram(None, [0.0, 0.0], rows, 0.0)
+    assert verify(ranges, far, [0.0, 0.0], [0.0, 0.0]).primal == missed
+    orthant = socp.ConeProgram([0.0, 0.0], -rows, [0.0, 0.0], [socp.NonNeg(2)])
+    assert verify(orthant, far, [], [0.0, 0.0]).primal_cone == missed
+    # a row of two entries, and a cone, are as large as their blocks
+    for kind in (socp.NonNeg, socp.SecondOrder):
+        two = socp.ConeProgram([0.0, 0.0], [[-1.0, 0.0], [-1e-12, -1.0]], [0.0, 0.0], [socp.NonNeg(1), kind(1)])
+        assert verify(two, far, [], [0.0, 0.0]).primal_cone == pytest.approx(1e-9, rel=1e-2, abs=0.0)
+    # a bound of 1e6 may be missed by as much more
+    assert verify(qp.QuadraticProgram(None, [0.0], lb=1e6), [1e6 - 1e-3], [], [0.0]).primal_cone == pytest.approx(
+        1e-9, rel=1e-3, abs=0.0
+    )
 
 
 def test_what_evaluation_may_lose_to_rounding_is_excused_and_no_more():

@@ -1,5 +1,7 @@
 """Trials counted, failures kept, processes that end replaced; and the command."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from bench.answers import answer
 from bench.fuzz import campaign, catalogue, trial
 from bench.fuzz.campaign import Worker
 from bench.fuzz.case import Refusal
+from bench.fuzz.judge import Truth
 from bench.programs import sets
 
 
@@ -65,30 +68,45 @@ def test_the_command_prints_a_table(tmp_path, capsys):
     arguments = ["fuzz", "--programs", "6", "--family", "*_tiny", "--seed", "5", "--out", str(tmp_path / "out")]
     assert command.main(arguments) == 0
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    rows = {row[0]: row[1:] for row in printed}
+    second = printed.index(["Solutions", "in", "exact", "arithmetic"])
+    rows, exact = ({row[0]: row[1:] for row in part} for part in (printed[:second], printed[second:]))
     assert rows["family"][:3] == ["programs", "optimal", "certified"]
     assert rows["cone_tiny"][:2] == rows["qp_tiny"][:2] == ["3", "3"]
     assert rows["all"] == ["6", "6", *["."] * 7]
-    assert printed[-1][:4] == ["0", "missed", "of", "6"]
+    assert ["0", "missed", "of", "6"] in [line[:4] for line in printed]
+    assert exact["cone_tiny"][0] == exact["qp_tiny"][0] == "3" and exact["all"][0] == "6"
     assert not (tmp_path / "out").exists()
+
+
+def test_the_worst_of_all_exact_residuals_is_in_the_table():
+    found = [Truth(0.5, 0.9, False, (0.0, 0.0, 0.0)), Truth(7.0, 0.6, True, (0.0, 0.0, 0.0))]
+    rows = campaign.Campaign(
+        truths={"one": found, "none": [], "rounding": [replace(found[0], told=np.inf)]}
+    ).exact_table()
+    assert rows.rows == [
+        ["one", "2", "0.5", "0.6", "1"],
+        ["rounding", "1", "0.5", "-", "."],
+        ["all", "3", "0.5", "0.6", "1"],
+    ]
 
 
 def test_the_command_with_one_program(tmp_path, capsys):
     arguments = ["fuzz", "--only", "4", "--family", "cone_tiny", "--out", str(tmp_path)]
     assert command.main(arguments) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("cone_tiny 4: optimal")
+    assert printed.startswith("cone_tiny 4: optimal") and "in exact arithmetic primal residual" in printed
     assert "cone_tiny_0_4.npz" in printed and (tmp_path / "cone_tiny_0_4.npz").is_file()
 
 
 def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(campaign, "OPINIONS", 1)
     monkeypatch.setattr(Worker, "trial", lambda self, family, number: trial.Verdict("wrong", "as an example"))
     monkeypatch.setattr(Worker, "ask", lambda self, what, family, number: {"opinions": "nobody says anything"})
     arguments = ["fuzz", "--programs", "2", "--family", "qp_tiny", "--out", str(tmp_path)]
     assert command.main(arguments) == 1
     printed = capsys.readouterr().out
     assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
-    assert "as an example" in printed and "nobody says anything" in printed
+    assert printed.count("as an example") == 2 and printed.count("nobody says anything") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
     assert f"python -m bench solve {tmp_path}" in printed
 

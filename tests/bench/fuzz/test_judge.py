@@ -10,7 +10,7 @@ import socp
 from bench.answers.answer import Answer
 from bench.answers.verify import verify
 from bench.fuzz.case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case, Planted
-from bench.fuzz.judge import _explained, judge
+from bench.fuzz.judge import _explained, judge, truth
 from socp import Status
 
 HALFLINE = socp.ConeProgram(c=[2.0], G=[[-1.0]], h=[-3.0], cones=[socp.NonNeg(1)])  # min 2x, x >= 3
@@ -46,6 +46,47 @@ def test_an_optimal_is_held_to_its_tolerance(program, planted, x, y, z):
     assert verdict(case, Status.INACCURATE, [x[0] + 1e-2], y, z) == "wrong"
     assert verdict(case, Status.MAX_ITERATIONS, x, y, z) == "missed"
     assert verdict(Case(program, Planted()), Status.MAX_ITERATIONS, x, y, z) == "unsolved"
+
+
+def test_exact_residuals_are_held_against_the_tolerance_and_against_what_is_told():
+    # 1e9 (x1 - x2) = 0 at x1 - x2 = 2^-52: doubles cannot tell 2e-7 from rounding
+    program = qp.QuadraticProgram(None, [0.0, 0.0], [[1e9, -1e9]], 0.0, 0.0)
+    case, x = Case(program, Planted()), [1.0 + 2.0**-52, 1.0]
+    answer, missed = given(Status.OPTIMAL, x, [0.0], [0.0, 0.0]), 1e9 * 2.0**-52
+    found = truth(case, replace(answer, told=(missed, 0.0, 0.0)))
+    assert found.over_tol == pytest.approx(missed * 1e8) and found.told == pytest.approx(1.0) and not found.excused
+    honest = replace(answer, told=(missed, 0.0, 0.0), message="no more digits in double precision")
+    assert judge(case, honest).name == "optimal" and truth(case, honest).excused
+    # an excuse reaches no further than 1e-5, and no further than rounding does
+    far = replace(honest, x=np.array([1.0 + 2.0**-45, 1.0]), told=(1e-3, 0.0, 0.0))
+    assert judge(case, far).name == "wrong" and "optimal is not so: in exact arithmetic" in judge(case, far).why
+    some = replace(case, program=qp.QuadraticProgram(None, [0.0, 0.0], [[1e3, -1e3]], 0.0, 0.0))
+    beyond = replace(honest, x=np.array([1.0 + 1e-9, 1.0]), told=(1e-6, 0.0, 0.0))
+    assert judge(some, beyond).name == "wrong" and "optimal to 1.0e-08 is not so" in judge(some, beyond).why
+    silent = replace(honest, message="the stopping test holds")
+    assert judge(case, silent).name == "wrong" and "optimal is not so: in exact arithmetic" in judge(case, silent).why
+    low = replace(honest, told=(0.4 * missed, 0.0, 0.0))
+    assert judge(case, low).name == "wrong" and judge(case, low).why.startswith("told are 8.9e-08")
+    # twice tol, and half of the truth, are allowed
+    within = Case(program, Planted(), settings={"tol": 0.51 * missed})
+    assert judge(within, silent).name == "optimal"
+    assert judge(within, replace(silent, told=(0.51 * missed, 0.0, 0.0))).name == "optimal"
+    # an "inaccurate" promises 1e-5, and others nothing
+    assert judge(case, replace(silent, status=Status.INACCURATE)).name == "inaccurate"
+    assert truth(case, replace(silent, status=Status.MAX_ITERATIONS)) is None and truth(case, answer) is None
+
+
+def test_residuals_that_are_rounding_need_not_be_told():
+    program = qp.QuadraticProgram(None, [0.0], [[3.0]], 1.0, 1.0)
+    answer = replace(given(Status.OPTIMAL, [1 / 3], [0.0], [0.0]), told=(0.0, 0.0, 0.0))
+    assert truth(Case(program, Planted()), answer).told == np.inf
+    assert judge(Case(program, Planted()), answer).name == "optimal"
+
+
+def test_slacks_are_held_to_in_exact_arithmetic():
+    case, answer = Case(HALFLINE, OPTIMUM), replace(given(Status.OPTIMAL, [3.0], [], [2.0]), told=(0.0, 0.0, 0.0))
+    assert judge(case, replace(answer, s=np.zeros(1))).name == "optimal"
+    assert judge(case, replace(answer, s=np.ones(1))).name == "wrong"
 
 
 def test_certificates():

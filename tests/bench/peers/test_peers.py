@@ -96,7 +96,7 @@ def test_cone_programs_with_a_quadratic_objective(solver, P):
     assert answer.status == "optimal" or (solver == "ecos" and answer.status == "inaccurate")
     found = verify(program, answer.x, answer.y, answer.z)
     assert found.objective == pytest.approx(verify(program, x, y, z).objective, rel=1e-6)
-    assert found.solved(1e-3 if solver == "ecos" else 1e-6)  # ecos takes the objective as a cone
+    assert found.solved(1e-3 if solver == "ecos" else 1e-6)  # as of quadratic programs, below
 
 
 @pytest.mark.parametrize("kind", hessians())
@@ -109,7 +109,8 @@ def test_quadratic_programs(solver, kind):
     # ecos is asked for more than it sometimes reaches, and says so
     assert answer.status == "optimal" or (solver == "ecos" and answer.status == "inaccurate")
     found = verify(program, answer.x, answer.y, answer.z)
-    assert found.solved(1e-5 if solver == "ecos" else 1e-6)  # ecos takes the objective as a cone
+    # ecos takes the objective as a cone, at whose boundary an error of tol is one of its root, 1e-4, in x
+    assert found.solved(1e-3 if solver == "ecos" else 1e-6)
     assert found.objective == pytest.approx(verify(program, x, y, z).objective, rel=1e-6)
 
 

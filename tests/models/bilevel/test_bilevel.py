@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -26,6 +25,7 @@ from models.bilevel.programs import (
 )
 from models.bilevel.span import Features, Span, choose_coordinates
 from tests.support.bilevel_problems import OMEGAS, SIGMAS, random_problem
+from tests.support.sparse_matrices import random_sparse
 
 HARD = (math.inf, math.inf, math.inf)
 
@@ -72,7 +72,7 @@ def test_the_trace_tells_the_alternation(form):
     model = BilevelClassifier(prior, 1.0, 0.8, *form).fit(samples.X, samples.y)
     objectives = [r.objective for r in model.trace_]
     assert 2 <= model.n_iter_ < 100 and len(objectives) in (model.n_iter_, model.n_iter_ - 1)
-    assert (np.diff(objectives) <= 0.0).all() and objectives[-1] < objectives[0] - 1e-4
+    assert (np.diff(objectives) <= 1e-7 * (1.0 + objectives[0])).all() and objectives[-1] < objectives[0] - 1e-4
     assert model.trace_[-1].change < model.trace_[0].change
     assert (model.nu_.max() > 0.1) == (form[2] == 0.05)
     assert model.objective_ == pytest.approx(objectives[-1], rel=1e-7)
@@ -162,17 +162,17 @@ def test_the_span_is_taken_where_it_pays():
     assert isinstance(choose_coordinates(samples.X, full), Features)
     _, distinct, _ = random_problem(0, samples=6, n=50, sigma="diagonal")
     assert isinstance(choose_coordinates(samples.X, distinct), Features)
-    many = sp.random_array((600, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    many = random_sparse((600, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
     wide = GenerativePrior(np.zeros((2, 2000)), (1.0, 1.0))
     assert isinstance(choose_coordinates(many, wide), Features)
     assert isinstance(choose_coordinates(many[:20], wide), Span)
-    huge = sp.random_array((30, 1_000_000), density=1e-5, rng=np.random.default_rng(0), format="csr")
+    huge = random_sparse((30, 1_000_000), density=1e-5, rng=np.random.default_rng(0), format="csr")
     assert isinstance(choose_coordinates(huge, GenerativePrior(np.zeros((2, 1_000_000)), (1.0, 1.0))), Features)
 
 
 def test_sparse_and_dense_documents_give_the_same_classifier():
     rng = np.random.default_rng(3)
-    X = sp.random_array((30, 200), density=0.1, rng=rng, format="csr")
+    X = random_sparse((30, 200), density=0.1, rng=rng, format="csr")
     y = np.where(rng.random(30) < 0.5, "a", "b")
     dense, sparse = BilevelClassifier().fit(X.toarray(), y), BilevelClassifier().fit(X, y)
     assert dense.objective_ == pytest.approx(sparse.objective_, rel=1e-8)
@@ -226,7 +226,7 @@ def test_the_programs_of_ten_documents_do_not_grow_with_their_words():
     sizes = []
     for words in (1_000, 10_000):
         rng = np.random.default_rng(0)
-        X = sp.random_array((10, words), density=0.008, rng=rng, format="csr")
+        X = random_sparse((10, words), density=0.008, rng=rng, format="csr")
         prior = GenerativePrior(rng.random((2, words)) * 0.02, (rng.random(words) * 1e-3, rng.random(words) * 1e-3))
         model = BilevelClassifier(prior).fit(X, np.arange(10) % 2)
         assert model.n_iter_ >= 2

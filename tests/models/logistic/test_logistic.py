@@ -12,6 +12,7 @@ from scipy.optimize import approx_fprime
 from models import LinearDiscriminant, LogisticRegression
 from models.base.newton_minimizer import solve_cholesky, solve_conjugate_gradients
 from models.logistic.logistic import LogisticLoss, LogisticPoint
+from tests.support.sparse_matrices import random_sparse
 
 
 def samples(classes=3, count=90, features=4, seed=0):
@@ -67,7 +68,7 @@ def test_the_bound_certifies_the_answer(classes, intercept, solver):
 @pytest.mark.parametrize("classes", [2, 4])
 def test_sparse_is_dense_and_both_solvers_agree(classes):
     rng = np.random.default_rng(3)
-    X = sp.random_array((60, 40), density=0.2, rng=rng, format="csr")
+    X = random_sparse((60, 40), density=0.2, rng=rng, format="csr")
     y = rng.integers(0, classes, 60)
     reference = LogisticRegression(solver="cholesky").fit(X.toarray(), y)
     for A in (X, X.toarray()):

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from models import MEDClassifier
 from models.score_spaces.med import MaximumEntropyDual, best_multipliers, discriminate, margin_loss
+from tests.support.sparse_matrices import random_sparse
 
 
 def rows(samples, features, seed=0, flips=0.1):
@@ -134,13 +135,14 @@ def test_real_samples_of_two_and_three_classes():
 @pytest.mark.filterwarnings("ignore:MEDClassifier. after 3 quadratic programs")
 def test_sparse_samples_are_the_dense_ones(samples, features, parameters):
     rng = np.random.default_rng(0)
-    X = sp.random_array((samples, features), density=0.3, format="csr", rng=rng)
+    X = random_sparse((samples, features), density=0.3, format="csr", rng=rng)
     y, weight = np.arange(samples) % 3, rng.integers(0, 3, samples)
     dense = MEDClassifier(**parameters).fit(X.toarray(), y, weight)
     for form in (X, X.tocoo(), sp.csc_matrix(X)):
         sparse = MEDClassifier(**parameters).fit(form, y, weight)
-        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-6)
-        np.testing.assert_allclose(sparse.decision_function(form), dense.decision_function(X.toarray()), atol=1e-6)
+        # the programs are solved to 1e-10, and their answers are known to its root
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-5)
+        np.testing.assert_allclose(sparse.decision_function(form), dense.decision_function(X.toarray()), atol=1e-5)
 
 
 def test_too_few_iterations_are_said():

@@ -29,6 +29,12 @@ def two_kinds(lengths, seed=0, sticky=0.7):
     return X, np.repeat(["often", "seldom"], len(lengths))
 
 
+def falls(objectives):
+    """No objective is above the one before but by rounding, and the last one is well below the first."""
+    size = abs(objectives[0])
+    return (np.diff(objectives) <= 1e-9 * size).all() and objectives[-1] < objectives[0] - 1e-5 * size
+
+
 def path_statistics(x, path):
     found = np.zeros(3 + 9 + 12)
     found[path[0]] += 1.0
@@ -114,7 +120,7 @@ def test_a_strong_tilt_overflows_nowhere(xi, c, inference):
     space = MaxMarginScoreSpace(model, xi=xi, c=c, inference=inference, random_state=0).fit(X, y)
     assert np.isfinite(space.objectives_[0]).all() and np.isfinite(space.transform(X)).all()
     if inference == "exact":
-        assert (np.diff(space.objectives_[0]) < 0.0).all()
+        assert falls(space.objectives_[0])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -125,14 +131,14 @@ def test_a_strong_tilt_of_half_of_the_promoters(seed):
     y = np.array([row[0] for row in rows])
     space = MaxMarginScoreSpace(DiscreteHMM(3, 4, random_state=seed), xi=10.0, c=60.0, max_iter=3)
     space.fit([X[i] for i in half], y[half])
-    assert (np.diff(space.objectives_[0]) < 0.0).all()
+    assert falls(space.objectives_[0])
 
 
 def test_a_strong_tilt_of_topics_overflows_nowhere():
     X = corpus(0)
     model = LatentDirichletAllocation(3, random_state=0)
     space = MaxMarginScoreSpace(model, xi=1000.0, c=600.0).fit(X, np.arange(30) % 2)
-    assert (np.diff(space.objectives_[0]) < 0.0).all() and np.isfinite(space.transform(X)).all()
+    assert falls(space.objectives_[0]) and np.isfinite(space.transform(X)).all()
 
 
 @pytest.mark.full
@@ -143,7 +149,7 @@ def test_no_round_raises_the_objective(kind, seed):
     space = MaxMarginScoreSpace(model, xi=20.0, max_iter=15, tol=0.0).fit(X, y)
     for objectives in space.objectives_:
         assert objectives.size > 5
-        assert (np.diff(objectives) <= 1e-9 * abs(objectives[0])).all() and objectives[-1] < objectives[0] - 0.1
+        assert falls(objectives) and objectives[-1] < objectives[0] - 0.1
 
 
 def test_the_objective_of_topics_never_rises_either():

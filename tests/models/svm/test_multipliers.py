@@ -8,6 +8,7 @@ from models.svm.multipliers import (
     INSIDE_MARGIN,
     NOT_SUPPORT,
     ON_MARGIN,
+    REGULARIZATION,
     WRONG_SIDE,
     SampleDual,
     settle,
@@ -80,6 +81,16 @@ def test_settled_multipliers_keep_the_sum_of_their_signs_and_what_is_held():
     left = y[:4] * (1.0 - values[:4])  # all of them b
     np.testing.assert_allclose(left, left[0], rtol=0, atol=1e-9)
     assert abs(y @ moved) < 1e-15 and not moved[4:].any()
+
+
+def test_a_kernel_of_any_size_is_settled():
+    # The regularization has the two signs of the system's own: else it is singular at g = sqrt(2 / REGULARIZATION),
+    # where g stands for the kernel of orthogonal samples.
+    y = np.array([1.0, -1.0])
+    for g in np.sqrt(2.0 / REGULARIZATION) * np.array([1e-6, 1e-3, 0.5, 1.0 - REGULARIZATION, 1.0, 2.0, 1e3]):
+        dual = SampleDual(np.eye(2), g * np.eye(2), y, np.arange(2), -1.0, True)
+        moved = settle(np.array([1.1, 0.8]) / g, np.ones(2, dtype=bool), np.zeros(2), np.full(2, np.inf), dual)
+        np.testing.assert_allclose(g * moved, 1.0, rtol=0, atol=1e-10)
 
 
 def test_what_cannot_be_settled_stays_as_it_was():

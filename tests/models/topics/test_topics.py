@@ -156,6 +156,15 @@ def test_seeds_sparse_counts_and_pickles(method):
     assert one.score(X) == pytest.approx(one.score_samples(X).mean())
 
 
+def test_explicit_zeros_say_nothing_and_stay_in_the_callers_matrix():
+    X = sp.csr_array((np.array([1.0, 0.0, 2.0, 3.0, 0.0, 1.0]), [0, 1, 2, 0, 1, 2], [0, 3, 6]), shape=(2, 3))
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    components = [LatentDirichletAllocation(2, random_state=0).fit(M).components_ for M in (X, X.toarray())]
+    np.testing.assert_array_equal(*components)
+    for part, old in zip((X.data, X.indices, X.indptr), before):
+        np.testing.assert_array_equal(part, old)
+
+
 def test_the_sampler_needs_whole_numbers():
     with pytest.raises(ValueError, match="X must hold whole numbers"):
         LatentDirichletAllocation(2, method="gibbs").fit([[0.5, 1.0]])

@@ -16,7 +16,8 @@ def test_breadth_first_search_finds_the_shortest_paths(seed):
     ends = rng.integers(0, 200, (180, 2))  # so few that some nodes cannot be reached
     links = undirected_links(200, ends)
     sources = rng.choice(200, 3)
-    shortest = dijkstra(sp.csr_matrix(links, dtype=float), unweighted=True, indices=sources).min(axis=0)
+    plain = sp.csr_matrix(links.toarray(), dtype=float)  # with the indices of 32 bits that scipy below 1.13 wants
+    shortest = dijkstra(plain, unweighted=True, indices=sources).min(axis=0)
     found = links_from(links, sources)
     assert np.array_equal(np.where(np.isinf(shortest), UNREACHABLE, shortest), found)
     assert (found == UNREACHABLE).any() and (found > 3).any()

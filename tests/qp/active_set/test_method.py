@@ -12,7 +12,15 @@ from bench.programs import generate, learning
 from qp import QuadraticProgram, Solver
 from qp.active_set import method
 from qp.active_set.boxed import Block, BoxedProgram
-from qp.active_set.coordinate_descent import BLOCK_SIZE, add_rows, descend_in_blocks
+from qp.active_set.coordinate_descent import (
+    BLOCK,
+    BLOCK_SIZE,
+    SHARE,
+    add_rows,
+    choose_block,
+    descend,
+    descend_in_blocks,
+)
 from qp.active_set.face_newton import largest_wrong_slope
 from qp.active_set.method import ActiveSet
 from qp.problem import stopping
@@ -184,7 +192,7 @@ def test_the_same_bits_every_time():
 
 def test_the_setting_is_checked():
     with pytest.raises(ProgramError, match="sifting must be True or False"):
-        Settings(sifting=1)
+        Settings(sifting=2)
 
 
 def test_infeasible_and_unbounded_programs():
@@ -365,11 +373,69 @@ def test_descent_keeps_the_row_and_the_box():
         np.testing.assert_allclose(g, P @ x + q, atol=1e-12)
         assert (lb <= x).all() and (x <= ub).all() and abs(a @ x) < 1e-13
         now = 0.5 * x @ (g + q)
-        assert now <= objective
+        assert now <= objective + 1e-14 * abs(x) @ (abs(g) + abs(q))
         objective = now
     assert largest_wrong_slope(program) < 1e-5 and program.rows_read > 0
     best = qp.solve(P, q, A=a[None], l=0.0, u=0.0, lb=lb, ub=ub, sifting=False).objective
     assert objective == pytest.approx(best, rel=1e-7)
+
+
+def test_a_pair_goes_to_where_its_slopes_along_the_row_are_the_same():
+    block = Block(size=BLOCK_SIZE)
+    block.K[:2, :2], block.count = [[2.0, 0.5], [0.5, 1.0]], 2
+    block.a[:2], block.lb[:2], block.ub[:2], block.g[:2] = [1.5, -2.0], -9.0, 9.0, [1.0, 0.75]
+    assert descend(block, 1e-12, 0.0, 1) == 1
+    x, g, a = block.x[:2], block.g[:2], block.a[:2]
+    assert a @ x == pytest.approx(0.0, abs=1e-15) and abs(x).min() > 0.1
+    np.testing.assert_allclose(g, block.K[:2, :2] @ x + [1.0, 0.75], rtol=1e-14)
+    assert g[0] / a[0] == pytest.approx(g[1] / a[1], rel=1e-13)
+
+
+def loaded(rng, size=20):
+    """A block of variables without a row, and their gradient."""
+    block = Block(size=BLOCK_SIZE)
+    block.K[:size, :size], block.count, block.g[:size] = hessian(rng, size), size, rng.normal(size=size)
+    block.lb[:size], block.ub[:size] = -9.0, 9.0
+    return block
+
+
+def test_a_block_is_worked_on_until_a_share_of_the_first_gain():
+    whole, single = (loaded(np.random.default_rng(5)) for _ in range(2))
+    steps, gains = descend(whole, 1e-12, 0.0, 1000), []
+    for _ in range(steps + 1):
+        gains.append((single.g[:20] ** 2 / single.K.diagonal()[:20]).max())
+        descend(single, 1e-12, 0.0, 1)
+    assert min(gains[:-1]) > SHARE * gains[0] >= gains[-1] > 0.0
+
+
+def test_the_variables_that_gain_most_are_taken_out():
+    rng = np.random.default_rng(6)
+    program, block, n = BoxedProgram(size=200), Block(size=BLOCK_SIZE), 200
+    program.g, program.diagonal, program.lb, program.ub = (
+        rng.normal(size=n),
+        rng.uniform(0.01, 1.0, n),
+        -np.ones(n),
+        np.ones(n),
+    )
+    program.a = rng.choice([-1.0, 0.0, 2.0], n)
+    choose_block(program, block, 17, 1e-12, 0.0)
+    gains, sides = program.g**2 / program.diagonal, np.sign(program.g * program.a)
+    taken = block.which[: block.count]
+    for side in (-1.0, 0.0, 1.0):
+        of_side = np.flatnonzero(sides == side)
+        most = of_side[np.argsort(-gains[of_side])[:BLOCK]]
+        assert set(taken[sides[taken] == side]) == set(most)
+    assert program.gain == pytest.approx(gains.max(), rel=1e-14)
+
+
+def test_a_pair_may_gain_where_one_of_its_variables_alone_does_not():
+    # alone they gain 1 and 1e-6, together 4 / (1 + 1e6)
+    program, block = BoxedProgram(size=2), Block(size=BLOCK_SIZE)
+    program.P, program.diagonal, program.largest = np.diag([1.0, 1e6]), np.array([1.0, 1e6]), 1e6
+    program.a, program.g = np.ones(2), np.array([-1.0, 1.0])
+    program.lb, program.ub = -np.ones(2), np.ones(2)
+    descend_in_blocks(program, block, 2e-6, 1e9)
+    np.testing.assert_allclose(program.x, np.array([2.0, -2.0]) / (1.0 + 1e6), rtol=1e-13)
 
 
 def test_rows_are_added_whatever_their_number():

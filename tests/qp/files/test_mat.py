@@ -11,6 +11,7 @@ import qp.files.mat
 from qp import LowRank, QuadraticProgram
 from socp import ProgramError
 from tests.support.data import data_folder
+from tests.support.sparse_matrices import random_sparse
 
 inf = np.inf
 
@@ -275,7 +276,7 @@ def some_program(P, seed=3):
     u = np.array([1 / 3, inf, 0.75, 0.1, 0.0, inf])
     lb = np.array([0.0, -inf, -inf, 1.5, -2.0, 1 / 7, -0.5, 0.0])
     ub = np.array([inf, inf, 2.0, 1.5, 2 / 3, inf, -0.25, 0.0])
-    A = sp.random_array((6, 8), density=0.4, rng=rng)
+    A = random_sparse((6, 8), density=0.4, rng=rng)
     return QuadraticProgram(P, rng.normal(size=8) * [1, 0, 1, 1, 0, 1, 1, 0], A, l, u, lb, ub, offset=1 / 9)
 
 
@@ -377,6 +378,16 @@ def test_mat_in_the_other_byte_order():
     np.testing.assert_array_equal(program.q, [-3.0, 4.0])
 
 
+@pytest.mark.parametrize("form", ["coo", "csc"])
+def test_mat_in_the_format_that_some_versions_read_it_in(tmp_path, monkeypatch, form):
+    """Versions of scipy differ in the format that they give a sparse matrix of a file."""
+    fields = {key: value.asformat(form) if sp.issparse(value) else value for key, value in maros().items()}
+    monkeypatch.setattr(scipy.io, "loadmat", lambda *_, **__: fields)
+    program = qp.files.mat.read(tmp_path / "p.mat")
+    np.testing.assert_array_equal(program.A.toarray(), [[1.0, 2.0]])
+    np.testing.assert_array_equal(program.P.toarray(), [[2.0, 0.0], [0.0, 0.0]])
+
+
 @pytest.mark.parametrize("in_aux", [True, False])
 def test_mat_of_netlib(tmp_path, in_aux):
     objective = {
@@ -420,6 +431,16 @@ def test_mat_errors_name_the_field(tmp_path, fields, message):
 def test_mat_of_another_kind(tmp_path, content):
     (tmp_path / "p.mat").write_bytes(content)
     with pytest.raises(ProgramError, match=r"p.mat cannot be read as a MATLAB file up to version 7.2"):
+        qp.files.mat.read(tmp_path / "p.mat")
+
+
+@pytest.mark.parametrize("error", [IndexError, KeyError, ValueError, scipy.io.matlab.MatReadError])
+def test_mat_that_ends_the_reader_somehow(tmp_path, monkeypatch, error):
+    def fails(*_, **__):
+        raise error("a fault")
+
+    monkeypatch.setattr(scipy.io, "loadmat", fails)
+    with pytest.raises(ProgramError, match=r"p.mat cannot be read as a MATLAB file up to version 7.2: .*a fault"):
         qp.files.mat.read(tmp_path / "p.mat")
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,7 +10,9 @@ from bench.answers.verify import verify
 from qp import QuadraticProgram
 from qp.problem.stopping import (
     ProgramTest,
+    dual_certificate,
     dual_infeasibility,
+    primal_certificate,
     primal_infeasibility,
     residuals,
     support,
@@ -18,6 +21,7 @@ from qp.problem.stopping import (
 from qp.reduce.cone_form import ConeForm
 from qp.reduce.presolve import Presolve
 from socp import LowRank
+from tests.support.exact import quadratic_figures
 from tests.support.programs import planted_quadratic, planted_sides, random_hessian, times
 
 INF = np.inf
@@ -42,7 +46,8 @@ def test_residuals_by_hand():
     program = QuadraticProgram([[4.0]], [-2.0], [[1.0]], u=[1.0], lb=[0.0])
     assert residuals(program, array(0.5), array(0), array(0)).worst == 0.0
     found = residuals(program, array(2), array(0.5), array(-0.25))
-    assert found.rows == 1.0 and found.rows_scale == 3.0 and found.cone == 0.0 and found.cone_scale == 3.0
+    # a row with one entry is a bound, and judged by its own side
+    assert found.rows == 1.0 and found.rows_scale == 2.0 and found.cone == 0.0 and found.cone_scale == 3.0
     assert found.dual == 8 - 2 + 0.5 - 0.25 and found.dual_scale == 9.0
     assert found.gap == abs((8 - 4) - (-8 - 0.5)) and found.gap_scale == 9.5
     # multipliers of sides that are not there
@@ -167,22 +172,94 @@ def test_beside_the_independent_judge(seed):
     program, _ = planted_quadratic(rng)
     x, y, z = rng.normal(size=program.n), rng.normal(size=program.m), rng.normal(size=program.n)
     y[(y > 0) & np.isinf(program.u) | (y < 0) & np.isinf(program.l)] = 0.0
-    ours, other = residuals(program, x, y, z), verify(program, x, y, z)
+    Ax, ours, other = program.A @ x, residuals(program, x, y, z), verify(program, x, y, z)
     assert ours.gap / ours.gap_scale == pytest.approx(other.gap, rel=1e-9, abs=1e-12)
     assert ours.dual / ours.dual_scale == pytest.approx(max(other.dual, other.dual_cone), rel=1e-9, abs=1e-12)
-    assert ours.rows / ours.rows_scale == pytest.approx(other.primal, rel=1e-9, abs=1e-12)
-    assert ours.cone / ours.cone_scale == pytest.approx(other.primal_cone, rel=1e-9, abs=1e-12)
+    bounds = [a - v for a, v in zip(program.lb, x, strict=True)], [v - a for a, v in zip(program.ub, x, strict=True)]
+    sizes = 1 + np.abs(program.lb), 1 + np.abs(program.ub)
+    with np.errstate(invalid="ignore"):
+        missed = np.concatenate([np.fmax(np.divide(*pair), 0.0) for pair in zip(bounds, sizes, strict=True)])
+    assert ours.cone / ours.cone_scale == pytest.approx(np.nanmax(missed), rel=1e-9, abs=1e-12)
+    assert ours.rows == pytest.approx(violation(program.l, program.u, Ax), rel=1e-9, abs=1e-12)
+    if (np.diff(program.A.tocsr().indptr) != 1).all():
+        assert ours.rows / ours.rows_scale == pytest.approx(other.primal, rel=1e-9, abs=1e-12)
 
 
 def test_each_block_is_judged_by_its_own_size():
     # x1 = 1, 0 <= x2 <= 1e9
-    program = QuadraticProgram(None, [0.0, 0.0], [[1.0, 0.0]], [1.0], [1.0], lb=[-INF, 0.0], ub=[INF, 1e9])
+    program = QuadraticProgram(None, [0.0, 0.0], [[1.0, 1e-12]], [1.0], [1.0], lb=[-INF, 0.0], ub=[INF, 1e9])
     missed = residuals(program, array(1.01, 1e9), array(0), array(0, 0))
-    assert missed.relative[0] == pytest.approx(0.01 / 2.01) and not missed.meets(1e-3)
+    assert missed.relative[0] == pytest.approx(0.011 / 2.011) and not missed.meets(1e-3)
     # a side that does not hold is no size, one that is violated is
-    program = QuadraticProgram(None, [0.0], [[1.0]], [-1e9], [1.0], lb=[-1e9])
-    assert residuals(program, array(1.01), array(0), array(0)).rows_scale == 2.01
-    assert residuals(program, array(-2e9), array(0), array(0)).cone_scale == 1.0 + 2e9
+    program = QuadraticProgram(None, [0.0, 0.0], [[1.0, 1.0]], [-1e9], [1.0], lb=[-1e9, 0.0])
+    assert residuals(program, array(1.01, 0.0), array(0), array(0, 0)).rows_scale == 2.01
+    assert residuals(program, array(-2e9, 0.0), array(0), array(0, 0)).cone_scale == pytest.approx(1.0 + 1e9)
+
+
+@pytest.mark.parametrize("as_rows", [False, True])
+def test_bounds_are_judged_entry_by_entry(as_rows):
+    # x1 >= 0 is missed by 1e-3, which x2 = 1e6 does not excuse
+    lb, ub = array(0, 0, -INF), array(INF, 1e6, 1e3)
+    program = QuadraticProgram(None, np.zeros(3), lb=lb, ub=ub)
+    if as_rows:
+        A = [[1, 0, 0], [0, 2, 0], [0, 0, 4], [1, 1, 1]]
+        program = QuadraticProgram(None, np.zeros(3), A, [*(array(1, 2, 4) * lb), -INF], [*(array(1, 2, 4) * ub), 1e9])
+    y, z = np.zeros(program.m), np.zeros(3)
+    assert residuals(program, array(0, 1e6, 0), y, z).worst == 0.0
+    found = residuals(program, array(-1e-3, 1e6, 0), y, z)
+    assert found.relative[0] == pytest.approx(1e-3, rel=1e-15) and not found.meets(1e-4)
+    assert (found.rows if as_rows else found.cone) == 1e-3
+    # the largest relative violation and the largest absolute one are those of two bounds
+    both = residuals(program, array(-1e-3, 1e6 + 1, 0), y, z)
+    scale = 2.0 if as_rows else 1.0
+    assert both.relative[0] == pytest.approx(1e-3) and (both.rows if as_rows else both.cone) == scale
+    assert not both.meets(1e-2, 0.9) and both.meets(1e-2, 2.1)
+    assert residuals(program, array(0, 0, 1e3 + 1), y, z).relative[0] == pytest.approx(scale**2 / (1 + scale**2 * 1e3))
+
+
+def test_zeros_that_are_kept_are_no_entries():
+    zero = sp.csc_array((array(1, 0), ([0, 0], [0, 1])), shape=(1, 2))
+    program = QuadraticProgram(None, np.zeros(2), zero, l=[0.0], lb=[-INF, 0.0])
+    assert residuals(program, array(-1e-3, 1e6), array(0), array(0, 0)).relative[0] == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("factor, excused", [(60.0, True), (68.0, False), (6400.0, False)])
+def test_rounding_excuses_64_units_of_the_terms(factor, excused):
+    eps = np.finfo(np.float64).eps
+
+    def told(program, x, y, z, name):
+        measured = getattr(residuals(program, x, y, z), name)
+        assert measured > 0.0  # what is told is what was measured, always
+        return getattr(residuals(program, x, y, z, rounding=True), name) == (0.0 if excused else measured)
+
+    # 1 x1 - 1 x2 = 0 with two terms of 1: 128 eps
+    row = QuadraticProgram(None, np.zeros(2), [[1.0, -1.0]], [0.0], [0.0])
+    assert told(row, array(1.0, 1.0 + 2 * factor * eps), array(0), array(0, 0), "rows")
+    # x - q + y + z with terms of 1, 1, 1 and 1: 256 eps
+    dual = QuadraticProgram([[1.0]], [-1.0], [[1.0]], [1.0], [1.0], lb=0.0, ub=1.0)
+    assert told(dual, array(1), array(1), array(-1 + 4 * factor * eps), "dual")
+    # x'Px + q'x + u'y with two terms of 1: 128 eps
+    gap = QuadraticProgram([[1.0]], [-1.0], [[0.0]], [1.0], [1.0])
+    assert told(gap, array(1), array(2 * factor * eps), array(0), "gap")
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("size", [1.0, 1e7])
+def test_what_is_told_is_the_truth(seed, size):
+    """Residuals far below what rounding takes of their terms, beside exact arithmetic."""
+    rng = np.random.default_rng(seed)
+    program, _ = planted_quadratic(rng)
+    x = size * rng.normal(size=program.n)
+    Ax = program.A @ x
+    y, z = size * rng.normal(size=program.m), size * rng.normal(size=program.n)
+    y[(y > 0) & np.isinf(program.u) | (y < 0) & np.isinf(program.l)] = 0.0
+    z[(z > 0) & np.isinf(program.ub) | (z < 0) & np.isinf(program.lb)] = 0.0
+    q = -(times(program.P, x) + program.A.T @ y + z)  # all of the gradient is rounding
+    near = QuadraticProgram(program.P, q, program.A, *(np.where(np.isfinite(v), Ax, v) for v in (program.l, program.u)),
+                            *(np.where(np.isfinite(v), x, v) for v in (program.lb, program.ub)))  # fmt: skip
+    found, exact = residuals(near, x, y, z), quadratic_figures(near, x, y, z)
+    for name, value in exact.items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-6, abs=0.0), name
 
 
 def test_rounding_errors_are_left_out_when_asked():
@@ -268,3 +345,17 @@ def test_certificates_of_the_cone_program_on_the_own_data():
     assert test.dual_infeasibility(np.array([-2.0, 0.0])) == 0.0
     assert test.dual_infeasibility(np.array([-2.0, 1.0])) == pytest.approx(0.5)  # 1/3 beyond x2 <= 5, beside |x| = 2/3
     assert test.dual_infeasibility(np.array([2.0, 0.0])) == INF
+
+
+def test_certificates_are_scaled_and_leave_out_what_has_no_part():
+    # x1 + x2 <= 2 and >= 3; a row and two variables are empty
+    A = sp.csc_array(np.array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]))
+    program = QuadraticProgram(None, np.ones(4), A, [-INF, 3, -1], [2, INF, 5], lb=[-9, -9, -9, -INF], ub=9.0)
+    y, z = primal_certificate(program, array(2, -2, 1e-9), array(0, 0, -1e-9, 1e-9))
+    np.testing.assert_array_equal(y, [1, -1, 0])
+    np.testing.assert_array_equal(z, np.zeros(4))
+    # a row without entries that cannot hold is the certificate
+    empty = QuadraticProgram(None, np.ones(2), np.zeros((1, 2)), [1.0], [2.0])
+    np.testing.assert_array_equal(primal_certificate(empty, array(-4), array(0, 0))[0], [-1])
+    ray = QuadraticProgram(np.diag([0.0, 1, 0, 0]), [-2.0, 0, 0, 0], [[0.0, 0, 1, 0]], u=[3.0])
+    np.testing.assert_array_equal(dual_certificate(ray, array(4, 0, -4, 1e-9)), [0.5, 0, -0.5, 0])

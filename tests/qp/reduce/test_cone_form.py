@@ -166,6 +166,9 @@ def test_what_stacks_itself_is_stacked_as_its_matrices_are(seed):
     A.data = A.data * rng.uniform(1.0, 2.0, A.data.size)
     other = form.program(program.with_data(program.P, A))
     assert other.has_pattern_of(conic) and not other.has_pattern_of(with_matrices(conic))
+    lower = program.with_data(program.P, program.A, l=np.where(np.isfinite(program.u), -np.inf, program.l))
+    fewer, same = ConeForm(lower).program(lower), not np.isfinite(program.l[np.isfinite(program.u)]).any()
+    assert fewer.has_pattern_of(conic) == conic.has_pattern_of(fewer) == same
     standard.refresh(other)
     plain.refresh(with_matrices(other))
     check_same_form(standard, plain)

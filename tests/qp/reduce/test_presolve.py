@@ -157,7 +157,9 @@ def crossing(kind, low, high, factor):
     """A program with low <= v and v <= high for v = x_1 or x_1 + x_2; the last row is multiplied by the factor."""
     rows, lb, ub = {
         "parallel": ([([1.0, 1.0], low, INF), ([1.0, 1.0], -INF, high)], -INF, INF),
+        "parallel, the lower side last": ([([1.0, 1.0], -INF, high), ([1.0, 1.0], low, INF)], -INF, INF),
         "bound": ([([1.0, 0.0], low, INF)], -INF, [high, INF]),
+        "upper bound by a row": ([([1.0, 0.0], -INF, high)], [low, -INF], INF),
         "singletons": ([([1.0, 0.0], low, INF), ([1.0, 0.0], -INF, high)], -INF, INF),
         "fixed by a row": ([([1.0, 0.0], low, low), ([1.0, 0.0], -INF, high)], -INF, INF),
         "fixed by bounds": ([([1.0, 0.0], -INF, high)], [low, -INF], [low, INF]),
@@ -170,7 +172,13 @@ def crossing(kind, low, high, factor):
 
 @pytest.mark.parametrize("size", [1.0, -1.0, 1e6, -1e6])
 @pytest.mark.parametrize("factor", [1.0, 2.0, -2.0])
-@pytest.mark.parametrize("kind", ["parallel", "bound", "singletons", "fixed by a row", "fixed by bounds"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "parallel", "parallel, the lower side last", "bound", "upper bound by a row", "singletons", "fixed by a row",
+        "fixed by bounds",
+    ],
+)  # fmt: skip
 def test_sides_that_cross_are_equal_only_by_rounding(kind, factor, size):
     left = {
         gap: Presolve(crossing(kind, size, size - gap * abs(size), factor)).program for gap in (0.0, 1e-13, 1e-11, 1e-8)
@@ -209,6 +217,64 @@ def test_bounds_that_a_row_brings_within_rounding_fix_the_variable(size, factor)
     wide = QuadraticProgram(np.eye(2), [0.0, 0.0], [[factor, 0.0]], [l], [u], ub=size + 1e-11 * abs(size))
     left = Presolve(wide).program
     assert left.m == 0 and left.lb[0] < left.ub[0]
+
+
+@pytest.mark.parametrize("size", [1e6, -1e9])
+@pytest.mark.parametrize("factor", [1.0, 3.0, -0.7, 0.01, -100.0])
+def test_what_a_fixed_variable_takes_with_it_is_rounding_too(size, factor):
+    # factor x_1 + x_2 >= factor value + size with x_2 = size: x_1 >= value but for the rounding of size / factor
+    value, lost = 0.3, 8.0 * np.finfo(float).eps * abs(size / factor)
+    for gap, fixes in ((lost, True), (1e6 * lost, False)):
+        sides = sorted([factor * (value - gap) + size, factor * INF])
+        program = QuadraticProgram(np.eye(2), [1.0, -1.0], [[factor, 1.0]], [sides[0]], [sides[1]],
+                                   lb=[-INF, size], ub=[value, size])  # fmt: skip
+        left = Presolve(program).program
+        assert left.m == 0 and left.ub[0] == value and (left.lb[0] == value) == fixes
+
+
+def with_explicit_zeros(A, zeros):
+    """A whose entries in the places `zeros` are stored as zeros."""
+    A, places = np.array(A, dtype=float), tuple(np.transpose(zeros))
+    assert not A[places].any()
+    A[places] = 1.0
+    stored = sp.csc_array(A)
+    A[places] = 0.0
+    rows, columns = stored.indices, np.repeat(np.arange(A.shape[1]), np.diff(stored.indptr))
+    stored.data[:] = A[rows, columns]
+    return stored
+
+
+@pytest.mark.parametrize("zeros", [[(0, 1)], [(1, 0), (1, 2)], [(2, 2), (3, 0)], [(1, 1), (3, 4), (4, 4)]], ids=str)
+@pytest.mark.parametrize("rows", [slice(0, 5), slice(0, 2), slice(1, 5), slice(2, 3)], ids=str)
+def test_zeros_that_are_stored_are_no_entries(zeros, rows):
+    # a singleton, an empty row, two that it makes singletons, one of two entries; the last column is empty
+    A = np.array([[2.0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0], [1, 0, 3, 0, 0]])
+    l, u = np.array([4.0, -1, -9, -9, 5]), np.array([4.0, 1, 9, 9, 5])
+    zeros = [(i - rows.start, j) for i, j in zeros if rows.start <= i < rows.stop]
+    plain, stored = (
+        Presolve(QuadraticProgram(np.diag([1.0, 1, 1, 1, 0]), np.ones(5), matrix, l[rows], u[rows], lb=-8.0, ub=8.0))
+        for matrix in (A[rows], with_explicit_zeros(A[rows], zeros) if zeros else sp.csc_array(A[rows]))
+    )
+    np.testing.assert_array_equal(stored.kept, plain.kept)
+    for name in ("l", "u", "lb", "ub"):
+        np.testing.assert_array_equal(getattr(stored.program, name), getattr(plain.program, name), err_msg=name)
+    np.testing.assert_array_equal(stored.program.A.toarray(), plain.program.A.toarray())
+    assert stored.program.lb[4] == stored.program.ub[4] == -8.0
+
+
+def test_presolves_fit_that_leave_the_same_rows():
+    A = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 0.0]])
+
+    def presolved(A, wanted=True):
+        return Presolve(QuadraticProgram(np.eye(2), [1.0, 1.0], A, u=[3.0, 4.0, 1.0], l=-9.0), wanted)
+
+    all_three, first, nothing = presolved(A, False), presolved(A), presolved(A + np.outer([1.0, 0.0, 3.0], [0.0, 1.0]))
+    other = presolved(A[[2, 0, 1]])
+    assert all_three.kept is None and nothing.kept is None
+    assert first.kept.tolist() == [True, False, False] and other.kept.tolist() == [False, True, False]
+    assert first.fits(presolved(3.0 * A)) and nothing.fits(all_three)
+    for one, two in ((first, other), (first, nothing)):
+        assert not one.fits(two) and not two.fits(one)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -253,7 +319,7 @@ def test_updates(seed):
 
 def test_an_update_that_changes_what_is_left_out():
     A = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 0.0]])
-    solver = qp.Solver(QuadraticProgram(np.eye(2), [-9.0, -8.5], A, u=[3, 4, 1], l=-9))
+    solver = qp.Solver(QuadraticProgram(np.eye(2), [-9.0, -8.5], A, u=[3, 4, 1], l=-9), tol=1e-10)
     assert solver.presolved.program.m == 1
     np.testing.assert_allclose(solver.solve().x, [1, 1], atol=1e-7)
     cone_solver = solver.cone_solver
@@ -275,8 +341,8 @@ def test_presolve_can_be_switched_off():
     assert qp.Solver(program).cone_solver.program.G.nnz == 2
     assert qp.Solver(program, presolve=False).presolved.program is program
     np.testing.assert_allclose(qp.solve(program).y, qp.solve(program, presolve=False).y, atol=1e-7)
-    with pytest.raises(ProgramError, match="presolve must be True or False, but 1 came"):
-        qp.Solver(program, presolve=1)
+    with pytest.raises(ProgramError, match="presolve must be True or False, but 2 came"):
+        qp.Solver(program, presolve=2)
 
 
 @pytest.mark.parametrize("seed", range(20))

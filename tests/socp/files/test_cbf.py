@@ -10,6 +10,7 @@ import socp
 import socp.files.cbf
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder
 from tests.support.data import data_folder
+from tests.support.sparse_matrices import random_sparse
 
 r = np.sqrt(0.5)
 
@@ -156,10 +157,10 @@ def some_program(cones, p=3, n=7, seed=1):
     m = sum(cone.dim for cone in cones)
     return ConeProgram(
         c=rng.normal(size=n),
-        G=sp.random_array((m, n), density=0.4, rng=rng),
+        G=random_sparse((m, n), density=0.4, rng=rng),
         h=rng.normal(size=m),
         cones=cones,
-        A=sp.random_array((p, n), density=0.4, rng=rng),
+        A=random_sparse((p, n), density=0.4, rng=rng),
         b=rng.normal(size=p),
         offset=rng.normal(),
     )

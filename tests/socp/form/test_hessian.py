@@ -19,6 +19,13 @@ from socp.form.hessian import (
 from socp.problem.checks import as_csc
 
 
+def test_the_variable_that_is_named_has_a_negative_curvature():
+    # what is no more than rounding beside the largest entry is none
+    P = as_operator(as_csc("P", np.diag([1.0, -1e-17, 0.0, -1.0, -2.0])), 5)
+    with pytest.raises(socp.ProgramError, match="eliminating variable 3 meets a negative pivot"):
+        check_semidefinite(P)
+
+
 @pytest.mark.parametrize(
     ("P", "convex"),
     [

@@ -42,6 +42,23 @@ def test_schur_complement_onto_the_variables_and_equalities(seed, dims, equilibr
     assert matrix.size == kept + 3 + sum(dims) - gone + 2 * expanded.sum()
 
 
+@pytest.mark.parametrize("dims", [[], [9], [3]], ids=str)
+def test_weak_entries_of_the_diagonal_are_zero_but_for_delta(dims):
+    # a diagonal P of two entries, a bound, and rows of single variables in a cone, which go if it is expanded
+    n, p, delta = 8, 2, 1e-3
+    G = np.vstack([np.eye(1, n, 2), *(np.eye(d, n, 3) for d in dims)])
+    cones = [NonNeg(1), *(SecondOrder(d) for d in dims)]
+    form = StandardForm(
+        ConeProgram(np.ones(n), G, np.ones(len(G)), cones, np.ones((p, n)), np.ones(p),
+                    np.diag(np.r_[1.0, 2.0, np.zeros(6)])),
+        False,
+    )  # fmt: skip
+    matrix, K = assembled(form, *scaling_point(form), delta)
+    weak = np.flatnonzero(matrix.weak)
+    np.testing.assert_array_equal(weak, np.flatnonzero(np.abs(np.diag(K)) == delta))
+    assert not matrix.weak[:3].any() and matrix.weak[n : n + p].all()
+
+
 def short_rows(seed, head, long=0, n=6, dim=9):
     """A norm of single variables, some of them twice and one row empty, its head and `long` more rows of any length."""
     rng = np.random.default_rng(seed)

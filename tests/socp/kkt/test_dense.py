@@ -6,8 +6,8 @@ import pytest
 import qp
 from socp import ConeProgram, NonNeg
 from socp.form.standard import StandardForm
-from socp.kkt.dense import MIN_SPLIT, DenseKKT
-from tests.support.standard_forms import dense_kkt
+from socp.kkt.dense import MIN_SPLIT, RAISED, DenseKKT
+from tests.support.standard_forms import dense_kkt, dense_M, mixture, operator_matrix, scaling_point
 
 
 def boxed(n, p, seed=0):
@@ -34,6 +34,8 @@ def test_weakly_coupled_variables_are_split_off(p):
     out = np.empty_like(rhs)
     assert kkt.factor(w, np.zeros(0), rhs, out) == 0
     assert n // 2 < kkt.weak <= n - n // 4
+    H = np.diag(K)[:n] + (K[n + p :, :n] ** 2).sum(axis=0)
+    np.testing.assert_allclose(kkt.roots[: kkt.weak] ** 2, H[kkt.order[: kkt.weak]], rtol=1e-13)
     assert kkt.refinements > 0
     np.testing.assert_allclose(out @ K, rhs, rtol=0, atol=1e-10)
     x = np.empty(K.shape[0])
@@ -67,8 +69,8 @@ def test_a_program_with_many_variables_at_their_bounds():
     program = qp.QuadraticProgram(np.exp(-square / 8) * np.outer(y, y), -np.ones(n), y[None, :], 0.0, 0.0, 0.0, 1.0)
     solver = qp.Solver(program, sifting=False)
     weak = []
-    for _ in solver.cone_solver.iterates():
-        weak.append(solver.cone_solver.kkt.weak)
+    for iterate in solver.cone_solver.iterates():
+        weak.append(iterate.newton.kkt.weak)
     split = solver.solve()
     assert max(weak) > n // 4  # the split was used
     assert split.status == "optimal" and max(split.primal_residual, split.dual_residual, split.gap) <= 1e-8
@@ -83,9 +85,51 @@ def test_a_program_with_all_variables_at_their_bounds():
     program = qp.QuadraticProgram(factor @ factor.T, -np.ones(n), lb=0.0, ub=0.01)
     solver = qp.Solver(program, sifting=False)
     weak = []
-    for _ in solver.cone_solver.iterates():
-        weak.append(solver.cone_solver.kkt.weak)
+    for iterate in solver.cone_solver.iterates():
+        weak.append(iterate.newton.kkt.weak)
     assert max(weak) == n - 1  # one is left for the Cholesky factor
     solution = solver.solve()
     assert solution.status == "optimal"
     np.testing.assert_allclose(solution.x, 0.01, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 50.0])
+@pytest.mark.parametrize("curvature", [0.25, 4.0])
+def test_rho_brings_the_equalities_to_the_size_of_the_hessian(size, curvature):
+    A = size * np.array([[1.0, -0.5, 0.25], [0.0, 0.5, 1.0]])
+    program = ConeProgram(np.ones(3), A=A, b=np.ones(2), P=curvature * np.diag([1.0, 0.5, 0.0]))
+    kkt = DenseKKT(StandardForm(program, False), None, 0)
+    assert kkt.rho == pytest.approx(max(1.0, curvature) / max(1.0, size) ** 2, rel=1e-14)
+
+
+@pytest.mark.parametrize("seed, dims, wide", [
+    (0, [], 1.0), (0, [3, 7], 1.0), (0, [3, 7], 1e3), (1, [2, 12], 1.0), (1, [], 1.0)
+])  # fmt: skip
+def test_the_factor_multiplied_back(seed, dims, wide):
+    # H = P + G'W^-2 G + rho A'A, by its lower triangle; G'W^-2 G is small where W is large
+    form = mixture(seed, dims)
+    w, eta = scaling_point(form, seed)
+    w[: form.l] *= wide
+    eta *= wide
+    n, p = form.n, form.p
+    kkt = DenseKKT(form, 0.0, 0)
+    rhs = np.ones(n + p + form.m)
+    assert kkt.factor(w, eta, rhs, np.empty_like(rhs)) == 0
+    L, A, scaled = np.tril(kkt.H.reshape(n, n).T), dense_M(form)[:p], dense_kkt(form, w, eta)[n + p :, :n]
+    without = operator_matrix(form.P, n) + scaled.T @ scaled
+    H = without + kkt.rho * min(1.0, without.diagonal().max()) * A.T @ A
+    assert kkt.rho > 0.0
+    np.testing.assert_allclose(L @ L.T, H, rtol=0, atol=1e-13 * n * H.diagonal().max())
+    Y, S = kkt.Y.reshape(p, n).T, np.tril(kkt.S.reshape(p, p).T)
+    np.testing.assert_allclose(S @ S.T, Y.T @ Y, rtol=0, atol=1e-13 * n * (Y**2).sum())
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_a_singular_hessian_leaves_no_pivot_of_rounding(n):
+    # of v v', exact arithmetic leaves one pivot: the others are what the diagonal is raised by, at least
+    v = np.random.default_rng(n).uniform(0.5, 2.0, n)
+    kkt = DenseKKT(StandardForm(ConeProgram(np.ones(n), P=np.outer(v, v)), False), 0.0, 0)
+    rhs = np.ones(n)
+    assert kkt.factor(np.empty(0), np.empty(0), rhs, np.empty_like(rhs)) == 0
+    pivots = np.diag(kkt.H.reshape(n, n)) ** 2
+    assert (pivots[1:] > 0.3 * RAISED * v[1:] ** 2).all()

@@ -14,6 +14,7 @@ from socp.linalg.refinement import (
     SURE,
     TAKE_BACK,
     USEFUL,
+    extend_basis,
     verdict,
 )
 from tests.support.kkt_systems import symmetric, system
@@ -130,6 +131,17 @@ def test_gmres_ends_where_nothing_more_is_asked():
         assert np.linalg.norm(rhs - K @ out) <= SURE / 1e5 * np.linalg.norm(rhs)
         counts.append(kkt.applied)
     assert counts[1] < counts[0]
+
+
+def test_a_vector_that_is_nearly_in_the_span_is_made_orthogonal_once_more():
+    size, count = 30, 3
+    rng, basis, small = np.random.default_rng(7), np.zeros((count + 2) * size), np.zeros((count + 2, count + 4))
+    vectors = basis.reshape(-1, size)
+    vectors[: count + 1] = np.linalg.qr(rng.normal(size=(size, count + 1)))[0].T
+    w = rng.normal(size=count + 1) @ vectors[: count + 1] + 1e-10 * rng.normal(size=size)
+    assert extend_basis(count, w, basis, small) >= 0.0
+    gram = vectors @ vectors.T
+    np.testing.assert_allclose(gram, np.eye(count + 2), rtol=0, atol=1e-13)  # once would leave 1e-16 / 1e-10
 
 
 def test_gmres_gives_up_where_it_gains_nothing():

@@ -7,6 +7,7 @@ import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
 from socp.method.attempts import LARGE, SHORT_STEPS, Attempts
 from socp.method.run import Run
+from tests.support.programs import planted_optimum
 
 # The optimal sets are thin: s and z are both on the boundary of their cones there, or z is not bounded.
 THIN = {
@@ -33,7 +34,7 @@ def test_thin_optimal_sets(name, kkt):
 def ways_after(run_iterations=1, **settings):
     solver = Solver(THIN["a cone that x fills"][0], **settings)
     run = Run(solver.program, solver._state, solver.settings, False, None)
-    run.trace = np.zeros(run_iterations + 1)
+    run.effort = run_iterations, 0.0, 0.0
     attempts = Attempts(solver._state, solver.settings)
     return solver, [
         (type(s.kkt).__name__, s.form is solver.form, t.step_fraction)
@@ -128,7 +129,8 @@ def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatc
         return sum(starts) == 1 + stop  # at once in that attempt
 
     # so that every run that is not stopped ends as inaccurate
-    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), False))
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
     solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped)
     assert sum(starts) == 1 + stop
     assert solution.status is not Status.INTERRUPTED
@@ -140,7 +142,7 @@ def test_a_large_program_fails_once():
     program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
     solver = Solver(program, kkt="ldl")
     run = Run(program, solver._state, solver.settings, False, None)
-    run.trace = np.zeros(2)
+    run.effort = 1, 0.0, 0.0
     assert list(Attempts(solver._state, solver.settings)._ways(run, program)) == []
 
 
@@ -148,3 +150,33 @@ def test_the_time_limit_is_one_for_all_attempts():
     program = THIN["a cone that x fills"][0]
     solution = socp.solve(program, time_limit=1e-9)
     assert solution.status is Status.TIME_LIMIT
+
+
+def test_iterations_and_times_are_those_of_all_attempts(monkeypatch):
+    efforts, solve = [], Run.solve
+
+    def counted(run):
+        solve(run)
+        efforts.append((run.trace.size - 1, run.state.kkt.factor_seconds, run.state.kkt.solve_seconds))
+
+    monkeypatch.setattr(Run, "solve", counted)
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    solution = socp.solve(THIN["a cone that x fills"][0])
+    iterations, factorization, solves = map(sum, zip(*efforts))
+    assert len(efforts) > 2 and solution.iterations == iterations > len(solution.trace) - 1
+    assert solution.timings["factorization"] == pytest.approx(factorization)
+    assert solution.timings["solves"] == pytest.approx(solves)
+
+
+def test_precise_solves_end_with_the_attempts(monkeypatch):
+    program = planted_optimum(np.random.default_rng(0))[0]
+    solver = Solver(program)
+    run = solver.run()
+    state, settings = solver._state, solver.settings
+    seen = []
+    solve = Run.solve
+    monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.precise), solve(run)))
+    monkeypatch.setattr(Attempts, "_ways", lambda attempts, run, program: iter([(state, settings, True)]))
+    Attempts(state, settings).improve(run, program, None)  # that way decides the program
+    assert seen == [True] and not state.kkt.precise

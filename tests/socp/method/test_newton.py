@@ -21,7 +21,9 @@ from socp.method.newton import (
     lift,
     linearize,
     measure,
+    measure_beyond_rounding,
     predict,
+    relative_residuals,
 )
 from socp.method.start import start_cold
 from tests.support.cone_points import arrow, identity, inside, matrices
@@ -61,6 +63,20 @@ def form(request):
     return StandardForm(planted_optimum(np.random.default_rng(request.param))[0])
 
 
+@pytest.mark.parametrize("factor, excused", [(60.0, True), (68.0, False), (6400.0, False)])
+def test_rounding_takes_64_units_of_the_terms(form, factor, excused):
+    newton, point = at_a_point(form, 0)
+    n, p, x, v, M = form.n, form.p, abs(point.u[: form.n]), abs(point.u[form.n :]), abs(dense_M(form))
+    slack = np.concatenate([np.zeros(p), point.s])
+    terms = np.concatenate([abs(form.c) * point.tau + M.T @ v, abs(form.g) * point.tau + M @ x + slack])
+    newton.r[:] = factor * np.finfo(float).eps * terms
+    sizes = newton.r / np.concatenate([form.cost_scale * form.D, form.E])
+    measure_beyond_rounding(newton, point)
+    for name, part in zip(("dual", "rows", "cone"), np.split(sizes, [n, n + p]), strict=True):
+        expected = 0.0 if excused else part.max(initial=0.0)
+        assert getattr(newton, name) == pytest.approx(expected, rel=1e-12, abs=0.0), name
+
+
 def test_residuals_are_those_of_the_embedding(form):
     newton, point = at_a_point(form, 0)
     rx, rv, rtau, mu = written_out(form, point)
@@ -81,6 +97,14 @@ def test_residuals_are_those_of_the_embedding(form):
         expected[name] = np.abs(value / units).max(initial=0.0)
     for name, value in expected.items():
         assert getattr(newton, name) == pytest.approx(value, rel=1e-10, abs=1e-12), name
+    # what residuals are relative to: the larger of their two terms, and tau
+    for name, data, term in (
+        ("rows_size", form.norm_b, newton.norm_Ax), ("cone_size", form.norm_h, newton.norm_Gx),
+        ("dual_size", form.norm_c, newton.norm_Px),
+    ):  # fmt: skip
+        assert getattr(newton, name) == pytest.approx(point.tau * (1.0 + max(data, term / point.tau)), rel=1e-14), name
+    primal = max(newton.rows / newton.rows_size, newton.cone / newton.cone_size)
+    assert relative_residuals(newton) == (primal, newton.dual / newton.dual_size)
 
 
 def check_direction(newton, point, sigma, ds_rhs, kappa_rhs):

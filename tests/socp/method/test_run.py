@@ -14,9 +14,22 @@ from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method import run as run_module
-from socp.method.loop import ROWS
-from socp.method.run import PATIENT
-from socp.problem.stopping import ProgramTest
+from socp.method.loop import (
+    ASK_AGAIN,
+    GO_ON,
+    PATIENCE,
+    PATIENCE_NEAR,
+    ROWS,
+    STALLED,
+    limit,
+    prepare_run,
+    take_best,
+    take_residuals,
+)
+from socp.method.run import PATIENT, Run
+from socp.problem.settings import Settings
+from socp.problem.stopping import ProgramTest, evaluate, residuals
+from tests.support.exact import cone_figures
 from tests.support.programs import (
     DUAL_INFEASIBLE,
     OPTIMAL,
@@ -237,6 +250,188 @@ def test_rays_outside_of_the_cone_are_no_certificate():
     test.rows = np.array([1.0, 0.0, 0.0])
     run = solver.run(test=test)
     assert run.status is not Status.DUAL_INFEASIBLE and test.error > 1e-2
+
+
+def test_a_ray_that_was_refused_is_asked_for_again_when_its_slope_is_half_of_that():
+    asked = []
+
+    class Refusing(ProgramTest):
+        """Believes no ray."""
+
+        def dual_infeasibility(self, x):
+            return np.inf
+
+    program = DUAL_INFEASIBLE["inside a cone"]
+    solver = Solver(program)
+    run = Run(program, solver._state, solver.settings, False, Refusing(program))
+    certificate = run._certificate
+
+    def counted(error_of, unbounded=False):
+        if unbounded:
+            asked.append((run.state.iteration, run.state.dual_ray))
+        return certificate(error_of, unbounded)
+
+    run._certificate = counted
+    run.solve()
+    assert len(asked) > 1 and solver._state.dual_refused == asked[-1][1]
+    last = run.iterations  # where it gives up it asks in any case
+    slopes = [slope for iteration, slope in asked if iteration < last]
+    assert all(later <= ASK_AGAIN * earlier for earlier, later in pairwise(slopes))
+
+
+def test_a_run_stalls_by_its_residuals_unless_it_is_on_the_way_to_a_ray():
+    state = Solver(OPTIMAL["disk"][0])._state
+    prepare_run(state, 0.0)
+    state.newton.mu, state.iteration, state.max_iter = 1.0, 50, 200
+    state.best_worst, state.last_better, state.last_progress = 1e-6, 50 - PATIENCE_NEAR - 1, 50
+    state.best_ray = 1e-6
+    assert limit(state) == GO_ON
+    state.best_ray = 1.0
+    assert limit(state) == STALLED
+    state.last_better += 1
+    assert limit(state) == GO_ON
+    state.last_progress = 50 - PATIENCE - 1
+    assert limit(state) == STALLED
+
+
+def test_a_better_ray_is_progress():
+    solver = Solver(PRIMAL_INFEASIBLE["two disks"])
+    assert solver.solve().status is Status.PRIMAL_INFEASIBLE
+    state = solver._state
+    assert state.best_ray <= min(state.primal_ray, state.dual_ray) and state.best_ray < 1.0
+    assert state.last_progress == state.iteration  # the slope of a ray falls to the end
+    assert state.last_better < state.iteration
+
+
+# ---- what rounding excuses
+
+
+class Rounded(ProgramTest):
+    """Finds a dual residual of this relative size, all of it rounding."""
+
+    def __init__(self, program, size):
+        super().__init__(program)
+        self.size = size
+
+    def residuals(self, *point, rounding=False):
+        found = super().residuals(*point, rounding=rounding)
+        return found if rounding else found._replace(dual=self.size * found.dual_scale)
+
+
+def test_rounding_excuses_no_more_than_inaccurate_stands_for():
+    solver = Solver(OPTIMAL["disk"][0])
+    excused, refused = (solver.run(test=Rounded(solver.program, size)) for size in (1e-6, 1e-4))
+    assert excused.status is Status.OPTIMAL and excused.found.relative[1] == pytest.approx(1e-6)
+    assert "double precision has no more digits" in excused.message and "1.0e-06" in excused.message
+    assert refused.status is not Status.OPTIMAL and refused.found.relative[1] == pytest.approx(1e-4)
+    assert "digits" not in solver.solve().message
+
+
+HILBERT = 1e6 / (np.arange(11)[:, None] + np.arange(11) + 1)
+
+
+@pytest.mark.parametrize("seed", range(6, 10))
+def test_an_answer_with_no_more_digits_tells_what_is_left_and_why(seed):
+    q = np.random.default_rng(seed).normal(size=11)
+    program = ConeProgram(q, -np.eye(11), 1e6 * np.ones(11), [NonNeg(11)], P=HILBERT)
+    solution = socp.solve(program)
+    point = solution.x, solution.y, solution.z, solution.s
+    found, exact = residuals(program, *point), cone_figures(program, *point)
+    assert solution.dual_residual == found.relative[1] and solution.gap == found.relative[2]
+    for name, value in exact.items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-3), name
+    told = max(solution.primal_residual, solution.dual_residual, solution.gap)
+    assert (solution.status is Status.OPTIMAL) <= (told <= 1e-8 or "no more digits" in solution.message)
+    assert told < 1e-5
+
+
+def test_last_steps_leave_the_policy_as_it_was():
+    solver = Solver(ConeProgram(np.ones(11), -np.eye(11), 1e6 * np.ones(11), [NonNeg(11)], P=HILBERT))
+    run = Run(solver.program, solver._state, solver.settings, False, None)
+    run.solve()
+    kkt = solver._state.kkt
+    before = kkt.precise, kkt.enough, kkt.equations
+    assert not kkt.precise
+    take_best(solver._state)
+    answer = run.unscale(solver._state.point)
+    found, _ = run._judge(answer)
+    _, better, _ = run._last_steps(answer, found, "")
+    assert better.worst <= found.worst and (kkt.precise, kkt.enough, kkt.equations) == before
+
+
+def test_residuals_of_the_callers_data_are_those_that_a_step_removes():
+    program = planted_optimum(np.random.default_rng(5), n=12)[0]
+    solver = Solver(program)
+    run = Run(program, solver._state, solver.settings, False, None)
+    run.solve()
+    state = solver._state
+    take_best(state)
+    r, rtau = state.newton.r.copy(), state.newton.rtau
+    found, vector = evaluate(program, *run.unscale(state.point))
+    vector += 1.0  # far beyond rounding
+    state.newton.r[:] = 0.0
+    take_residuals(state, vector, found.primal_objective - found.dual_objective)
+    form, n, p = run.form, run.form.n, run.form.p
+    units = np.concatenate([form.cost_scale * form.D, form.E]) * state.point.tau
+    np.testing.assert_allclose(state.newton.r, r + units, rtol=1e-6)
+    assert state.newton.rtau == pytest.approx(rtau, rel=1e-6, abs=1e-12) and n + p + form.m == vector.size
+
+
+# ---- bounds
+
+
+@pytest.mark.parametrize("kind", ["socp", "rows"])
+def test_a_small_bound_is_met_beside_a_large_variable(kind):
+    # x1 >= 0 holds with x2 = 1e6 in the same cone; rows of the same size excuse no bound
+    rng = np.random.default_rng(0)
+    n = 20
+    A = rng.normal(size=(6, n)) * 10.0 ** rng.uniform(-1, 1, size=(6, n))
+    x = np.where(rng.random(n) < 0.5, 0.0, rng.random(n))
+    x[0] = 1e6
+    G = -np.eye(n) if kind == "socp" else np.vstack([-np.eye(n), np.ones(n)])
+    h = np.zeros(n) if kind == "socp" else np.append(np.zeros(n), x.sum())
+    program = ConeProgram(rng.normal(size=n) ** 2 + A.T @ rng.normal(size=6), G, h, [NonNeg(h.size)], A, A @ x)
+    solution = socp.solve(program)
+    assert solution.status is Status.OPTIMAL and solution.x.min() >= -1e-8
+    assert residuals(program, solution.x, solution.y, solution.z, solution.s).meets(1e-8)
+
+
+class Missing(ProgramTest):
+    """Sees bounds missed unless x is exactly within them, and counts."""
+
+    asked = 0
+
+    def residuals(self, x, *rest, rounding=False):
+        self.asked += 1
+        found = super().residuals(x, *rest, rounding=rounding)
+        return found._replace(cone=found.cone_scale) if x.min() < 0.0 else found
+
+
+def test_x_is_moved_to_the_bounds_that_it_misses():
+    # min x1 + x2 in x >= 0, of which iterates miss one now and then
+    program = ConeProgram([1.0, 1.0, 0.5], -np.eye(3), np.zeros(3), [NonNeg(3)], [[1.0, 1, 1]], [1.0])
+    run = Run(program, Solver(program)._state, Solver(program).settings, False, Missing(program))
+    answer = np.array([-1e-3, 1e-3, 1.0]), np.array([-0.5]), np.array([0.5, 0.5, 0.0]), np.zeros(3)
+    found, message = run._judge(answer)
+    np.testing.assert_array_equal(answer[0], [0, 1e-3, 1])
+    np.testing.assert_array_equal(answer[3], [0, 1e-3, 1])
+    assert not message and found.cone < found.cone_scale and run.test.asked == 2
+
+
+# ---- directions that are no numbers
+
+
+def test_a_direction_that_is_no_number_is_told():
+    def spoil(iterate):
+        if iterate.iteration == 2:
+            iterate.newton.r[0] = np.nan
+
+    program = planted_optimum(np.random.default_rng(3), n=12)[0]
+    run = Run(program, Solver(program)._state, Settings(callback=spoil), False, None)
+    run.solve()
+    assert run.status is Status.NUMERICAL_ERROR and run.iterations == 2
+    assert run.message.startswith("the Newton system could not be solved")
+    assert np.isfinite(run.answer[0]).all()
 
 
 # ---- the end of a run

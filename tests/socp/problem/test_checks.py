@@ -122,6 +122,9 @@ def test_everything_is_copied():
     (lambda: LowRank([[1.0], [2.0]], [1.0]), "d must have 2 entries (the rows of F), but 1 came"),
     (lambda: LowRank([[1.0], [2.0]], [1.0, -0.5]), "d must be nonnegative, but d[1] = -0.5"),
     (lambda: LowRank([[1.0], [2.0]], np.nan), "d must be finite, but d[0] is nan"),
+    (lambda: LowRank(1e200), "F must be a matrix, but an array of shape () came"),
+    (lambda: LowRank([[1.0, 2.0], [1e200, 0.0]]), "F F' + diag(d) must be within double precision, but entry [1, 1]"),
+    (lambda: LowRank([[1.0], [-9e153]], [0.0, 1e308]), "F F' + diag(d) must be within double precision, but entry [1,"),
     (lambda: LowRank([[1.0], [2.0]], "x"), "d must be an array of numbers, but 'x' came"),
 ])  # fmt: skip
 def test_refused(call, message):

@@ -168,7 +168,9 @@ def test_solve_takes_a_program_or_its_data_and_not_both():
     program = ConeProgram(**GOOD)
     with pytest.raises(ProgramError, match="a program came, and c, offset beside it: give one or the other"):
         socp.solve(program, c=[1], P=None, offset=0.0)
-    with pytest.raises(ProgramError, match="program must be a ConeProgram, but list came"):
+    with pytest.raises(
+        ProgramError, match=r"program must be a ConeProgram, but \[1.0, 2.0\] came; data are given by name"
+    ):
         socp.solve([1.0, 2.0])
     with pytest.raises(ProgramError, match="c, the linear objective, is missing"):
         socp.solve(G=[[1.0]], h=[1.0])

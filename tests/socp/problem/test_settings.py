@@ -4,6 +4,7 @@ import dataclasses
 import math
 import pickle
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -45,26 +46,40 @@ def test_wrong_step_fractions(value):
 
 
 @pytest.mark.parametrize("name", ["max_iter", "refinement_steps"])
-@pytest.mark.parametrize("value", [-1, 1.5, 10.0, "10", None, True])
+@pytest.mark.parametrize("value", [-1, 1.5, np.float64(2.5), math.nan, math.inf, "10", None, True])
 def test_not_a_count(name, value):
     with pytest.raises(ProgramError, match=f"^{name} must be a nonnegative integer, but {re.escape(repr(value))} came"):
         Settings(**{name: value})
 
 
-@pytest.mark.parametrize("value", [0, 7, np.int32(7), np.uint8(7)])
+@pytest.mark.parametrize("name", ["max_iter", "refinement_steps", "threads"])
+def test_a_count_beyond_the_integers_of_the_machine(name):
+    with pytest.raises(ProgramError, match=f"^{name} must be at most {sys.maxsize}, but 1{30 * '0'} came"):
+        Settings(**{name: 10**30})
+
+
+@pytest.mark.parametrize("value", [sys.maxsize, 2**31, 2**32])
+def test_a_large_count_is_no_limit(value):
+    program = {"c": np.ones(2), "G": -np.eye(2), "h": np.array([1.0, 2.0]), "cones": [socp.NonNeg(2)]}
+    solution = socp.solve(**program, max_iter=value, refinement_steps=value)
+    assert solution.status == "optimal"
+    np.testing.assert_allclose(solution.x, [-1.0, -2.0], atol=1e-7)
+
+
+@pytest.mark.parametrize("value", [0, 7, np.int32(7), np.uint8(7), 10.0, np.float32(3)])
 def test_counts(value):
     assert Settings(max_iter=value, refinement_steps=value).max_iter == value
 
 
 @pytest.mark.parametrize("name", ["verbose", "equilibrate", "sifting", "check_convexity", "presolve"])
-@pytest.mark.parametrize("value", [1, 0, "no", "True", None, 1.0, [True], np.ones(1, np.bool_)])
+@pytest.mark.parametrize("value", [2, -1, "no", "True", None, 1.0, [True], np.ones(1, np.bool_)])
 def test_neither_true_nor_false(name, value):
     with pytest.raises(ProgramError, match=f"^{name} must be True or False, but {re.escape(repr(value))} came"):
         Settings(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["verbose", "equilibrate", "sifting", "check_convexity", "presolve"])
-@pytest.mark.parametrize("value", [True, False, np.True_, np.False_])
+@pytest.mark.parametrize("value", [True, False, np.True_, np.False_, 1, 0, np.int64(1)])
 def test_flags(name, value):
     assert getattr(Settings(**{name: value}), name) is bool(value)
 
@@ -109,7 +124,9 @@ def test_callback_and_kkt():
 
 
 def test_unknown_settings_are_named_and_the_known_ones_listed():
-    with pytest.raises(ProgramError, match=r"^unknown setting 'tolerance'; the settings are ") as error:
+    with pytest.raises(
+        ProgramError, match=r"^unknown setting 'tolerance'; did you mean 'tol'.; the settings are "
+    ) as error:
         Settings.checked({"tol": 1e-6, "tolerance": 1e-6})
     for field in dataclasses.fields(Settings):
         assert field.name in str(error.value)

@@ -1,7 +1,10 @@
 """The stopping test and the certificates, by hand, and beside the independent judge in bench."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,14 +12,17 @@ from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
 from socp.problem.stopping import (
+    NOTHING,
     Residuals,
     cone_distance,
     cone_violation,
     dual_infeasibility,
+    evaluate,
     norm,
     primal_infeasibility,
     residuals,
 )
+from tests.support.exact import cone_figures, fractions
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -267,10 +273,119 @@ def test_what_is_left_out_is_small_beside_the_terms(seed):
     x, y, z, s = rng.normal(size=like.n), rng.normal(size=like.p), *(interior(like.cones, rng) for _ in range(2))
     program = ConeProgram(like.c, like.G, like.G @ x + s, like.cones, like.A, like.A @ x, like.P)
     exact, without = residuals(program, x, y, z, s), residuals(program, x, y, z, s, rounding=True)
-    assert without.worst <= exact.worst and without[4:] == exact[4:]
+    assert without.worst <= exact.worst and without[4:] == pytest.approx(exact[4:], rel=1e-14)
     assert exact.cone <= 1e-13 * exact.cone_scale and without.rows == without.cone == 0.0
     far = residuals(program, x + 1e-6, y, z, s)
     assert residuals(program, x + 1e-6, y, z, s, rounding=True).worst == far.worst > 0.0
+
+
+@pytest.mark.parametrize("factor, excused", [(60.0, True), (68.0, False), (6400.0, False)])
+def test_rounding_excuses_64_units_of_the_terms(factor, excused):
+    eps = np.finfo(np.float64).eps
+
+    def told(program, x, y, z, s, name):
+        measured = getattr(residuals(program, x, y, z, s), name)
+        assert measured > 0.0  # what is told is what was measured, always
+        return getattr(residuals(program, x, y, z, s, rounding=True), name) == (0.0 if excused else measured)
+
+    # x1 - x2 = 1, with terms of 2, 1 and 1: 256 eps; as a row of the orthant with a slack of 1 another
+    row = ConeProgram(np.zeros(2), A=[[1.0, -1.0]], b=[1.0])
+    assert told(row, array(2.0 + 4 * factor * eps, 1.0), array(0), array(), array(), "rows")
+    cone = ConeProgram(np.zeros(2), [[1.0, -1.0]], [2.0], [NonNeg(1)])
+    assert told(cone, array(2.0, 1.0), array(), array(0), array(1 + 6 * factor * eps), "cone")
+    # x + c + y - z with terms of 1, 1, 1 and 1
+    dual = ConeProgram([-1.0], [[-1.0]], [0.0], [NonNeg(1)], [[1.0]], [1.0], P=[[1.0]])
+    assert told(dual, array(1), array(1 + 4 * factor * eps), array(1), array(1), "dual")
+    # x'Px + c'x + b'y + h'z with two terms of 1
+    gap = ConeProgram([-1.0], A=[[0.0]], b=[1.0], P=[[1.0]])
+    assert told(gap, array(1), array(2 * factor * eps), array(), array(), "gap")
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("size", [1.0, 1e7])
+def test_what_is_told_is_the_truth(seed, size):
+    """Residuals far below what rounding takes of their terms, beside exact arithmetic."""
+    rng = np.random.default_rng(seed)
+    like, _ = planted_optimum(rng)
+    x, y = size * rng.normal(size=like.n), size * rng.normal(size=like.p)
+    z, s = (size * interior(like.cones, rng) for _ in range(2))
+    c = -(times(like.P, x) + like.A.T @ y + like.G.T @ z)
+    program = ConeProgram(c, like.G, like.G @ x + s, like.cones, like.A, like.A @ x, like.P)
+    found, exact = residuals(program, x, y, z, s), cone_figures(program, x, y, z, s)
+    for name, value in exact.items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-6, abs=0.0), name
+    _, vector = evaluate(program, x, y, z, s)
+    parts = np.split(np.abs(vector), [like.n, like.n + like.p])
+    assert [norm(part) for part in parts] == [found.dual, found.rows, found.cone]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_gap_far_below_its_terms_is_the_gap(seed):
+    """Every term of x'Px + c'x + b'y + h'z is some 1e3, sides of both signs, and their sum is what rounding leaves."""
+    rng = np.random.default_rng((29, seed))
+    F, A, G = rng.normal(size=(6, 6)), rng.normal(size=(3, 6)), rng.normal(size=(7, 6))
+    c, b, h = 10.0 * rng.normal(size=6), 10.0 * rng.normal(size=3), 10.0 * rng.normal(size=7)
+    x, y, z, s = (100.0 * rng.normal(size=size) for size in (6, 3, 7, 7))
+    for _ in range(3):
+        sums = cone_figures(ConeProgram(c, G, h, [NonNeg(7)], A, b, F @ F.T), x, y, z, s)
+        gap = sums["primal_objective"] - sums["dual_objective"]
+        c[0] -= gap / x[0]
+    program = ConeProgram(c, G, h, [NonNeg(7)], A, b, F @ F.T)
+    found, exact = residuals(program, x, y, z, s), cone_figures(program, x, y, z, s)
+    assert exact["gap"] < 1e-12 * found.gap_scale
+    assert found.gap == pytest.approx(exact["gap"], rel=1e-6, abs=0.0)
+    assert found.dual_objective == pytest.approx(exact["dual_objective"], rel=1e-12)
+
+
+def test_rows_with_one_entry_are_judged_by_their_own_size():
+    # x1 >= 0, 2 x2 <= 2e6, x3 <= 1e3 and a row of all; x1 misses by 1e-3, which 1e6 does not excuse
+    G = sp.csc_array(np.array([[-1.0, 0, 0], [0, 2, 0], [0, 0, 1], [1, 1, 1]]))
+    program = ConeProgram(np.zeros(3), G, [0.0, 2e6, 1e3, 2e6], [NonNeg(4)])
+
+    def found(*x):
+        x = array(*x)
+        return residuals(program, x, array(), np.zeros(4), np.maximum(program.h - G @ x, 0.0))
+
+    assert found(0, 1e6, 0).worst == 0.0
+    missed = found(-1e-3, 1e6, 0)
+    assert missed.relative[0] == pytest.approx(1e-3 / (1 + 1e-3)) and missed.cone == 1e-3
+    assert found(0, 1e6 + 1, 0).relative[0] == pytest.approx(2 / (2e6 + 3))
+    # slacks, too
+    x = array(0, 1e6, 0)
+    assert residuals(program, x, array(), np.zeros(4), array(1e-3, 0, 1e3, 1e6)).relative[0] == pytest.approx(1e-3)
+    # rows with more entries, and cones, by that of all
+    assert found(0.0, 1e6, 1e6 + 1).relative[0] > 0.9 and found(0, 1e6, -1e9).relative[0] == 0.0
+    cone = ConeProgram(np.zeros(2), [[-1.0, 0], [0, 1e6]], [0.0, 0.0], [SecondOrder(2)])
+    assert residuals(cone, array(0.0, 1e-9), array(), np.zeros(2), np.zeros(2)).cone_scale == 1.0 + 1e-3
+
+
+def test_x_is_held_to_its_bounds():
+    G = sp.csc_array(np.array([[-1.0, 0, 0], [0, 2, 0], [0, 0, 0], [1, 1, 1], [0, 0, -1.0], [0, 0, -1.0]]))
+    program = ConeProgram(np.zeros(3), G, [0.0, 3.0, np.inf, 9.0, 0.0, 0.0], [NonNeg(4), SecondOrder(2)])
+    x, s = array(-0.25, 2, -5), array(7, 7, np.inf, 7, 7, 7)
+    assert stopping.hold_to_bounds(program, x, s) == 1.0
+    np.testing.assert_array_equal(x, [0, 1.5, -5])
+    np.testing.assert_array_equal(s, [0, 0, np.inf, 7, 7, 7])
+    assert stopping.hold_to_bounds(program, x, s) == 0.0
+
+
+def test_certificates_are_scaled_and_leave_out_what_has_no_part():
+    # x1 <= 1 and x1 >= 2, beside rows without entries
+    G = sp.csc_array(np.array([[1.0, 0, 0], [-1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 1, 0]]))
+    program = ConeProgram(
+        np.zeros(3), G, [1.0, -2.0, 3.0, 0.0, 0.0], [NonNeg(3), SecondOrder(2)], np.zeros((1, 3)), [0.0]
+    )
+    y, z = stopping.primal_certificate(program, array(1e-9), array(4, 4, 1e-9, 0, 0))
+    np.testing.assert_array_equal(y, [0])
+    np.testing.assert_array_equal(z, [1, 1, 0, 0, 0])
+    # the first entry of a cone holds the others
+    _, z = stopping.primal_certificate(program, array(0), array(4, 4, 0, 1e-9, 0))
+    np.testing.assert_array_equal(z, [1, 1, 0, 1e-9 / 4, 0])
+    # a row without entries that cannot hold is the certificate
+    empty = ConeProgram(np.zeros(1), [[0.0]], [-2.0], [NonNeg(1)])
+    np.testing.assert_array_equal(stopping.primal_certificate(empty, array(), array(3))[1], [0.5])
+    ray = ConeProgram([-2.0, 0, 0, 0], [[-1.0, 0, 0, 0], [0, 1, 0, 0]], [0.0, 0.0], [NonNeg(2)])
+    np.testing.assert_array_equal(stopping.dual_certificate(ray, array(4, -1, 1e-9, -1e-9)), [0.5, -0.125, 0, 0])
 
 
 def test_each_block_of_a_direction_is_judged_by_its_own_size():
@@ -303,7 +418,7 @@ def test_inaccurate_is_a_stated_tolerance():
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=8))
 def test_distance_from_a_cone_is_the_smallest_that_leads_into_it(values):
     v = np.array([7.0, *values, 7.0])
-    distance = cone_distance(v, 1, v.size - 1)
+    distance = cone_distance(v, NOTHING, 1, v.size - 1)
 
     def excess(d):
         return np.linalg.norm(np.maximum(np.abs(v[2:-1]) - d, 0.0)) - v[1] - d
@@ -314,5 +429,22 @@ def test_distance_from_a_cone_is_the_smallest_that_leads_into_it(values):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_is_far_from_a_cone(bad):
-    assert cone_distance(np.array([1.0, bad, 0.0]), 0, 3) == np.inf
-    assert cone_distance(np.array([-bad, 1.0, 0.0]), 0, 3) == np.inf
+    assert cone_distance(np.array([1.0, bad, 0.0]), NOTHING, 0, 3) == np.inf
+    assert cone_distance(np.array([-bad, 1.0, 0.0]), NOTHING, 0, 3) == np.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_a_distance_below_rounding_is_that_of_the_numbers_that_came(seed, size):
+    rng = np.random.default_rng(seed)
+    v = size * rng.normal(size=5)
+    v[0] = np.linalg.norm(v[1:])  # on the boundary, to rounding
+    t, *rest = fractions(v)
+    square = sum(entry * entry for entry in rest)
+    gap = float((square - t * t) / (Fraction(np.linalg.norm(v[1:])) + t))  # ||v_1|| - v_0
+    slope = np.abs(v[1:]).sum() / np.linalg.norm(v[1:])
+    assert cone_distance(v, NOTHING, 0, 5) == pytest.approx(max(gap, 0.0) / (1 + slope), rel=1e-6, abs=0.0)
+    low = 1e-18 * size * rng.normal(size=5)
+    further = gap + (v[1:] @ low[1:]) / np.linalg.norm(v[1:]) - low[0]
+    expected = max(further, 0.0) / (1 + slope)
+    assert cone_distance(v, low, 0, 5) == pytest.approx(expected, rel=1e-6, abs=1e-26 * size)

@@ -12,7 +12,7 @@ from socp.linalg.ldl.constant import constants_first
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.ordering import amd
 from socp.linalg.ldl.symbolic import analyze
-from tests.support.sparse_matrices import upper
+from tests.support.sparse_matrices import random_sparse, upper
 from tests.support.standard_forms import scaling_point
 
 from .test_factorization import DELTA, EPS, dense_ldl
@@ -21,7 +21,7 @@ from .test_factorization import DELTA, EPS, dense_ldl
 def normal_equations(samples, features, seed, density=0.3):
     """[I D; D' -S]: of the columns of I all is constant where S alone changes."""
     rng = np.random.default_rng(seed)
-    D = sp.random_array((samples, features), density=density, rng=rng) + sp.eye_array(samples, features)
+    D = random_sparse((samples, features), density=density, rng=rng) + sp.eye_array(samples, features)
     K = sp.csc_array(
         sp.block_array([[sp.eye_array(samples), D], [D.T, -sp.diags_array(rng.uniform(1.0, 2.0, features))]])
     )

@@ -10,13 +10,20 @@ from socp.linalg.ldl import core
 from socp.linalg.ldl.ordering import amd, minimum_degree
 from socp.linalg.ldl.quotient_graph import QuotientGraph, adjacency, dense_degree
 from socp.linalg.ldl.symbolic import analyze
-from tests.support.sparse_matrices import arrow, dense_factor_pattern, follow_a_neighbour, grid_laplacian, upper
+from tests.support.sparse_matrices import (
+    arrow,
+    dense_factor_pattern,
+    follow_a_neighbour,
+    grid_laplacian,
+    random_sparse,
+    upper,
+)
 
 
 def regression(columns, rows, density, seed, slacks=1, split=False):
     """The KKT pattern of  D w - (slacks) = t  and who has no diagonal; first w, or (u, v) for w = u - v."""
     rng = np.random.default_rng(seed)
-    D = sp.random_array((rows, columns), density=density, rng=rng)
+    D = random_sparse((rows, columns), density=density, rng=rng)
     D = sp.hstack([D, -D]) if split else D
     A = sp.hstack([D] + slacks * [sp.eye_array(rows)])
     n = A.shape[1]

@@ -15,6 +15,7 @@ from tests.support.sparse_matrices import (
     follow_a_neighbour,
     grid_laplacian,
     kkt,
+    random_sparse,
     random_spd,
     upper,
 )
@@ -148,7 +149,7 @@ def test_short_columns_among_long_rows(seed):
     """The KKT pattern of a linear program, whose rows' lists are not gone through each time."""
     rng = np.random.default_rng(seed)
     rows, columns = int(rng.integers(15, 40)), int(rng.integers(200, 300))
-    A = sp.random_array((rows, columns), density=2.5 / rows, rng=rng)
+    A = random_sparse((rows, columns), density=2.5 / rows, rng=rng)
     chain = sp.diags_array([np.ones(rows - 1)], offsets=[1], shape=(rows, rows))
     A = sp.hstack([A, sp.eye_array(rows) + chain])
     n = columns + rows

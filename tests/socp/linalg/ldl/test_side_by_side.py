@@ -9,7 +9,7 @@ from socp.compiled.teams import available
 from socp.linalg.ldl import factorization
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.sharing import shared
-from tests.support.sparse_matrices import grid_laplacian, kkt, random_spd, upper
+from tests.support.sparse_matrices import grid_laplacian, kkt, random_sparse, random_spd, upper
 
 EPS, DELTA = 1e-13, 1e-7
 FRONT = 700  # of a dense block: its panel has 1e8 operations
@@ -113,7 +113,7 @@ def test_threads_of_a_solver_reach_the_factorization():
     rng = np.random.default_rng(0)
     n = 400
     P = sp.csc_array(grid_laplacian(20, 20) + 0.1 * sp.eye_array(n))
-    A = sp.csc_array(sp.random_array((150, n), density=0.02, rng=rng))
+    A = sp.csc_array(random_sparse((150, n), density=0.02, rng=rng))
     program = dict(c=rng.normal(size=n), P=P, A=A, b=A @ np.ones(n), G=-sp.eye_array(n), h=np.zeros(n),
                    cones=[socp.NonNeg(n)], kkt="ldl")  # fmt: skip
     one, two, again = (socp.Solver(**program, threads=threads) for threads in (1, 2, 2))

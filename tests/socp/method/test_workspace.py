@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from socp.method import spare
+from socp.method import workspace
 from socp.problem.settings import Settings
 
 HESSIANS = ["none", "dense", "sparse"]
@@ -16,9 +16,9 @@ HESSIANS = ["none", "dense", "sparse"]
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    spare._thread.__dict__.clear()
+    workspace._thread.__dict__.clear()
     yield
-    spare._thread.__dict__.clear()
+    workspace._thread.__dict__.clear()
 
 
 def quadratic(rng, kind="dense", parallel=False):
@@ -37,15 +37,15 @@ def conic(rng):
 
 
 def left():
-    return spare._thread.__dict__.get("left", (None, None))[1]
+    return workspace._thread.__dict__.get("released", (None, None))[1]
 
 
 def alone(solver, program, **settings):
     """The solution in memory of its own."""
-    memory = spare._thread.__dict__.pop("left", None)
+    memory = workspace._thread.__dict__.pop("released", None)
     solution = solver(program, **settings).solve()
     if memory is not None:
-        spare._thread.left = memory
+        workspace._thread.released = memory
     return solution
 
 
@@ -66,7 +66,24 @@ def test_a_program_in_the_memory_of_another_has_its_own_bits(first, second):
         check_same(qp.solve(program, presolve=False), expected)
         memories.append(left())
     # two parallel rows count as one in the KKT system, of which the sizes are others then
-    assert memories[0] is memories[1] is not memories[2] and memories[2] is memories[3] is memories[4]
+    assert len({id(memory) for memory in memories[:2]} & {id(memory) for memory in memories[2:]}) == 0
+    if (first == "dense") == (second == "dense"):
+        assert memories[0] is memories[1] and memories[2] is memories[3] is memories[4]
+
+
+def test_a_sparse_program_is_solved_in_the_same_way_after_a_dense_one_of_the_same_sizes():
+    n, rng = 100, np.random.default_rng(0)
+    B, c = rng.normal(size=(n, n)), rng.normal(size=n)
+    beside = sp.diags_array([np.full(n - 1, 0.3)], offsets=[1])
+    sparse = sp.csc_array(sp.diags_array(np.linspace(1.0, 2.0, n)) + beside + beside.T)
+    rest = {"c": c, "G": -np.eye(n), "h": np.zeros(n), "cones": [socp.NonNeg(n)]}
+    alone = socp.Solver(P=sparse, **rest)
+    expected = alone.solve()
+    socp.solve(P=B @ B.T / n + np.eye(n), **rest)
+    assert left() is not None
+    solver = socp.Solver(P=sparse, **rest)
+    assert solver.kkt.description == alone.kkt.description and "sparse" in alone.kkt.description
+    check_same(solver.solve(), expected)
 
 
 def test_cone_programs():
@@ -98,7 +115,7 @@ def test_other_sizes_and_settings_take_nothing():
         memory = left()
         assert socp.Solver(program, **other)._state is not memory
     socp.solve(program)
-    assert spare.take((1, 0, 1, 1, 0, 1), Settings()) is None and left() is None
+    assert workspace.acquire(program, (1, 0, 1, 1, 0, 1), Settings()) is None and left() is None
 
 
 def test_nothing_is_left_where_somebody_watched_or_by_another_way_of_solving():

@@ -1,0 +1,117 @@
+"""Products in twice the working precision: sums of products with what rounding takes of every step beside them.
+
+A number is a pair (value, low), low being the sum of the rounding errors that led to the value (Ogita, Rump and Oishi
+2005, `Dot2`): value + low is as good as one computed with 106 bits and rounded.  All kernels add to what the pair is.
+Where an error is not a number, as beyond 1e300, `rounded` takes the value alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compiled.kernels import kernel, leaf
+from ..compiled.signatures import Floats, Ints, Matrix
+
+SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
+
+
+@leaf
+def product_error(a: float, b: float, product: float) -> float:
+    """a b - product, exactly, for the rounded product (Dekker 1971, Veltkamp)."""
+    far_a, far_b = SPLITTER * a, SPLITTER * b
+    high_a, high_b = far_a - (far_a - a), far_b - (far_b - b)
+    low_a, low_b = a - high_a, b - high_b
+    return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+
+
+@leaf
+def sum_error(a: float, b: float, total: float) -> float:
+    """a + b - total, exactly, for the rounded sum (Knuth)."""
+    part = total - a
+    return (a - (total - part)) + (b - part)
+
+
+@leaf
+def rounded(value: float, low: float) -> float:
+    """value + low, or the value alone where its error is not a number."""
+    return value + low if math.isfinite(low) else value
+
+
+@kernel
+def add_both(
+    indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, Mx: Floats, Mx_low: Floats, Mtv: Floats,
+    Mtv_low: Floats,
+) -> None:  # fmt: skip
+    """(Mx, Mx_low) += M x and (Mtv, Mtv_low) += M'v in one pass over M."""
+    for j in range(indptr.size - 1):
+        xj, total, low = x[j], Mtv[j], Mtv_low[j]
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            row, a = np.uint64(indices[k]), data[k]
+            term = a * v[row]
+            raised = total + term
+            low += product_error(a, v[row], term) + sum_error(total, term, raised)
+            total, term = raised, a * xj
+            raised = Mx[row] + term
+            Mx_low[row] += product_error(a, xj, term) + sum_error(Mx[row], term, raised)
+            Mx[row] = raised
+        Mtv[j], Mtv_low[j] = total, low
+
+
+@kernel
+def add_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats, low: Floats) -> None:
+    """(out, low) += P x for the full symmetric P, gathered by columns."""
+    for j in range(indptr.size - 1):
+        total, error = out[j], low[j]
+        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            row = np.uint64(indices[k])
+            term = data[k] * x[row]
+            raised = total + term
+            error += product_error(data[k], x[row], term) + sum_error(total, term, raised)
+            total = raised
+        out[j], low[j] = total, error
+
+
+@kernel
+def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
+    """(out, low) += M'x for a dense M by rows.  The inner loop vectorizes."""
+    count = np.uint64(M.shape[1])
+    for j in range(M.shape[0]):
+        row, xj = M[j], x[j]
+        for i in range(count):
+            term = row[i] * xj
+            raised = out[i] + term
+            low[i] += product_error(row[i], xj, term) + sum_error(out[i], term, raised)
+            out[i] = raised
+
+
+@kernel
+def add_low_rank(F: Matrix, d: Floats, x: Floats, inner: Floats, inner_low: Floats, out: Floats, low: Floats) -> None:
+    """(out, low) += F F'x + d o x; (inner, inner_low) becomes F'x, and is zero before."""
+    add_rows(F, x, inner, inner_low)
+    for i in range(F.shape[0]):
+        row = F[i]
+        total = d[i] * x[i]
+        error = product_error(d[i], x[i], total)
+        for k in range(F.shape[1]):
+            term = row[k] * inner[k]
+            raised = total + term
+            error += product_error(row[k], inner[k], term) + sum_error(total, term, raised) + row[k] * inner_low[k]
+            total = raised
+        out[i], low[i] = out[i] + total, low[i] + error + sum_error(out[i], total, out[i] + total)
+
+
+def hessian_product(P, x: np.ndarray) -> np.ndarray:
+    """(P x, its errors) as one vector of 2 n entries, for P as a program holds it."""
+    n = x.size
+    out = np.zeros(2 * n)
+    if type(P) is np.ndarray:
+        add_rows(P, x, out[:n], out[n:])
+    elif isinstance(P, sp.csc_array):
+        add_symmetric(P.indptr, P.indices, P.data, x, out[:n], out[n:])
+    elif P is not None:
+        inner = np.zeros(2 * P.F.shape[1])
+        add_low_rank(P.F, P.d, x, inner[: inner.size // 2], inner[inner.size // 2 :], out[:n], out[n:])
+    return out

@@ -1,0 +1,139 @@
+"""Residuals without rounding against fractions, and where doubles see nothing."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+import socp
+from bench.answers.exact import Exact, distances, residuals, times
+from bench.answers.verify import verify
+from bench.fuzz import cone_families, quadratic_families
+
+
+def fractions(exact):
+    return [Fraction(int(entry)) * Fraction(2) ** exact.power for entry in exact.whole]
+
+
+def some(rng, size):
+    """Doubles of all sizes, zeros among them."""
+    return rng.normal(size=size) * 10.0 ** rng.integers(-300, 300, size) * (rng.random(size) < 0.8)
+
+
+def test_doubles_their_sums_and_products_are_those_of_fractions():
+    rng = np.random.default_rng(0)
+    for size in (0, 1, 6):
+        v, w = some(rng, size), some(rng, size)
+        if size:
+            v[0] = 5e-324  # the least of all
+        a, b = [Fraction(t) for t in v], [Fraction(t) for t in w]
+        assert fractions(Exact.of(v)) == a
+        assert fractions(Exact.of(v) + Exact.of(w)) == [s + t for s, t in zip(a, b, strict=True)]
+        assert fractions(Exact.of(v) - Exact.of(w)) == [s - t for s, t in zip(a, b, strict=True)]
+        assert fractions(Exact.of(v) * Exact.of(w)) == [s * t for s, t in zip(a, b, strict=True)]
+        assert fractions(Exact.of(v).dot(Exact.of(w))) == [sum((s * t for s, t in zip(a, b, strict=True)), Fraction(0))]
+        assert np.array_equal(Exact.of(v).rounded(), v)
+    huge = Exact.of(np.array([1e300, -1e300, 0.0]))
+    assert np.array_equal((huge * Exact.of(np.full(3, 1e300))).rounded(), [np.inf, -np.inf, 0.0])
+
+
+def test_products_with_every_kind_of_matrix():
+    rng = np.random.default_rng(1)
+    F, d, x = rng.normal(size=(4, 2)), rng.random(4), rng.normal(size=4)
+    M = F @ F.T * (rng.random((4, 4)) < 0.7)
+    exactly = [sum((Fraction(a) * Fraction(t) for a, t in zip(row, x, strict=True)), Fraction(0)) for row in M]
+    for matrix in (M, sp.csc_array(M), sp.csr_array(M)):
+        assert fractions(times(matrix, Exact.of(x))) == exactly
+    low_rank = socp.LowRank(F, d)
+    product = times(low_rank, Exact.of(x)).rounded()
+    assert product == pytest.approx(low_rank @ x, rel=1e-12)
+    assert np.array_equal(times(None, Exact.of(x)).rounded(), np.zeros(4))
+
+
+@pytest.mark.parametrize("families", [cone_families, quadratic_families])
+def test_without_cancellation_they_are_those_of_the_verifier(families):
+    rng = np.random.default_rng(2)
+    seen = 0
+    for _ in range(60):
+        case = families.any_planted(rng)
+        planted = case.planted
+        if planted.kind != "optimal":
+            continue
+        x, y, z = (part + 1e-3 * rng.normal(size=part.size) for part in (planted.x, planted.y, planted.z))
+        found, exactly = verify(case.program, x, y, z), residuals(case.program, x, y, z)
+        beside = (max(found.primal, found.primal_cone), max(found.dual, found.dual_cone), found.gap)
+        assert exactly == pytest.approx(beside, rel=1e-8, abs=1e-10)
+        seen += 1
+    assert seen > 20
+
+
+def test_slacks_are_held_to_their_equations_and_cones():
+    program = socp.ConeProgram([2.0], [[-1.0]], [-3.0], [socp.NonNeg(1)])
+    assert residuals(program, [3.0], [], [2.0], [0.0])[0] == 0.0
+    assert residuals(program, [3.0], [], [2.0], [1e-6])[0] == pytest.approx(1e-6 / 4)
+    assert residuals(program, [3.0], [], [2.0], [np.nan])[0] == np.inf
+    # short of the bound by 1e-6, and s below zero by twice as much: each equation misses by 1e-6
+    assert residuals(program, [3.0 - 1e-6], [], [2.0], [-2e-6])[0] == pytest.approx(2e-6 / 4)
+    rows = socp.ConeProgram([2.0], [[-1.0], [0.0]], [-3.0, np.inf], [socp.NonNeg(2)])
+    assert residuals(rows, [3.0], [], [2.0, 0.0], [0.0, np.inf]) == (0.0, 0.0, 0.0)
+    assert residuals(rows, [3.0], [], [2.0, 0.5], [0.0, np.inf])[1] == pytest.approx(0.5 / 3)
+
+
+def test_what_cancels_is_seen():
+    # x1 = 1 + 2^-52, x2 = 1: 1e12 (x1 - x2) is 2e-4, which the verifier counts as rounding
+    program = qp.QuadraticProgram(None, [0.0, 0.0], [[1e12, -1e12]], 0.0, 0.0)
+    x = [1.0 + 2.0**-52, 1.0]
+    assert verify(program, x, [0.0], [0.0, 0.0]).primal == 0.0
+    assert residuals(program, x, [0.0], [0.0, 0.0])[0] == pytest.approx(1e12 * 2.0**-52 / (1.0 + 1e12 * 2.0**-52))
+    # a gap of 1e20 against 1e20 + 1e-3
+    program = qp.QuadraticProgram(None, [1.0, 1.0, 1.0])
+    assert residuals(program, [1e20, -1e20, 1e-3], [], [0.0, 0.0, 0.0])[2] == pytest.approx(1e-3 / 1.001)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_what_is_not_finite_is_no_answer(part):
+    program = qp.QuadraticProgram(np.eye(1), [-3.0], [[1.0]], None, 2.0, 0.0, None)
+    answer = [[2.0], [1.0], [0.0]]
+    assert residuals(program, *answer) == (0.0, 0.0, 0.0)
+    answer[part] = [np.nan]
+    assert residuals(program, *answer) == (np.inf, np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    "v, distance",
+    [
+        ([2.0, 1.0, 1.0], 0.0),
+        ([-3.0, 0.0, 0.0], 3.0),
+        ([0.0, 1.0], 0.5),
+        ([-1.0], 1.0),
+        ([1.0], 0.0),
+        ([0.0], 0.0),
+        ([5.0, 3.0, 4.0], 0.0),
+        ([0.0, 1.0, 1.0], np.sqrt(2) / (1 + np.sqrt(2))),
+        ([5.0, 3.0, 4.0 + 2.0**-50], 2.0**-50 * 0.8 / 2.4),
+        ([0.0, 3e200, 4e200], (7 - np.sqrt(24)) * 1e200),
+    ],
+)
+def test_distance_from_a_second_order_cone(v, distance):
+    found = distances(Exact.of(np.array(v)), [socp.SecondOrder(len(v))])
+    assert found[0] == pytest.approx(distance, rel=1e-9, abs=0.0) and not found[1:].any()
+
+
+def test_bounds_by_their_own_size_and_multipliers_by_their_cones():
+    # x1 = 1e6, x2 = -1e-3: of a bound 1e-3 / 1, of a row of two entries, and of a cone, 1e-3 / (1 + 1e6)
+    x, zero, tiny = [1e6, -1e-3], [0.0, 0.0], 1e-12
+    for rows, share in (([[-1.0, 0.0], [0.0, -1.0]], 1e-3), ([[-1.0, 0.0], [-tiny, -1.0]], 1e-9)):
+        program = socp.ConeProgram(zero, rows, zero, [socp.NonNeg(2)])
+        assert residuals(program, x, [], zero)[0] == pytest.approx(share, rel=1e-2, abs=0.0)
+        ranges = qp.QuadraticProgram(None, zero, -np.array(rows), 0.0)
+        assert residuals(ranges, x, zero, zero)[0] == pytest.approx(share, rel=1e-2, abs=0.0)
+    cone = socp.ConeProgram(zero, [[-1.0, 0.0], [0.0, -1.0]], zero, [socp.NonNeg(1), socp.SecondOrder(1)])
+    assert residuals(cone, x, [], zero)[0] == pytest.approx(1e-9, rel=1e-2, abs=0.0)
+    assert residuals(qp.QuadraticProgram(None, zero, lb=0.0), x, [], zero)[0] == pytest.approx(1e-3)
+    # multipliers outside of their cones, and of sides that are not there
+    assert residuals(cone, zero, [], [-0.25, 0.0])[1] == residuals(cone, zero, [], [0.0, -0.25])[1] == 0.25
+    assert residuals(qp.QuadraticProgram(None, zero, lb=0.0), zero, [], [0.25, 0.0])[1] == 0.25
+    below = qp.QuadraticProgram(None, [0.0], [[1.0]], None, 1.0, -1.0)
+    assert residuals(below, [0.0], [-0.25], [0.25])[1] == 0.25

@@ -1,0 +1,70 @@
+"""Products in twice the working precision, beside exact arithmetic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from socp import LowRank
+from socp.linalg.accurate import add_both, hessian_product, product_error, rounded, sum_error
+from tests.support.exact import fractions, product
+
+
+def matrix(rng, shape):
+    """Entries of all sizes, a third of them zero."""
+    values = rng.normal(size=shape) * 10.0 ** rng.uniform(-8, 8, size=shape)
+    return np.where(rng.random(shape) < 0.3, 0.0, values)
+
+
+def assert_accurate(high, low, exact, *terms):
+    """To two units of the last place, where the errors of twice the precision are below that."""
+    for value, error, truth, size in zip(high, low, exact, np.sum(terms, axis=0), strict=True):
+        assert abs(Fraction(value) + Fraction(error) - truth) <= 1e-28 * size
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_errors_of_one_operation_are_exact(seed):
+    rng = np.random.default_rng(seed)
+    a, b = (float(v) for v in rng.normal(size=2) * 10.0 ** rng.uniform(-100, 100, size=2))
+    b *= 10.0 ** rng.uniform(-1, 1) * a / b if seed % 2 else 1.0  # of the same size every other time
+    assert Fraction(a) * Fraction(b) == Fraction(a * b) + Fraction(product_error(a, b, a * b))
+    assert Fraction(a) + Fraction(b) == Fraction(a + b) + Fraction(sum_error(a, b, a + b))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_matrix_both_ways(seed):
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    M, x, v = matrix(rng, (m, n)), rng.normal(size=n), rng.normal(size=m)
+    sparse = sp.csc_array(M)
+    Mx, Mtv = -(M @ x), -(M.T @ v)  # the products cancel what is there
+    exact_x = [a + b for a, b in zip(product(M, fractions(x)), fractions(Mx), strict=True)]
+    exact_v = [a + b for a, b in zip(product(M.T, fractions(v)), fractions(Mtv), strict=True)]
+    low_x, low_v = np.zeros(m), np.zeros(n)
+    indptr, indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
+    add_both(indptr, indices, sparse.data, x, v, Mx, low_x, Mtv, low_v)
+    assert_accurate(Mx, low_x, exact_x, abs(M) @ abs(x))
+    assert_accurate(Mtv, low_v, exact_v, abs(M).T @ abs(v))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "low rank", "none"])
+@pytest.mark.parametrize("n", [1, 7, 40])
+def test_products_with_a_hessian(kind, n):
+    rng = np.random.default_rng(n)
+    F, x = matrix(rng, (n, 3)), rng.normal(size=n)
+    dense = F @ F.T
+    dense = np.triu(dense) + np.triu(dense, 1).T
+    sparse = sp.csc_array(dense)
+    sparse.indptr, sparse.indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
+    P = {"dense": dense, "sparse": sparse, "low rank": LowRank(F, abs(x)), "none": None}[kind]
+    out = hessian_product(P, x)
+    sizes = abs(F) @ (abs(F).T @ abs(x)) + x**2 + abs(dense) @ abs(x)
+    assert_accurate(out[:n], out[n:], product(P, fractions(x)), sizes)
+
+
+def test_numbers_that_cannot_be_split():
+    assert np.isnan(product_error(1e305, 1.0, 1e305))
+    assert rounded(1e305, np.nan) == 1e305 and rounded(1.0, 0.5) == 1.5 and np.isnan(rounded(np.nan, 0.0))
+    out = hessian_product(np.array([[1e305]]), np.array([1.0]))
+    assert rounded(*out) == 1e305
