@@ -82,7 +82,11 @@ def _factor(m: int, n: int, P: Any, A: Any, w: Matrix, C: Matrix, T: Matrix, piv
     j = 0
     while j < n:
         k1 = j + 1 if j + 1 < n else j  # an odd last column is its own neighbour
-        d00, d10, d11 = load(P, j * n + j) + load(w, m + j), splat(0.0) + load(P, k1 * n + j), load(P, k1 * n + k1) + load(w, m + k1)
+        d00, d10, d11 = (
+            load(P, j * n + j) + load(w, m + j),
+            splat(0.0) + load(P, k1 * n + j),
+            load(P, k1 * n + k1) + load(w, m + k1),
+        )
         for i in range(m):
             a0, a1, wi = load(A, i * n + j), load(A, i * n + k1), load(w, i)
             w0 = wi * a0

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats, Matrix
-from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix
+from ..compiled.signatures import Floats
+from ..compiled.structures import Structure, dimension, integers, matrix
 from ..compiled.vec import LANES, lane_rows
 from .lanes import (
     BOUNDS,
@@ -29,6 +29,7 @@ from .lanes import (
     RAY_DUAL,
     RAY_P,
     RAY_ROWS,
+    RHO,
     ROWS,
     ROWS_SIZE,
     TAU,
@@ -39,7 +40,7 @@ from .lanes import (
     step,
 )
 
-FAILED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS = 0, 1, 2, 3, 4
+NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 PASSES = 3  # of the equilibration
 LARGEST_SCALE = 1e4
@@ -55,10 +56,11 @@ class Batch(Structure):
     P, A, q, l, u = matrix(), matrix(), matrix(), matrix(), matrix()
     x, y = matrix("count, n"), matrix("count, m + n")
     code, iterations = integers("count"), integers("count")
-    D, E = floats("n"), floats("m")
 
 
-def lanes_for(batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndarray, bound: np.ndarray, tolerances: dict[str, Any]) -> Lanes:
+def lanes_for(
+    batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndarray, bound: np.ndarray, tolerances: dict[str, Any]
+) -> Lanes:
     """Room for the method, for programs that have these sides (booleans, one for each row and variable)."""
     m, n = batch.m, batch.n
     N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
@@ -76,7 +78,8 @@ def lanes_for(batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndar
     work = Lanes(
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
         bound=bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
-        age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0), **arrays,
+        age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0),
+        D=np.ones(n), E=np.ones(m), **arrays,
     )  # fmt: skip
     work.shared = int(shared)
     for name, value in tolerances.items():
@@ -87,8 +90,8 @@ def lanes_for(batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndar
 @kernel
 def scale_shared(batch: Batch, w: Lanes) -> None:
     """The scaled P and A of all programs."""
-    equilibrate(batch.m, batch.n, batch.P[0], batch.A[0], batch.D, batch.E)
-    m, n, D, E, P, A = batch.m, batch.n, batch.D, batch.E, w.P, w.A
+    equilibrate(batch.m, batch.n, batch.P[0], batch.A[0], w.D, w.E)
+    m, n, D, E, P, A = batch.m, batch.n, w.D, w.E, w.P, w.A
     for i in range(n):
         for j in range(n):
             P[i * n + j] = D[i] * batch.P[0, i * n + j] * D[j]
@@ -199,7 +202,7 @@ def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
 @inner
 def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
     """Put program p into a lane, at x = 0, s = z = tau = kappa = 1, with what `measure` would find there."""
-    m, n, D, E, total = w.m, w.n, batch.D, batch.E, w.total
+    m, n, D, E, total = w.m, w.n, w.D, w.E, w.total
     if not w.shared:
         P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
         equilibrate(m, n, P, A, D, E)
@@ -209,7 +212,11 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
         for i in range(m):
             for j in range(n):
                 w.A_own[i * n + j, lane] = E[i] * A[i * n + j] * D[j]
-    q, l, u = batch.q[min(p, batch.q.shape[0] - 1)], batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
+    q, l, u = (
+        batch.q[min(p, batch.q.shape[0] - 1)],
+        batch.l[min(p, batch.l.shape[0] - 1)],
+        batch.u[min(p, batch.u.shape[0] - 1)],
+    )
     for j in range(n):
         w.q[j, lane] = w.rd[j, lane] = D[j] * q[j]
         w.dual_unit[j, lane] = 1.0 / D[j]
@@ -218,11 +225,11 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
         scale = E[i] if i < m else 1.0 / D[i - m]
         w.unit[i, lane] = 1.0 / scale
         w.Gx[i, lane] = w.y[i, lane] = 0.0
-        weight, v, o, yi = 0.0, 0.0, 0.0, 0.0
+        weight, v, o, yi = RHO if i >= m else 0.0, 0.0, 0.0, 0.0
         if w.equal[i]:
             b = scale * l[i]
             w.b[i, lane], w.r_equal[i, lane] = b, -b
-            weight, v, o = 1.0 / DELTA, -b / DELTA, b / DELTA
+            weight, v, o = weight + 1.0 / DELTA, -b / DELTA, b / DELTA
         for k in range(w.first[i], w.first[i + 1]):
             sign = w.sign[k]
             h = sign * scale * (u[i] if sign > 0.0 else l[i])

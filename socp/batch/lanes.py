@@ -18,12 +18,10 @@ mixes lanes: what is in one changes no bit of another.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..compiled.kernels import inner
-from ..compiled.signatures import Floats, Ints, Matrix
+from ..compiled.signatures import Matrix
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
-from ..compiled.vec import LANES, absolute, Vec, lane_rows, largest, load, select, smallest, splat, store
+from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat, store
 from .dense import (
     factor_own,
     factor_shared,
@@ -34,7 +32,8 @@ from .dense import (
     solve,
 )
 
-DELTA = 1e-9  # of equalities
+DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
+RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
 STEP = 0.99  # share of the way to the boundary
 LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
 INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
@@ -49,15 +48,16 @@ TOTALS = 20
 class Lanes(Structure):
     """The programs at work, one in each lane, and room for the method.
 
-    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`.  `unit` takes residuals of rows to the
-    caller's units, `dual_unit` those of the gradient.  A row that is a bound, `bound`, is judged by its own size.
+    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
+    `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
+    `bound`, is judged by its own size.
     """
 
     m, n, sides = dimension(), dimension(), dimension()
     shared, any_fresh = integer(), integer()
     first, equal, bound, who, age = integers(), integers(), integers(), integers(), integers()
     sign = floats()
-    P, A = floats(), floats()
+    P, A, D, E = floats(), floats(), floats(), floats()
     P_own, A_own = matrix(), matrix()
     q, h, b, unit, dual_unit = matrix(), matrix(), matrix(), matrix(), matrix()
     x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
@@ -146,12 +146,21 @@ def measure_rows(w: Lanes) -> None:
     """Residuals r; W, 1 / s z, 1 / s; the right-hand sides v of the predictor and o of the constant direction."""
     first, equal, bound, sign = w.first, w.equal, w.bound, w.sign
     h, b, Gx, s, z, y, unit = w.h, w.b, w.Gx, w.s, w.z, w.y, w.unit
-    r, r_equal, inverse_sz, inverse_s, W, v, o, total = w.r, w.r_equal, w.inverse_sz, w.inverse_s, w.W, w.v, w.o, w.total
+    r, r_equal, inverse_sz, inverse_s, W, v, o, total = (
+        w.r,
+        w.r_equal,
+        w.inverse_sz,
+        w.inverse_s,
+        w.W,
+        w.v,
+        w.o,
+        w.total,
+    )
     tau = load(total, TAU)
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     tol = w.tol
     for i in range(w.m + w.n):
-        g, wi, vi, oi = load(Gx, i), splat(0.0), splat(0.0), splat(0.0)
+        g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
         outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
         if equal[i]:
             bi = load(b, i)
@@ -159,7 +168,8 @@ def measure_rows(w: Lanes) -> None:
             ri = g - bt
             hz += bi * load(y, i)
             outside, along, allowed = absolute(ri), absolute(g), tol * absolute(bt)
-            wi, vi, oi = splat(1.0 / DELTA), ri * (1.0 / DELTA), bi * (1.0 / DELTA)
+            wi += 1.0 / DELTA
+            vi, oi = ri * (1.0 / DELTA), bi * (1.0 / DELTA)
             store(r_equal, i, ri)
         for k in range(first[i], first[i + 1]):
             sk, zk, hk, sg = load(s, k), load(z, k), load(h, k), sign[k] * g
@@ -318,7 +328,7 @@ def predict(w: Lanes) -> Vec:
 
 @inner
 def prepare_corrector(w: Lanes) -> None:
-    """e := c = ds / s + dz / z = sigma mu / (s z) - 1 - (ds / s) (dz / z) of the predictor, and the right-hand side v."""
+    """e := c = ds / s + dz / z = sigma mu / (s z) - 1 - (ds / s) (dz / z) of the predictor, and v."""
     first, equal, sign, z, inverse_s, inverse_sz = w.first, w.equal, w.sign, w.z, w.inverse_s, w.inverse_sz
     r, r_equal, e, v, total = w.r, w.r_equal, w.e, w.v, w.total
     keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5

@@ -1,16 +1,16 @@
 """Numbers of `LANES` programs side by side: a vector of doubles as a type of numba, and what kernels do with it.
 
-LLVM does not vectorize loops over lanes; with a type of its own, arithmetic that is written on numbers compiles to vector
-instructions of whatever width the processor has.
+LLVM does not vectorize loops over lanes; with a type of its own, arithmetic that is written on numbers compiles to
+vector instructions of whatever width the processor has.
 
-    load(a, i)        row i of an array with LANES columns as a Vec; entry i of a vector, which all lanes share, as a number
+    load(a, i)        row i of an array with LANES columns as a Vec; entry i of a vector, which lanes share, as a number
     store(a, i, v)    the other way
     splat(c)          c in every lane
     + - * /  -v       lane by lane; numbers are the same in every lane
     < > <= >= & |     masks
     select(mask, v, w), largest(v, w), smallest(v, w), absolute(v), root(v)
 
-Products and sums may be fused.  `plain_product`, `plain_sum`, `product_error` and `sum_error` never are: with these errors
+Products and sums may be fused.  `plain_product`, `plain_sum`, `product_error` and `sum_error` never are: these errors
 are exact.  `largest` and `smallest` take the second argument where one is not a number.
 """
 
@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.extending import intrinsic, models, register_model
+from numba.core.extending import intrinsic as numba_intrinsic
+from numba.core.extending import models, register_model
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
@@ -137,9 +138,10 @@ def _on_lanes(build: Any) -> Any:
     return lower
 
 
-def _place(context: Any, builder: Any, kind: Any, array: Any, i: Any, i_kind: Any) -> Any:
+def _place(context: Any, builder: Any, kinds: Any, array: Any, i: Any) -> Any:
     """The address of row i of a matrix, or of entry i of a vector."""
-    i = context.cast(builder, i, i_kind, types.int64)
+    kind = kinds[0]
+    i = context.cast(builder, i, kinds[1], types.int64)
     if kind.ndim == 1:
         return builder.gep(context.make_array(kind)(context, builder, array).data, [i], inbounds=True)
     row = builder.mul(i, ir.Constant(i.type, LANES))
@@ -147,10 +149,15 @@ def _place(context: Any, builder: Any, kind: Any, array: Any, i: Any, i_kind: An
     return builder.bitcast(first, WIDE.as_pointer())
 
 
+def intrinsic(function: Any) -> Any:
+    """`numba.extending.intrinsic`, of which mypy does not know that it takes an argument less."""
+    return numba_intrinsic(function)
+
+
 @intrinsic
 def load(typing, a, i):  # type: ignore[no-untyped-def]
     def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        return builder.load(_place(context, builder, sig.args[0], *arguments, sig.args[1]), align=8)
+        return builder.load(_place(context, builder, sig.args, *arguments), align=8)
 
     return (VEC if a.ndim == 2 else types.float64)(a, i), lower
 
@@ -158,7 +165,7 @@ def load(typing, a, i):  # type: ignore[no-untyped-def]
 @intrinsic
 def store(typing, a, i, v):  # type: ignore[no-untyped-def]
     def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        place = _place(context, builder, sig.args[0], *arguments[:2], sig.args[1])
+        place = _place(context, builder, sig.args, *arguments[:2])
         builder.store(_lanes(context, builder, arguments[2], sig.args[2]), place, align=8)
         return context.get_dummy_value()
 

@@ -1,0 +1,571 @@
+"""Many quadratic programs of one shape solved at once, in the lanes of vector registers where they are small."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from socp.batch import driver
+from socp.batch.driver import Batch, lanes_for, run, scale_shared
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Ints, Matrix
+from socp.form.hessian import as_operator, check_semidefinite
+from socp.linalg.accurate import add_rows
+from socp.problem.checks import ProgramError, as_csc, as_dense, check_finite, check_symmetric
+from socp.problem.program import as_hessian
+from socp.problem.settings import Settings, telling_settings
+from socp.problem.solution import TIMINGS, TRACE
+from socp.problem.status import Status
+from socp.problem.stopping import RESIDUALS
+
+from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
+from .problem.solution import Solution, solution_at
+from .problem.stopping import dual_infeasibility, measure, primal_infeasibility
+from .solver import Solver
+
+LANES_UP_TO = 128  # variables; larger programs are solved one by one
+ROWS_UP_TO = 512
+WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
+ITERATIONS = 10  # of a program, roughly
+TAKEN = ("tol", "tol_abs", "tol_infeasible", "max_iter", "time_limit", "threads", "check_convexity")
+
+STATUS = {
+    driver.OPTIMAL: Status.OPTIMAL,
+    driver.PRIMAL_INFEASIBLE: Status.PRIMAL_INFEASIBLE,
+    driver.DUAL_INFEASIBLE: Status.DUAL_INFEASIBLE,
+}
+
+
+@dataclass(repr=False)
+class Solutions:
+    """The answers to a batch of quadratic programs: a row for each, ``many[i]`` the `Solution` of one.
+
+    Attributes
+    ----------
+    status : array of Status, shape (k,)
+        ``many.status == "optimal"`` is an array of truth values.
+    x, y, z_bounds : arrays, shapes (k, n), (k, m), (k, n)
+        As in `Solution`, NaN where there is none.
+    objective, dual_objective : arrays, shape (k,)
+    primal_residual, dual_residual, gap : arrays, shape (k,)
+        Relative, measured on the caller's own data.
+    iterations : array of int, shape (k,)
+    setup_time, solve_time : float
+        Seconds for all.
+
+    Examples
+    --------
+    >>> import qp
+    >>> many = qp.solve_many([[1.0]], [[-3.0], [1.0]], lb=0.0, ub=2.0)
+    >>> print(len(many), many.status[0], many.x.round(6).ravel() + 0.0, [sol.iterations < 20 for sol in many])
+    2 optimal [2. 0.] [True, True]
+    """
+
+    status: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    z_bounds: np.ndarray
+    objective: np.ndarray
+    dual_objective: np.ndarray
+    primal_residual: np.ndarray
+    dual_residual: np.ndarray
+    gap: np.ndarray
+    iterations: np.ndarray
+    setup_time: float
+    solve_time: float
+    alone: dict[int, Solution] = field(default_factory=dict)
+
+    @classmethod
+    def room(cls, k: int, m: int, n: int) -> Solutions:
+        """No answers yet."""
+        status = np.full(k, Status.NUMERICAL_ERROR, object)
+        x, y, z_bounds = (np.full((k, size), np.nan) for size in (n, m, n))
+        primal, dual, rp, rd, gap = np.full((5, k), np.nan)
+        return cls(status, x, y, z_bounds, primal, dual, rp, rd, gap, np.zeros(k, np.int64), 0.0, 0.0)
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    def __getitem__(self, i: int) -> Solution:
+        i = range(len(self))[i]
+        if i in self.alone:
+            return self.alone[i]
+        status, share = self.status[i], 1.0 / len(self)
+        trace = np.zeros(0, TRACE)
+        timings = {**dict.fromkeys(TIMINGS, 0.0), "rest": share * (self.setup_time + self.solve_time)}
+        return Solution(
+            status, self.x[i], self.y[i], self.z_bounds[i], float(self.objective[i]), float(self.dual_objective[i]),
+            float(self.primal_residual[i]), float(self.dual_residual[i]), float(self.gap[i]), int(self.iterations[i]),
+            share * self.setup_time, share * self.solve_time, MESSAGES[status], trace, timings,
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Solution]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        names, counts = np.unique([status.value for status in self.status], return_counts=True)
+        found = ", ".join(f"{count} {name}" for name, count in zip(names, counts))
+        return (
+            f"Solutions({found}; iterations={self.iterations.sum()}, seconds={self.setup_time + self.solve_time:.3g})"
+        )
+
+    def take(self, i: int, solution: Solution) -> None:
+        """The answer of program i, found by itself."""
+        self.status[i], self.x[i], self.y[i], self.z_bounds[i] = (
+            solution.status,
+            solution.x,
+            solution.y,
+            solution.z_bounds,
+        )
+        for name in ("objective", "dual_objective", "primal_residual", "dual_residual", "gap", "iterations"):
+            getattr(self, name)[i] = getattr(solution, name)
+        self.alone[i] = solution
+
+
+MESSAGES = {
+    Status.OPTIMAL: "the stopping test holds",
+    Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists",
+    Status.DUAL_INFEASIBLE: "x certifies that the objective falls for ever",
+    Status.TIME_LIMIT: "the time limit was reached before this program",
+    Status.INTERRUPTED: "interrupted from the keyboard before this program",
+    Status.NUMERICAL_ERROR: "not solved",
+}
+
+
+class Programs:
+    """The checked data of a batch: a row for each program, or one row that all share.
+
+    Attributes
+    ----------
+    P, A : arrays, shapes (1 or k, n, n), (1 or k, m, n)
+    q, l, u, lb, ub : arrays, shapes (1 or k, n) and (1 or k, m)
+    """
+
+    def __init__(self, P: Any, q: Any, A: Any, l: Any, u: Any, lb: Any, ub: Any) -> None:
+        self.q = _rows_of("q", q, None, "")
+        n = self.q.shape[1]
+        check_finite("q", self.q if _differs(q) else self.q[0])
+        self.P, self.A = _matrices("P", P, (n, n)), _matrices("A", A, (None, n))
+        if A is None and (l is not None or u is not None):
+            raise ProgramError("l and u are the sides of the rows of A, but A is missing")
+        m = self.A.shape[1]
+        self.n, self.m = n, m
+        rows, variables = " (the rows of A)", f" ({n} variables in q)"
+        self.l, self.u = _side("l", l, m, rows, NO_LOWER), _side("u", u, m, rows, NO_UPPER)
+        self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
+        given = {"P": self.P, "q": self.q, "A": self.A, "l": self.l, "u": self.u, "lb": self.lb, "ub": self.ub}
+        leading = {
+            name: given[name].shape[0]
+            for name, value, axes in (
+                ("P", P, 3),
+                ("q", q, 2),
+                ("A", A, 3),
+                ("l", l, 2),
+                ("u", u, 2),
+                ("lb", lb, 2),
+                ("ub", ub, 2),
+            )
+            if _axes(value) == axes
+        }
+        if len(set(leading.values())) > 1:
+            sizes = ", ".join(f"{size} of {name}" for name, size in leading.items())
+            raise ProgramError(f"the leading axes must agree, but they are {sizes}")
+        if not leading:
+            raise ProgramError(
+                "no argument has a leading axis with one entry for each program; solve takes a single program"
+            )
+        self.k = next(iter(leading.values()))
+        self.leading = tuple(leading)
+        _check_order("l", self.l, "u", self.u)
+        _check_order("lb", self.lb, "ub", self.ub)
+        self._checked_A: sp.csc_array | None = None
+        self._checked_P: Any = None
+
+    def check_convexity(self) -> None:
+        """Refuse a P that is not semidefinite, by its number."""
+        for i, P in enumerate(self.P):
+            try:
+                check_semidefinite(as_operator(as_hessian("P", P, self.n, "q"), self.n), np.ones(self.n), 1.0)
+            except ProgramError as error:
+                raise ProgramError(f"program {i}: {error}" if self.P.shape[0] > 1 else str(error)) from None
+
+    def program(self, i: int) -> QuadraticProgram:
+        """Program i by itself."""
+        own = {name: array[min(i, array.shape[0] - 1)] for name, array in self._arrays().items()}
+        if self.P.shape[0] > 1 or self._checked_P is None:
+            self._checked_P = as_hessian("P", own["P"], self.n, "q")
+        if self.A.shape[0] > 1 or self._checked_A is None:
+            self._checked_A = as_csc("A", own["A"])
+        return QuadraticProgram.of_checked(
+            self._checked_P, own["q"], self._checked_A, own["l"], own["u"], own["lb"], own["ub"], 0.0
+        )
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
+
+    def subset(self, chosen: np.ndarray) -> Programs:
+        """Some of the programs."""
+        part = object.__new__(Programs)
+        part.__dict__.update(self.__dict__)
+        part.k = chosen.size
+        for name, array in self._arrays().items():
+            if array.shape[0] > 1:
+                setattr(part, name, array[chosen])
+        return part
+
+
+def _axes(value: Any) -> int:
+    if value is None or sp.issparse(value):
+        return 0
+    if isinstance(value, (list, tuple)) and value and sp.issparse(value[0]):
+        return 3
+    return np.ndim(value)
+
+
+def _differs(value: Any) -> bool:
+    return _axes(value) == 2
+
+
+def _rows_of(name: str, value: Any, size: int | None, why: str) -> np.ndarray:
+    """A vector, or one for each program, as rows."""
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise ProgramError(f"{name} must be an array of numbers, but {type(value).__name__} came") from None
+    if array.ndim == 0 and size is not None:
+        array = np.full(size, float(array))
+    if array.ndim not in (1, 2):
+        raise ProgramError(
+            f"{name} must be a vector, or one for each program, but an array of shape {array.shape} came"
+        )
+    if size is not None and array.shape[-1] != size:
+        raise ProgramError(f"{name} must have {size} entries{why}, but {array.shape[-1]} came")
+    return np.array(array, np.float64, order="C", ndmin=2)
+
+
+def _side(name: str, value: Any, size: int, why: str, absent: float) -> np.ndarray:
+    """Sides as rows, what lies far out as absent."""
+    if value is None:
+        return np.full((1, size), absent)
+    side = no_side_beyond(_rows_of(name, value, size, why))
+    bad = np.isnan(side) | (side == -absent)
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])[0 if _differs(value) else 1 :]
+        index = ", ".join(map(str, at))
+        raise ProgramError(
+            f"{name}[{index}] is {side[bad][0]}: that side can never hold"
+            if not np.isnan(side[bad][0])
+            else f"{name} must not be NaN, but {name}[{index}] is"
+        )
+    return side
+
+
+def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:
+    bad = lower > upper
+    if bad.any():
+        p, i = (int(at) for at in np.argwhere(bad)[0])
+        at, low, up = (
+            (f"[{p}, {i}]" if bad.shape[0] > 1 else f"[{i}]"),
+            lower[min(p, len(lower) - 1), i],
+            upper[min(p, len(upper) - 1), i],
+        )
+        raise ProgramError(
+            f"{lower_name} must be at most {upper_name}, but {lower_name}{at} = {low:g} > {upper_name}{at} = {up:g}"
+        )
+
+
+def _matrices(name: str, value: Any, shape: tuple[int | None, int]) -> np.ndarray:
+    """A matrix, or one for each program, as an array of matrices; of symmetric ones the symmetric part."""
+    n = shape[1]
+    why = f" ({n} variables in q)"
+    if value is None:
+        return np.zeros((1, shape[0] or 0, n))
+    axes = _axes(value)
+    if axes == 3:
+        parts = (
+            value
+            if isinstance(value, np.ndarray)
+            else [part.toarray() if sp.issparse(part) else part for part in value]
+        )
+        found = np.array(parts, np.float64, order="C")
+        if found.ndim != 3 or found.shape[2] != n or shape[0] not in (None, found.shape[1]):
+            raise ProgramError(
+                f"{name} must have matrices with {n} columns{why}, but an array of shape {found.shape} came"
+            )
+        check_finite(name, found)
+    else:
+        if hasattr(value, "F") and hasattr(value, "d"):  # of low rank
+            value = value.F @ value.F.T + np.diag(value.d)
+        found = as_dense(name, value, shape, why)[None]
+    if shape[0] is not None:
+        other = np.swapaxes(found, 1, 2)
+        if (found != other).any():
+            for i, matrix in enumerate(found):
+                check_symmetric(f"{name}[{i}]" if axes == 3 else name, matrix)
+            found = 0.5 * (found + other)
+    return found
+
+
+@telling_settings
+def solve_many(
+    P: Any,
+    q: Any,
+    A: Any = None,
+    l: Any = None,
+    u: Any = None,
+    lb: Any = None,
+    ub: Any = None,
+    *,
+    threads: int = 1,
+    tol: float = 1e-8,
+    tol_abs: float | None = None,
+    tol_infeasible: float | None = None,
+    max_iter: int = 200,
+    time_limit: float | None = None,
+    check_convexity: bool = True,
+) -> Solutions:
+    """Solve many quadratic programs of one shape: any argument may have a leading axis, an entry for each program.
+
+    Parameters
+    ----------
+    P, q, A, l, u, lb, ub
+        As in `QuadraticProgram`, shared by all programs; or with a leading axis of length k, as q of shape (k, n) and
+        P of shape (k, n, n).
+    tol, max_iter, ...
+        The settings, each as in `socp.Settings`; `threads` solve programs side by side.
+
+    Returns
+    -------
+    Solutions
+
+    Raises
+    ------
+    ProgramError
+        The data or a setting cannot be accepted; the message names it and the program.
+
+    Notes
+    -----
+    Every answer passes the stopping test of `qp.solve` on the caller's own data.  A program that fails beside others is
+    solved again by itself.
+
+    Examples
+    --------
+    The projections of three points onto the box [0, 1]^2:
+
+    >>> import numpy as np, qp
+    >>> many = qp.solve_many(np.eye(2), -np.array([[0.5, 2.0], [-1.0, 0.2], [3.0, 3.0]]), lb=0, ub=1)
+    >>> print(many.x.round(6) + 0.0)
+    [[0.5 1. ]
+     [0.  0.2]
+     [1.  1. ]]
+    """
+    arguments = locals()
+    settings = Settings.checked({name: arguments[name] for name in TAKEN})
+    started = time.perf_counter()
+    programs = Programs(P, q, A, l, u, lb, ub)
+    if settings.check_convexity:
+        programs.check_convexity()
+    return solve_programs(programs, settings, started)
+
+
+def solve_programs(programs: Programs, settings: Settings, started: float) -> Solutions:
+    """The answers to checked programs."""
+    many, watch = Solutions.room(programs.k, programs.m, programs.n), Watch(settings.time_limit)
+    left = np.arange(programs.k)
+    if programs.n <= LANES_UP_TO and programs.m <= ROWS_UP_TO:
+        lots = lots_of(programs, settings)
+        many.setup_time = time.perf_counter() - started
+        for lot in lots:
+            watch.work(lot.tasks(), lot.workers())
+        left = np.concatenate([lot.collect(many) for lot in lots])
+
+    def solve_alone(i: int) -> None:
+        many.take(i, Solver.of_checked(programs.program(i), dataclasses.replace(settings, threads=1)).solve())
+
+    watch.work(left.tolist(), [solve_alone] * max(1, min(settings.threads, left.size)))
+    if watch.reason is not None:
+        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
+    many.solve_time = time.perf_counter() - started - many.setup_time
+    return many
+
+
+class Watch:
+    """The time limit and the keyboard, looked at between compiled calls; `reason` is why work ended early, or None."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self.reason: Status | None = None
+        self._end = np.inf if time_limit is None else time.perf_counter() + time_limit
+        self._guard = threading.Lock()
+
+    def work(self, tasks: Sequence[Any], workers: Sequence[Callable[[Any], None]]) -> None:
+        """Have the workers, each in a thread, take tasks until none is left."""
+        waiting = iter(tasks)
+
+        def loop(worker: Callable[[Any], None]) -> None:
+            while self.reason is None:
+                with self._guard:
+                    task = next(waiting, None)
+                if task is None:
+                    return
+                if time.perf_counter() > self._end:
+                    self.reason = Status.TIME_LIMIT
+                    return
+                worker(task)
+
+        try:
+            if len(workers) == 1:
+                return loop(workers[0])
+            with ThreadPoolExecutor(len(workers) - 1) as pool:
+                others = [pool.submit(loop, worker) for worker in workers[1:]]
+                try:
+                    loop(workers[0])
+                except BaseException:
+                    self.reason = Status.INTERRUPTED
+                    raise
+            for other in others:
+                other.result()
+        except KeyboardInterrupt:
+            self.reason = Status.INTERRUPTED
+
+
+class Lot:
+    """Programs of a batch whose sides are finite, infinite and equal in the same places.
+
+    Attributes
+    ----------
+    chosen : array of int
+        Their numbers.
+    batch : Batch
+    found : array, shape (programs, fields of `Residuals`)
+    """
+
+    def __init__(self, programs: Programs, chosen: np.ndarray, settings: Settings) -> None:
+        self.chosen, part = chosen, programs if chosen.size == programs.k else programs.subset(chosen)
+        self.programs, self.settings = part, settings
+        m, n, k = part.m, part.n, part.k
+        l, u = _side_by_side(part.l, part.lb), _side_by_side(part.u, part.ub)
+        A = part.A.reshape(-1, m * n) if m else np.zeros((1, 0))
+        self.batch = Batch(m=m, n=n, count=k, P=part.P.reshape(-1, n * n), A=A, q=part.q, l=l, u=u)
+        self.found = np.full((k, RESIDUALS), np.nan)
+        entries = np.count_nonzero(part.A, axis=2).max(axis=0) if m else np.zeros(0)
+        self._kinds = l[0] == u[0], np.isfinite(l[0]), np.isfinite(u[0]), np.append(entries == 1, np.ones(n, bool))
+        self._indptr, self._indices = np.arange(n + 1) * m, np.tile(np.arange(m), n)
+
+    def tasks(self) -> list[tuple[int, int]]:
+        """Ranges of programs for one compiled call each."""
+        m, n, k = self.batch.m, self.batch.n, self.batch.count
+        each = ITERATIONS * (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n))
+        size = max(64, min(int(WORK / each), -(-k // (4 * self.settings.threads)) if self.settings.threads > 1 else k))
+        return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
+
+    def workers(self) -> list[Callable[[tuple[int, int]], None]]:
+        """What solves a range, one for each thread."""
+        return [self._worker() for _ in range(min(self.settings.threads, len(self.tasks())))]
+
+    def _worker(self) -> Callable[[tuple[int, int]], None]:
+        settings, batch = self.settings, self.batch
+        tolerances = {
+            "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
+            "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
+        }  # fmt: skip
+        lanes = lanes_for(batch, *self._kinds, tolerances)
+        if lanes.shared:
+            scale_shared(batch, lanes)
+        m, n = batch.m, batch.n
+        work, A_data = np.empty(3 * m + 4 * n), np.empty(m * n)
+
+        def solve(task: tuple[int, int]) -> None:
+            run(batch, lanes, *task)
+            verify(batch, self._indptr, self._indices, A_data, work, self.found, *task)
+
+        return solve
+
+    def collect(self, many: Solutions) -> np.ndarray:
+        """Write the answers that pass; returns the numbers of the programs that are to be solved by themselves."""
+        batch, chosen, settings = self.batch, self.chosen, self.settings
+        rows, cone, dual, gap, rows_scale, cone_scale, dual_scale, gap_scale, primal, below = self.found.T
+        tol, tol_abs = settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs
+        good = batch.code == driver.OPTIMAL
+        for residual, scale in ((rows, rows_scale), (cone, cone_scale), (dual, dual_scale), (gap, gap_scale)):
+            good &= (residual <= tol * scale) & (residual <= tol_abs)
+        at = slice(None) if good.all() and chosen.size == len(many) else chosen[good]
+        many.status[at] = Status.OPTIMAL
+        many.x[at], many.y[at], many.z_bounds[at] = batch.x[good], batch.y[good, : batch.m], batch.y[good, batch.m :]
+        many.objective[at], many.dual_objective[at] = primal[good], below[good]
+        many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
+        many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
+        many.iterations[chosen] = batch.iterations
+        left = []
+        for i in np.flatnonzero(~good):
+            if not self._certify(many, int(i)) and batch.code[i] != driver.NOT_STARTED:
+                left.append(chosen[i])
+        return np.array(left, np.int64)
+
+    def _certify(self, many: Solutions, i: int) -> bool:
+        """Write the certificate of program i, if it is one."""
+        batch, m, status = self.batch, self.batch.m, STATUS.get(int(self.batch.code[i]))
+        x, y, z, tol = batch.x[i], batch.y[i, :m], batch.y[i, m:], self.settings.tol_infeasible or self.settings.tol
+        if status not in (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE):
+            return False
+        program = self.programs.program(i)
+        if status is Status.PRIMAL_INFEASIBLE:
+            holds = primal_infeasibility(program, y, z) <= tol
+        else:
+            holds = dual_infeasibility(program, x) <= tol
+        if holds:
+            iterations = int(batch.iterations[i])
+            many.take(int(self.chosen[i]), solution_at(
+                program, status, (x, y, z), None, iterations=iterations, setup_time=0.0, solve_time=0.0,
+                message=MESSAGES[status], trace=np.zeros(0, TRACE), timings=dict.fromkeys(TIMINGS, 0.0),
+            ))  # fmt: skip
+        return holds
+
+
+def lots_of(programs: Programs, settings: Settings) -> list[Lot]:
+    """The programs, together where the same sides are finite and equal."""
+    l, u = _side_by_side(programs.l, programs.lb), _side_by_side(programs.u, programs.ub)
+    kinds = np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
+    if (kinds == kinds[0]).all():
+        return [Lot(programs, np.arange(programs.k), settings)]
+    _, which = np.unique(kinds, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return [Lot(programs, np.flatnonzero(which == kind), settings) for kind in range(which.max() + 1)]
+
+
+def _side_by_side(rows: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """The sides of rows and variables in one array."""
+    count = max(rows.shape[0], bounds.shape[0])
+    return np.concatenate([np.broadcast_to(part, (count, part.shape[1])) for part in (rows, bounds)], axis=1)
+
+
+@kernel
+def verify(
+    batch: Batch, indptr: Ints, indices: Ints, A_data: Floats, work: Floats, found: Matrix, begin: int, end: int
+) -> None:  # fmt: skip
+    """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
+    m, n = batch.m, batch.n
+    last = -1
+    for p in range(begin, end):
+        row = min(p, batch.A.shape[0] - 1)
+        if row != last:
+            A, last = batch.A[row], row
+            for i in range(m):
+                for j in range(n):
+                    A_data[j * m + i] = A[i * n + j]
+        x, y = batch.x[p], batch.y[p]
+        Px = work[3 * m + 2 * n :]
+        Px[:] = 0.0
+        add_rows(batch.P[min(p, batch.P.shape[0] - 1)].reshape((n, n)), x, Px[:n], Px[n:])
+        l, u = batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
+        measure(
+            indptr, indices, A_data, Px, batch.q[min(p, batch.q.shape[0] - 1)], l[:m], u[:m], l[m:], u[m:], x, y[:m],
+            y[m:], A_data[:0], work[: 3 * m + 2 * n], found[p],
+        )  # fmt: skip
