@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from socp.batch import driver
 from socp.batch.driver import Batch, lanes_for, run, scale_shared
 from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats, Ints, Matrix
+from socp.compiled.signatures import Matrix
+from socp.compiled.vec import LANES
 from socp.form.hessian import as_operator, check_semidefinite
-from socp.linalg.accurate import add_rows
 from socp.problem.checks import ProgramError, as_csc, as_dense, check_finite, check_symmetric
 from socp.problem.program import as_hessian
 from socp.problem.settings import Settings, telling_settings
@@ -27,8 +27,9 @@ from socp.problem.status import Status
 from socp.problem.stopping import RESIDUALS
 
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
+from .problem.side_by_side import Points, measure_side_by_side, points_for
 from .problem.solution import Solution, solution_at
-from .problem.stopping import dual_infeasibility, measure, primal_infeasibility
+from .problem.stopping import dual_infeasibility, primal_infeasibility
 from .solver import Solver
 
 LANES_UP_TO = 128  # variables; larger programs are solved one by one
@@ -457,7 +458,6 @@ class Lot:
         self.found = np.full((k, RESIDUALS), np.nan)
         entries = np.count_nonzero(part.A, axis=2).max(axis=0) if m else np.zeros(0)
         self._kinds = l[0] == u[0], np.isfinite(l[0]), np.isfinite(u[0]), np.append(entries == 1, np.ones(n, bool))
-        self._indptr, self._indices = np.arange(n + 1) * m, np.tile(np.arange(m), n)
 
     def tasks(self) -> list[tuple[int, int]]:
         """Ranges of programs for one compiled call each."""
@@ -479,12 +479,11 @@ class Lot:
         lanes = lanes_for(batch, *self._kinds, tolerances)
         if lanes.shared:
             scale_shared(batch, lanes)
-        m, n = batch.m, batch.n
-        work, A_data = np.empty(3 * m + 4 * n), np.empty(m * n)
+        points = points_for(batch, self._kinds[3])
 
         def solve(task: tuple[int, int]) -> None:
             run(batch, lanes, *task)
-            verify(batch, self._indptr, self._indices, A_data, work, self.found, *task)
+            verify(batch, points, self.found, *task)
 
         return solve
 
@@ -547,25 +546,25 @@ def _side_by_side(rows: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def verify(
-    batch: Batch, indptr: Ints, indices: Ints, A_data: Floats, work: Floats, found: Matrix, begin: int, end: int
-) -> None:  # fmt: skip
+def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
     """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
     m, n = batch.m, batch.n
-    last = -1
-    for p in range(begin, end):
-        row = min(p, batch.A.shape[0] - 1)
-        if row != last:
-            A, last = batch.A[row], row
-            for i in range(m):
-                for j in range(n):
-                    A_data[j * m + i] = A[i * n + j]
-        x, y = batch.x[p], batch.y[p]
-        Px = work[3 * m + 2 * n :]
-        Px[:] = 0.0
-        add_rows(batch.P[min(p, batch.P.shape[0] - 1)].reshape((n, n)), x, Px[:n], Px[n:])
-        l, u = batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
-        measure(
-            indptr, indices, A_data, Px, batch.q[min(p, batch.q.shape[0] - 1)], l[:m], u[:m], l[m:], u[m:], x, y[:m],
-            y[m:], A_data[:0], work[: 3 * m + 2 * n], found[p],
-        )  # fmt: skip
+    for first in range(begin, end, LANES):
+        for lane in range(LANES):
+            p = min(first + lane, end - 1)
+            if not w.shared:
+                P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+                for i in range(P.size):
+                    w.P_own[i, lane] = P[i]
+                for i in range(A.size):
+                    w.A_own[i, lane] = A[i]
+            q, x, y = batch.q[min(p, batch.q.shape[0] - 1)], batch.x[p], batch.y[p]
+            l, u = batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
+            for j in range(n):
+                w.q[j, lane], w.x[j, lane] = q[j], x[j]
+            for i in range(m + n):
+                w.l[i, lane], w.u[i, lane], w.y[i, lane] = l[i], u[i], y[i]
+        measure_side_by_side(w)
+        for lane in range(min(LANES, end - first)):
+            for i in range(RESIDUALS):
+                found[first + lane, i] = w.found[i, lane]

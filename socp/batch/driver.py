@@ -15,7 +15,7 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, integers, matrix
-from ..compiled.vec import LANES, lane_rows
+from ..compiled.vec import LANES, lane_arrays
 from .lanes import (
     BOUNDS,
     DELTA,
@@ -72,14 +72,11 @@ def lanes_for(
         "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
         "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n,
     }  # fmt: skip
-    room = lane_rows(sum(rows.values()))
-    ends = np.cumsum(list(rows.values()))
-    arrays = {name: room[end - size : end] for (name, size), end in zip(rows.items(), ends)}
     work = Lanes(
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
         bound=bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
         age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0),
-        D=np.ones(n), E=np.ones(m), **arrays,
+        D=np.ones(n), E=np.ones(m), **lane_arrays(rows),
     )  # fmt: skip
     work.shared = int(shared)
     for name, value in tolerances.items():

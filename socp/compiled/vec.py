@@ -286,3 +286,10 @@ def lane_rows(rows: int) -> np.ndarray:
     raw = np.zeros(rows * LANES + LANES)
     first = -raw.ctypes.data // raw.itemsize % LANES
     return raw[first : first + rows * LANES].reshape(rows, LANES)
+
+
+def lane_arrays(rows: dict[str, int]) -> dict[str, np.ndarray]:
+    """Arrays of so many rows of lanes, by name, in one block of memory."""
+    room = lane_rows(sum(rows.values()))
+    ends = np.cumsum(list(rows.values()))
+    return {name: room[end - size : end] for (name, size), end in zip(rows.items(), ends)}

@@ -1,0 +1,204 @@
+"""Many programs at once: answers and residuals as if alone, neighbours, input that is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+from qp import batch
+from qp.problem.stopping import dual_infeasibility, primal_infeasibility, residuals
+
+
+def data(k=20, n=7, m=5, seed=0, own=False):
+    """Programs with an equality, two-sided and one-sided rows, and bounds; other vectors, or all other data."""
+    rng = np.random.default_rng(seed)
+    shape = (k,) if own else ()
+    F, A = rng.normal(size=(*shape, n, n)), rng.normal(size=(*shape, m, n))
+    P = F @ np.swapaxes(F, -1, -2) / n
+    middle = (A @ rng.uniform(-0.5, 0.5, size=(k, n, 1)))[..., 0]
+    l, u = middle - 0.3, middle + rng.uniform(0.0, 0.5, size=(k, m))
+    l[:, 0] = u[:, 0]
+    l[:, 1], u[:, 2] = -np.inf, np.inf
+    lb = np.full(n, -1.0)
+    lb[0] = -np.inf
+    return {"P": P, "q": rng.normal(size=(k, n)), "A": A, "l": l, "u": u, "lb": lb, "ub": 1.0}
+
+
+def one(given, i):
+    """The arguments of program i."""
+    axes = {"P": 3, "q": 2, "A": 3, "l": 2, "u": 2, "lb": 2, "ub": 2}
+    return {name: value[i] if np.ndim(value) == axes[name] else value for name, value in given.items()}
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_every_answer_is_that_of_the_program_alone(own):
+    given = data(own=own)
+    many = qp.solve_many(**given)
+    assert len(many) == 20 and (many.status == "optimal").all()
+    assert not many.alone
+    for i, found in enumerate(many):
+        alone = qp.solve(**one(given, i))
+        assert found.status == "optimal" and np.array_equal(found.x, many.x[i])
+        assert found.objective == pytest.approx(alone.objective, rel=1e-7, abs=1e-7)
+        assert np.abs(found.x - alone.x).max() < 1e-4
+        assert found.iterations == many.iterations[i] < 30
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_the_residuals_are_those_of_the_stopping_test(own):
+    given = data(own=own)
+    many = qp.solve_many(**given, tol=1e-6)
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(**one(given, i))
+        measured = residuals(program, found.x, found.y, found.z_bounds)
+        assert measured.meets(1e-6)
+        told = (found.primal_residual, found.dual_residual, found.gap)
+        assert np.allclose(told, measured.relative, rtol=1e-9, atol=1e-25)
+        assert found.objective == pytest.approx(measured.primal_objective, rel=1e-14)
+        assert found.dual_objective == pytest.approx(measured.dual_objective, rel=1e-14)
+
+
+def test_infeasible_unbounded_and_overflowing_neighbours_change_no_bit():
+    rng = np.random.default_rng(3)
+    k, n = 30, 4
+    F = rng.normal(size=(k, n, n))
+    P, q, A = F @ np.swapaxes(F, 1, 2), rng.normal(size=(k, n)), rng.normal(size=(k, 3, n))
+    good = qp.solve_many(P, q, A, u=np.ones((k, 3)))
+    P2, q2, A2, u2 = P.copy(), q.copy(), A.copy(), np.ones((k, 3))
+    A2[4, 1], u2[4] = -A2[4, 0], [-1.0, -1.0, 1.0]  # a'x <= -1 and -a'x <= -1
+    P2[9], q2[9] = 0.0, -A2[9].sum(axis=0)  # q'x falls for ever along -q, where A allows it
+    A2[9] = np.abs(A2[9])
+    q2[9] = 1.0
+    P2[17], A2[20] = 1e200 * P2[17], 1e-200 * A2[20]
+    mixed = qp.solve_many(P2, q2, A2, u=u2)
+    assert mixed.status[4] == "primal_infeasible" and mixed.status[9] == "dual_infeasible"
+    others = np.setdiff1d(np.arange(k), [4, 9, 17, 20])
+    for name in ("x", "y", "z_bounds", "gap", "iterations", "objective"):
+        assert np.array_equal(getattr(good, name)[others], getattr(mixed, name)[others])
+    infeasible = qp.QuadraticProgram(P2[4], q2[4], A2[4], u=u2[4])
+    assert primal_infeasibility(infeasible, mixed.y[4], mixed.z_bounds[4]) <= 1e-8
+    assert np.isnan(mixed.x[4]).all() and np.isnan(mixed.objective[[4, 9]]).all()
+    assert dual_infeasibility(qp.QuadraticProgram(P2[9], q2[9], A2[9], u=u2[9]), mixed.x[9]) <= 1e-8
+    assert mixed[4].primal_residual <= 1e-8 and "certifies" in mixed[4].message
+
+
+def test_the_place_in_a_batch_and_the_number_of_threads_change_no_bit():
+    given = data(k=300)
+    many, threads = qp.solve_many(**given), qp.solve_many(**given, threads=2)
+    part = qp.solve_many(**{**given, **{name: given[name][7:12] for name in ("q", "l", "u")}})
+    assert np.array_equal(many.x, threads.x) and np.array_equal(many.y, threads.y)
+    assert np.array_equal(many.x[7:12], part.x) and np.array_equal(many.gap[7:12], part.gap)
+
+
+def test_sides_that_are_finite_in_other_places():
+    given = data(k=12)
+    given["l"][3, 3], given["u"][5, 4], given["l"][8, 3:] = -np.inf, np.inf, given["u"][8, 3:]
+    lb = np.tile(given["lb"], (12, 1))
+    lb[2, 0], lb[7] = -2.0, -np.inf
+    given["lb"] = lb
+    many = qp.solve_many(**given)
+    for i in range(12):
+        alone = qp.solve(**one(given, i))
+        assert many.status[i] == alone.status
+        if alone.status == "optimal":
+            assert many.objective[i] == pytest.approx(alone.objective, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 12])
+def test_linear_programs_and_programs_without_rows(n):
+    rng = np.random.default_rng(n)
+    q = rng.normal(size=(9, n))
+    boxes = qp.solve_many(None, q, lb=-1.0, ub=2.0)
+    assert np.allclose(boxes.x, np.where(q > 0, -1.0, 2.0), atol=1e-6)
+    free = qp.solve_many(np.eye(n), q)
+    assert np.allclose(free.x, -q, atol=1e-7) and free.y.shape == (9, 0)
+    simplex = qp.solve_many(sp.csc_array((n, n)), q, A=np.ones((1, n)), l=1.0, u=1.0, lb=0.0)
+    assert np.allclose(simplex.objective, q.min(axis=1), atol=1e-6)
+    assert (simplex.status == "optimal").all()
+
+
+def test_badly_scaled_programs():
+    given = data(k=10)
+    scale = 10.0 ** np.linspace(-3, 3, 7)
+    given["P"] = given["P"] * np.outer(scale, scale)
+    given["q"], given["A"] = given["q"] * scale, given["A"] * scale
+    given["lb"], given["ub"] = given["lb"] / scale, 1.0 / scale
+    many = qp.solve_many(**given)
+    assert (many.status == "optimal").all()
+    for i in range(10):
+        assert many.objective[i] == pytest.approx(qp.solve(**one(given, i)).objective, rel=1e-6, abs=1e-6)
+
+
+def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
+    given = data(k=9)
+    whole = qp.solve_many(**given)
+    verify = batch.verify
+
+    def spoilt(lot, points, found, begin, end):
+        verify(lot, points, found, begin, end)
+        found[4] = np.nan
+
+    monkeypatch.setattr(batch, "verify", spoilt)
+    many = qp.solve_many(**given)
+    assert list(many.alone) == [4] and (many.status == "optimal").all()
+    assert many.objective[4] == pytest.approx(whole.objective[4], rel=1e-7, abs=1e-8)
+
+
+def test_large_programs_are_solved_one_by_one(monkeypatch):
+    given = data(k=4)
+    lanes = qp.solve_many(**given)
+    monkeypatch.setattr(batch, "LANES_UP_TO", 3)
+    many = qp.solve_many(**given, threads=2)
+    assert sorted(many.alone) == [0, 1, 2, 3] and (many.status == "optimal").all()
+    assert np.allclose(many.objective, lanes.objective, rtol=1e-7, atol=1e-7)
+
+
+def test_a_time_limit_leaves_the_rest():
+    many = qp.solve_many(**data(), time_limit=0.0)
+    assert (many.status == "time_limit").all() and np.isnan(many.x).all()
+    assert many[3].status == "time_limit" and "time limit" in many[3].message
+
+
+def test_absolute_tolerances_hold():
+    given = data(k=6)
+    given["q"] *= 100.0
+    many = qp.solve_many(**given, tol=1e-4, tol_abs=1e-6)
+    for i, found in enumerate(many):
+        assert residuals(qp.QuadraticProgram(**one(given, i)), found.x, found.y, found.z_bounds).meets(1e-4, 1e-6)
+
+
+def test_items_are_as_those_of_a_sequence():
+    many = qp.solve_many(np.eye(2), np.ones((3, 2)))
+    assert np.array_equal(many[-1].x, many.x[2]) and "3 optimal" in repr(many)
+    assert many[0].trace.size == 0 and sum(many[0].timings.values()) > 0.0
+    with pytest.raises(IndexError):
+        many[3]
+
+
+Q = np.ones((3, 2))
+NAN = np.array([[1.0, 2.0], [3.0, np.nan], [1.0, 1.0]])
+BAD = [
+    ({"q": NAN}, r"q must be finite, but q\[1, 1\] is nan"),
+    ({"q": Q, "lb": NAN}, r"lb must not be NaN, but lb\[1, 1\] is"),
+    ({"q": Q, "lb": [0.0, np.nan]}, r"lb must not be NaN, but lb\[1\] is"),
+    ({"q": Q, "lb": NAN[[0, 2]]}, "leading axes must agree, but they are 3 of q, 2 of lb"),
+    ({"q": Q, "lb": 1.0, "ub": [[2.0, 2.0], [2.0, 0.5], [1.0, 1.0]]}, r"lb\[1, 1\] = 1 > ub\[1, 1\] = 0.5"),
+    ({"q": Q, "lb": [[0.0, 0.0], [0.0, np.inf], [0.0, 0.0]]}, r"lb\[1, 1\] is inf: that side can never hold"),
+    ({"q": [1.0, 1.0]}, "no argument has a leading axis"),
+    ({"q": np.ones((2, 2, 2))}, "q must be a vector, or one for each program"),
+    ({"q": Q, "l": Q}, "A is missing"),
+    ({"q": Q, "A": np.ones((1, 3)), "l": 0.0}, "A must have"),
+    ({"q": Q, "A": np.ones((1, 2)), "l": [1.0, 2.0]}, "l must have 1 entries"),
+    ({"q": Q, "P": np.array([np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.eye(2)])}, r"P\[1\] must be symmetric"),
+    ({"q": Q, "P": np.array([np.eye(2), -np.eye(2), np.eye(2)])}, r"program 1: P"),
+    ({"q": Q, "P": np.full((3, 2, 2), np.inf)}, r"P must be finite, but P\[0, 0, 0\] is inf"),
+    ({"q": Q, "P": "positive"}, "P must be"),
+    ({"q": Q, "tol": -1.0}, "tol must be"),
+    ({"q": Q, "threads": 0}, "threads must be"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD)
+def test_bad_input_is_refused_by_name(given, message):
+    with pytest.raises(qp.problem.program.ProgramError, match=message):
+        qp.solve_many(**{"P": np.eye(2), **given})
