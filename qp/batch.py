@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from socp.batch import driver
+from socp.batch.checks import axes_of, matrices, number_of_programs, rows_of
 from socp.batch.driver import Batch, lanes_for, run, scale_shared
+from socp.batch.solutions import Answers
+from socp.batch.watch import Watch
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Matrix
 from socp.compiled.vec import LANES
 from socp.form.hessian import as_operator, check_semidefinite
-from socp.problem.checks import ProgramError, as_csc, as_dense, check_finite, check_symmetric
+from socp.problem.checks import ProgramError, as_csc, check_finite
 from socp.problem.program import as_hessian
 from socp.problem.settings import Settings, telling_settings
 from socp.problem.solution import TIMINGS, TRACE
@@ -38,15 +38,17 @@ WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
 ITERATIONS = 10  # of a program, roughly
 TAKEN = ("tol", "tol_abs", "tol_infeasible", "max_iter", "time_limit", "threads", "check_convexity")
 
-STATUS = {
-    driver.OPTIMAL: Status.OPTIMAL,
+CERTIFIED = {
+    Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists",
+    Status.DUAL_INFEASIBLE: "x certifies that the objective falls for ever",
+}
+CERTIFICATES = {
     driver.PRIMAL_INFEASIBLE: Status.PRIMAL_INFEASIBLE,
     driver.DUAL_INFEASIBLE: Status.DUAL_INFEASIBLE,
 }
 
 
-@dataclass(repr=False)
-class Solutions:
+class Solutions(Answers[Solution]):
     """The answers to a batch of quadratic programs: a row for each, ``many[i]`` the `Solution` of one.
 
     Attributes
@@ -70,75 +72,8 @@ class Solutions:
     2 optimal [2. 0.] [True, True]
     """
 
-    status: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
+    vectors, single = ("x", "y", "z_bounds"), Solution
     z_bounds: np.ndarray
-    objective: np.ndarray
-    dual_objective: np.ndarray
-    primal_residual: np.ndarray
-    dual_residual: np.ndarray
-    gap: np.ndarray
-    iterations: np.ndarray
-    setup_time: float
-    solve_time: float
-    alone: dict[int, Solution] = field(default_factory=dict)
-
-    @classmethod
-    def room(cls, k: int, m: int, n: int) -> Solutions:
-        """No answers yet."""
-        status = np.full(k, Status.NUMERICAL_ERROR, object)
-        x, y, z_bounds = (np.full((k, size), np.nan) for size in (n, m, n))
-        primal, dual, rp, rd, gap = np.full((5, k), np.nan)
-        return cls(status, x, y, z_bounds, primal, dual, rp, rd, gap, np.zeros(k, np.int64), 0.0, 0.0)
-
-    def __len__(self) -> int:
-        return self.status.size
-
-    def __getitem__(self, i: int) -> Solution:
-        i = range(len(self))[i]
-        if i in self.alone:
-            return self.alone[i]
-        status, share = self.status[i], 1.0 / len(self)
-        trace = np.zeros(0, TRACE)
-        timings = {**dict.fromkeys(TIMINGS, 0.0), "rest": share * (self.setup_time + self.solve_time)}
-        return Solution(
-            status, self.x[i], self.y[i], self.z_bounds[i], float(self.objective[i]), float(self.dual_objective[i]),
-            float(self.primal_residual[i]), float(self.dual_residual[i]), float(self.gap[i]), int(self.iterations[i]),
-            share * self.setup_time, share * self.solve_time, MESSAGES[status], trace, timings,
-        )  # fmt: skip
-
-    def __iter__(self) -> Iterator[Solution]:
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        names, counts = np.unique([status.value for status in self.status], return_counts=True)
-        found = ", ".join(f"{count} {name}" for name, count in zip(names, counts))
-        return (
-            f"Solutions({found}; iterations={self.iterations.sum()}, seconds={self.setup_time + self.solve_time:.3g})"
-        )
-
-    def take(self, i: int, solution: Solution) -> None:
-        """The answer of program i, found by itself."""
-        self.status[i], self.x[i], self.y[i], self.z_bounds[i] = (
-            solution.status,
-            solution.x,
-            solution.y,
-            solution.z_bounds,
-        )
-        for name in ("objective", "dual_objective", "primal_residual", "dual_residual", "gap", "iterations"):
-            getattr(self, name)[i] = getattr(solution, name)
-        self.alone[i] = solution
-
-
-MESSAGES = {
-    Status.OPTIMAL: "the stopping test holds",
-    Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists",
-    Status.DUAL_INFEASIBLE: "x certifies that the objective falls for ever",
-    Status.TIME_LIMIT: "the time limit was reached before this program",
-    Status.INTERRUPTED: "interrupted from the keyboard before this program",
-    Status.NUMERICAL_ERROR: "not solved",
-}
 
 
 class Programs:
@@ -151,10 +86,10 @@ class Programs:
     """
 
     def __init__(self, P: Any, q: Any, A: Any, l: Any, u: Any, lb: Any, ub: Any) -> None:
-        self.q = _rows_of("q", q, None, "")
+        self.q = rows_of("q", q, None, "")
         n = self.q.shape[1]
-        check_finite("q", self.q if _differs(q) else self.q[0])
-        self.P, self.A = _matrices("P", P, (n, n)), _matrices("A", A, (None, n))
+        check_finite("q", self.q if axes_of(q) == 2 else self.q[0])
+        self.P, self.A = matrices("P", P, (n, n)), matrices("A", A, (None, n))
         if A is None and (l is not None or u is not None):
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         m = self.A.shape[1]
@@ -162,29 +97,8 @@ class Programs:
         rows, variables = " (the rows of A)", f" ({n} variables in q)"
         self.l, self.u = _side("l", l, m, rows, NO_LOWER), _side("u", u, m, rows, NO_UPPER)
         self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
-        given = {"P": self.P, "q": self.q, "A": self.A, "l": self.l, "u": self.u, "lb": self.lb, "ub": self.ub}
-        leading = {
-            name: given[name].shape[0]
-            for name, value, axes in (
-                ("P", P, 3),
-                ("q", q, 2),
-                ("A", A, 3),
-                ("l", l, 2),
-                ("u", u, 2),
-                ("lb", lb, 2),
-                ("ub", ub, 2),
-            )
-            if _axes(value) == axes
-        }
-        if len(set(leading.values())) > 1:
-            sizes = ", ".join(f"{size} of {name}" for name, size in leading.items())
-            raise ProgramError(f"the leading axes must agree, but they are {sizes}")
-        if not leading:
-            raise ProgramError(
-                "no argument has a leading axis with one entry for each program; solve takes a single program"
-            )
-        self.k = next(iter(leading.values()))
-        self.leading = tuple(leading)
+        came = {"P": P, "q": q, "A": A, "l": l, "u": u, "lb": lb, "ub": ub}
+        self.k = number_of_programs({name: (came[name], array) for name, array in self._arrays().items()})
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
         self._checked_A: sp.csc_array | None = None
@@ -223,43 +137,14 @@ class Programs:
         return part
 
 
-def _axes(value: Any) -> int:
-    if value is None or sp.issparse(value):
-        return 0
-    if isinstance(value, (list, tuple)) and value and sp.issparse(value[0]):
-        return 3
-    return np.ndim(value)
-
-
-def _differs(value: Any) -> bool:
-    return _axes(value) == 2
-
-
-def _rows_of(name: str, value: Any, size: int | None, why: str) -> np.ndarray:
-    """A vector, or one for each program, as rows."""
-    try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise ProgramError(f"{name} must be an array of numbers, but {type(value).__name__} came") from None
-    if array.ndim == 0 and size is not None:
-        array = np.full(size, float(array))
-    if array.ndim not in (1, 2):
-        raise ProgramError(
-            f"{name} must be a vector, or one for each program, but an array of shape {array.shape} came"
-        )
-    if size is not None and array.shape[-1] != size:
-        raise ProgramError(f"{name} must have {size} entries{why}, but {array.shape[-1]} came")
-    return np.array(array, np.float64, order="C", ndmin=2)
-
-
 def _side(name: str, value: Any, size: int, why: str, absent: float) -> np.ndarray:
     """Sides as rows, what lies far out as absent."""
     if value is None:
         return np.full((1, size), absent)
-    side = no_side_beyond(_rows_of(name, value, size, why))
+    side = no_side_beyond(rows_of(name, value, size, why))
     bad = np.isnan(side) | (side == -absent)
     if bad.any():
-        at = tuple(int(i) for i in np.argwhere(bad)[0])[0 if _differs(value) else 1 :]
+        at = tuple(int(i) for i in np.argwhere(bad)[0])[0 if axes_of(value) == 2 else 1 :]
         index = ", ".join(map(str, at))
         raise ProgramError(
             f"{name}[{index}] is {side[bad][0]}: that side can never hold"
@@ -281,38 +166,6 @@ def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.
         raise ProgramError(
             f"{lower_name} must be at most {upper_name}, but {lower_name}{at} = {low:g} > {upper_name}{at} = {up:g}"
         )
-
-
-def _matrices(name: str, value: Any, shape: tuple[int | None, int]) -> np.ndarray:
-    """A matrix, or one for each program, as an array of matrices; of symmetric ones the symmetric part."""
-    n = shape[1]
-    why = f" ({n} variables in q)"
-    if value is None:
-        return np.zeros((1, shape[0] or 0, n))
-    axes = _axes(value)
-    if axes == 3:
-        parts = (
-            value
-            if isinstance(value, np.ndarray)
-            else [part.toarray() if sp.issparse(part) else part for part in value]
-        )
-        found = np.array(parts, np.float64, order="C")
-        if found.ndim != 3 or found.shape[2] != n or shape[0] not in (None, found.shape[1]):
-            raise ProgramError(
-                f"{name} must have matrices with {n} columns{why}, but an array of shape {found.shape} came"
-            )
-        check_finite(name, found)
-    else:
-        if hasattr(value, "F") and hasattr(value, "d"):  # of low rank
-            value = value.F @ value.F.T + np.diag(value.d)
-        found = as_dense(name, value, shape, why)[None]
-    if shape[0] is not None:
-        other = np.swapaxes(found, 1, 2)
-        if (found != other).any():
-            for i, matrix in enumerate(found):
-                check_symmetric(f"{name}[{i}]" if axes == 3 else name, matrix)
-            found = 0.5 * (found + other)
-    return found
 
 
 @telling_settings
@@ -379,7 +232,7 @@ def solve_many(
 
 def solve_programs(programs: Programs, settings: Settings, started: float) -> Solutions:
     """The answers to checked programs."""
-    many, watch = Solutions.room(programs.k, programs.m, programs.n), Watch(settings.time_limit)
+    many, watch = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n), Watch(settings.time_limit)
     left = np.arange(programs.k)
     if programs.n <= LANES_UP_TO and programs.m <= ROWS_UP_TO:
         lots = lots_of(programs, settings)
@@ -396,45 +249,6 @@ def solve_programs(programs: Programs, settings: Settings, started: float) -> So
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
     many.solve_time = time.perf_counter() - started - many.setup_time
     return many
-
-
-class Watch:
-    """The time limit and the keyboard, looked at between compiled calls; `reason` is why work ended early, or None."""
-
-    def __init__(self, time_limit: float | None) -> None:
-        self.reason: Status | None = None
-        self._end = np.inf if time_limit is None else time.perf_counter() + time_limit
-        self._guard = threading.Lock()
-
-    def work(self, tasks: Sequence[Any], workers: Sequence[Callable[[Any], None]]) -> None:
-        """Have the workers, each in a thread, take tasks until none is left."""
-        waiting = iter(tasks)
-
-        def loop(worker: Callable[[Any], None]) -> None:
-            while self.reason is None:
-                with self._guard:
-                    task = next(waiting, None)
-                if task is None:
-                    return
-                if time.perf_counter() > self._end:
-                    self.reason = Status.TIME_LIMIT
-                    return
-                worker(task)
-
-        try:
-            if len(workers) == 1:
-                return loop(workers[0])
-            with ThreadPoolExecutor(len(workers) - 1) as pool:
-                others = [pool.submit(loop, worker) for worker in workers[1:]]
-                try:
-                    loop(workers[0])
-                except BaseException:
-                    self.reason = Status.INTERRUPTED
-                    raise
-            for other in others:
-                other.result()
-        except KeyboardInterrupt:
-            self.reason = Status.INTERRUPTED
 
 
 class Lot:
@@ -510,9 +324,9 @@ class Lot:
 
     def _certify(self, many: Solutions, i: int) -> bool:
         """Write the certificate of program i, if it is one."""
-        batch, m, status = self.batch, self.batch.m, STATUS.get(int(self.batch.code[i]))
+        batch, m, status = self.batch, self.batch.m, CERTIFICATES.get(int(self.batch.code[i]))
         x, y, z, tol = batch.x[i], batch.y[i, :m], batch.y[i, m:], self.settings.tol_infeasible or self.settings.tol
-        if status not in (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE):
+        if status is None:
             return False
         program = self.programs.program(i)
         if status is Status.PRIMAL_INFEASIBLE:
@@ -523,7 +337,7 @@ class Lot:
             iterations = int(batch.iterations[i])
             many.take(int(self.chosen[i]), solution_at(
                 program, status, (x, y, z), None, iterations=iterations, setup_time=0.0, solve_time=0.0,
-                message=MESSAGES[status], trace=np.zeros(0, TRACE), timings=dict.fromkeys(TIMINGS, 0.0),
+                message=CERTIFIED[status], trace=np.zeros(0, TRACE), timings=dict.fromkeys(TIMINGS, 0.0),
             ))  # fmt: skip
         return holds
 
