@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from socp.batch import driver
 from socp.batch.checks import axes_of, matrices, number_of_programs, rows_of
 from socp.batch.driver import Batch, lanes_for, run, scale_shared
+from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import Answers
 from socp.batch.watch import Watch
 from socp.compiled.kernels import kernel
@@ -89,12 +90,13 @@ class Programs:
         self.q = rows_of("q", q, None, "")
         n = self.q.shape[1]
         check_finite("q", self.q if axes_of(q) == 2 else self.q[0])
-        self.P, self.A = matrices("P", P, (n, n)), matrices("A", A, (None, n))
+        variables = f" ({n} variables in q)"
+        self.P, self.A = matrices("P", P, (n, n), variables), matrices("A", A, (None, n), variables)
         if A is None and (l is not None or u is not None):
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         m = self.A.shape[1]
         self.n, self.m = n, m
-        rows, variables = " (the rows of A)", f" ({n} variables in q)"
+        rows = " (the rows of A)"
         self.l, self.u = _side("l", l, m, rows, NO_LOWER), _side("u", u, m, rows, NO_UPPER)
         self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
         came = {"P": P, "q": q, "A": A, "l": l, "u": u, "lb": lb, "ub": ub}
@@ -228,6 +230,14 @@ def solve_many(
     if settings.check_convexity:
         programs.check_convexity()
     return solve_programs(programs, settings, started)
+
+
+def solve_like(solver: Solver, vectors: dict[str, Any], threads: int | None) -> Solutions:
+    """`qp.Solver.solve_many`; P was tested when the solver was set up."""
+    started, program, settings = time.perf_counter(), solver.program, settings_of_batch(solver.settings, threads)
+    data = {name: getattr(program, name) for name in ("q", "l", "u", "lb", "ub")}
+    data.update({name: value for name, value in vectors.items() if value is not None})
+    return solve_programs(Programs(program.P, A=program.A, **data), settings, started)
 
 
 def solve_programs(programs: Programs, settings: Settings, started: float) -> Solutions:

@@ -35,10 +35,9 @@ def rows_of(name: str, value: Any, size: int | None, why: str) -> np.ndarray:
     return np.array(array, np.float64, order="C", ndmin=2)
 
 
-def matrices(name: str, value: Any, shape: tuple[int | None, int]) -> np.ndarray:
+def matrices(name: str, value: Any, shape: tuple[int | None, int], why: str) -> np.ndarray:
     """A matrix, or one for each program, as an array of matrices; of symmetric ones the symmetric part."""
     n = shape[1]
-    why = f" ({n} variables in q)"
     if value is None:
         return np.zeros((1, shape[0] or 0, n))
     axes = axes_of(value)

@@ -202,3 +202,11 @@ BAD = [
 def test_bad_input_is_refused_by_name(given, message):
     with pytest.raises(qp.problem.program.ProgramError, match=message):
         qp.solve_many(**{"P": np.eye(2), **given})
+
+
+def test_a_solver_that_is_set_up_solves_many():
+    given = data(k=6)
+    solver = qp.Solver(**one(given, 0))
+    many = solver.solve_many(q=given["q"], l=given["l"], u=given["u"], threads=2)
+    assert np.array_equal(many.x, qp.solve_many(**given).x)
+    assert many.objective[0] == pytest.approx(solver.solve().objective, rel=1e-7, abs=1e-8)
