@@ -14,7 +14,7 @@ from socp.batch import driver
 from socp.batch.checks import axes_of, matrices, number_of_programs, rows_of
 from socp.batch.driver import Batch, lanes_for, run, scale_shared
 from socp.batch.programs import settings_of_batch
-from socp.batch.solutions import Answers
+from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.watch import Watch
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Matrix
@@ -23,14 +23,13 @@ from socp.form.hessian import as_operator, check_semidefinite
 from socp.problem.checks import ProgramError, as_csc, check_finite
 from socp.problem.program import as_hessian
 from socp.problem.settings import Settings, telling_settings
-from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
 from socp.problem.stopping import RESIDUALS
 
+from .problem.certificates import dual_infeasibilities, primal_infeasibilities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
 from .problem.side_by_side import Points, measure_side_by_side, points_for
-from .problem.solution import Solution, solution_at
-from .problem.stopping import dual_infeasibility, primal_infeasibility
+from .problem.solution import Solution
 from .solver import Solver
 
 LANES_UP_TO = 128  # variables; larger programs are solved one by one
@@ -42,10 +41,6 @@ TAKEN = ("tol", "tol_abs", "tol_infeasible", "max_iter", "time_limit", "threads"
 CERTIFIED = {
     Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists",
     Status.DUAL_INFEASIBLE: "x certifies that the objective falls for ever",
-}
-CERTIFICATES = {
-    driver.PRIMAL_INFEASIBLE: Status.PRIMAL_INFEASIBLE,
-    driver.DUAL_INFEASIBLE: Status.DUAL_INFEASIBLE,
 }
 
 
@@ -73,7 +68,7 @@ class Solutions(Answers[Solution]):
     2 optimal [2. 0.] [True, True]
     """
 
-    vectors, single = ("x", "y", "z_bounds"), Solution
+    vectors, single, messages = ("x", "y", "z_bounds"), Solution, {**MESSAGES, **CERTIFIED}
     z_bounds: np.ndarray
 
 
@@ -281,6 +276,8 @@ class Lot:
         self.batch = Batch(m=m, n=n, count=k, P=part.P.reshape(-1, n * n), A=A, q=part.q, l=l, u=u)
         self.found = np.full((k, RESIDUALS), np.nan)
         entries = np.count_nonzero(part.A, axis=2).max(axis=0) if m else np.zeros(0)
+        # certificates are plain only where each row and each variable has an entry: others are found alone
+        self._is_full = bool(part.A.any(axis=2).all() and (part.A.any(axis=1).all() or not m))
         self._kinds = l[0] == u[0], np.isfinite(l[0]), np.isfinite(u[0]), np.append(entries == 1, np.ones(n, bool))
 
     def tasks(self) -> list[tuple[int, int]]:
@@ -326,29 +323,32 @@ class Lot:
         many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
         many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
         many.iterations[chosen] = batch.iterations
-        left = []
-        for i in np.flatnonzero(~good):
-            if not self._certify(many, int(i)) and batch.code[i] != driver.NOT_STARTED:
-                left.append(chosen[i])
-        return np.array(left, np.int64)
+        certified = self._certify(many, driver.PRIMAL_INFEASIBLE) | self._certify(many, driver.DUAL_INFEASIBLE)
+        return chosen[~(good | certified | (batch.code == driver.NOT_STARTED))]
 
-    def _certify(self, many: Solutions, i: int) -> bool:
-        """Write the certificate of program i, if it is one."""
-        batch, m, status = self.batch, self.batch.m, CERTIFICATES.get(int(self.batch.code[i]))
-        x, y, z, tol = batch.x[i], batch.y[i, :m], batch.y[i, m:], self.settings.tol_infeasible or self.settings.tol
-        if status is None:
-            return False
-        program = self.programs.program(i)
-        if status is Status.PRIMAL_INFEASIBLE:
-            holds = primal_infeasibility(program, y, z) <= tol
+    def _certify(self, many: Solutions, code: int) -> np.ndarray:
+        """Write the certificates of one kind that hold; returns whether program i has one."""
+        batch, m, n = self.batch, self.batch.m, self.batch.n
+        which = np.flatnonzero(batch.code == code)
+        holds = np.zeros(batch.count, bool)
+        if not which.size or not self._is_full:
+            return holds
+        P, A, q, l, u = (
+            array[which] if array.shape[0] > 1 else array
+            for array in (batch.P.reshape(-1, n, n), self.programs.A, batch.q, batch.l, batch.u)
+        )
+        if code == driver.PRIMAL_INFEASIBLE:
+            tol, rays = primal_infeasibilities(A, l, u, batch.y[which])
         else:
-            holds = dual_infeasibility(program, x) <= tol
-        if holds:
-            iterations = int(batch.iterations[i])
-            many.take(int(self.chosen[i]), solution_at(
-                program, status, (x, y, z), None, iterations=iterations, setup_time=0.0, solve_time=0.0,
-                message=CERTIFIED[status], trace=np.zeros(0, TRACE), timings=dict.fromkeys(TIMINGS, 0.0),
-            ))  # fmt: skip
+            tol, rays = dual_infeasibilities(P, q, A, l, u, batch.x[which])
+        passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
+        holds[which[passed]] = True
+        at, tol, rays = self.chosen[which[passed]], tol[passed], rays[passed]
+        if code == driver.PRIMAL_INFEASIBLE:
+            many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, tol
+            many.y[at], many.z_bounds[at] = rays[:, :m], rays[:, m:]
+        else:
+            many.status[at], many.dual_residual[at], many.x[at] = Status.DUAL_INFEASIBLE, tol, rays
         return holds
 
 

@@ -139,7 +139,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
             w.total[FRESH, lane] = 0.0
             if who[lane] >= 0:
                 age[lane] += 1
-                code = judge(w, lane)
+                code = judge(batch, w, lane)
                 if code >= 0:
                     write_answer(batch, w, lane, code)
                     who[lane] = -1
@@ -155,7 +155,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
 
 
 @inner
-def judge(w: Lanes, lane: int) -> int:
+def judge(batch: Batch, w: Lanes, lane: int) -> int:
     """What the program in a lane has come to, or -1."""
     total = w.total
     tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane]
@@ -173,10 +173,47 @@ def judge(w: Lanes, lane: int) -> int:
         return OPTIMAL
     tol = MARGIN * w.tol_infeasible
     if hz < 0.0 and total[RAY_DUAL, lane] <= -tol * hz:
-        return PRIMAL_INFEASIBLE
+        if total[RAY_DUAL, lane] <= tol * size_of_dual_ray(batch, w, lane):
+            return PRIMAL_INFEASIBLE
     if qx < 0.0 and max(total[RAY_ROWS, lane], total[RAY_P, lane]) <= -tol * qx:
-        return DUAL_INFEASIBLE
+        if is_relative_ray(batch, w, lane, tol):
+            return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
+
+
+@inner
+def size_of_dual_ray(batch: Batch, w: Lanes, lane: int) -> float:
+    """|A| |y| + |z| in largest entries, in the caller's units."""
+    m, y, z = w.m, 0.0, 0.0
+    for i in range(m + w.n):
+        size = abs(w.y[i, lane]) / w.unit[i, lane]
+        if i < m:
+            y = max(y, size)
+        else:
+            z = max(z, size)
+    return largest_entry(batch.A[min(w.who[lane], batch.A.shape[0] - 1)]) * y + z
+
+
+@inner
+def is_relative_ray(batch: Batch, w: Lanes, lane: int, tol: float) -> bool:
+    """Whether P x and what x violates are zeros of the size of their data times |x|."""
+    p, size = w.who[lane], 0.0
+    for j in range(w.n):
+        size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
+    P, A = (
+        largest_entry(batch.P[min(p, batch.P.shape[0] - 1)]), largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
+    )  # fmt: skip
+    rows = min(A, 1.0) if w.m > 0 else 1.0
+    return w.total[RAY_P, lane] <= tol * P * size and w.total[RAY_ROWS, lane] <= tol * rows * size
+
+
+@inner
+def largest_entry(values: Floats) -> float:
+    """The largest size of an entry."""
+    found = 0.0
+    for i in range(values.size):
+        found = max(found, abs(values[i]))
+    return found
 
 
 @inner

@@ -34,6 +34,7 @@ class Answers(Generic[One]):
     vectors: ClassVar[tuple[str, ...]]
     numbers: ClassVar = ("objective", "dual_objective", "primal_residual", "dual_residual", "gap")
     single: ClassVar[Any]
+    messages: ClassVar[dict[Status, str]] = MESSAGES
     status: np.ndarray
     x: np.ndarray
     y: np.ndarray
@@ -65,7 +66,7 @@ class Answers(Generic[One]):
         found: One = self.single(
             status=status, **{name: getattr(self, name)[i] for name in self.vectors},
             **{name: float(getattr(self, name)[i]) for name in self.numbers}, iterations=int(self.iterations[i]),
-            setup_time=setup_time, solve_time=solve_time, message=MESSAGES[status], trace=np.zeros(0, TRACE),
+            setup_time=setup_time, solve_time=solve_time, message=self.messages[status], trace=np.zeros(0, TRACE),
             timings={**dict.fromkeys(TIMINGS, 0.0), "rest": setup_time + solve_time},
         )  # fmt: skip
         return found

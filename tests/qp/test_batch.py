@@ -210,3 +210,30 @@ def test_a_solver_that_is_set_up_solves_many():
     many = solver.solve_many(q=given["q"], l=given["l"], u=given["u"], threads=2)
     assert np.array_equal(many.x, qp.solve_many(**given).x)
     assert many.objective[0] == pytest.approx(solver.solve().objective, rel=1e-7, abs=1e-8)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_certificates_are_judged_as_alone(own):
+    rng = np.random.default_rng(8)
+    k, n, m = 12, 4, 6
+    A = rng.normal(size=(k, m, n) if own else (m, n))
+    l, lb = rng.normal(size=(k, m)), rng.normal(size=n)
+    given = {"P": None, "q": rng.normal(size=(k, n)), "A": A, "l": l, "u": l + 0.01, "lb": lb}
+    many = qp.solve_many(**given)
+    assert not many.alone and (many.status == "primal_infeasible").all()
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(**one(given, i))
+        told = primal_infeasibility(program, found.y, found.z_bounds)
+        assert found.primal_residual == pytest.approx(told, rel=1e-3, abs=1e-14) and told <= 1e-8
+    given = {"P": np.diag([1.0, 0.0, 0.0, 1.0]), "q": -np.abs(given["q"]), "A": np.abs(A), "l": l, "lb": lb}
+    many = qp.solve_many(**given)
+    assert not many.alone and (many.status == "dual_infeasible").all()
+    for i, found in enumerate(many):
+        told = dual_infeasibility(qp.QuadraticProgram(**one(given, i)), found.x)
+        assert found.dual_residual == pytest.approx(told, rel=1e-3, abs=1e-14) and told <= 1e-8
+
+
+def test_certificates_where_a_row_is_empty():
+    given = {"P": np.eye(3), "q": np.ones((4, 3)), "A": np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])}
+    many = qp.solve_many(**given, l=[[0.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
+    assert list(many.status) == ["optimal", "primal_infeasible", "optimal", "optimal"]
