@@ -37,6 +37,8 @@ _ON_QUADRATIC_PROGRAMS: dict[str, Callable[[Any, dict[str, Any]], Answer]] = {
 }
 _ON_SVM_DUALS = {**_ON_QUADRATIC_PROGRAMS, "libsvm": svm.libsvm}
 
+BATCHES = ("moreau", "daqp")
+"""Solvers that are asked for batches alone (`bench.programs.many`)."""
 PACKAGES = {"libsvm": ("sklearn", "scikit-learn")}
 """The import and the distribution of a solver, where they do not have its name."""
 
