@@ -115,7 +115,7 @@ def _compare(options: argparse.Namespace) -> int:
     sizes = options.sizes if options.name in catalogue.SIZES else "all"
     settings = {"set": options.name, "sizes": sizes, "tol": limits.tol, "limit": limits.seconds}
     settings |= {"threads": limits.threads}
-    new = measurement.Record(settings, measurement.versions(solvers), measurement.machine(), missing)
+    new = measurement.Record(settings, measurement.versions(solvers), measurement.hardware(), missing)
     folder = Path(options.out or f"compare-{options.name}")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "measurements.json"
@@ -183,7 +183,7 @@ def _experiment(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", file=sys.stderr)
             return 130
-        written = pages.write(experiment, runs, own, measurement.machine())
+        written = pages.write(experiment, runs, own, measurement.hardware())
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
         print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}\n")
         print("written:", *written)

@@ -4,8 +4,8 @@ from socp.version import __version__ as __version__
 
 from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior
-from .explanations.easvm import ExplanationAugmentedSVC
-from .explanations.explanations import explained_examples
+from .explanations.estimator import ExplanationAugmentedSVC
+from .explanations.given import explained_examples
 from .generative.gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from .generative.joint_gaussian import JointGaussianRegressor
 from .generative.naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes

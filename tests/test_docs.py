@@ -41,7 +41,9 @@ def objects(path):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("chapter", [*CHAPTERS, DOCS / "quickstart.md"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "chapter", [*CHAPTERS, DOCS / "quickstart.md", DOCS / "programs.md"], ids=lambda path: path.stem
+)
 def test_the_cells_of_a_chapter_run(chapter, monkeypatch):
     monkeypatch.chdir(chapter.parent)
     text = chapter.read_text(encoding="utf-8")
@@ -83,6 +85,14 @@ def test_a_chapter_has_mathematics_code_a_picture_and_exercises_with_solutions(c
     count = len(re.findall(r"^\*\*\d\.\*\*", exercises, re.MULTILINE))
     assert main and 2 <= count <= 4
     assert len(re.findall(r"^\*\*\d\.\*\*", solutions, re.MULTILINE)) == count
+
+
+def test_the_programs_of_models_are_where_the_page_says():
+    table = (DOCS / "programs.md").read_text(encoding="utf-8").partition("## The programs of `models`")[2]
+    rows = re.findall(r"^\| [^|]+ \| (`.+) in `(models/\S+)` \|$", table, re.MULTILINE)
+    assert len(rows) >= 9
+    for names, file in rows:
+        assert set(re.findall(r"`(\w+)`", names)) <= objects(DOCS.parent / file), file
 
 
 def test_every_page_is_in_the_table_of_contents():

@@ -77,7 +77,7 @@ def times(matrix: Any, x: Exact) -> Exact:
         factor = Exact.of(matrix)
         return Exact(factor.whole @ x.whole, factor.power + x.power)
     entries = matrix.tocoo()
-    rows, columns = entries.coords
+    rows, columns = entries.row, entries.col
     product = Exact.of(entries.data) * Exact(x.whole[columns], x.power)
     total = np.zeros(matrix.shape[0], dtype=object)
     np.add.at(total, rows, product.whole)

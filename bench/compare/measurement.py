@@ -171,13 +171,13 @@ def resume(path: Path, new: Record, fresh: bool = False) -> Record:
 
 def versions(solvers: Iterable[str]) -> dict[str, str | None]:
     """The version of each solver and of the packages that ours stands on."""
-    distributions = {solver: peers.PACKAGES.get(solver, (solver, solver))[1] for solver in solvers}
-    found = {solver: version_of(name) for solver, name in distributions.items()}
+    known = {name: peer.distribution for name, peer in peers.PEERS.items()}
+    found = {solver: version_of(known.get(solver, solver)) for solver in solvers}
     found[OURS] = f"{version_of(OURS) or 'source'} ({source_digest()})"
     return {**found, **{name: version_of(name) for name in ("numpy", "scipy", "numba")}}
 
 
-def machine() -> dict[str, Any]:
+def hardware() -> dict[str, Any]:
     """Processor, cores, memory and system: what times depend on, and nothing that names the machine."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30

@@ -237,6 +237,3 @@ def _leads(ends: list[dict[str, list[tuple[float, float, float]]]], kinds: list[
         span = f"{gains.min():+.1f} to {gains.max():+.1f} points"
         parts.append(f"{np.sum(gains > 0.0)} set-ups of the {KINDS[other]} ({span})")
     return "it is ahead in " + " and in ".join(parts)
-
-
-EXPERIMENTS = {"bilevel-curves": Curves()}

@@ -128,6 +128,3 @@ def _sentence(key: tuple[str, str], runs: list[Result]) -> str:
         f"Text {text!r}: from {varied} = {x:.3g} to {last_x:.3g} the accuracy goes from {first:.1f} to {last:.1f} %, "
         f"with the best, {best:.1f} %, at {best_x:.3g} (SVM {svm:.1f} %)."
     )
-
-
-EXPERIMENTS = {"bilevel-parameters": ParametersOfPrior()}

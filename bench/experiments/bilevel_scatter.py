@@ -13,6 +13,7 @@ import numpy as np
 from models import discriminant
 
 from ..compare.tables import Table
+from ..metrics import paired_test
 from .experiment import Experiment, Parameters, Result
 from .nouns import GROUPS, NounPosts, Task, noun_posts
 from .setups import (
@@ -130,12 +131,7 @@ def paired(gains: np.ndarray) -> float:
     >>> print(round(paired(np.array([1.0, 2.0, 3.0])), 4), paired(np.array([0.0, 0.0])))
     0.0742 1.0
     """
-    if gains.size < 2 or not gains.any():
-        return 1.0
-    from scipy.stats import t
-
-    error = gains.std(ddof=1) / np.sqrt(gains.size)
-    return float(2.0 * t.sf(abs(gains.mean()) / error, gains.size - 1)) if error > 0.0 else 0.0
+    return float(np.nan_to_num(paired_test(gains, np.zeros(gains.size)).p_value, nan=1.0))
 
 
 def _table(text: str, points: list[dict[str, Any]]) -> Table:
@@ -161,6 +157,3 @@ def _sentence(text: str, points: list[dict[str, Any]]) -> str:
         f"{gains.min():.1f} to {gains.max():.1f} points, with a mean of {gains.mean():.1f}; {sure} are better and "
         f"{worse} worse at the 5 % level."
     )
-
-
-EXPERIMENTS = {"bilevel-scatter": Scatter()}

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from models import LinearDiscriminant, LogisticRegression, MixedNaiveBayes, QuadraticDiscriminant
-from models.metrics import Rates, mean_interval, roc, training_order
 
 from ..compare.tables import Table
 from ..data import Default, default
+from ..metrics import Rates, mean_interval, roc, training_order
 from .experiment import Experiment, Parameters, Result
 
 LDA = "LDA"
@@ -152,6 +152,3 @@ def _confusion(run: Result, threshold: float) -> np.ndarray:
 
 def _percent(share: Any) -> str:
     return f"{100.0 * float(share):.2f}"
-
-
-EXPERIMENTS = {"credit-default": CreditDefault()}

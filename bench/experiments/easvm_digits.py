@@ -266,6 +266,3 @@ def _scatter(axes: Any, runs: list[Result], names: tuple[str, ...]) -> None:
     axes.set_xlabel("error rate of the SVM on original examples, %")
     axes.set_ylabel("error rate, %")
     axes.legend(fontsize=8)
-
-
-EXPERIMENTS = {"easvm-digits": DigitExplanations()}

@@ -34,6 +34,7 @@ from ..compare.tables import Table
 from ..data import locate, reuters, tokenize
 from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
+from ..metrics import paired_test
 from .experiment import Experiment, Parameters, Result
 from .nouns import find_wordnet
 from .shares import shown
@@ -244,11 +245,5 @@ def _count(gain: list[float]) -> str:
 
 def _significant(gain: np.ndarray) -> int:
     """1 or -1 where the mean difference is significantly above or below 0, else 0."""
-    from scipy.stats import ttest_1samp
-
-    if gain.size < 2 or not gain.any() or gain.std() == 0.0:
-        return 0
-    return int(np.sign(gain.mean())) if ttest_1samp(gain, 0.0).pvalue < 0.05 else 0
-
-
-EXPERIMENTS = {"easvm-reuters": ReutersExplanations()}
+    found = paired_test(gain, np.zeros(gain.size))
+    return int(np.sign(found.difference)) if gain.std() > 0.0 and found.p_value < 0.05 else 0

@@ -220,6 +220,3 @@ def _by_size(runs: list[Result], name: str) -> list[list[Result]]:
         if run["task"] == name:
             groups.setdefault(run["size"], []).append(run)
     return list(groups.values())
-
-
-EXPERIMENTS = {"easvm-strings": Strings()}

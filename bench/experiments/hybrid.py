@@ -9,7 +9,7 @@ and EMAILADDR; words are stemmed (Porter).  What the paper leaves open:
     the Gaussian prior  of logistic regression has variance 1; its features are the counts of subject and body together
     confidence          the difference of the two log posteriors, which does not round to 1
     significant         p < 0.05 in the paired t-test over the splits; for coverage with the variance corrected for the
-                        dependence of random splits (see `models.metrics.paired_test`)
+                        dependence of random splits (see `bench.metrics.paired_test`)
     theta               where the leave-one-out likelihood has no maximum, the limit as `models.HybridNaiveBayes` has it
 """
 
@@ -24,13 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
-from models.metrics import LearningCurve, accuracy_coverage, paired_test, training_order
 
 from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
 from ..data.source import locate
 from ..data.text import Tokens, cached_tokens, stem_words, tokenize
-from .drawings import draw_learning
+from ..metrics import LearningCurve, accuracy_coverage, paired_test, training_order
 from .experiment import Experiment, Parameters, Result
 
 PAIRS = {
@@ -169,7 +168,7 @@ class HybridCurves(Experiment):
         figure, places = _six(_pairs(runs))
         for pair, axes in places.items():
             curves = self._curves(runs, pair)
-            draw_learning(axes, {m: curves[m] for m in (LOGISTIC, BAYES, HYBRID)}, STYLES, ylabel="test error")
+            _draw_learning(axes, {m: curves[m] for m in (LOGISTIC, BAYES, HYBRID)}, STYLES, ylabel="test error")
             axes.set(title=pair, xlim=(0, 1500 if max(curves[HYBRID].sizes) > 300 else None), ylim=(0.0, None))
         next(iter(places.values())).legend()
         return figure
@@ -319,4 +318,10 @@ def _six(pairs: list[str]) -> tuple[Any, dict[str, Any]]:
     return figure, dict(zip(pairs, places))
 
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (HybridCurves(), HybridCoverage())}
+def _draw_learning(axes: Any, curves: dict[str, LearningCurve], styles: dict[str, dict[str, Any]], ylabel: str) -> None:
+    """Mean scores against the size of the training set, with 95 % intervals of the mean."""
+    for name, curve in curves.items():
+        axes.errorbar(
+            curve.sizes, curve.mean, yerr=curve.interval(), capsize=2, markersize=3, label=name, **styles[name]
+        )
+    axes.set(xlabel="size of training set", ylabel=ylabel)

@@ -263,6 +263,3 @@ def _differences(means: dict[str, dict[str, np.ndarray]], names: list[str]) -> T
         "Points of accuracy on the same random halves, and the standard error of their mean. MSS and SS of one model "
         f"have one model of all classes with {FEW} states; in the last column is what the margins teach it.",
     )
-
-
-EXPERIMENTS = {"score-space": ScoreSpaces()}

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ..metrics import mean_interval
+
 
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
     """The mean, and the half width of its 95 % confidence interval by Student's t (0 of a single value).
@@ -16,13 +18,8 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
     >>> mean, round(error, 3)
     (2.0, 2.484)
     """
-    array = np.array(list(values), dtype=np.float64)
-    if array.size < 2:
-        return float(array.mean()), 0.0
-    from scipy.stats import t
-
-    spread = array.std(ddof=1) / np.sqrt(array.size)
-    return float(array.mean()), float(t.ppf(0.975, array.size - 1) * spread)
+    mean, half = mean_interval(list(values))
+    return float(mean), float(np.nan_to_num(half))
 
 
 def shown(values: Iterable[float], digits: int = 1) -> str:

@@ -247,6 +247,3 @@ def _table_of_variants(runs: list[Result]) -> Table:
 
 def _words(pair: tuple[Task, Task]) -> str:
     return f"Trained on {' vs. '.join(pair[0])}, tested on {' vs. '.join(pair[1])}"
-
-
-EXPERIMENTS = {"transfer": Transfer()}

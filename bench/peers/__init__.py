@@ -5,57 +5,37 @@ None of them is needed to use the project; those that are not installed are skip
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
 
 import socp
 
 from ..answers.answer import Answer
 from ..answers.verify import Program
-from . import cone, quadratic, svm
-from .settings import peer_settings
-
-_ON_CONE_PROGRAMS: dict[str, Callable[[Any, dict[str, Any]], Answer]] = {
-    "clarabel": cone.clarabel,
-    "ecos": cone.ecos,
-    "cvxopt": cone.cvxopt,
-    "scs": cone.scs,
-    "qoco": cone.qoco,
-}
-_ON_QUADRATIC_PROGRAMS: dict[str, Callable[[Any, dict[str, Any]], Answer]] = {
-    "clarabel": cone.clarabel,
-    "piqp": quadratic.piqp,
-    "qtqp": cone.qtqp,
-    "osqp": quadratic.osqp,
-    "highspy": quadratic.highspy,
-    "proxsuite": quadratic.proxsuite,
-    "cvxopt": cone.cvxopt,
-    "qoco": cone.qoco,
-    "ecos": cone.ecos,
-    "scs": cone.scs,
-}
-_ON_SVM_DUALS = {**_ON_QUADRATIC_PROGRAMS, "libsvm": svm.libsvm}
+from . import cone as cone
+from . import quadratic as quadratic
+from . import svm
+from .peer import CONE, PEERS, QUADRATIC, SVM_DUAL, peer_settings
 
 BATCHES = ("moreau", "daqp")
 """Solvers that are asked for batches alone (`bench.programs.many`)."""
-PACKAGES = {"libsvm": ("sklearn", "scikit-learn")}
-"""The import and the distribution of a solver, where they do not have its name."""
 
 
 def peers_for(program: Program) -> list[str]:
     """The names of the solvers that take this kind of program, installed or not."""
-    return list(_adapters(program))
+    kinds = {CONE} if isinstance(program, socp.ConeProgram) else {QUADRATIC}
+    if svm.is_svm_dual(program):
+        kinds.add(SVM_DUAL)
+    return [name for name, peer in PEERS.items() if kinds & set(peer.takes)]
 
 
 def names() -> list[str]:
     """The names of all solvers, installed or not."""
-    return list(dict.fromkeys([*_ON_SVM_DUALS, *_ON_CONE_PROGRAMS]))
+    return list(PEERS)
 
 
 def is_installed(solver: str) -> bool:
     """Whether the solver's package can be imported."""
-    return find_spec(PACKAGES.get(solver, (solver,))[0]) is not None
+    return find_spec(PEERS[solver].package if solver in PEERS else solver) is not None
 
 
 def solve(
@@ -81,16 +61,11 @@ def solve(
     Answer
         With status "numerical_error" and the solver's words as its note when the solver refuses or fails.
     """
-    adapter = _adapters(program)[solver]
+    if solver not in peers_for(program):
+        raise KeyError(solver)
     try:
-        return adapter(program, peer_settings(solver, tol, time_limit, threads))
+        return PEERS[solver].solve(program, peer_settings(solver, tol, time_limit, threads))
     except Exception as error:  # a solver that raises has failed on this program, and the comparison goes on
         return Answer(
             solver, socp.Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0, f"{type(error).__name__}: {error}"
         )
-
-
-def _adapters(program: Program) -> dict[str, Callable[[Any, dict[str, Any]], Answer]]:
-    if isinstance(program, socp.ConeProgram):
-        return _ON_CONE_PROGRAMS
-    return _ON_SVM_DUALS if svm.is_svm_dual(program) else _ON_QUADRATIC_PROGRAMS

@@ -12,8 +12,24 @@ from socp import Status
 
 from ..answers.answer import Answer
 from .forms import one_sided, with_linear_objective
+from .peer import CONE, FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, QUADRATIC, peer
 
 
+@peer(
+    CONE,
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "tol_gap_abs": tol,
+        "tol_gap_rel": tol,
+        "tol_feas": tol,
+        "tol_infeas_abs": tol,
+        "tol_infeas_rel": tol,
+        "max_iter": INTERIOR_POINT_ITERATIONS,
+        "time_limit": limit,
+        "max_threads": threads,
+        "verbose": False,
+    },
+)
 def clarabel(program: Any, settings: dict[str, Any]) -> Answer:
     """Clarabel: A x + s = b with the zero cone first, z of all rows."""
     import clarabel as package
@@ -49,6 +65,17 @@ def clarabel(program: Any, settings: dict[str, Any]) -> Answer:
     return Answer("clarabel", status, x, y, z, result.iterations, ready - start, end - ready)
 
 
+@peer(
+    CONE,
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "abstol": tol,
+        "reltol": tol,
+        "feastol": tol,
+        "max_iters": INTERIOR_POINT_ITERATIONS,
+        "verbose": False,
+    },
+)
 def ecos(program: Any, settings: dict[str, Any]) -> Answer:
     """ECOS: the project's own cone form, without P.
 
@@ -87,6 +114,17 @@ def ecos(program: Any, settings: dict[str, Any]) -> Answer:
     return Answer("ecos", status, x, y, z, int(info["iter"]), setup, end - start - setup)
 
 
+@peer(
+    CONE,
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "abstol": tol,
+        "reltol": tol,
+        "feastol": tol,
+        "maxiters": INTERIOR_POINT_ITERATIONS,
+        "show_progress": False,
+    },
+)
 def cvxopt(program: Any, settings: dict[str, Any]) -> Answer:
     """CVXOPT: conelp without P, which knows certificates; coneqp with P, which does not.
 
@@ -127,6 +165,18 @@ def cvxopt(program: Any, settings: dict[str, Any]) -> Answer:
     return Answer("cvxopt", status, x, y, z, iterations, 0.0, end - start)
 
 
+@peer(
+    CONE,
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "eps_abs": tol,
+        "eps_rel": tol,
+        "eps_infeas": tol,
+        "max_iters": FIRST_ORDER_ITERATIONS,
+        "time_limit_secs": limit,
+        "verbose": False,
+    },
+)
 def scs(program: Any, settings: dict[str, Any]) -> Answer:
     """SCS: A x + s = b, zero cone first; y of all rows."""
     import scs as package
@@ -163,6 +213,16 @@ def scs(program: Any, settings: dict[str, Any]) -> Answer:
     return Answer("scs", status, x, y, z, int(info["iter"]), ready - start, end - ready)
 
 
+@peer(
+    CONE,
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "abstol": tol,
+        "reltol": tol,
+        "max_iters": INTERIOR_POINT_ITERATIONS,
+        "verbose": 0,
+    },
+)
 def qoco(program: Any, settings: dict[str, Any]) -> Answer:
     """QOCO: the project's own cone form with P; it has no certificates."""
     import qoco as package
@@ -189,6 +249,18 @@ def qoco(program: Any, settings: dict[str, Any]) -> Answer:
     return Answer("qoco", status, x, y, z, int(result.iters), ready - start, end - ready)
 
 
+@peer(
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "tol_feas": tol,
+        "tol_gap_abs": tol,
+        "tol_gap_rel": tol,
+        "tol_infeas_abs": tol,
+        "tol_infeas_rel": tol,
+        "max_iter": INTERIOR_POINT_ITERATIONS,
+        "verbose": False,
+    },
+)
 def qtqp(program: Any, settings: dict[str, Any]) -> Answer:
     """QTQP: a x + s = b, equalities first, no second-order cones; y of all rows."""
     import qtqp as package

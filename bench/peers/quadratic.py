@@ -13,8 +13,21 @@ from socp import Status
 
 from ..answers.answer import Answer
 from .forms import TwoSided, csc32, two_sided
+from .peer import FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, PROXIMAL_ITERATIONS, QUADRATIC, peer
 
 
+@peer(
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "eps_abs": tol,
+        "eps_rel": tol,
+        "eps_duality_gap_abs": tol,
+        "eps_duality_gap_rel": tol,
+        "check_duality_gap": True,
+        "max_iter": INTERIOR_POINT_ITERATIONS,
+        "verbose": False,
+    },
+)
 def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     """PIQP: equalities, two-sided rows, bounds; one nonnegative multiplier a side.  Dense when P is dense."""
     import piqp as package
@@ -43,6 +56,18 @@ def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     return Answer("piqp", status, x, y, z, int(result.info.iter), ready - start, end - ready)
 
 
+@peer(
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "eps_abs": tol,
+        "eps_rel": tol,
+        "eps_prim_inf": tol,
+        "eps_dual_inf": tol,
+        "max_iter": FIRST_ORDER_ITERATIONS,
+        "time_limit": limit,
+        "verbose": False,
+    },
+)
 def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     """OSQP: l <= A x <= u with the bounds as further rows; y has the project's signs."""
     import osqp as package
@@ -72,6 +97,20 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     return Answer("osqp", status, x, y, z, int(result.info.iter), ready - start, end - ready)
 
 
+@peer(
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "eps_abs": tol,
+        "eps_rel": tol,
+        "eps_duality_gap_abs": tol,
+        "eps_duality_gap_rel": tol,
+        "check_duality_gap": True,
+        "eps_primal_inf": tol,
+        "eps_dual_inf": tol,
+        "max_iter": PROXIMAL_ITERATIONS,
+        "verbose": False,
+    },
+)
 def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     """ProxQP: equalities, and two-sided rows with the bounds among them."""
     from proxsuite import proxqp
@@ -103,6 +142,18 @@ def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     return Answer("proxsuite", status, x, y, z, int(result.info.iter), ready - start, end - ready)
 
 
+@peer(
+    QUADRATIC,
+    settings=lambda tol, limit, threads: {
+        "primal_feasibility_tolerance": max(tol, 1e-10),
+        "dual_feasibility_tolerance": max(tol, 1e-10),
+        "ipm_optimality_tolerance": max(tol, 1e-12),
+        "qp_regularization_value": 1e-10,  # the default, 1e-7, bounds the accuracy of its answers
+        "time_limit": limit,
+        "threads": threads,
+        "output_flag": False,
+    },
+)
 def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     """HiGHS: two-sided rows and bounds as they are; its row and column duals have the opposite sign.
 

@@ -18,6 +18,7 @@ from socp import Status
 
 from ..answers.answer import Answer
 from ..answers.verify import verify
+from .peer import SVM_DUAL, peer
 
 GAP = 1e-6
 TOLERANCES = tuple(10.0**-k for k in range(3, 13))
@@ -40,6 +41,9 @@ def is_svm_dual(program: Any) -> bool:
     )
 
 
+@peer(
+    SVM_DUAL, settings=lambda tol, limit, threads: {"time_limit": limit}, package="sklearn", distribution="scikit-learn"
+)
 def libsvm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     """LIBSVM's sequential minimal optimization (`sklearn.svm.SVC`)."""
     from sklearn.svm import SVC

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from models.svm.kernels import Kernel
+from models.svm.margin import dual_program, primal_program
 
 from ..answers.verify import Program
 
@@ -64,34 +66,22 @@ def portfolio(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 def svm_primal(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """min 1/2 ||w||^2 + C 1'xi with y_i (w'x_i + b) >= 1 - xi_i, xi >= 0: `size` points in size / 10 dimensions."""
+    """min 1/2 ||w||^2 + 1'xi with y_i (w'x_i + b) >= 1 - xi_i, xi >= 0: `size` points in size / 10 dimensions."""
     points, labels = two_classes(np.random.default_rng(seed), size)
-    samples, features = points.shape
-    signed = points * labels[:, None]
-    #  x = (w, b, xi)
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.ones(features), np.zeros(1 + samples)])),
-        np.concatenate([np.zeros(features + 1), np.ones(samples)]),
-        sp.hstack([sp.csc_array(signed), sp.csc_array(labels[:, None]), sp.eye_array(samples)]),
-        1.0,
-        None,
-        np.concatenate([np.full(features + 1, -np.inf), np.zeros(samples)]),
-    )
+    return primal_program(points, labels, np.ones(size), bias=True)
 
 
 def svm_dual_rbf(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """min 1/2 a'Q a - 1'a with y'a = 0, 0 <= a <= C, Q_ij = y_i y_j exp(-||x_i - x_j||^2 / d): P dense."""
+    """min 1/2 a'Q a - 1'a with y'a = 0, 0 <= a <= 1, Q_ij = y_i y_j exp(-||x_i - x_j||^2 / d): P dense."""
     points, labels = two_classes(np.random.default_rng(seed), size)
-    squares = (points**2).sum(axis=1)
-    distances = np.maximum(squares[:, None] + squares[None, :] - 2.0 * points @ points.T, 0.0)
-    kernel = np.exp(-distances / points.shape[1])
-    return svm_dual(0.5 * (kernel + kernel.T) * np.outer(labels, labels), labels)
+    K = Kernel("rbf", gamma=1.0 / points.shape[1]).gram(points)
+    return dual_program(labels[:, None] * K * labels, labels, np.ones(size), bias=True)
 
 
 def svm_dual_linear(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """min 1/2 a'Q a - 1'a with y'a = 0, 0 <= a <= C, Q = (diag(y) X)(diag(y) X)': P low-rank."""
+    """min 1/2 a'Q a - 1'a with y'a = 0, 0 <= a <= 1, Q = (diag(y) X)(diag(y) X)': P low-rank."""
     points, labels = two_classes(np.random.default_rng(seed), size)
-    return svm_dual(qp.LowRank(points * labels[:, None]), labels)
+    return dual_program(qp.LowRank(points * labels[:, None]), labels, np.ones(size), bias=True)
 
 
 def group_lasso(size: int, seed: int = 0) -> socp.ConeProgram:
@@ -269,11 +259,6 @@ def two_classes(rng: np.random.Generator, samples: int) -> tuple[np.ndarray, np.
     features = min(50, max(2, samples // 10))
     labels = np.where(np.arange(samples) % 2 == 0, 1.0, -1.0)
     return rng.normal(size=(samples, features)) + labels[:, None] / np.sqrt(features), labels
-
-
-def svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray) -> qp.QuadraticProgram:
-    """min 1/2 a'P a - 1'a with labels'a = 0, 0 <= a <= 1."""
-    return qp.QuadraticProgram(P, -np.ones(labels.size), labels[None, :], 0.0, 0.0, 0.0, 1.0)
 
 
 def _vehicle(step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,11 +1,7 @@
 """Programs that learning makes, as generated data: the same bits for the same size and seed.
 
-The size is the number of points or documents.  The support vector machines' duals and primal on points are those of
-`bench.programs.generate`; the others follow their papers:
-
-    Sun and DeJong 2005          explanation-augmented support vector machine, section 2.2
-    Epshteyn and DeJong 2006     bilevel classifier with a generative prior, step 1 of (4.17)-(4.24)
-    Li et al. 2013               maximum entropy discrimination, (19)
+The size is the number of points or documents.  The programs are those that `models` states and solves, the data are
+made here; the support vector machines' on points are in `bench.programs.generate`.
 """
 
 from __future__ import annotations
@@ -19,6 +15,11 @@ import scipy.sparse as sp
 import qp
 import socp
 from models.bilevel.programs import Constants, Samples, hyperplane_program
+from models.explanations.dual import Products
+from models.explanations.program import explained_dual
+from models.score_spaces.programs import med_program
+from models.svm.kernels import Kernel
+from models.svm.margin import primal_program
 
 from ..answers.verify import Program
 from . import generate
@@ -28,24 +29,13 @@ CONSTANTS = Constants(beta=0.2, phi=0.01, C1=1.0, C2=1.0, C3=math.inf)
 
 
 def ea_svm_cubic(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    r"""The dual of the explanation-augmented SVM with the kernel (1 + u'v / d)^3; 2 size variables, P dense.
+    """The dual of the explanation-augmented SVM with the kernel (1 + u'v / d)^3; 2 size variables, P dense.
 
-    ::
-
-        min  1/2 ||sum a_i y_i phi(x_i) + sum l_i (phi(x_i) - phi(v_i))||^2 - 1'a
-        s.t. y'a = 0,  0 <= a <= C,  -Q <= l <= Q
-
-    An explained point v_i keeps the important features of x_i; the others are zero.  (The paper's L_D has the
-    other sign at the cross term, which is the same program in -l.)
+    An explained point v_i keeps the important features of x_i; the others are zero.
     """
     points, explained, labels = _explained_points(size, seed)
-    both = np.vstack([points, explained])
-    kernel = (1.0 + both @ both.T / points.shape[1]) ** 3
-    #  the map (a, l) -> coefficients of (phi(x), phi(v))
-    one = np.eye(size)
-    spread = np.block([[np.diag(labels), one], [np.zeros((size, size)), -one]])
-    P = spread.T @ kernel @ spread
-    return _ea_svm_dual(0.5 * (P + P.T), labels)
+    every, kernel = np.arange(size), Kernel("poly", gamma=1.0 / points.shape[1], degree=3, coef0=1.0)
+    return _ea_svm_dual(Products(points, explained, every, kernel).hessian(every, every, labels), labels)
 
 
 def ea_svm_linear(size: int, seed: int = 0) -> qp.QuadraticProgram:
@@ -55,13 +45,7 @@ def ea_svm_linear(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 
 def bilevel(size: int, seed: int = 0) -> socp.ConeProgram:
-    r"""Step 1 of the bilevel classifier on `size` sparse binary documents, prior means fixed, covariances identity.
-
-    ::
-
-        min  rho + C_1 1'xi + C_2 (zeta_1 + zeta_2)
-        s.t. rho >= ||w||,  y_i (w'x_i + b) >= 1 - xi_i,  xi >= 0,  zeta >= 0
-             -(w'mu_1 + b) / beta >= ||w|| - zeta_1,   (w'mu_2 + b) / beta >= ||w|| - zeta_2
+    """Step 1 of the bilevel classifier on `size` sparse binary documents, prior means fixed, covariances identity.
 
     One second-order cone of one row more than there are words: 3,000 words for 10 documents, 8,000 for 1,000.
     """
@@ -71,11 +55,7 @@ def bilevel(size: int, seed: int = 0) -> socp.ConeProgram:
 
 
 def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    r"""The dual of maximum entropy discrimination without its log barrier: P of low rank.
-
-    ::
-
-        min  1/2 ||sum l_t y_t E[phi_t]||^2 - sum l_t E[gamma_t]   s.t.   0 <= l <= c
+    """The dual of maximum entropy discrimination, E[gamma] held: P of low rank.
 
     E[phi] are the expected sufficient statistics (r_k, r_k x) of a mixture of four normals in eight
     dimensions, E[gamma] = 1 - 1 / (c - l_before) the expected margins of the round before, with c = 5.
@@ -91,22 +71,13 @@ def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:
     statistics = np.hstack([shares, (shares[:, :, None] * points[:, None, :]).reshape(size, -1)])
     before = np.where(rng.random(size) < 0.5, 0.0, rng.uniform(0.0, 0.8 * c, size))
     margins = 1.0 - 1.0 / (c - before)
-    return qp.QuadraticProgram(qp.LowRank(statistics * labels[:, None]), -margins, lb=0.0, ub=c)
+    return med_program(qp.LowRank(statistics * labels[:, None]), np.ones(size), margins, c)
 
 
 def svm_primal_documents(size: int, seed: int = 0) -> qp.QuadraticProgram:
-    """min 1/2 ||w||^2 + C 1'xi with y_i (w'x_i + b) >= 1 - xi_i, xi >= 0 on the documents of `bilevel`."""
+    """The primal of `models.SVC` with C = 1 on the documents of `bilevel`."""
     documents, labels, _ = _documents(np.random.default_rng(seed), size)
-    words = documents.shape[1]
-    #  x = (w, b, xi)
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.ones(words), np.zeros(1 + size)])),
-        np.concatenate([np.zeros(words + 1), np.ones(size)]),
-        sp.hstack([sp.diags_array(labels) @ documents, sp.csr_array(labels[:, None]), sp.eye_array(size)]),
-        1.0,
-        None,
-        np.concatenate([np.full(words + 1, -np.inf), np.zeros(size)]),
-    )
+    return primal_program(documents, labels, np.ones(size), bias=True)
 
 
 CLASSES: dict[str, Callable[[int, int], Program]] = {
@@ -130,18 +101,9 @@ def _explained_points(size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.
     return points, points * important, labels
 
 
-def _ea_svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray, C: float = 1.0, Q: float = 0.1) -> qp.QuadraticProgram:
-    size = labels.size
-    ones, zeros = np.ones(size), np.zeros(size)
-    return qp.QuadraticProgram(
-        P,
-        np.concatenate([-ones, zeros]),
-        np.concatenate([labels, zeros])[None, :],
-        0.0,
-        0.0,
-        np.concatenate([zeros, -Q * ones]),
-        np.concatenate([C * ones, Q * ones]),
-    )
+def _ea_svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray) -> qp.QuadraticProgram:
+    one = np.ones(labels.size)
+    return explained_dual(P, labels, one, 0.1 * one, "l1", bias=True)
 
 
 def _documents(rng: np.random.Generator, size: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:

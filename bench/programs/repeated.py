@@ -25,7 +25,7 @@ from ..answers import answer
 from ..answers.answer import Answer
 from ..answers.verify import Program
 from ..peers.forms import Point, one_sided, two_sided
-from ..peers.settings import peer_settings
+from ..peers.peer import peer_settings
 
 NOT_TOLD = -1
 """The iterations of an updated solver, which are not asked for."""

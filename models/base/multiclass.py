@@ -46,6 +46,20 @@ def two_class_problems(codes: np.ndarray, classes: int, scheme: str) -> Iterator
             yield rows, np.where(codes[rows] == i, 1.0, -1.0)
 
 
+def spread(values: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
+    """`values` at the places `at` of a vector that is zero elsewhere: of a machine's samples among all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spread(np.array([0.5, 2.0]), np.array([1, 3]), 4)
+    array([0. , 0.5, 0. , 2. ])
+    """
+    found = np.zeros(size, dtype=values.dtype)
+    found[at] = values
+    return found
+
+
 def votes(decisions: np.ndarray, classes: int) -> np.ndarray:
     """One column a class: its votes, plus its summed decision values mapped into (-1/3, 1/3), from those of the pairs.
 
@@ -70,6 +84,11 @@ def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr")
     if classes == 2:
         return decisions[:, 0]
     return votes(decisions, classes) if scheme == "ovo" and shape == "ovr" else decisions
+
+
+def class_scores(values: np.ndarray) -> np.ndarray:
+    """What `decision_function` gives of one column a class: of two classes the second's less the first's."""
+    return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
 
 def predicted(values: np.ndarray) -> np.ndarray:

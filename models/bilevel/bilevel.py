@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -13,21 +12,14 @@ import numpy as np
 import socp
 from socp import ProgramError
 
-from ..base.estimator import Classifier, ConvergenceWarning
+from ..base.estimator import Classifier, convergence_warning
 from ..base.validation import as_weights, check_choice, check_number
 from ..svm.margin import warn_unless_good
 from .feasibility import feasible_means
 from .prior import GenerativePrior
-from .programs import (
-    Constants,
-    HyperplaneStep,
-    Point,
-    Samples,
-    evaluate,
-    farthest_means,
-    farthest_means_by_cones,
-)
+from .programs import Constants, Samples
 from .span import choose_coordinates
+from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
 
 
 @dataclass(frozen=True)
@@ -282,10 +274,9 @@ class BilevelClassifier(Classifier):
         return farthest_means_by_cones(self.prior_, constants, w, b, before, **settings)
 
     def _warn_unfinished(self) -> None:
-        exceptions = sys.modules.get("sklearn.exceptions")
         warnings.warn(
             f"{type(self).__name__}: the means still moved by {self.trace_[-1].change:.1e} in the last of "
             f"{self.max_iter} rounds. Raise max_iter or tol.",
-            ConvergenceWarning if exceptions is None else exceptions.ConvergenceWarning,
+            convergence_warning(),
             stacklevel=4,
         )

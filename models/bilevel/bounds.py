@@ -1,108 +1,17 @@
-"""Bounds of dimension and error for the bilevel classifier and the explanation-augmented support vector machine.
-
-Epshteyn and DeJong 2006, section 6 and appendix B; Sun and DeJong 2005, section 3.  Fat-shattering dimension: the size
-of the largest set of points that a class of functions labels in every way with the margin gamma.
-"""
+"""Bounds of dimension and error for the bilevel classifier (Epshteyn and DeJong 2006, section 6 and appendix B)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..base.bounds import Bound, large_margin_dimension, margin_error
 from ..base.validation import check_number
 from .prior import GenerativePrior
 
 HALF = 1.0 / math.sqrt(2.0)
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A bound, and which of its theorem's assumptions fail.
-
-    Attributes
-    ----------
-    value : float
-        Infinite where an assumption fails; a bound of an error that is one or more says nothing.
-    dimension : float
-        The bound of the fat-shattering dimension that is in it.
-    failing : tuple of str
-        A sentence for every assumption that fails.
-    details : dict
-        The theorem's own quantities.
-
-    Examples
-    --------
-    >>> bound = Bound(math.inf, 9.0, ("h = 9 must be at most e m = 5.44",))
-    >>> print(bound.holds, bound)
-    False inf: h = 9 must be at most e m = 5.44
-    """
-
-    value: float
-    dimension: float
-    failing: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def holds(self) -> bool:
-        """Whether no assumption fails."""
-        return not self.failing
-
-    def __str__(self) -> str:
-        return ": ".join([f"{self.value:.6g}", *(["; ".join(self.failing)] if self.failing else [])])
-
-
-def large_margin_dimension(gamma: float, radius: float, norm: float = 1.0) -> float:
-    """(B R / gamma)^2 for x -> w'x with ||w|| <= B and ||x|| <= R.
-
-    Theorem 2 of Sun and DeJong is the same with R_V, the radius of the *explained* examples, for functions that give
-    every x of the domain the value of its explained v.  The theorem asks this of the sample only; its proof, which
-    replaces each x by v, needs it of every point that is shattered.
-
-    Examples
-    --------
-    >>> large_margin_dimension(gamma=0.5, radius=2.0)
-    16.0
-    """
-    for name, value in (("gamma", gamma), ("radius", radius), ("norm", norm)):
-        check_number(name, value, low=0.0, open_low=True)
-    return (norm * radius / gamma) ** 2
-
-
-def margin_error(m: int, dimension: float, delta: float) -> Bound:
-    r"""The error of a classifier without training errors at its margin, with probability 1 - delta.
-
-    .. math:: \epsilon(m, h, \delta) = \frac{2}{m} \Bigl(h \log_2 \frac{8 e m}{h} \log_2 (32 m)
-              + \log_2 \frac{8 m}{\delta}\Bigr), \qquad h \le e m
-
-    Corollary 6.3 of Epshteyn and DeJong (whose logarithms, without a base, are of base 2 in the theorem that it quotes)
-    and Theorems 3 and 4 of Sun and DeJong.
-
-    Parameters
-    ----------
-    m : int
-        Examples, drawn independently; all must be on their side by the margin.
-    dimension : float
-        h, the fat-shattering dimension at the margin's fraction that the theorem names.
-    delta : float
-        Between 0 and 1.
-
-    Examples
-    --------
-    >>> print(margin_error(10**6, 20.0, 0.05))
-    0.020052
-    >>> margin_error(100, 1000.0, 0.05).holds
-    False
-    """
-    m = check_number("m", m, low=1, whole=True)
-    check_number("dimension", dimension, low=0.0)
-    check_number("delta", delta, low=0.0, high=1.0, open_low=True)
-    if dimension > math.e * m:
-        return Bound(math.inf, dimension, (f"h = {dimension:.6g} must be at most e m = {math.e * m:.6g}",))
-    growth = dimension * math.log2(8.0 * math.e * m / dimension) if dimension > 0.0 else 0.0
-    return Bound(2.0 / m * (growth * math.log2(32.0 * m) + math.log2(8.0 * m / delta)), dimension)
 
 
 def prior_dimension(
@@ -209,74 +118,3 @@ def prior_error(
     error = margin_error(m, found.dimension, delta)
     failing = found.failing + error.failing
     return Bound(math.inf if failing else error.value, found.dimension, failing, found.details)
-
-
-def parallel_error(m: int, gamma: float, explained_radius: float, delta: float) -> Bound:
-    r"""Theorem 3 of Sun and DeJong: the error of a hyperplane with ||u|| = 1 that obeys its explanations.
-
-    h = floor(64.5 R_V^2 / gamma^2) in `margin_error`, with R_V the radius of a ball around zero that holds all
-    explained examples.  The parallel constraints f(x) = f(v) must hold, see `large_margin_dimension`.
-
-    Examples
-    --------
-    >>> parallel_error(10**7, gamma=1.0, explained_radius=2.0, delta=0.05).dimension
-    258
-    """
-    return margin_error(m, math.floor(64.5 * large_margin_dimension(gamma, explained_radius)), delta)
-
-
-def best_embedding(explained_radius: float, deviation: float) -> float:
-    """The Delta that minimizes (R_V^2 + Delta^2) (1 + D^2 / Delta^2), which is then (R_V + D)^2: sqrt(R_V D).
-
-    Section 3.4 of Sun and DeJong prints R for R_V.  The confidence that belongs to it is Q = 1 / (2 Delta^2), printed
-    once as C.
-
-    Examples
-    --------
-    >>> best_embedding(2.0, 0.5)
-    1.0
-    """
-    check_number("explained_radius", explained_radius, low=0.0, open_low=True)
-    return math.sqrt(explained_radius * check_number("deviation", deviation, low=0.0))
-
-
-def explained_error(
-    m: int, gamma: float, explained_radius: float, deviation: float, delta: float, Delta: Any = None
-) -> Bound:
-    r"""Theorem 4 of Sun and DeJong: the error of a hyperplane with ||u|| = 1 that obeys its explanations nearly.
-
-    .. math:: h = \Bigl\lfloor \frac{64.5\, (R_V^2 + \Delta^2) (1 + D^2 / \Delta^2)}{\gamma^2} \Bigr\rfloor,
-              \qquad D = \sqrt{\sum_i (u^\top (x_i - v_i))^2}
-
-    Parameters
-    ----------
-    m, gamma, explained_radius, delta
-        As in `parallel_error`.
-    deviation : float
-        D, for ||u|| = 1.
-    Delta : float or array_like, optional
-        The theorem fixes Delta before the sample is drawn.  Of several values, fixed before, the best is taken and each
-        bears its share of delta.  By default the best of all, `best_embedding`, which D, and so the sample, decides:
-        the number that section 3.4 reasons with, and no bound that the theorem proves; `details` says which.
-
-    Examples
-    --------
-    >>> explained_error(10**7, 1.0, 2.0, 0.5, 0.05).dimension, math.floor(64.5 * (2.0 + 0.5) ** 2)
-    (403, 403)
-    >>> explained_error(10**7, 1.0, 2.0, 0.5, 0.05, Delta=[0.5, 1.0, 2.0]).details
-    {'Delta': 1.0, 'fixed before': True}
-    """
-    check_number("gamma", gamma, low=0.0, open_low=True)
-    best = best_embedding(explained_radius, deviation)
-    values = np.array([best]) if Delta is None else np.atleast_1d(np.asarray(Delta, dtype=np.float64))
-    if Delta is not None:
-        for value in values:
-            check_number("Delta", value, low=0.0, open_low=True)
-    found = []
-    for value in values:
-        stretched = (1.0 + (deviation / value) ** 2) if deviation > 0.0 else 1.0
-        dimension = math.floor(64.5 * (explained_radius**2 + value**2) * stretched / gamma**2)
-        bound = margin_error(m, dimension, delta / values.size)
-        details = {"Delta": float(value), "fixed before": Delta is not None}
-        found.append(Bound(bound.value, bound.dimension, bound.failing, details))
-    return min(found, key=lambda bound: (bound.value, bound.dimension))

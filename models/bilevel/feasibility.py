@@ -12,8 +12,9 @@ import socp
 from socp import ProgramError
 
 from .prior import GenerativePrior
-from .programs import Constants, HyperplaneStep, Samples, evaluate, farthest_means
+from .programs import Constants, Samples
 from .span import Features, Span
+from .steps import HyperplaneStep, evaluate, farthest_means
 
 PENALTY = 1e4  # the price of zeta while feasible means are looked for
 REPEATED = 1e-9  # means that move by less, relatively, will not be feasible in the next round either

@@ -1,4 +1,4 @@
-"""The two programs between which the bilevel classifier alternates (Epshteyn and DeJong 2006, section 4).
+"""The programs of the bilevel classifier (Epshteyn and DeJong 2006, section 4), one function each.
 
     step 1, the means fixed (4.10)-(4.14), with the slacks of (4.17)-(4.24):
 
@@ -12,14 +12,14 @@
         max  s_i w'mu_i   s.t.   ||Omega_i^(-1/2) (mu_i - t_i)|| <= phi + nu_i
 
 An infinite C leaves its slacks out.  When Sigma_i = sigma^2 I, r_i is sigma rho and costs no cone; equal Sigmas share
-one.  Only two rows of step 1 hold the means, so that a solver set up once is updated from round to round.
+one.  With mu_i = t_i + R_i'v_i and R_i'R_i = Omega_i, a zero variance in step 2 needs no inverse.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,9 @@ import scipy.sparse as sp
 import socp
 from socp.problem.blocks import Rows
 
-from ..base.estimator import uninterrupted
-from .prior import GenerativePrior
-from .span import Features, Span
-
 SIDES = (-1.0, 1.0)  # the side of the hyperplane on which mu_1 and mu_2 belong
 
-NONE = np.zeros(2)  # no slack nu
 BOUNDING = 1e-4  # the price that rho keeps in a program with curvature, for otherwise nothing need hold it down
-SHARPER = 0.1  # the tolerance of that program in the tolerance of the others
 
 
 @dataclass(frozen=True)
@@ -57,42 +51,6 @@ class Samples:
     X: Any
     y: np.ndarray
     weights: np.ndarray
-
-
-@dataclass
-class Point:
-    """A hyperplane, the means, and the slacks that they need; the objective (4.17) of all of it."""
-
-    w: np.ndarray
-    b: float
-    mu: np.ndarray
-    xi: np.ndarray
-    zeta: np.ndarray
-    nu: np.ndarray
-    objective: float
-
-
-def evaluate(
-    samples: Samples, prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, mu: np.ndarray, nu: Any
-) -> Point:
-    """(4.17) with the least slacks xi and zeta; those of an infinite C count nothing, for step 1 keeps them zero."""
-    xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b))
-    zeta = np.array([_shortfall(prior, constants, i, w, b, mu[i]) for i in (0, 1)])
-    objective = float(np.linalg.norm(w))
-    for C, violation in (
-        (constants.C1, samples.weights @ xi),
-        (constants.C2, zeta.sum()),
-        (constants.C3, np.sum(nu)),
-    ):
-        objective += C * float(violation) if math.isfinite(C) else 0.0
-    return Point(w, b, mu, xi, zeta, np.asarray(nu, dtype=np.float64), objective)
-
-
-def _shortfall(prior: GenerativePrior, constants: Constants, i: int, w: np.ndarray, b: float, mu: np.ndarray) -> float:
-    """The least zeta_i of (4.20) or (4.21); without beta the constraint is s_i (w'mu + b) >= 0 and has no slack."""
-    if constants.beta == 0.0:
-        return 0.0
-    return max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu + b) / constants.beta)
 
 
 def hyperplane_program(
@@ -136,130 +94,35 @@ def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
     return cones, scale[:, : 1 + len(cones)]
 
 
-class HyperplaneStep:
-    """Step 1, set up once for the samples and updated with the means."""
+def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float) -> socp.ConeProgram:
+    """Step 1 with ||w||^2 / (2 length) in place of ||w||, of which `length` is the value at the minimizer.
 
-    def __init__(
-        self,
-        coordinates: Features | Span,
-        samples: Samples,
-        constants: Constants,
-        kept: tuple[bool, bool] = (True, True),
-        **settings: Any,
-    ) -> None:
-        self.coordinates, self.constants, self.settings = coordinates, constants, settings
-        self.samples = replace(samples, X=coordinates.documents)
-        self.kept = [i for i in (0, 1) if kept[i]]
-        self.solver: socp.Solver | None = None
-        self.program: socp.ConeProgram | None = None
-
-    def solve(self, mu: np.ndarray) -> tuple[np.ndarray, float, socp.Solution]:
-        """The hyperplane (w, b) for the means mu, and the engine's answer; NaN when there is none."""
-        means = self.coordinates.means(mu)
-        if self.solver is None:
-            roots = self.coordinates.roots
-            self.blocks, self.prior = hyperplane_program(self.samples, means, roots, self.constants, self.kept)
-            self.solver = socp.Solver(self.blocks.program(), **self.settings)
-        else:
-            signed = np.array(SIDES)[self.kept, None] * means[self.kept]
-            self.solver.update(**self.blocks.change(self.prior, w=signed))
-        self.program = self.solver.program
-        return self._hyperplane(uninterrupted(self.solver.solve(warm_start=True)))
-
-    def _hyperplane(self, solution: socp.Solution) -> tuple[np.ndarray, float, socp.Solution]:
-        x, p = solution.x, self.blocks
-        return self.coordinates.weights(x[p.w]), float(x[p.b][0]), solution
-
-    def multipliers(self, solution: socp.Solution) -> np.ndarray:
-        """Those of (4.20) and (4.21)."""
-        return solution.z[self.prior.rows]
-
-    def sharpen(self, length: float) -> tuple[np.ndarray, float, socp.Solution] | None:
-        """The hyperplane again, from a program with the same minimizer and with curvature; None where w is zero.
-
-        A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradient of ||w|| is that
-        of ||w||^2 / (2 ||w*||), and ||w*|| is known to eps: with that objective w is the more certain.
-        """
-        program = self.program
-        if program is None or length <= 0.0:
-            return None
-        p, c, curvature = self.blocks, program.c.copy(), np.zeros(program.n)
-        c[p.rho] = BOUNDING
-        curvature[p.w] = (1.0 - BOUNDING) / length
-        curved = socp.ConeProgram(
-            c=c, G=program.G, h=program.h, cones=program.cones, P=sp.csc_array(sp.diags_array(curvature))
-        )
-        return self._hyperplane(
-            uninterrupted(socp.solve(curved, **{**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)}))
-        )
-
-
-def farthest_means(
-    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Step 2 in closed form: mu_i = t_i + s_i (phi + nu_i) Omega_i w / ||Omega_i^(1/2) w||, and nu.
-
-    With a finite C_3 the radius grows, at the cost C_3 a unit, as long as it lowers C_2 zeta_i by more: by
-    C_2 ||Omega_i^(1/2) w|| / beta a unit, until zeta_i is zero.  With C_2 infinite step 1 held zeta at zero with the nu
-    of `before`, so that nu can only fall.  Without a direction (Omega^(1/2) w = 0), mu = t.
+    A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradient of ||w|| is that of
+    ||w||^2 / (2 ||w*||), and ||w*|| is known to eps: with that objective w is the more certain.
     """
-    mu, nu = prior.t.copy(), np.zeros(2)
-    for i, side in enumerate(SIDES):
-        reach = prior.Omega[i].length(w)
-        if reach == 0.0:
-            continue
-        if math.isfinite(constants.C3) and constants.C2 * reach > constants.C3 * constants.beta:
-            missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
-            nu[i] = max(0.0, missing / reach - constants.phi)
-            if math.isinf(constants.C2):
-                nu[i] = min(nu[i], before[i])
-        mu[i] += side * (constants.phi + nu[i]) / reach * prior.Omega[i].times(w)
-    return mu, nu
+    c, curvature = program.c.copy(), np.zeros(program.n)
+    c[blocks.rho] = BOUNDING
+    curvature[blocks.w] = (1.0 - BOUNDING) / length
+    P = sp.csc_array(sp.diags_array(curvature))
+    return socp.ConeProgram(c=c, G=program.G, h=program.h, cones=program.cones, P=P)
 
 
-def farthest_means_by_cones(
-    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE, **settings: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Step 2 as cone programs, with mu_i = t_i + R_i'v_i, R_i'R_i = Omega_i: zero variances need no inverse.
+def mean_program(slope: np.ndarray, radius: float) -> socp.ConeProgram:
+    """Step 2 in v, slope = s_i R_i w:  max slope'v / ||slope||  s.t.  ||v|| <= radius."""
+    p = socp.Blocks(v=slope.size)
+    p.minimize(v=-slope / np.linalg.norm(slope))
+    p.cone(radius=radius, v=1.0)
+    return p.program()
 
-    With a finite C_3 the radii come first: min C_2 sum zeta + C_3 sum nu with ||v_i|| <= phi + nu_i.
+
+def radius_program(slope: np.ndarray, missing: float, constants: Constants) -> tuple[socp.Blocks, socp.ConeProgram]:
+    """The cheapest radius:  min C_2 zeta + C_3 nu  s.t.  ||v|| <= phi + nu,  slope'v + beta zeta >= missing.
+
+    `missing` is what (4.20) or (4.21) lacks at the mean t.
     """
-    roots = [Omega.root_matrix() for Omega in prior.Omega]
-    slopes = [side * (R @ w) for side, R in zip(SIDES, roots)]
-    nu = np.zeros(2)
-    if math.isfinite(constants.C3):
-        nu = _radii_by_cones(prior, constants, slopes, w, b, settings)
-        if math.isinf(constants.C2):
-            nu = np.minimum(nu, before)
-    mu = prior.t.copy()
-    for i, (R, slope) in enumerate(zip(roots, slopes)):
-        if slope.any():
-            # max slope_i'v_i   s.t.  ||v_i|| <= phi + nu_i
-            p = socp.Blocks(v=slope.size)
-            p.minimize(v=-slope / np.linalg.norm(slope))
-            p.cone(radius=constants.phi + nu[i], v=1.0)
-            mu[i] += R.T @ uninterrupted(socp.solve(p.program(), **settings)).x
-    return mu, nu
-
-
-def _radii_by_cones(
-    prior: GenerativePrior,
-    constants: Constants,
-    slopes: list[np.ndarray],
-    w: np.ndarray,
-    b: float,
-    settings: dict[str, Any],
-) -> np.ndarray:
-    """nu of min C_2 zeta + C_3 nu  s.t.  ||v|| <= phi + nu,  slope'v + beta zeta >= what is missing at t."""
-    nu = np.zeros(2)
-    for i, (side, slope) in enumerate(zip(SIDES, slopes)):
-        if not slope.any():
-            continue
-        missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
-        p = socp.Blocks(v=slope.size, nu=1, zeta=int(math.isfinite(constants.C2)))
-        p.minimize(nu=constants.C3, zeta=constants.C2)
-        p.at_least(missing, v=slope, zeta=constants.beta)
-        p.bounds(nu=(0.0, None), zeta=(0.0, None))
-        p.cone("nu", constants.phi, v=1.0)
-        nu[i] = max(0.0, float(uninterrupted(socp.solve(p.program(), **settings)).x[p.nu][0]))
-    return nu
+    p = socp.Blocks(v=slope.size, nu=1, zeta=int(math.isfinite(constants.C2)))
+    p.minimize(nu=constants.C3, zeta=constants.C2)
+    p.at_least(missing, v=slope, zeta=constants.beta)
+    p.bounds(nu=(0.0, None), zeta=(0.0, None))
+    p.cone("nu", constants.phi, v=1.0)
+    return p, p.program()

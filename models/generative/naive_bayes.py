@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.special import logsumexp
 
+from ..base.ascent import ascend
 from ..base.validation import as_matrix, as_weights, check_choice, check_number, check_same_length
 from .conditionals import BernoulliFeatures, CategoricalFeatures, Features, GaussianFeatures, MultinomialFeatures
 from .generative import (
@@ -183,19 +184,15 @@ class NaiveBayes(GenerativeClassifier):
 
     def _maximize_expectation(self, X: Any, labelled: np.ndarray, others: Any, tol: float, max_iter: int) -> None:
         """EM: the unlabelled samples' classes by their posteriors, then all statistics anew."""
-        responsibilities, value = self._expect(X, labelled, others)
-        history = self._history("objective")
-        history.append(value)
-        converged = False
-        while not converged and len(history) <= max_iter:
+
+        def maximize(responsibilities: np.ndarray) -> None:
             self._clear()
             self._add(X, labelled)
             self._add(others, responsibilities)
             self._estimate()
-            responsibilities, value = self._expect(X, labelled, others)
-            history.append(value)
-            converged = history[-1] - history[-2] <= tol * (1.0 + abs(value))
-        history.end(converged)
+
+        history = self._history("objective")
+        converged = ascend(lambda _: self._expect(X, labelled, others), maximize, history, tol, max_iter)
         self._warn_unless_converged(converged, max_iter)
         self.n_iter_, self.log_likelihoods_ = len(history) - 1, np.array(history)
 

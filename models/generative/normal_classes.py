@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..base.ascent import ascend
 from ..base.progress import History
 from ..base.validation import check_number
 from .generative import estimated_priors
@@ -239,15 +240,13 @@ def maximize_likelihood(
     if sample.is_complete:
         classes.maximize(sample, sample.one_hot(classes.counts.size))
         return 1, True
-    responsibilities, value = classes.expect(sample)
-    history.append(value)
-    converged = False
-    while not converged and len(history) <= max_iter:
-        classes.maximize(sample, responsibilities)
-        responsibilities, value = classes.expect(sample)
-        history.append(value)
-        converged = history[-1] - history[-2] <= tol * (1.0 + abs(value))
-    history.end(converged)
+    converged = ascend(
+        lambda _: classes.expect(sample),
+        lambda responsibilities: classes.maximize(sample, responsibilities),
+        history,
+        tol,
+        max_iter,
+    )
     return len(history) - 1, converged
 
 

@@ -10,17 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-import qp
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints
 
-from ..base.estimator import Classifier, convergence_warning, uninterrupted
+from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
 from ..base.validation import as_weights, check_number
-from .separation import is_separable, separation_program
+from .separation import least_loss
 
-CERTAIN = 1e-6  # a held-out sample this near to certainty makes separable evidence possible
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
 
 
@@ -241,23 +239,8 @@ class HybridNaiveBayes(Classifier):
         return found
 
     def _maximize(self, likelihood: Likelihood, C: float, tol: float, max_iter: int) -> None:
-        for name in ("program_", "solution_"):
-            self.__dict__.pop(name, None)
-        self.C_, likelihood.penalty = C, 1.0 / C
-        found = self._minimize(likelihood, tol, max_iter)
-        if C == math.inf and likelihood.at(found.theta).nearest_to_certain() < CERTAIN:
-            self.program_ = separation_program(likelihood.margins())
-            self.solution_ = uninterrupted(qp.solve(self.program_))
-            if is_separable(self.solution_):
-                likelihood.penalty = LEAST_PENALTY * likelihood.weights.sum()
-                self.C_ = 1.0 / likelihood.penalty
-                found = self._minimize(likelihood, tol, max_iter)
-                warnings.warn(
-                    "HybridNaiveBayes: theta can separate the held-out samples, so that the leave-one-out likelihood "
-                    f"has no maximum; the answer of C = {self.C_:.3g} is given.  Set C.",
-                    convergence_warning(),
-                    stacklevel=3,
-                )
+        no_maximum = "theta can separate the held-out samples, so that the leave-one-out likelihood has no maximum"
+        found, self.C_ = least_loss(self, likelihood, C, lambda: self._minimize(likelihood, tol, max_iter), no_maximum)
         if not found.converged:
             warnings.warn(
                 f"HybridNaiveBayes: Newton's method ended after {found.iterations} iterations, the log-likelihood "
@@ -306,6 +289,12 @@ class Likelihood:
     def at(self, theta: np.ndarray) -> LikelihoodPoint:
         return LikelihoodPoint(self, theta)
 
+    def nearest_to_certain(self, theta: np.ndarray) -> float:
+        return self.at(theta).nearest_to_certain()
+
+    def least_penalty(self) -> float:
+        return float(LEAST_PENALTY * self.weights.sum())
+
     def margins(self) -> np.ndarray:
         """The rows of terms of the own class less those of another one."""
         i, k = np.nonzero(self.codes[:, None] != np.arange(self.terms.shape[1]))
@@ -313,7 +302,7 @@ class Likelihood:
 
 
 class LikelihoodPoint:
-    """The objective at one point; see `newton.Point`."""
+    """The objective at one point; see `base.newton_minimizer.Point`."""
 
     def __init__(self, likelihood: Likelihood, theta: np.ndarray) -> None:
         self.likelihood, self.theta = likelihood, theta

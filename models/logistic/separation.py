@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 import qp
+
+from ..base.estimator import convergence_warning, uninterrupted
+from ..base.newton_minimizer import Minimum
+
+CERTAIN = 1e-6  # a sample this near to certainty makes separable ones possible
 
 
 def separation_program(margins: Any) -> qp.QuadraticProgram:
@@ -19,17 +27,49 @@ def separation_program(margins: Any) -> qp.QuadraticProgram:
     When it is not zero, sum log(1 + exp(-M v)) has no minimum.
     """
     margins = sp.csr_array(margins)
-    count, size = margins.shape
     scale = abs(margins).max(axis=0).toarray().ravel()
     margins = margins @ sp.diags_array(1.0 / np.where(scale > 0.0, scale, 1.0))
-    return qp.QuadraticProgram(
-        None,
-        np.r_[np.zeros(size), -np.ones(count)],
-        A=sp.hstack([margins, -sp.eye_array(count)], format="csc"),
-        l=np.zeros(count),
-        lb=np.r_[np.full(size, -np.inf), np.zeros(count)],
-        ub=np.r_[np.full(size, np.inf), np.ones(count)],
+    p = qp.Blocks(v=margins.shape[1], t=margins.shape[0])
+    p.minimize(t=-1.0)
+    p.at_least(0.0, v=margins, t=-1.0)
+    p.bounds(t=(0.0, 1.0))
+    return p.program()
+
+
+def least_loss(model: Any, loss: Any, C: float, minimize: Callable[[], Minimum], what: str) -> tuple[Minimum, float]:
+    """The minimum of a loss with the penalty 1 / C, and the C that was used.
+
+    Without a penalty and with separable samples there is no minimum; that of a small one is given then, with a warning.
+    The linear program that decides it becomes `program_` of the model, its answer `solution_`.
+
+    Parameters
+    ----------
+    model : Estimator
+    loss
+        With `penalty`, which is set here, `nearest_to_certain(theta)`, `margins()` and `least_penalty()`.
+    minimize : callable
+        Minimizes it.
+    what : str
+        What the warning says.
+    """
+    for name in ("program_", "solution_"):
+        model.__dict__.pop(name, None)
+    loss.penalty = 1.0 / C
+    found = minimize()
+    if C < math.inf or loss.nearest_to_certain(found.theta) >= CERTAIN:
+        return found, C
+    model.program_ = separation_program(loss.margins())
+    model.solution_ = uninterrupted(qp.solve(model.program_))
+    if not is_separable(model.solution_):
+        return found, C
+    loss.penalty = loss.least_penalty()
+    C = 1.0 / loss.penalty
+    warnings.warn(
+        f"{type(model).__name__}: {what}; the answer of C = {C:.3g} is given.  Set C.",
+        convergence_warning(),
+        stacklevel=4,
     )
+    return minimize(), C
 
 
 def is_separable(solution: qp.Solution) -> bool:

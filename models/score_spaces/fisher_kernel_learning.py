@@ -12,7 +12,7 @@ from ..base.transformer import Transformer
 from ..base.validation import check_number
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.sequences import as_symbols
-from .fisher_kernels import expected_counts
+from .count_derivatives import expected_counts
 
 
 class FisherKernelLearning(Classifier, Transformer):

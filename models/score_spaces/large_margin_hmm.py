@@ -11,11 +11,13 @@ import numpy as np
 import qp
 
 from ..base.estimator import Classifier, convergence_warning, uninterrupted
+from ..base.multiclass import class_scores
 from ..base.progress import History
 from ..base.validation import as_generator, check_number
-from ..sequences import hmm_kernels as kernels
+from ..sequences import recursions
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.sequences import MISSING, Sequences, as_symbols
+from .programs import cutting_plane_program
 from .sufficient_statistics import take
 
 CUTS = 500  # cutting planes of one program at most
@@ -182,7 +184,7 @@ class LargeMarginHMM(Classifier):
         found = np.array(
             [_best_paths(batch, *w)[1] for w in zip(self.starts_, self.transitions_, self.emissions_)]
         ).T  # fmt: skip
-        return found[:, 1] - found[:, 0] if self.classes_.size == 2 else found
+        return class_scores(found)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
@@ -252,7 +254,7 @@ def _best_paths(
     rows = np.zeros((emissions.shape[1] + 1, starts.size))  # the last row: nothing was seen
     rows[:-1] = emissions.T
     row = np.where(batch.values == MISSING, rows.shape[0] - 1, batch.values)
-    return kernels.best_paths(batch.offsets, starts, transitions, rows, row)
+    return recursions.best_paths(batch.offsets, starts, transitions, rows, row)
 
 
 def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float:
@@ -276,14 +278,13 @@ def _solve(
             best, best_value = w, value
         g = scores.count(path, rival, active) - scores.count(own, scores.codes, active)
         cuts, heights = np.vstack([cuts, g]), np.append(heights, float(active.sum()))
-        k = heights.size
-        program = qp.QuadraticProgram(cuts @ cuts.T, -(heights + cuts @ start), A=np.ones((1, k)), u=C, lb=0.0)
+        program = cutting_plane_program(cuts, heights, start, C)
         solution = uninterrupted(qp.solve(program, tol=1e-9, verbose=gaps.level > 1))
         w = 0.5 * (best + start - cuts.T @ solution.x)  # halfway to the programs' answer: half as many cuts
         gap = best_value + solution.objective  # the master problem's value is below every value
         gaps.append(gap)
         closed = gap <= CUT_TOL * (1.0 + best_value)
-        if closed or k >= CUTS:
+        if closed or heights.size >= CUTS:
             gaps.end(closed)
             return best, gap, program, solution
 

@@ -13,11 +13,13 @@ from scipy.optimize import brentq
 import qp
 
 from ..base.estimator import Classifier, convergence_warning, uninterrupted
+from ..base.multiclass import scores, spread, two_class_problems
 from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.progress import History
 from ..base.validation import as_dense, as_weights, check_choice, check_number
+from ..svm.margin import product_of
+from .programs import med_newton_program, med_program
 
-LARGEST_SHARE = 0.99  # of the way to c that a step of Newton's method may go
 PRIMAL_STEPS = 50
 MOST_FEATURES = 2  # a sample, up to which the primal is minimized first
 SUBPROBLEM_TOL = 1e-10  # of the quadratic programs: the multipliers that are zero must not cost the gap
@@ -117,7 +119,7 @@ def discriminate(
     step = (_Newton if method == "newton" else _Alternation)(dual, history.level > 1)
     iterations = 0
     while True:
-        solution = uninterrupted(step.solve(multipliers, iterations))
+        solution = uninterrupted(step.solve(multipliers))
         old, multipliers = multipliers, _without_traces(dual, step.go(multipliers, solution.x))
         iterations += 1
         u, objective = dual.weights(multipliers), dual.value(multipliers)
@@ -127,8 +129,8 @@ def discriminate(
         converged = gap <= tol * (1.0 + abs(objective))
         if converged or iterations >= max_iter or stalled:
             history.end(converged)
-            program = step.solver.program
-            return Discrimination(multipliers, u, objective, gap, iterations, program, solution)
+            assert step.solver is not None
+            return Discrimination(multipliers, u, objective, gap, iterations, step.solver.program, solution)
 
 
 def _from_primal(dual: MaximumEntropyDual, u: np.ndarray, tol: float) -> np.ndarray:
@@ -162,34 +164,37 @@ def _without_traces(dual: MaximumEntropyDual, multipliers: np.ndarray) -> np.nda
     return purified if dual.value(purified) >= dual.value(multipliers) else multipliers
 
 
-class _Newton:
-    """One quadratic program a step:  1/2 |F'(s l)|^2 + 1/2 (l - l0)' D (l - l0) - g'(l - l0),  D = s / (c - l0)^2."""
+class _Step:
+    """One quadratic program for a new lambda, from an old one, and the way that is gone to its answer."""
 
-    solver: qp.Solver
+    changes_P: bool
 
     def __init__(self, dual: MaximumEntropyDual, verbose: bool = False) -> None:
-        self.dual, rows = dual, _scaled(dual.F, dual.s)
+        self.dual, self.P = dual, product_of(_scaled(dual.F, dual.s))
         self.settings: dict[str, Any] = {"tol": SUBPROBLEM_TOL, "verbose": verbose}
-        samples, features = dual.F.shape
-        low_rank = 4 * features < samples
-        self.gram = None if low_rank else as_dense(rows @ rows.T)
-        self.rows = as_dense(rows) if low_rank else rows
+        self.solver: qp.Solver | None = None
 
-    def solve(self, old: np.ndarray, iteration: int) -> qp.Solution:
-        dual = self.dual
-        D = dual.s / (dual.c - old) ** 2
-        q = -(dual.s * dual.expected_margins(old) + D * old)
-        ub = old + LARGEST_SHARE * (dual.c - old)
-        if self.gram is None:
-            low_rank = qp.LowRank(self.rows, D)
-            self.solver = qp.Solver(qp.QuadraticProgram(low_rank, q, lb=0.0, ub=ub), **self.settings)
+    def program(self, old: np.ndarray) -> qp.QuadraticProgram:
+        raise NotImplementedError
+
+    def go(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def solve(self, old: np.ndarray) -> qp.Solution:
+        program = self.program(old)
+        if self.solver is None or (self.changes_P and isinstance(program.P, qp.LowRank)):
+            self.solver = qp.Solver(program, **self.settings)
             return self.solver.solve()
-        P = self.gram + np.diag(D)
-        if iteration == 0:
-            self.solver = qp.Solver(qp.QuadraticProgram(P, q, lb=0.0, ub=ub), **self.settings)
-        else:
-            self.solver.update(q=q, ub=ub, P_data=P)
-        return self.solver.solve(warm_start=iteration > 0)
+        self.solver.update(q=program.q, ub=program.ub, P_data=program.P if self.changes_P else None)
+        return self.solver.solve(warm_start=True)
+
+
+class _Newton(_Step):
+    changes_P = True
+
+    def program(self, old: np.ndarray) -> qp.QuadraticProgram:
+        dual = self.dual
+        return med_newton_program(self.P, dual.s, dual.expected_margins(old), dual.c, old)
 
     def go(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
         """The whole step, halved until the dual rises."""
@@ -201,20 +206,13 @@ class _Newton:
         return old
 
 
-class _Alternation:
-    """The quadratic program of Li et al., eq. 19, with lambda <= c, and the step along which the dual is highest."""
+class _Alternation(_Step):
+    """The step along which the dual is highest."""
 
-    def __init__(self, dual: MaximumEntropyDual, verbose: bool = False) -> None:
-        self.dual = dual
-        rows = _scaled(dual.F, dual.s)
-        samples, features = rows.shape
-        P = qp.LowRank(as_dense(rows), 0.0) if 4 * features < samples else as_dense(rows @ rows.T)
-        program = qp.QuadraticProgram(P, np.zeros(samples), lb=0.0, ub=dual.c)
-        self.solver = qp.Solver(program, tol=SUBPROBLEM_TOL, verbose=verbose)
+    changes_P = False
 
-    def solve(self, old: np.ndarray, iteration: int) -> qp.Solution:
-        self.solver.update(q=-self.dual.s * self.dual.expected_margins(old))
-        return self.solver.solve(warm_start=iteration > 0)
+    def program(self, old: np.ndarray) -> qp.QuadraticProgram:
+        return med_program(self.P, self.dual.s, self.dual.expected_margins(old), self.dual.c)
 
     def go(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
         dual = self.dual
@@ -333,13 +331,10 @@ class MEDClassifier(Classifier):
             ones = np.ones((matrix.shape[0], 1))
             phi = sp.hstack([matrix, ones], format="csr") if sp.issparse(matrix) else np.hstack([matrix, ones])
         used = np.flatnonzero(weight > 0.0)
-        classes = self.classes_.size
-        problems = [1] if classes == 2 else range(classes)
         found: list[Discrimination] = []
-        for k in problems:
-            signs = np.where(codes == k, 1.0, -1.0)
-            F = _scaled(phi[used], signs[used])
-            of = f", machine {len(found) + 1}" if classes > 2 else ""
+        for _, signs in two_class_problems(codes[used], self.classes_.size, "ovr"):
+            F = _scaled(phi[used], signs)
+            of = f", machine {len(found) + 1}" if self.classes_.size > 2 else ""
             history = self._history("dual objective", of, first=1)
             limits = self.tol, int(self.max_iter)
             found.append(discriminate(F, self.a, self.c, weight[used], self.method, None, *limits, history))
@@ -350,8 +345,7 @@ class MEDClassifier(Classifier):
         weights = np.array([one.weights for one in found])
         self.coef_ = weights[:, : shape[1]]
         self.intercept_ = weights[:, shape[1]] if self.fit_intercept else np.zeros(len(found))
-        self.multipliers_ = np.zeros((len(found), shape[0]))
-        self.multipliers_[:, used] = [one.multipliers for one in found]
+        self.multipliers_ = np.array([spread(one.multipliers, used, shape[0]) for one in found])
         self.expected_margins_ = self.a - 1.0 / (self.c - self.multipliers_)
         self.objective_ = np.array([one.objective for one in found])
         self.gap_ = np.array([one.gap for one in found])
@@ -369,8 +363,8 @@ class MEDClassifier(Classifier):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """E[w]'phi, shape (samples,) for two classes, otherwise (samples, classes)."""
-        scores = self._matrix_to_predict(X) @ self.coef_.T + self.intercept_
-        return scores[:, 0] if self.classes_.size == 2 else scores
+        values = self._matrix_to_predict(X) @ self.coef_.T + self.intercept_
+        return scores(values, self.classes_.size, "ovr")
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest expected score."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.validation import check_number
-from . import hmm_kernels as kernels
+from . import recursions
 from .hmm import Bend, HiddenMarkovModel, as_probabilities, quiet_log, shares
 from .sequences import MISSING, Sequences, as_symbols
 
@@ -135,7 +135,7 @@ class DiscreteHMM(HiddenMarkovModel):
         self, batch: Sequences, gamma: np.ndarray, weight: np.ndarray, group: np.ndarray, groups: int
     ) -> np.ndarray:
         counts = np.zeros((groups, *self.emissionprob_.shape))
-        kernels.count_symbols(
+        recursions.count_symbols(
             batch.offsets, batch.values, gamma, weight, group, counts.reshape(-1, counts.shape[2])
         )  # fmt: skip
         return counts

@@ -9,7 +9,7 @@ import numpy as np
 from ..base.seeding import cluster_means
 from ..base.validation import check_choice, check_number
 from ..generative.normal import whitened
-from . import hmm_kernels as kernels
+from . import recursions
 from .hmm import HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 
@@ -127,7 +127,7 @@ class GaussianHMM(HiddenMarkovModel):
 
     def _log_emissions(self, batch: Sequences) -> np.ndarray:
         if self.covariance_type == "diag":
-            out = kernels.diagonal_log_densities(batch.values, self.means_, self.covariances_)
+            out = recursions.diagonal_log_densities(batch.values, self.means_, self.covariances_)
         else:
             out = np.empty((batch.values.shape[0], self.means_.shape[0]))
             for rows, seen in _patterns(batch.values):
@@ -163,7 +163,7 @@ class GaussianHMM(HiddenMarkovModel):
             sums = (weighted.T @ features)[None]
         else:
             sums = np.zeros((groups, gamma.shape[1], features.shape[1]))
-            kernels.add_features(
+            recursions.add_features(
                 batch.offsets, np.ascontiguousarray(features), gamma, weight, group, sums.reshape(-1, sums.shape[2])
             )  # fmt: skip
         if self.covariance_type == "full":

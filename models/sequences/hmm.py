@@ -6,7 +6,7 @@ A sequence x^0 .. x^L comes with hidden states q^0 .. q^L (Rabiner 1989; Li et a
     P(x, q) = \pi_{q^0} \prod_{l<L} a_{q^l q^{l+1}} \prod_{l \le L} b_{q^l}(x^l)
 
 `fit` is the EM algorithm of Baum and Welch: the E-step is the exact posterior of the states by a scaled forward filter
-and a backward smoother (`hmm_kernels`), the M-step sets the parameters to the expected shares.
+and a backward smoother (`recursions`), the M-step sets the parameters to the expected shares.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..base.ascent import ascend
 from ..base.estimator import Estimator
 from ..base.validation import as_generator, as_weights, check_number
-from . import hmm_kernels as kernels
+from . import recursions
 from .sequences import Sequences
 
 Self = TypeVar("Self", bound="HiddenMarkovModel")
@@ -133,7 +134,7 @@ class HiddenMarkovModel(Estimator):
         kept = row.size if keep else 0
         alpha, predicted = np.empty((kept, states)), np.empty((kept, states))
         log_likelihood, lost = np.empty(len(batch)), np.empty(len(batch), dtype=np.bool_)
-        kernels.filter_states(
+        recursions.filter_states(
             batch.offsets, *chain, np.ascontiguousarray(rows), np.ascontiguousarray(row, dtype=np.int64), keep,
             np.empty((states + 3, states)), alpha, predicted, log_likelihood, lost,
         )  # fmt: skip
@@ -155,7 +156,7 @@ class HiddenMarkovModel(Estimator):
             log_emissions += strength[s] * self._bend_of_emissions(own, bend.emissions)
         log_alpha, log_predicted = np.empty(log_emissions.shape), np.empty(log_emissions.shape)
         length = int(own.offsets[1])
-        total = kernels.filter_in_logs(
+        total = recursions.filter_in_logs(
             0, length, log_start, log_transitions, log_emissions, np.empty(log_start.size), log_alpha, log_predicted
         )  # fmt: skip
         return total, log_transitions, log_alpha, log_predicted
@@ -183,7 +184,7 @@ class HiddenMarkovModel(Estimator):
         gamma = np.empty(alpha.shape)
         starts, counts = np.zeros((groups, states)), np.zeros((groups, states, states))
         logs = np.zeros((groups, states, states) if chain_logs else (0, states, states))
-        kernels.smooth_states(
+        recursions.smooth_states(
             batch.offsets, *chain, alpha, predicted, lost, weight, group, np.empty((4 * states + 3, states)), gamma,
             starts, counts.reshape(-1, states), logs.reshape(-1, states),
         )  # fmt: skip
@@ -191,7 +192,7 @@ class HiddenMarkovModel(Estimator):
             start, count = np.zeros(states), np.zeros((states, states))
             log = np.zeros((states, states) if chain_logs else (0, states))
             own = np.empty(log_alpha.shape)
-            kernels.smooth_in_logs(
+            recursions.smooth_in_logs(
                 0, log_alpha.shape[0], log_transitions, log_alpha, log_predicted, np.empty((states + 2, states)),
                 own, start, count, log,
             )  # fmt: skip
@@ -241,19 +242,12 @@ class HiddenMarkovModel(Estimator):
         return self
 
     def _expectation_maximization(self, batch: Sequences, weight: np.ndarray, of: str) -> None:
-        observations = float(weight @ batch.lengths)
-        objectives = self._history("log-likelihood", of)
-        self.converged_ = False
-        while True:
+        def expect(_: Posterior | None) -> tuple[Posterior, float]:
             posterior = self._infer(batch, weight)
-            objectives.append(float(weight @ posterior.log_likelihood) + self._log_prior())
-            if len(objectives) > 1 and objectives[-1] - objectives[-2] <= self.tol * observations:
-                self.converged_ = True
-                break
-            if len(objectives) > self.max_iter:
-                break
-            self._maximize(posterior)
-        objectives.end(self.converged_)
+            return posterior, float(weight @ posterior.log_likelihood) + self._log_prior()
+
+        objectives, observations = self._history("log-likelihood", of), float(weight @ batch.lengths)
+        self.converged_ = ascend(expect, self._maximize, objectives, self.tol, self.max_iter, observations)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
 
@@ -311,7 +305,7 @@ class HiddenMarkovModel(Estimator):
     def _best_paths(self, batch: Sequences) -> tuple[np.ndarray, np.ndarray]:
         logs = self._log_emissions(batch)
         row = np.arange(logs.shape[0])
-        return kernels.best_paths(batch.offsets, quiet_log(self.startprob_), quiet_log(self.transmat_), logs, row)
+        return recursions.best_paths(batch.offsets, quiet_log(self.startprob_), quiet_log(self.transmat_), logs, row)
 
     def _random_paths(self, batch: Sequences, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """log P(x) of every sequence, and the statistics of `draws` paths from its posterior.
@@ -327,8 +321,8 @@ class HiddenMarkovModel(Estimator):
         for s, (first, end) in enumerate(itertools.pairwise(batch.offsets)):
             uniforms = rng.random((draws, end - first))
             paths = np.empty(uniforms.shape, dtype=np.int64)
-            kernels.random_paths(first, end, transitions, alpha, uniforms, paths)
-            kernels.path_statistics(first, end, states, paths, features, table[s])
+            recursions.random_paths(first, end, transitions, alpha, uniforms, paths)
+            recursions.path_statistics(first, end, states, paths, features, table[s])
         return log_likelihood, table
 
     def sample(self, lengths: Any, random_state: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -339,7 +333,7 @@ class HiddenMarkovModel(Estimator):
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         path = np.empty(offsets[-1], dtype=np.int64)
         start, transitions = (np.ascontiguousarray(p, dtype=np.float64) for p in (self.startprob_, self.transmat_))
-        kernels.random_chains(offsets, start, transitions, rng.random(path.size), path)
+        recursions.random_chains(offsets, start, transitions, rng.random(path.size), path)
         batch = Sequences(self._draw_emissions(path, rng), offsets)
         return batch.split(batch.values), batch.split(path)
 

@@ -134,11 +134,15 @@ def hessian(X: Any, y: np.ndarray, K: np.ndarray | None) -> np.ndarray | qp.LowR
         G = K * y
         G *= y[:, None]
         return G
-    signed = sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X
-    if low_rank_pays(*X.shape):
-        return qp.LowRank(as_dense(signed))
-    G = signed @ signed.T
-    return as_dense(G)
+    return product_of(sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X)
+
+
+def product_of(features: Any) -> np.ndarray | qp.LowRank:
+    """P = F F' of the rows of features: of low rank where they are few."""
+    if low_rank_pays(*features.shape):
+        return qp.LowRank(as_dense(features))
+    P = features @ features.T
+    return as_dense(P)
 
 
 def dual_program(G: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, bias: bool) -> qp.QuadraticProgram:

@@ -13,7 +13,7 @@ from ..base.estimator import Classifier
 from ..base.multiclass import check_classes_left
 from ..base.validation import as_dense, as_weights, check_number, check_same_length
 from .kernels import Kernel, make_kernel
-from .margin import intercept_of, low_rank_pays, solve, warn_unless_good
+from .margin import intercept_of, low_rank_pays, product_of, solve, warn_unless_good
 from .multipliers import KINDS, ProgramDual, sort_out
 
 
@@ -185,14 +185,12 @@ class MultiTaskSVC(Classifier):
         self, X: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray, settings: dict[str, Any]
     ) -> None:
         C1, C2, count = float(self.C1), float(self.C2), self.tasks_.size
-        same = sp.csr_array((np.ones(y.size), (task, np.arange(y.size))), shape=(count, y.size))
-        K: np.ndarray | None = None
         if self.kernel_.is_linear and low_rank_pays(y.size, X.shape[1] * (count + 1)):
-            P: Any = qp.LowRank(y[:, None] * joint_features(X, task, count, C1, C2))
+            P = product_of(y[:, None] * joint_features(X, task, count, C1, C2))
         else:
             K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
             P = y[:, None] * K * y
-        self.program_ = qp.QuadraticProgram(P, -np.ones(y.size), same * y, 0.0, 0.0, 0.0, weights)
+        self.program_ = multi_task_dual(P, y, task, weights)
         self.solution_ = solve(self.program_, self.kernel_, settings)
         warn_unless_good("MultiTaskSVC", self.solution_)
         self.n_iter_ = self.solution_.iterations
@@ -208,7 +206,7 @@ class MultiTaskSVC(Classifier):
         self.support_kinds_ = KINDS[kinds[self.support_]]
         self.dual_coef_ = coefficients[self.support_]
         if self.kernel_.is_linear:
-            own = np.asarray((same * coefficients) @ X) if not sp.issparse(X) else ((same * coefficients) @ X).toarray()
+            own = np.asarray(as_dense(of_tasks(coefficients, task) @ X))
             self.common_coef_ = own.sum(axis=0) / (2.0 * C1)
             self.coef_ = self.common_coef_ + C2 / (2.0 * C1) * own
 
@@ -238,6 +236,25 @@ class MultiTaskSVC(Classifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
         """The (weighted) share of samples whose label is predicted rightly."""
         return float(np.average(np.asarray(y) == self.predict(X, tasks), weights=sample_weight))
+
+
+def multi_task_dual(
+    P: np.ndarray | qp.LowRank, y: np.ndarray, task: np.ndarray, weights: np.ndarray
+) -> qp.QuadraticProgram:
+    """min 1/2 alpha'P alpha - 1'alpha  s.t.  sum_{i in t} alpha_i y_i = 0 for every task t,  0 <= alpha_i <= weight_i.
+
+    P_ij = y_i y_j k((x_i, t_i), (x_j, t_j)).
+    """
+    p = qp.Blocks(alpha=y.size)
+    p.minimize(alpha=-1.0, quadratic={"alpha": P})
+    p.equal(0.0, alpha=of_tasks(y, task))
+    p.bounds(alpha=(0.0, weights))
+    return p.program()
+
+
+def of_tasks(values: np.ndarray, task: np.ndarray) -> sp.csr_array:
+    """A row for each task, with the values of its samples in their columns."""
+    return sp.csr_array((values, (task, np.arange(values.size))), shape=(int(task.max()) + 1, values.size))
 
 
 def joint_features(X: Any, task: np.ndarray, count: int, C1: float, C2: float) -> np.ndarray:

@@ -11,8 +11,9 @@ import qp
 
 from ..base.copies import merge_copies
 from ..base.estimator import Classifier, uninterrupted, warn_unless_optimal
-from ..base.multiclass import check_classes_left
+from ..base.multiclass import check_classes_left, class_scores
 from ..base.validation import as_weights, check_number
+from .program import contrasts, crammer_singer_dual
 from .topics import LatentDirichletAllocation
 
 
@@ -153,7 +154,7 @@ class MedLDA(Classifier):
             gamma, bound, sums = topics._infer(documents, gamma, weights, tilt=tilt)
             counts = gamma - topics.doc_topic_prior_
             shares = counts / lengths[:, None]
-            dual = MarginDual(shares, codes, self.classes_.size, self.C * weights, self._inner_verbosity() > 0)
+            dual = Margins(shares, codes, self.classes_.size, self.C * weights, self._inner_verbosity() > 0)
             generative = -float(weights @ (bound - (counts * tilt).sum(axis=1))) - topics._log_prior()
             objectives.append(generative + dual.primal(dual.eta))
             if objectives[-1] == min(objectives):
@@ -174,15 +175,15 @@ class MedLDA(Classifier):
         documents = self.topics_._documents(matrix)
         counts = self.topics_._infer(documents)[0] - self.topics_.doc_topic_prior_
         scores = counts / _lengths(documents)[:, None] @ self.coef_.T
-        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+        return class_scores(scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
         return self._labels_of(self.decision_function(X))
 
 
-class MarginDual:
-    """The support vector machine of Crammer and Singer on given shares, by its dual; see `MedLDA`.
+class Margins:
+    """The support vector machine of Crammer and Singer on given shares, by its dual.
 
     C : float, or array with one for each document.
     """
@@ -190,25 +191,12 @@ class MarginDual:
     def __init__(
         self, shares: np.ndarray, codes: np.ndarray, classes: int, C: float | np.ndarray, verbose: bool = False
     ) -> None:
-        number, topics = shares.shape
-        self.shares, self.codes, self.classes, self.C = shares, codes, classes, np.broadcast_to(C, number)
-        self.owner = np.repeat(np.arange(number), classes - 1)
-        self.other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()
-        # the rows of eta(mu) = F'mu: +share in the block of the own class, -share in that of the other
-        blocks = np.zeros((self.owner.size, classes, topics))
-        rows = np.arange(self.owner.size)
-        blocks[rows, codes[self.owner]] = shares[self.owner]
-        blocks[rows, self.other] = -shares[self.owner]
-        F = blocks.reshape(rows.size, -1)
-        P: Any = qp.LowRank(F, 0.0) if 4 * F.shape[1] < rows.size else F @ F.T
-        limits: dict[str, Any] = {"lb": 0.0, "ub": self.C}
-        if classes > 2:
-            groups = sp.csc_array((np.ones(rows.size), (self.owner, rows)), shape=(number, rows.size))
-            limits = {"lb": 0.0, "A": groups, "u": self.C}
-        self.program = qp.QuadraticProgram(P, -np.ones(rows.size), **limits)
+        self.shares, self.codes, self.C = shares, codes, np.broadcast_to(C, codes.size)
+        F, self.owner, self.other = contrasts(shares, codes, classes)
+        self.program = crammer_singer_dual(F, self.owner, self.C)
         self.solution = uninterrupted(qp.solve(self.program, verbose=verbose))
         self.multipliers = np.maximum(self.solution.x, 0.0)
-        self.eta = (F.T @ self.multipliers).reshape(classes, topics)
+        self.eta = (F.T @ self.multipliers).reshape(classes, -1)
 
     def primal(self, eta: np.ndarray) -> float:
         scores = self.shares @ eta.T

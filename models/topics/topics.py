@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, gammaln, polygamma
 
+from ..base.ascent import ascend
 from ..base.seeding import spread_rows
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, check_choice, check_number
-from . import topic_kernels as kernels
+from . import compiled
 
 INNER_ROUNDS = 200  # of a document's coordinate ascent
 
@@ -174,7 +175,7 @@ class LatentDirichletAllocation(Transformer):
             np.zeros(number) if strength is None else strength,
             np.zeros((0, topics)) if tilt is None else tilt,
         )  # fmt: skip
-        kernels.infer_documents(
+        compiled.infer_documents(
             documents.indptr.astype(np.int64), documents.indices.astype(np.int64),
             *(np.ascontiguousarray(array, dtype=np.float64) for array in values), INNER_ROUNDS, tol,
             np.ones(number) if weight is None else np.ascontiguousarray(weight, dtype=np.float64), group,
@@ -188,18 +189,16 @@ class LatentDirichletAllocation(Transformer):
         self._initialize(documents, weight, rng)
         weight = np.ones(documents.shape[0]) if weight is None else weight
         number = max(float(weight @ documents.sum(axis=1)), 1.0)
-        gamma, objectives = None, self._history("bound")
-        self.converged_ = False
-        while True:
-            gamma, bound, sums = self._infer(documents, gamma, weight)
-            objectives.append(float(weight @ bound) + self._log_prior())
-            if len(objectives) > 1 and objectives[-1] - objectives[-2] <= self.tol * number:
-                self.converged_ = True
-                break
-            if len(objectives) > self.max_iter:
-                break
-            self._maximize(sums[0], gamma, weight)
-        objectives.end(self.converged_)
+        objectives = self._history("bound")
+
+        def expect(before: tuple[np.ndarray, np.ndarray] | None) -> tuple[tuple[np.ndarray, np.ndarray], float]:
+            gamma, bound, sums = self._infer(documents, None if before is None else before[0], weight)
+            return (gamma, sums[0]), float(weight @ bound) + self._log_prior()
+
+        def maximize(found: tuple[np.ndarray, np.ndarray]) -> None:
+            self._maximize(found[1], found[0], weight)
+
+        self.converged_ = ascend(expect, maximize, objectives, self.tol, self.max_iter, number)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
 
@@ -242,7 +241,7 @@ class LatentDirichletAllocation(Transformer):
         objectives = self._history("log P(w, z)", first=1)
         prior = np.ascontiguousarray(self.doc_topic_prior_, dtype=np.float64)
         for sweep in range(self.max_iter):
-            kernels.gibbs_sweep(
+            compiled.gibbs_sweep(
                 owner, words, prior, float(self.topic_word_prior), rng.random(words.size),
                 topic, in_document, in_topic, totals,
             )  # fmt: skip

@@ -11,7 +11,7 @@ import socp
 from models import SVC, SVR, ExplanationAugmentedSVC, LargeMarginHMM, MEDClassifier, MedLDA, MultiTaskSVC
 from models.score_spaces.med import discriminate
 from socp import Status
-from tests.models.explanations.test_easvm import first_features
+from tests.models.explanations.test_estimator import first_features
 from tests.support.chains import kinds
 
 RNG = np.random.default_rng(0)

@@ -26,7 +26,7 @@ from models import (
 )
 from models.base.estimator import Estimator
 from models.base.transformer import Transformer
-from tests.models.explanations.test_easvm import first_features
+from tests.models.explanations.test_estimator import first_features
 from tests.support.chains import kinds
 
 TOPICS = LatentDirichletAllocation(2, max_iter=5, random_state=0)

@@ -245,12 +245,15 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("return -low if j < 0 else -0.5 * (low + high)", "return -low"),
     ],
     ("models/bilevel/programs.py", "tests/models/bilevel/test_bilevel.py"): [
+        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
+        ("curvature[blocks.w] = (1.0 - BOUNDING) / length", "curvature[blocks.w] = 1.0 - BOUNDING"),
+    ],
+    ("models/bilevel/steps.py", "tests/models/bilevel/test_bilevel.py"): [
         ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 * reach > constants.C3"),
         ("constants.C2 * reach > constants.C3 * constants.beta", "constants.C2 > constants.C3 * constants.beta"),
         ("nu[i] = max(0.0, missing / reach - constants.phi)", "nu[i] = max(0.0, missing / reach)"),
         ("mu[i] += side * (constants.phi + nu[i]) / reach", "mu[i] += side * constants.phi / reach"),
         ("- SIDES[i] * (w @ mu + b) / constants.beta)", "- SIDES[i] * (w @ mu + b))"),
-        ("scale[:, 1:], zeta=beta)", "scale[:, 1:], zeta=1.0)"),
         ("nu[i] = min(nu[i], before[i])", "nu[i] = nu[i]"),
     ],
     ("models/bilevel/covariance.py", "tests/models/bilevel/test_prior.py"): [
@@ -262,9 +265,11 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("models/svm/multipliers.py", "tests/models/svm"): [
         ("kinds[(kinds == INSIDE_MARGIN) & (violation > 1.0)] = WRONG_SIDE", "pass"),
     ],
-    ("models/explanations/explained.py", "tests/models/explanations/test_easvm.py"): [
-        ("0.5 / (Q * self.share)", "1.0 / (Q * self.share)"),
-        ("most = Q * self.share", "most = np.full(self.share.size, Q)"),
+    ("models/explanations/program.py", "tests/models/explanations/test_estimator.py"): [
+        ("np.divide(0.5, Q", "np.divide(1.0, Q"),
+    ],
+    ("models/explanations/dual.py", "tests/models/explanations/test_estimator.py"): [
+        ("self.C, Q * self.share, self.penalty", "self.C, Q + 0.0 * self.share, self.penalty"),
     ],
     ("socp/kkt/dense.py", "tests/socp/kkt/test_dense.py"): [
         ("H[j + j * n] *= 1.0 + RAISED", "H[j + j * n] *= 1.0"),

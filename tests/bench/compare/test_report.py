@@ -155,7 +155,7 @@ def test_resume_refuses_other_settings_and_what_is_no_record(tmp_path):
 def test_the_machine_is_described_without_its_name():
     import platform
 
-    found = measurement.machine()
+    found = measurement.hardware()
     assert found["cores"] >= 1 and found["processor"]
     assert platform.node() not in found.values()
 

@@ -52,9 +52,6 @@ class Dice(Experiment):
         return f"the mean is {np.mean([run['mean'] for run in runs if run['sides'] == 6]):.1f}"
 
 
-EXPERIMENTS = {"dice": Dice()}
-
-
 @pytest.fixture
 def dice(monkeypatch):
     monkeypatch.setattr(experiments, "MODULES", {"dice": "dice"})

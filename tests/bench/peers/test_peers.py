@@ -11,11 +11,11 @@ import socp
 from bench import peers
 from bench.answers.verify import verify
 from bench.peers.forms import one_sided, two_sided, with_linear_objective
-from bench.peers.settings import peer_settings
+from bench.peers.peer import peer_settings
 from bench.programs import generate
 
 CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco")
-QUADRATIC_PEERS = ("clarabel", "piqp", "qtqp", "osqp", "highspy", "proxsuite", "cvxopt", "qoco", "ecos", "scs")
+QUADRATIC_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco", "qtqp", "piqp", "osqp", "proxsuite", "highspy")
 CERTIFYING_CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs")
 CERTIFYING_LINEAR_PEERS = ("clarabel", "qtqp", "osqp", "highspy", "cvxopt")
 

@@ -11,7 +11,7 @@ import models
 from models.base import progress
 from models.base.estimator import Estimator
 from models.base.progress import History
-from tests.models.explanations.test_easvm import first_features
+from tests.models.explanations.test_estimator import first_features
 from tests.support.notebooks import handles as handles
 
 rng = np.random.default_rng(0)

@@ -14,16 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 import socp
 from models import BilevelClassifier, GenerativePrior
-from models.bilevel.programs import (
-    SIDES,
-    Constants,
-    HyperplaneStep,
-    Samples,
-    evaluate,
-    farthest_means,
-    farthest_means_by_cones,
-)
+from models.bilevel.programs import SIDES, Constants, Samples
 from models.bilevel.span import Features, Span, choose_coordinates
+from models.bilevel.steps import HyperplaneStep, evaluate, farthest_means, farthest_means_by_cones
 from tests.support.bilevel_problems import OMEGAS, SIGMAS, random_problem
 from tests.support.sparse_matrices import random_sparse
 
@@ -64,6 +57,23 @@ def test_the_objective_never_increases(first):
             mu, nu = farthest_means(prior, constants, w, b, nu)
             before = objective(samples, prior, constants, w, b, mu)
             assert before <= after + 1e-7 * (1.0 + after), seed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sharpened_hyperplane_is_the_same_one_to_more_digits(seed):
+    """The minimizer stays only where the length is the right one; a gap of 1e-6 leaves w uncertain by 1e-3."""
+    samples, prior, constants = random_problem(seed, sigma="diagonal")
+    rough, exact = (
+        HyperplaneStep(choose_coordinates(samples.X, prior), samples, constants, tol=tol) for tol in (1e-6, 1e-10)
+    )
+    assert rough.sharpen(1.0) is None  # nothing was solved yet
+    (w, _, _), (best, _, _) = rough.solve(prior.t), exact.solve(prior.t)
+    found, _, solution = rough.sharpen(float(np.linalg.norm(best)))
+    assert solution.status == "optimal"
+    assert np.linalg.norm(found - best) <= min(3e-4, np.linalg.norm(w - best) + 1e-5)
+    assert rough.sharpen(0.0) is None
+    if seed < 2:  # samples and prior hold w with finite prices, and another length trades them otherwise
+        assert np.linalg.norm(rough.sharpen(2.0 * float(np.linalg.norm(best)))[0] - best) > 1e-2
 
 
 @pytest.mark.parametrize("form", [HARD, (1.0, 1.0, math.inf), (1.0, 2.0, 0.05)])

@@ -8,8 +8,8 @@ from scipy.optimize import check_grad
 
 from models import DiscreteHMM, FisherKernelLearning
 from models.base.estimator import not_fitted_error
+from models.score_spaces.count_derivatives import expected_counts
 from models.score_spaces.fisher_kernel_learning import _Learner, _neighbour_error, fisher_scores
-from models.score_spaces.fisher_kernels import expected_counts
 from models.score_spaces.sufficient_statistics import statistics_of
 from tests.support.chains import DISCRETE, kinds, random_discrete
 

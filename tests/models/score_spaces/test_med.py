@@ -93,10 +93,10 @@ def test_with_the_margins_held_and_no_upper_bound_there_is_no_answer():
 
 
 def test_more_samples_than_features_is_solved_by_the_low_rank_program_to_the_same_answer():
-    F = rows(50, 12)
-    wide = discriminate(np.hstack([F, np.zeros((50, 1))]), 1.0, 6.0, tol=1e-9)  # 14 columns: dense
+    F = rows(56, 12)
+    wide = discriminate(np.hstack([F, np.zeros((56, 2))]), 1.0, 6.0, tol=1e-9)  # 14 columns: dense
     low = discriminate(F[:, :12], 1.0, 6.0, tol=1e-9)
-    padded = discriminate(np.hstack([F[:, :12], np.zeros((50, 30))]), 1.0, 6.0, tol=1e-9)
+    padded = discriminate(np.hstack([F[:, :12], np.zeros((56, 30))]), 1.0, 6.0, tol=1e-9)
     assert type(low.program.P) is not type(padded.program.P)
     np.testing.assert_allclose(low.weights, padded.weights[:12], atol=1e-6)
     assert wide.gap < 1e-7

@@ -323,7 +323,7 @@ def test_what_is_told_is_the_truth(seed, size):
 def test_a_gap_far_below_its_terms_is_the_gap(seed):
     """Every term of x'Px + c'x + b'y + h'z is some 1e3, sides of both signs, and their sum is what rounding leaves."""
     rng = np.random.default_rng((29, seed))
-    F, A, G = rng.normal(size=(6, 6)), rng.normal(size=(3, 6)), rng.normal(size=(7, 6))
+    F, A, G = 0.1 * rng.normal(size=(6, 6)), rng.normal(size=(3, 6)), rng.normal(size=(7, 6))
     c, b, h = 10.0 * rng.normal(size=6), 10.0 * rng.normal(size=3), 10.0 * rng.normal(size=7)
     x, y, z, s = (100.0 * rng.normal(size=size) for size in (6, 3, 7, 7))
     for _ in range(3):

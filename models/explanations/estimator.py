@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import predicted, scores, two_class_problems
+from ..base.multiclass import predicted, scores, spread, two_class_problems
 from ..base.validation import check_choice, check_number
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import make_kernel
-from ..svm.margin import checked, intercept_of, warn_unless_good
-from ..svm.multipliers import KINDS, ON_MARGIN, ProgramDual, settle, tell_apart
-from .explained import ExplainedMargin, Products
-from .explanations import explained_examples
+from ..svm.multipliers import KINDS
+from .dual import ExplainedMachine, ExplainedMargin, Products
+from .given import explained_examples
 
 SERIES = tuple(4.0 ** np.arange(-4, 5))
-NOT_SEPARABLE = (
-    "the classes cannot be separated as the hard margin (C=inf) asks for, with these explanations: give a finite C, "
-    "or perfect explanations (Q=inf) a finite Q"
-)
 
 
 class ExplanationAugmentedSVC(KernelClassifier):
@@ -184,130 +179,84 @@ class ExplanationAugmentedSVC(KernelClassifier):
         V, owner = explained_examples(given, X, y, self.kernel_.absent)
         kept = np.flatnonzero(weights[owner] > 0.0)
         V, self.owner_ = V[kept], owner[kept]
-        fitting = _Fitting(self, Products(X, V, self.owner_, self.kernel_), codes, C, weights, settings)
-        used = np.flatnonzero(weights > 0.0)
-        self.Q_ = self._choose(fitting, used) if self.Q == "cv" else float(self.Q)
-        self._keep(X, V, codes, [machine.at(self.Q_) for machine in fitting.machines(used)])
+        products, used = Products(X, V, self.owner_, self.kernel_), np.flatnonzero(weights > 0.0)
+        samples = _Samples(products, codes, C, weights, settings)
+        self.Q_ = self._choose(samples, used) if self.Q == "cv" else float(self.Q)
+        self._keep(X, V, codes, [margin.machine(self.Q_) for margin in self._margins(samples, used)])
         return self
 
-    def _choose(self, fitting: _Fitting, used: np.ndarray) -> float:
+    def _margins(self, samples: _Samples, used: np.ndarray) -> list[ExplainedMargin]:
+        """The two-class machines of the samples `used`, none solved yet."""
+        found = []
+        for rows, signs in two_class_problems(samples.codes[used], self.classes_.size, self.multi_class):
+            rows = used[rows]
+            at = np.flatnonzero(np.isin(self.owner_, rows))
+            found.append(
+                ExplainedMargin(
+                    samples.products,
+                    rows,
+                    at,
+                    signs,
+                    samples.C[rows],
+                    samples.weights[self.owner_[at]],
+                    self.penalty,
+                    bool(self.fit_intercept),
+                    samples.settings,
+                )
+            )
+        return found
+
+    def _choose(self, samples: _Samples, used: np.ndarray) -> float:
         """Q by cross-validation, and the attributes that show it."""
         factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
         if factors.size == 0 or not np.isfinite(factors).all() or (factors <= 0.0).any():
             raise ValueError(f"Q_series must hold positive numbers, but {self.Q_series!r} came")
-        plain = [machine.at(0.0).alpha[machine.rows] for machine in fitting.machines(used)]
+        plain = [margin.machine(0.0).alpha for margin in self._margins(samples, used)]
         self.Q_candidates_ = np.concatenate(plain).mean() * np.sort(factors)
-        folds = stratified_folds(fitting.codes[used])
+        folds = stratified_folds(samples.codes[used])
         self.Q_scores_ = np.zeros((factors.size, len(folds)))
         for f, held_out in enumerate(folds):
             train, test = np.delete(used, held_out), used[held_out]
-            machines = fitting.machines(train)
+            margins = self._margins(samples, train)
             for c, Q in enumerate(self.Q_candidates_):
-                decisions = np.column_stack([machine.at(Q).decisions(test) for machine in machines])
-                values = scores(decisions, self.classes_.size, self.multi_class)
-                self.Q_scores_[c, f] = np.average(
-                    predicted(values) == fitting.codes[test], weights=fitting.weights[test]
-                )
+                decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
+                right = predicted(scores(decisions, self.classes_.size, self.multi_class)) == samples.codes[test]
+                self.Q_scores_[c, f] = np.average(right, weights=samples.weights[test])
         return float(self.Q_candidates_[self.Q_scores_.mean(axis=1).round(12).argmax()])
 
-    def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[_Machine]) -> None:
-        kinds = np.array([machine.kinds for machine in found])
-        self.alpha_ = np.array([machine.alpha for machine in found])
+    def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[ExplainedMachine]) -> None:
+        def of_all(name: str, places: str, size: int) -> np.ndarray:
+            """An attribute of every machine, at all samples or explanations."""
+            return np.array([spread(getattr(one, name), getattr(one.margin, places), size) for one in found])
+
+        self.alpha_ = of_all("alpha", "rows", codes.size)
         self.support_ = np.flatnonzero(self.alpha_.any(axis=0))
-        self.support_kinds_ = KINDS[kinds[:, self.support_]]
+        self.support_kinds_ = KINDS[of_all("kinds", "rows", codes.size)[:, self.support_]]
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self.lambda_ = np.array([machine.multipliers for machine in found])
-        self.deviation_ = np.array([machine.gaps for machine in found])
-        self.intercept_ = np.array([machine.intercept for machine in found])
-        self.margin_ = np.array([machine.margin for machine in found])
+        self.lambda_ = of_all("multipliers", "at", self.owner_.size)
+        self.deviation_ = of_all("gaps", "at", self.owner_.size)
+        self.intercept_ = np.array([one.intercept for one in found])
+        self.margin_ = np.array([one.width for one in found])
         # sum_i alpha_i y_i phi(x_i) + sum_j lambda_j (phi(x_o(j)) - phi(v_j)), by vectors
-        both = np.hstack([np.array([machine.signed for machine in found]), -self.lambda_])
+        both = np.hstack([of_all("signed", "rows", codes.size), -self.lambda_])
         for j, i in enumerate(self.owner_):
             both[:, i] += self.lambda_[:, j]
         used = np.flatnonzero((both != 0.0).any(axis=0))
         vectors = sp.vstack([X, V], format="csr") if sp.issparse(X) else np.vstack([X, V])
         self.support_vectors_, self.dual_coef_ = vectors[used], both[:, used]
         self._set_coef()
-        self.n_iter_ = max(machine.solution.iterations for machine in found)
+        self.n_iter_ = max(one.solution.iterations for one in found)
         self.program_, self.solution_ = found[-1].program, found[-1].solution
 
 
-class _Fitting:
-    """All that the machines of one `fit` have in common."""
+class _Samples(NamedTuple):
+    """What the machines of one `fit` have in common."""
 
-    def __init__(
-        self, owner: ExplanationAugmentedSVC, products: Products, codes: np.ndarray, C: np.ndarray,
-        weights: np.ndarray, settings: dict[str, Any],
-    ) -> None:  # fmt: skip
-        self.estimator, self.products, self.codes, self.C, self.weights = owner, products, codes, C, weights
-        self.settings = settings
-
-    def machines(self, used: np.ndarray) -> list[_MachineSeries]:
-        """The two-class machines of the samples `used`, none solved yet."""
-        problems = two_class_problems(self.codes[used], self.estimator.classes_.size, self.estimator.multi_class)
-        return [_MachineSeries(self, used[rows], signs) for rows, signs in problems]
-
-
-class _MachineSeries:
-    """One two-class machine, for one Q after another."""
-
-    def __init__(self, fitting: _Fitting, rows: np.ndarray, y: np.ndarray) -> None:
-        estimator = fitting.estimator
-        self.fitting, self.rows, self.y, self.C = fitting, rows, y, fitting.C[rows]
-        self.explanations = np.flatnonzero(np.isin(estimator.owner_, rows))
-        self.margin = ExplainedMargin(
-            fitting.products, rows, self.explanations, y, self.C,
-            fitting.weights[estimator.owner_[self.explanations]], estimator.penalty, bool(estimator.fit_intercept),
-            fitting.settings,
-        )  # fmt: skip
-
-    def at(self, Q: float) -> _Machine:
-        solution = checked(lambda: self.margin.solve(Q), NOT_SEPARABLE)
-        warn_unless_good("ExplanationAugmentedSVC", solution)
-        return _Machine(self, solution, self.margin.is_projected(Q))
-
-
-class _Machine:
-    """What follows from one answer: alpha, lambda, the kinds of the samples, b, the margin."""
-
-    def __init__(self, series: _MachineSeries, solution: qp.Solution, projected: bool) -> None:
-        m, rows, at = series.rows.size, series.rows, series.explanations
-        self.solution, self.program = solution, series.margin.solver.program  # type: ignore[union-attr]
-        kinds, alpha, multipliers = sort_out_both(self.program, solution, m)
-        products, signed = series.fitting.products, alpha * series.y
-        multipliers = products.balance(rows, at, signed) if projected else multipliers
-        self._parts = (products, rows, at, signed, multipliers)
-        left = series.y - products.values(rows, rows, at, signed, multipliers)
-        self.intercept = intercept_of(left, series.y, kinds) if series.margin.bias else 0.0
-        gaps = products.gaps(rows, at, signed, multipliers)
-        squared = float(signed @ (series.y - left) + multipliers @ gaps)
-        self.margin = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
-        size, count = series.fitting.codes.size, series.fitting.estimator.owner_.size
-        self.kinds, self.alpha, self.signed = np.zeros(size, np.int64), np.zeros(size), np.zeros(size)
-        self.kinds[rows], self.alpha[rows], self.signed[rows] = kinds, alpha, signed
-        self.multipliers, self.gaps = np.zeros(count), np.zeros(count)
-        self.multipliers[at], self.gaps[at] = multipliers, gaps
-
-    def decisions(self, where: np.ndarray) -> np.ndarray:
-        """The decision values at samples of X."""
-        products, *rest = self._parts
-        return products.values(where, *rest) + self.intercept
-
-
-def sort_out_both(
-    program: qp.QuadraticProgram, solution: qp.Solution, samples: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The kinds of the samples, alpha and lambda, as `svm.multipliers.sort_out` does it with alpha alone."""
-    alpha, multipliers = solution.x[:samples], solution.x[samples:]
-    C, most = program.ub[:samples], program.ub[samples:]
-    kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])
-    finite = np.where(np.isfinite(most), most, 0.0)  # at their bound: as in `tell_apart`
-    at_bound = np.isfinite(most) & (finite - abs(multipliers) <= finite * abs(solution.z_bounds[samples:]))
-    v = np.concatenate([clean, np.where(at_bound, np.copysign(finite, multipliers), multipliers)])
-    settled = settle(v, np.concatenate([kinds == ON_MARGIN, ~at_bound]), program.lb, program.ub, ProgramDual(program))
-    if settled is None:
-        return kinds, np.clip(alpha, 0.0, C), multipliers
-    return kinds, settled[:samples], settled[samples:]
+    products: Products
+    codes: np.ndarray
+    C: np.ndarray
+    weights: np.ndarray
+    settings: dict[str, Any]
 
 
 def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
 """Expected counts of hidden Markov models and their derivatives along a direction, compiled.
 
-Forward and backward as in `hmm_kernels`, every quantity with its derivative (d...) when the logarithms of the
+Forward and backward as in `recursions`, every quantity with its derivative (d...) when the logarithms of the
 sequence's own start, transition and emission probabilities move by a direction times epsilon.
 """
 

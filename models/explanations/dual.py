@@ -1,16 +1,4 @@
-r"""The largest margin with explanations: the dual program of two classes, for every kind and price of explanations.
-
-With the differences d_j = phi(x_o(j)) - phi(v_j) of the explained examples,
-
-    minimize    1/2 |w|^2 + sum_i C_i xi_i + Q sum_j delta_j   (or delta_j^2)
-    subject to  y_i (w'phi(x_i) + b) >= 1 - xi_i,   xi >= 0,   |w'd_j| <= delta_j
-
-Its dual, w = sum_i alpha_i y_i phi(x_i) + sum_j lambda_j d_j:
-
-    minimize    1/2 |w|^2 - 1'alpha   (+ sum_j lambda_j^2 / (4 Q))
-    subject to  y'alpha = 0,   0 <= alpha_i <= C_i,   -Q <= lambda_j <= Q   (or lambda free)
-
-Q = infinity are perfect explanations, w'd_j = 0 with lambda free; Q = 0 none, lambda = 0.
+"""The dual of two classes with explanations: its inner products, its solver, and the machine that its answer is.
 
 Perfect explanations of a linear kernel confine w to the complement of the span of all d_j.  Where the features are few,
 the program is that of the plain machine on the samples projected there, in alpha alone, and lambda is what takes the
@@ -19,6 +7,7 @@ rest of sum_i alpha_i y_i x_i away.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,9 +17,15 @@ import qp
 
 from ..base.validation import as_dense
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import dual_program, low_rank_pays, settings_with
+from ..svm.margin import checked, dual_program, intercept_of, low_rank_pays, settings_with, warn_unless_good
+from ..svm.multipliers import ON_MARGIN, ProgramDual, settle, tell_apart
+from .program import explained_dual
 
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
+NOT_SEPARABLE = (
+    "the classes cannot be separated as the hard margin (C=inf) asks for, with these explanations: give a finite C, "
+    "or perfect explanations (Q=inf) a finite Q"
+)
 
 
 class Products:
@@ -104,6 +99,44 @@ class Products:
         return self.X[rows].T @ signed + self.D[at].T @ multipliers
 
 
+@dataclass(frozen=True)
+class ExplainedMachine:
+    """A two-class machine f(x) = sum_i signed_i k(x_i, x) + sum_j multipliers_j (k(x_o(j), x) - k(v_j, x)) + intercept.
+
+    Attributes
+    ----------
+    margin : ExplainedMargin
+        Its samples and explanations, and the program that was solved last.
+    kinds : array of int, shape (samples,)
+        As in `svm.margin.Machine`.
+    alpha, signed : arrays, shape (samples,)
+        alpha_i, and alpha_i y_i.
+    multipliers, gaps : arrays, shape (explanations,)
+        lambda_j, and w'd_j.
+    intercept, width : float
+        b, and 1 / |w|.
+    program, solution
+        What was solved, and the engine's answer.
+    """
+
+    margin: ExplainedMargin
+    kinds: np.ndarray
+    alpha: np.ndarray
+    signed: np.ndarray
+    multipliers: np.ndarray
+    gaps: np.ndarray
+    intercept: float
+    width: float
+    program: qp.QuadraticProgram
+    solution: qp.Solution
+
+    def decisions(self, where: np.ndarray) -> np.ndarray:
+        """The decision values at samples of X."""
+        margin = self.margin
+        values = margin.products.values(where, margin.rows, margin.at, self.signed, self.multipliers)
+        return values + self.intercept
+
+
 class ExplainedMargin:
     """The dual of one two-class machine, solved for one Q after another.
 
@@ -141,38 +174,50 @@ class ExplainedMargin:
         if self.is_projected(Q):
             X, N = as_dense(self.products.X[self.rows]), self.products.directions(self.at)
             return dual_program(qp.LowRank(self.y[:, None] * (X - (X @ N) @ N.T)), self.y, self.C, self.bias)
-        lower, upper = self._bounds(Q)
-        rows: dict[str, Any] = {}
-        if self.bias:
-            rows = {"A": np.concatenate([self.y, np.zeros(self.share.size)])[None, :], "l": 0.0, "u": 0.0}
-        q = np.concatenate([-np.ones(self.y.size), np.zeros(self.share.size)])
-        return qp.QuadraticProgram(self._hessian(Q), q, lb=lower, ub=upper, **rows)
-
-    def _bounds(self, Q: float) -> tuple[np.ndarray, np.ndarray]:
-        most = np.full(self.share.size, np.inf)
-        if Q == 0.0:
-            most = np.zeros(self.share.size)
-        elif self.penalty == "l1" and np.isfinite(Q):
-            most = Q * self.share
-        return np.concatenate([np.zeros(self.y.size), -most]), np.concatenate([self.C, most])
-
-    def _hessian(self, Q: float) -> Any:
-        """P + diag(0, 1 / (2 Q)) where the penalty is a square."""
-        if self.penalty == "l1" or Q in (0.0, np.inf):
-            return self.P
-        diagonal = np.concatenate([np.zeros(self.y.size), 0.5 / (Q * self.share)])
-        if isinstance(self.P, qp.LowRank):
-            return qp.LowRank(self.P.F, self.P.d + diagonal)
-        return self.P + np.diag(diagonal)
+        return explained_dual(self.P, self.y, self.C, Q * self.share, self.penalty, self.bias)
 
     def solve(self, Q: float) -> qp.Solution:
         """The answer for Q; after a first one from there, with what can be kept of the solver."""
-        if self.solver is None or Q in (0.0, np.inf) or (self.penalty == "l2" and isinstance(self.P, qp.LowRank)):
+        low_rank = isinstance(self.P, qp.LowRank)
+        if self.solver is None or Q in (0.0, np.inf) or (self.penalty == "l2" and low_rank):
             self.solver = qp.Solver(self.program(Q), **self.settings)
             return self.solver.solve()
+        program = self.program(Q)
         if self.penalty == "l1":
-            lower, upper = self._bounds(Q)
-            self.solver.update(lb=lower, ub=upper)
+            self.solver.update(lb=program.lb, ub=program.ub)
         else:
-            self.solver.update(P_data=self._hessian(Q))
+            self.solver.update(P_data=program.P)
         return self.solver.solve(warm_start=True)
+
+    def machine(self, Q: float) -> ExplainedMachine:
+        """The machine for Q; what is no answer is an error, and what is a poor one a warning."""
+        solution = checked(lambda: self.solve(Q), NOT_SEPARABLE)
+        warn_unless_good("ExplanationAugmentedSVC", solution)
+        assert self.solver is not None
+        program, products, rows, at, y = self.solver.program, self.products, self.rows, self.at, self.y
+        kinds, alpha, multipliers = sort_out_both(program, solution, rows.size)
+        signed = alpha * y
+        if self.is_projected(Q):
+            multipliers = products.balance(rows, at, signed)
+        values = products.values(rows, rows, at, signed, multipliers)
+        gaps = products.gaps(rows, at, signed, multipliers)
+        squared = float(signed @ values + multipliers @ gaps)
+        b = intercept_of(y - values, y, kinds) if self.bias else 0.0
+        width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
+        return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, program, solution)
+
+
+def sort_out_both(
+    program: qp.QuadraticProgram, solution: qp.Solution, samples: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The kinds of the samples, alpha and lambda, as `svm.multipliers.sort_out` does it with alpha alone."""
+    alpha, multipliers = solution.x[:samples], solution.x[samples:]
+    C, most = program.ub[:samples], program.ub[samples:]
+    kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])
+    finite = np.where(np.isfinite(most), most, 0.0)  # at their bound: as in `tell_apart`
+    at_bound = np.isfinite(most) & (finite - abs(multipliers) <= finite * abs(solution.z_bounds[samples:]))
+    v = np.concatenate([clean, np.where(at_bound, np.copysign(finite, multipliers), multipliers)])
+    settled = settle(v, np.concatenate([kinds == ON_MARGIN, ~at_bound]), program.lb, program.ub, ProgramDual(program))
+    if settled is None:
+        return kinds, np.clip(alpha, 0.0, C), multipliers
+    return kinds, settled[:samples], settled[samples:]

@@ -1,0 +1,480 @@
+"""How good a classifier is: confusion, rates, thresholds, ROC, accuracy by coverage, paired tests, learning curves.
+
+With positives P, negatives N and those predicted as such P*, N*, each the sum of right and wrong ones (TP + FN, ...),
+
+    true positive rate  TP / P     sensitivity, recall, power        positive predictive value  TP / P*    precision
+    false positive rate FP / N     1 - specificity, type I error     negative predictive value  TN / N*
+    F1  2 TP / (2 TP + FP + FN)    the harmonic mean of precision and recall
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from models.base.validation import as_labels, check_number
+
+LEVEL = 0.95
+"""Of the intervals."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The table of rates of a class, the positive one, against the rest; NaN is 0 / 0.
+
+    Attributes
+    ----------
+    true_positives, false_positives, false_negatives, true_negatives : float
+        Numbers of samples.
+    """
+
+    true_positives: float
+    false_positives: float
+    false_negatives: float
+    true_negatives: float
+
+    @property
+    def true_positive_rate(self) -> float:
+        """TP / P."""
+        return _ratio(self.true_positives, self.true_positives + self.false_negatives)
+
+    @property
+    def false_positive_rate(self) -> float:
+        """FP / N."""
+        return _ratio(self.false_positives, self.false_positives + self.true_negatives)
+
+    @property
+    def false_negative_rate(self) -> float:
+        """FN / P."""
+        return _ratio(self.false_negatives, self.true_positives + self.false_negatives)
+
+    @property
+    def positive_predictive_value(self) -> float:
+        """TP / P*."""
+        return _ratio(self.true_positives, self.true_positives + self.false_positives)
+
+    @property
+    def negative_predictive_value(self) -> float:
+        """TN / N*."""
+        return _ratio(self.true_negatives, self.true_negatives + self.false_negatives)
+
+    @property
+    def sensitivity(self) -> float:
+        """The true positive rate."""
+        return self.true_positive_rate
+
+    recall = sensitivity
+
+    @property
+    def specificity(self) -> float:
+        """1 - the false positive rate."""
+        return 1.0 - self.false_positive_rate
+
+    @property
+    def precision(self) -> float:
+        """The positive predictive value."""
+        return self.positive_predictive_value
+
+    @property
+    def f1(self) -> float:
+        """2 TP / (2 TP + FP + FN)."""
+        wrong = self.false_positives + self.false_negatives
+        return _ratio(2.0 * self.true_positives, 2.0 * self.true_positives + wrong)
+
+    @property
+    def error(self) -> float:
+        """The share of wrong predictions."""
+        wrong = self.false_positives + self.false_negatives
+        return _ratio(wrong, wrong + self.true_positives + self.true_negatives)
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often each label is predicted for each one that is true.
+
+    Attributes
+    ----------
+    labels : array, shape (classes,)
+    counts : array, shape (classes, classes)
+        counts[p, t]: samples of class t for which p was predicted; as in the lecture's table a row is a prediction.
+    """
+
+    labels: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right predictions."""
+        return _ratio(float(np.trace(self.counts)), float(self.counts.sum()))
+
+    def rates(self, positive: Any = None) -> Rates:
+        """The rates of a label against the others; by default of the last label."""
+        k = self.labels.size - 1 if positive is None else _position(self.labels, positive)
+        right, of_row, of_column = self.counts[k, k], self.counts[k].sum(), self.counts[:, k].sum()
+        return Rates(
+            *map(float, (right, of_row - right, of_column - right, self.counts.sum() - of_row - of_column + right))
+        )
+
+    def f1(self, average: str = "macro") -> float:
+        """The mean of the classes' F1, 0 where it is 0 / 0 ("macro"), or F1 of their summed counts ("micro")."""
+        if average not in ("macro", "micro"):
+            raise ValueError(f"average must be 'macro' or 'micro', but {average!r} came")
+        if average == "micro":
+            return self.accuracy  # every wrong prediction is a false positive and a false negative
+        return float(np.mean([np.nan_to_num(self.rates(label).f1) for label in self.labels.tolist()]))
+
+    def __str__(self) -> str:
+        names = [str(label) for label in self.labels.tolist()]
+        table = np.vstack([np.column_stack([self.counts, self.counts.sum(axis=1)]), np.r_[self.counts.sum(axis=0), 0]])
+        table[-1, -1] = self.counts.sum()
+        rows = [["", *names, "total"]] + [
+            [name, *(f"{v:g}" for v in row)] for name, row in zip([*names, "total"], table)
+        ]
+        width = max(len(cell) for row in rows for cell in row)
+        head = "predicted (rows), true (columns)"
+        return "\n".join([head, *("  ".join(cell.rjust(width) for cell in row) for row in rows)])
+
+
+def confusion(truth: Any, predicted: Any) -> Confusion:
+    """The confusion matrix.
+
+    Examples
+    --------
+    >>> found = confusion(["no", "no", "no", "yes"], ["no", "yes", "no", "yes"])
+    >>> found.counts.tolist()
+    [[2, 0], [1, 1]]
+    >>> print(found)
+    predicted (rows), true (columns)
+              no    yes  total
+       no      2      0      2
+      yes      1      1      2
+    total      3      1      4
+    >>> round(found.rates("yes").precision, 3), round(found.rates("yes").f1, 3)
+    (0.5, 0.667)
+    """
+    truth, predicted = np.asarray(truth), np.asarray(predicted)
+    _check_lengths(truth, predicted=predicted)
+    labels, codes = np.unique(np.concatenate([truth, predicted]), return_inverse=True)
+    t, p = codes[: truth.size], codes[truth.size :]
+    return Confusion(labels, np.bincount(p * labels.size + t, minlength=labels.size**2).reshape(2 * [labels.size]))
+
+
+@dataclass(frozen=True)
+class ThresholdCurve:
+    """What every threshold on the score gives: positive where the score is at least the threshold.
+
+    Attributes
+    ----------
+    thresholds : array, shape (points,)
+        Falling, from infinity: every score that occurs.
+    true_positives, false_positives : array, shape (points,)
+    positives, negatives : int
+    """
+
+    thresholds: np.ndarray
+    true_positives: np.ndarray
+    false_positives: np.ndarray
+    positives: int
+    negatives: int
+
+    @property
+    def true_positive_rate(self) -> np.ndarray:
+        return self.true_positives / self.positives
+
+    @property
+    def false_positive_rate(self) -> np.ndarray:
+        return self.false_positives / self.negatives
+
+    @property
+    def area(self) -> float:
+        """That under the ROC curve: P(score of a positive > of a negative) + half of P(they are equal)."""
+        heights, widths = self.true_positive_rate, np.diff(self.false_positive_rate)
+        return float(0.5 * (heights[1:] + heights[:-1]) @ widths)
+
+    def rates(self, threshold: float) -> Rates:
+        """The rates at one threshold."""
+        k = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
+        tp, fp = float(self.true_positives[k]), float(self.false_positives[k])
+        return Rates(tp, fp, self.positives - tp, self.negatives - fp)
+
+
+def roc(truth: Any, scores: Any, positive: Any = None) -> ThresholdCurve:
+    """The receiver operating characteristic of scores for the label `positive`, by default the last one.
+
+    Examples
+    --------
+    >>> curve = roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.area
+    0.75
+    >>> curve.false_positive_rate.tolist(), curve.true_positive_rate.tolist()
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
+    >>> curve.rates(0.4).sensitivity
+    0.5
+    """
+    truth, scores = np.asarray(truth), _as_scores("scores", scores)
+    _check_lengths(truth, scores=scores)
+    labels = as_labels(truth, truth.size, "roc")[0]
+    is_positive = truth == labels[_position(labels, positive) if positive is not None else -1]
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    ends = np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])  # equal scores pass a threshold together
+    right = np.cumsum(is_positive[order])[ends]
+    return ThresholdCurve(
+        np.r_[np.inf, ranked[ends]],
+        np.r_[0, right],
+        np.r_[0, ends + 1 - right],
+        int(is_positive.sum()),
+        int((~is_positive).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class CoverageCurve:
+    """The accuracy on the samples that a classifier is most sure of, by their share.
+
+    Attributes
+    ----------
+    counts : array, shape (points,)
+        Rising numbers of samples, up to all of them; samples of equal confidence come together.
+    right : array, shape (points,)
+        How many of them are right.
+    """
+
+    counts: np.ndarray
+    right: np.ndarray
+
+    @property
+    def coverage(self) -> np.ndarray:
+        return self.counts / self.counts[-1]
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        return self.right / self.counts
+
+    def at(self, coverage: Any) -> np.ndarray:
+        """The accuracy at given coverages in (0, 1]; what is expected when samples of equal confidence are drawn."""
+        count = np.asarray(coverage, dtype=np.float64) * self.counts[-1]
+        return np.interp(count, np.r_[0, self.counts], np.r_[0, self.right]) / count
+
+    def coverage_at(self, accuracy: float) -> float:
+        """The largest coverage with at least this accuracy; 0 when there is none."""
+        good = self.accuracy >= accuracy
+        return float(self.coverage[good].max()) if good.any() else 0.0
+
+
+def accuracy_coverage(truth: Any, predicted: Any, confidence: Any) -> CoverageCurve:
+    """The accuracy/coverage curve of predictions, of which a classifier is sure as `confidence` says.
+
+    Examples
+    --------
+    >>> curve = accuracy_coverage([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.99, 0.6, 0.7])
+    >>> curve.coverage.tolist(), curve.accuracy.tolist()
+    ([0.25, 0.5, 0.75, 1.0], [1.0, 1.0, 1.0, 0.75])
+    >>> curve.coverage_at(0.95)
+    0.75
+    """
+    truth, predicted, confidence = np.asarray(truth), np.asarray(predicted), _as_scores("confidence", confidence)
+    _check_lengths(truth, predicted=predicted, confidence=confidence)
+    order = np.argsort(-confidence, kind="stable")
+    ranked = confidence[order]
+    ends = np.flatnonzero(np.r_[ranked[1:] != ranked[:-1], True])
+    return CoverageCurve(ends + 1, np.cumsum((truth == predicted)[order])[ends])
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Whether two classifiers differ.
+
+    Attributes
+    ----------
+    difference : float
+        The mean of the first less that of the second.
+    statistic, p_value : float
+        The p-value is two-sided; 1 when nothing differs.
+    """
+
+    difference: float
+    statistic: float
+    p_value: float
+
+
+def mcnemar(truth: Any, first: Any, second: Any) -> PairedTest:
+    """McNemar's exact test of two classifiers' accuracies on the same samples.
+
+    Of n samples that only one of them has right, the number k that the first one has is binomial (n, 1/2) when they
+    are equally good; k is the statistic.
+
+    Examples
+    --------
+    >>> mcnemar([1] * 8, [1] * 8, [1, 1, 0, 0, 0, 0, 0, 0])
+    PairedTest(difference=0.75, statistic=6.0, p_value=0.03125)
+    """
+    truth, first, second = np.asarray(truth), np.asarray(first), np.asarray(second)
+    _check_lengths(truth, first=first, second=second)
+    a, b = first == truth, second == truth
+    ahead, behind = int((a & ~b).sum()), int((b & ~a).sum())
+    p = stats.binomtest(ahead, ahead + behind).pvalue if ahead + behind else 1.0
+    return PairedTest((ahead - behind) / truth.size, float(ahead), float(p))
+
+
+def paired_test(first: Any, second: Any, method: str = "t", test_to_train: float = 0.0) -> PairedTest:
+    """Test two classifiers' scores on the same repeats of an experiment.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (repeats,)
+    method : {"t", "wilcoxon", "sign"}
+        Student's paired test, Wilcoxon's signed ranks (Pratt's, which rank differences of zero too) or the signs.
+    test_to_train : float
+        Of "t" only: when repeats are random splits of the same samples, their scores depend on each other; the variance
+        of the mean is then taken as (1 / repeats + test_to_train) times that of a difference, with the ratio of the
+        sizes of the test and the training set (Nadeau and Bengio 2003).
+
+    Examples
+    --------
+    >>> paired_test([0.8, 0.9, 0.85, 0.9], [0.7, 0.8, 0.8, 0.7], "sign").p_value
+    0.125
+    """
+    a, b = _as_scores("first", first), _as_scores("second", second)
+    _check_lengths(a, second=b)
+    d = a - b
+    mean = float(d.mean())
+    if method not in ("t", "wilcoxon", "sign"):
+        raise ValueError(f"method must be 't', 'wilcoxon' or 'sign', but {method!r} came")
+    check_number("test_to_train", test_to_train, 0.0)
+    if not d.any():
+        return PairedTest(0.0, 0.0, 1.0)
+    if method == "sign":
+        ahead, behind = int((d > 0.0).sum()), int((d < 0.0).sum())
+        return PairedTest(mean, float(ahead), float(stats.binomtest(ahead, ahead + behind).pvalue))
+    if method == "wilcoxon":
+        found = stats.wilcoxon(d, zero_method="pratt")
+        return PairedTest(mean, float(found.statistic), float(found.pvalue))
+    if d.size < 2:
+        return PairedTest(mean, float("nan"), float("nan"))
+    error = float(np.sqrt((1.0 / d.size + test_to_train) * d.var(ddof=1)))
+    t = mean / error if error > 0.0 else np.copysign(np.inf, mean)
+    return PairedTest(mean, float(t), float(2.0 * stats.t.sf(abs(t), d.size - 1)))
+
+
+def mean_interval(values: Any, level: float = LEVEL, axis: int = 0) -> tuple[Any, Any]:
+    """The mean of repeats, and how far Student's confidence interval goes to each side of it; NaN of a single one.
+
+    Examples
+    --------
+    >>> mean, half = mean_interval([1.0, 2.0, 3.0])
+    >>> round(float(mean), 6), round(float(half), 6)
+    (2.0, 2.484138)
+    """
+    check_number("level", level, 0.0, 1.0)
+    array = np.asarray(values, dtype=np.float64)
+    count = array.shape[axis]
+    mean = array.mean(axis=axis)
+    if count < 2:
+        return mean, np.full_like(mean, np.nan)
+    return mean, stats.t.ppf(0.5 + 0.5 * level, count - 1) * array.std(axis=axis, ddof=1) / np.sqrt(count)
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Scores by the size of the training set.
+
+    Attributes
+    ----------
+    sizes : array, shape (sizes,)
+    scores : array, shape (repeats, sizes)
+    """
+
+    sizes: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.scores.mean(axis=0)
+
+    def interval(self, level: float = LEVEL) -> np.ndarray:
+        """How far the confidence interval goes to each side of the mean."""
+        return mean_interval(self.scores, level)[1]
+
+
+def learning_curve(
+    estimator: Any, X: Any, y: Any, sizes: Sequence[int], repeats: int = 10, seed: int = 0
+) -> LearningCurve:
+    """Scores of an estimator on samples that it was not trained on, for several sizes of the training set.
+
+    In a repeat the samples are shuffled (`training_order`); the first `size` of them train, and those after the largest
+    size test.  Two estimators with the same seed see the same samples, so that their scores are pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import LinearDiscriminant
+    >>> X = np.arange(60.0)[:, None]
+    >>> curve = learning_curve(LinearDiscriminant(), X, X[:, 0] >= 30.0, [10, 20], repeats=4)
+    >>> curve.scores.shape, bool((curve.mean > 0.8).all())
+    ((4, 2), True)
+    """
+    y = np.asarray(y)
+    largest = max(sizes)
+    if min(sizes) < np.unique(y).size or largest >= y.size:
+        raise ValueError(
+            f"sizes must lie between the number of classes and below the number of samples, {y.size}, but "
+            f"{list(sizes)} came"
+        )
+    scores = np.empty((repeats, len(sizes)))
+    for repeat in range(repeats):
+        order = training_order(y, np.random.default_rng([seed, repeat]))
+        test = order[largest:]
+        for k, size in enumerate(sizes):
+            model = copy.deepcopy(estimator).fit(X[order[:size]], y[order[:size]])
+            scores[repeat, k] = model.score(X[test], y[test])
+    return LearningCurve(np.asarray(sizes), scores)
+
+
+def training_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A random order of samples that begins with one of each class, so that any first part can train a classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([0] * 8 + [1])
+    >>> bool(8 in training_order(y, np.random.default_rng(0))[:2])
+    True
+    """
+    order = rng.permutation(len(y))
+    first = np.unique(y[order], return_index=True)[1]
+    rest = np.ones(len(y), dtype=bool)
+    rest[first] = False
+    return np.concatenate([order[np.sort(first)], order[rest]])
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else float("nan")
+
+
+def _position(labels: np.ndarray, label: Any) -> int:
+    values = labels.tolist()
+    if label not in values:
+        raise ValueError(f"positive must be one of the labels {values}, but {label!r} came")
+    return int(values.index(label))
+
+
+def _as_scores(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or np.isnan(array).any():
+        raise ValueError(f"{name} must be a sequence of numbers, one a sample, but shape {array.shape} came, or NaN")
+    return array
+
+
+def _check_lengths(truth: np.ndarray, **others: np.ndarray) -> None:
+    for name, values in others.items():
+        if truth.ndim != 1 or values.shape != truth.shape or not truth.size:
+            raise ValueError(
+                f"{name} must be a sequence of as many entries as the first one has, shape {truth.shape}, and at least "
+                f"one, but shape {values.shape} came"
+            )

@@ -1,0 +1,99 @@
+"""Bounds of the error of classifiers with a margin, by their fat-shattering dimension.
+
+That is the size of the largest set of points that a class of functions labels in every way with the margin gamma.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from .validation import check_number
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound, and which of its theorem's assumptions fail.
+
+    Attributes
+    ----------
+    value : float
+        Infinite where an assumption fails; a bound of an error that is one or more says nothing.
+    dimension : float
+        The bound of the fat-shattering dimension that is in it.
+    failing : tuple of str
+        A sentence for every assumption that fails.
+    details : dict
+        The theorem's own quantities.
+
+    Examples
+    --------
+    >>> bound = Bound(math.inf, 9.0, ("h = 9 must be at most e m = 5.44",))
+    >>> print(bound.holds, bound)
+    False inf: h = 9 must be at most e m = 5.44
+    """
+
+    value: float
+    dimension: float
+    failing: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether no assumption fails."""
+        return not self.failing
+
+    def __str__(self) -> str:
+        return ": ".join([f"{self.value:.6g}", *(["; ".join(self.failing)] if self.failing else [])])
+
+
+def large_margin_dimension(gamma: float, radius: float, norm: float = 1.0) -> float:
+    """(B R / gamma)^2 for x -> w'x with ||w|| <= B and ||x|| <= R.
+
+    Theorem 2 of Sun and DeJong is the same with R_V, the radius of the *explained* examples, for functions that give
+    every x of the domain the value of its explained v.  The theorem asks this of the sample only; its proof, which
+    replaces each x by v, needs it of every point that is shattered.
+
+    Examples
+    --------
+    >>> large_margin_dimension(gamma=0.5, radius=2.0)
+    16.0
+    """
+    for name, value in (("gamma", gamma), ("radius", radius), ("norm", norm)):
+        check_number(name, value, low=0.0, open_low=True)
+    return (norm * radius / gamma) ** 2
+
+
+def margin_error(m: int, dimension: float, delta: float) -> Bound:
+    r"""The error of a classifier without training errors at its margin, with probability 1 - delta.
+
+    .. math:: \epsilon(m, h, \delta) = \frac{2}{m} \Bigl(h \log_2 \frac{8 e m}{h} \log_2 (32 m)
+              + \log_2 \frac{8 m}{\delta}\Bigr), \qquad h \le e m
+
+    Corollary 6.3 of Epshteyn and DeJong (whose logarithms, without a base, are of base 2 in the theorem that it quotes)
+    and Theorems 3 and 4 of Sun and DeJong.
+
+    Parameters
+    ----------
+    m : int
+        Examples, drawn independently; all must be on their side by the margin.
+    dimension : float
+        h, the fat-shattering dimension at the margin's fraction that the theorem names.
+    delta : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> print(margin_error(10**6, 20.0, 0.05))
+    0.020052
+    >>> margin_error(100, 1000.0, 0.05).holds
+    False
+    """
+    m = check_number("m", m, low=1, whole=True)
+    check_number("dimension", dimension, low=0.0)
+    check_number("delta", delta, low=0.0, high=1.0, open_low=True)
+    if dimension > math.e * m:
+        return Bound(math.inf, dimension, (f"h = {dimension:.6g} must be at most e m = {math.e * m:.6g}",))
+    growth = dimension * math.log2(8.0 * math.e * m / dimension) if dimension > 0.0 else 0.0
+    return Bound(2.0 / m * (growth * math.log2(32.0 * m) + math.log2(8.0 * m / delta)), dimension)

@@ -1,0 +1,164 @@
+"""The two steps of the bilevel classifier's alternation: their programs solved, and step 2 in closed form.
+
+Only two rows of step 1 hold the means, so that a solver set up once is updated from round to round.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import socp
+
+from ..base.estimator import uninterrupted
+from .prior import GenerativePrior
+from .programs import SIDES, Constants, Samples, curved_program, hyperplane_program, mean_program, radius_program
+from .span import Features, Span
+
+NONE = np.zeros(2)  # no slack nu
+SHARPER = 0.1  # the tolerance of the program with curvature, in the tolerance of the others
+
+
+@dataclass
+class Point:
+    """A hyperplane, the means, and the slacks that they need; the objective (4.17) of all of it."""
+
+    w: np.ndarray
+    b: float
+    mu: np.ndarray
+    xi: np.ndarray
+    zeta: np.ndarray
+    nu: np.ndarray
+    objective: float
+
+
+def evaluate(
+    samples: Samples, prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, mu: np.ndarray, nu: Any
+) -> Point:
+    """(4.17) with the least slacks xi and zeta; those of an infinite C count nothing, for step 1 keeps them zero."""
+    xi = np.maximum(0.0, 1.0 - samples.y * (samples.X @ w + b))
+    zeta = np.array([_shortfall(prior, constants, i, w, b, mu[i]) for i in (0, 1)])
+    objective = float(np.linalg.norm(w))
+    for C, violation in (
+        (constants.C1, samples.weights @ xi),
+        (constants.C2, zeta.sum()),
+        (constants.C3, np.sum(nu)),
+    ):
+        objective += C * float(violation) if math.isfinite(C) else 0.0
+    return Point(w, b, mu, xi, zeta, np.asarray(nu, dtype=np.float64), objective)
+
+
+def _shortfall(prior: GenerativePrior, constants: Constants, i: int, w: np.ndarray, b: float, mu: np.ndarray) -> float:
+    """The least zeta_i of (4.20) or (4.21); without beta the constraint is s_i (w'mu + b) >= 0 and has no slack."""
+    if constants.beta == 0.0:
+        return 0.0
+    return max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu + b) / constants.beta)
+
+
+class HyperplaneStep:
+    """Step 1, set up once for the samples and updated with the means."""
+
+    def __init__(
+        self,
+        coordinates: Features | Span,
+        samples: Samples,
+        constants: Constants,
+        kept: tuple[bool, bool] = (True, True),
+        **settings: Any,
+    ) -> None:
+        self.coordinates, self.constants, self.settings = coordinates, constants, settings
+        self.samples = replace(samples, X=coordinates.documents)
+        self.kept = [i for i in (0, 1) if kept[i]]
+        self.solver: socp.Solver | None = None
+        self.program: socp.ConeProgram | None = None
+
+    def solve(self, mu: np.ndarray) -> tuple[np.ndarray, float, socp.Solution]:
+        """The hyperplane (w, b) for the means mu, and the engine's answer; NaN when there is none."""
+        means = self.coordinates.means(mu)
+        if self.solver is None:
+            roots = self.coordinates.roots
+            self.blocks, self.prior = hyperplane_program(self.samples, means, roots, self.constants, self.kept)
+            self.solver = socp.Solver(self.blocks.program(), **self.settings)
+        else:
+            signed = np.array(SIDES)[self.kept, None] * means[self.kept]
+            self.solver.update(**self.blocks.change(self.prior, w=signed))
+        self.program = self.solver.program
+        return self._hyperplane(uninterrupted(self.solver.solve(warm_start=True)))
+
+    def _hyperplane(self, solution: socp.Solution) -> tuple[np.ndarray, float, socp.Solution]:
+        x, p = solution.x, self.blocks
+        return self.coordinates.weights(x[p.w]), float(x[p.b][0]), solution
+
+    def multipliers(self, solution: socp.Solution) -> np.ndarray:
+        """Those of (4.20) and (4.21)."""
+        return solution.z[self.prior.rows]
+
+    def sharpen(self, length: float) -> tuple[np.ndarray, float, socp.Solution] | None:
+        """The hyperplane again, from `curved_program`, which has the same minimizer; None where w is zero."""
+        if self.program is None or length <= 0.0:
+            return None
+        curved = curved_program(self.program, self.blocks, length)
+        settings = {**self.settings, "tol": SHARPER * self.settings.get("tol", 1e-8)}
+        return self._hyperplane(uninterrupted(socp.solve(curved, **settings)))
+
+
+def farthest_means(
+    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Step 2 in closed form: mu_i = t_i + s_i (phi + nu_i) Omega_i w / ||Omega_i^(1/2) w||, and nu.
+
+    With a finite C_3 the radius grows, at the cost C_3 a unit, as long as it lowers C_2 zeta_i by more: by
+    C_2 ||Omega_i^(1/2) w|| / beta a unit, until zeta_i is zero.  With C_2 infinite step 1 held zeta at zero with the nu
+    of `before`, so that nu can only fall.  Without a direction (Omega^(1/2) w = 0), mu = t.
+    """
+    mu, nu = prior.t.copy(), np.zeros(2)
+    for i, side in enumerate(SIDES):
+        reach = prior.Omega[i].length(w)
+        if reach == 0.0:
+            continue
+        if math.isfinite(constants.C3) and constants.C2 * reach > constants.C3 * constants.beta:
+            missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
+            nu[i] = max(0.0, missing / reach - constants.phi)
+            if math.isinf(constants.C2):
+                nu[i] = min(nu[i], before[i])
+        mu[i] += side * (constants.phi + nu[i]) / reach * prior.Omega[i].times(w)
+    return mu, nu
+
+
+def farthest_means_by_cones(
+    prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, before: np.ndarray = NONE, **settings: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Step 2 as cone programs; with a finite C_3 the radii come first."""
+    roots = [Omega.root_matrix() for Omega in prior.Omega]
+    slopes = [side * (R @ w) for side, R in zip(SIDES, roots)]
+    nu = np.zeros(2)
+    if math.isfinite(constants.C3):
+        nu = _radii_by_cones(prior, constants, slopes, w, b, settings)
+        if math.isinf(constants.C2):
+            nu = np.minimum(nu, before)
+    mu = prior.t.copy()
+    for i, (R, slope) in enumerate(zip(roots, slopes)):
+        if slope.any():
+            program = mean_program(slope, constants.phi + nu[i])
+            mu[i] += R.T @ uninterrupted(socp.solve(program, **settings)).x
+    return mu, nu
+
+
+def _radii_by_cones(
+    prior: GenerativePrior,
+    constants: Constants,
+    slopes: list[np.ndarray],
+    w: np.ndarray,
+    b: float,
+    settings: dict[str, Any],
+) -> np.ndarray:
+    nu = np.zeros(2)
+    for i, (side, slope) in enumerate(zip(SIDES, slopes)):
+        if slope.any():
+            missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
+            p, program = radius_program(slope, missing, constants)
+            nu[i] = max(0.0, float(uninterrupted(socp.solve(program, **settings)).x[p.nu][0]))
+    return nu
