@@ -182,6 +182,7 @@ def solve_many(
     max_iter: int = 200,
     time_limit: float | None = None,
     check_convexity: bool = True,
+    warm_start: Solutions | None = None,
 ) -> Solutions:
     """Solve many quadratic programs of one shape: any argument may have a leading axis, an entry for each program.
 
@@ -192,6 +193,8 @@ def solve_many(
         P of shape (k, n, n).
     tol, max_iter, ...
         The settings, each as in `socp.Settings`; `threads` solve programs side by side.
+    warm_start : Solutions, optional
+        Answers to k programs of the same shape, near which each program starts.
 
     Returns
     -------
@@ -224,23 +227,38 @@ def solve_many(
     programs = Programs(P, q, A, l, u, lb, ub)
     if settings.check_convexity:
         programs.check_convexity()
-    return solve_programs(programs, settings, started)
+    return solve_programs(programs, settings, started, checked_start(warm_start, programs))
 
 
-def solve_like(solver: Solver, vectors: dict[str, Any], threads: int | None) -> Solutions:
+def checked_start(start: Any, programs: Programs) -> Solutions | None:
+    """Refuse a warm start that does not fit."""
+    if start is not None and not isinstance(start, Solutions):
+        raise ProgramError(f"warm_start must be the Solutions of a batch, but {type(start).__name__} came")
+    if start is not None and (start.x.shape, start.y.shape) != ((programs.k, programs.n), (programs.k, programs.m)):
+        raise ProgramError(
+            f"warm_start must have answers to {programs.k} programs with {programs.n} variables and {programs.m} rows, "
+            f"but x of shape {start.x.shape} and y of shape {start.y.shape} came"
+        )
+    return start
+
+
+def solve_like(
+    solver: Solver, vectors: dict[str, Any], threads: int | None, warm_start: Solutions | None
+) -> Solutions:  # fmt: skip
     """`qp.Solver.solve_many`; P was tested when the solver was set up."""
     started, program, settings = time.perf_counter(), solver.program, settings_of_batch(solver.settings, threads)
     data = {name: getattr(program, name) for name in ("q", "l", "u", "lb", "ub")}
     data.update({name: value for name, value in vectors.items() if value is not None})
-    return solve_programs(Programs(program.P, A=program.A, **data), settings, started)
+    programs = Programs(program.P, A=program.A, **data)
+    return solve_programs(programs, settings, started, checked_start(warm_start, programs))
 
 
-def solve_programs(programs: Programs, settings: Settings, started: float) -> Solutions:
+def solve_programs(programs: Programs, settings: Settings, started: float, start: Solutions | None) -> Solutions:
     """The answers to checked programs."""
     many, watch = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n), Watch(settings.time_limit)
     left = np.arange(programs.k)
     if programs.n <= LANES_UP_TO and programs.m <= ROWS_UP_TO:
-        lots = lots_of(programs, settings)
+        lots = lots_of(programs, settings, start)
         many.setup_time = time.perf_counter() - started
         for lot in lots:
             watch.work(lot.tasks(), lot.workers())
@@ -267,13 +285,17 @@ class Lot:
     found : array, shape (programs, fields of `Residuals`)
     """
 
-    def __init__(self, programs: Programs, chosen: np.ndarray, settings: Settings) -> None:
+    def __init__(self, programs: Programs, chosen: np.ndarray, settings: Settings, start: Solutions | None) -> None:
         self.chosen, part = chosen, programs if chosen.size == programs.k else programs.subset(chosen)
         self.programs, self.settings = part, settings
         m, n, k = part.m, part.n, part.k
         l, u = _side_by_side(part.l, part.lb), _side_by_side(part.u, part.ub)
         A = part.A.reshape(-1, m * n) if m else np.zeros((1, 0))
         self.batch = Batch(m=m, n=n, count=k, P=part.P.reshape(-1, n * n), A=A, q=part.q, l=l, u=u)
+        self.batch.x_start, self.batch.y_start = np.zeros((0, n)), np.zeros((0, m + n))
+        if start is not None:
+            self.batch.x_start = start.x[chosen]
+            self.batch.y_start = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
         self.found = np.full((k, RESIDUALS), np.nan)
         entries = np.count_nonzero(part.A, axis=2).max(axis=0) if m else np.zeros(0)
         # certificates are plain only where each row and each variable has an entry: others are found alone
@@ -352,15 +374,15 @@ class Lot:
         return holds
 
 
-def lots_of(programs: Programs, settings: Settings) -> list[Lot]:
+def lots_of(programs: Programs, settings: Settings, start: Solutions | None = None) -> list[Lot]:
     """The programs, together where the same sides are finite and equal."""
     l, u = _side_by_side(programs.l, programs.lb), _side_by_side(programs.u, programs.ub)
     kinds = np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
     if (kinds == kinds[0]).all():
-        return [Lot(programs, np.arange(programs.k), settings)]
+        return [Lot(programs, np.arange(programs.k), settings, start)]
     _, which = np.unique(kinds, axis=0, return_inverse=True)
     which = which.reshape(-1)
-    return [Lot(programs, np.flatnonzero(which == kind), settings) for kind in range(which.max() + 1)]
+    return [Lot(programs, np.flatnonzero(which == kind), settings, start) for kind in range(which.max() + 1)]
 
 
 def _side_by_side(rows: np.ndarray, bounds: np.ndarray) -> np.ndarray:

@@ -44,17 +44,20 @@ NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 PASSES = 3  # of the equilibration
 LARGEST_SCALE = 1e4
+NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
 
 class Batch(Structure):
     """Data and answers of `count` programs, a row for each; P and A have one row where the programs share them.
 
-    The sides l, u of the rows, and of the variables behind them, have one row or `count`.
+    The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
+    `x_start` and `y_start` where these have rows, and the row is finite.
     """
 
     m, n, count = dimension(), dimension(), dimension()
     P, A, q, l, u = matrix(), matrix(), matrix(), matrix(), matrix()
     x, y = matrix("count, n"), matrix("count, m + n")
+    x_start, y_start = matrix(), matrix()
     code, iterations = integers("count"), integers("count")
 
 
@@ -135,6 +138,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
     while True:
         measure(w)
         w.any_fresh = 0
+        warm = False
         for lane in range(LANES):
             w.total[FRESH, lane] = 0.0
             if who[lane] >= 0:
@@ -146,10 +150,13 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
                     live -= 1
             if who[lane] < 0 and following < end:
                 fill(batch, w, lane, following)
+                warm = start_warm(batch, w, lane, following) or warm
                 following += 1
                 live += 1
         if live == 0:
             return steps
+        if warm:
+            measure(w)  # once more: in the other lanes it finds the same
         step(w)
         steps += 1
 
@@ -276,6 +283,41 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
     total[:, lane] = 0.0
     total[TAU, lane] = total[KAPPA, lane] = total[FRESH, lane] = 1.0
     w.who[lane], w.age[lane], w.any_fresh = p, 0, 1
+
+
+@inner
+def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
+    """Begin at the given point, slacks and multipliers no smaller than `NEAR`; False where there is none."""
+    if p >= batch.x_start.shape[0]:
+        return False
+    m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0
+    for j in range(n):
+        total += 0.0 * x[j]
+    for i in range(m + n):
+        total += 0.0 * y[i]
+    if total != 0.0:  # 0 times a number that is not finite is NaN
+        return False
+    for j in range(n):
+        w.x[j, lane] = x[j] * w.dual_unit[j, lane]
+    for i in range(m + n):
+        g, yi = 0.0, y[i] * w.unit[i, lane]
+        if i >= m:
+            g = w.x[i - m, lane]
+        elif w.shared:
+            for j in range(n):
+                g += w.A[i * n + j] * w.x[j, lane]
+        else:
+            for j in range(n):
+                g += w.A_own[i * n + j, lane] * w.x[j, lane]
+        w.Gx[i, lane] = g
+        w.y[i, lane] = yi if w.equal[i] else 0.0
+        for k in range(w.first[i], w.first[i + 1]):
+            sign = w.sign[k]
+            w.s[k, lane] = max(w.h[k, lane] - sign * g, NEAR)
+            w.z[k, lane] = max(sign * yi, NEAR)
+            w.y[i, lane] += sign * w.z[k, lane]
+    w.total[KAPPA, lane], w.total[FRESH, lane] = NEAR * NEAR, 0.0
+    return True
 
 
 @inner

@@ -237,3 +237,47 @@ def test_certificates_where_a_row_is_empty():
     given = {"P": np.eye(3), "q": np.ones((4, 3)), "A": np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])}
     many = qp.solve_many(**given, l=[[0.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
     assert list(many.status) == ["optimal", "primal_infeasible", "optimal", "optimal"]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_warm_start_takes_fewer_iterations_to_the_same_answers(own):
+    given = data(k=40, own=own)
+    first = qp.solve_many(**given)
+    given["q"] = given["q"] + 1e-3 * np.random.default_rng(1).normal(size=given["q"].shape)
+    cold, warm = qp.solve_many(**given), qp.solve_many(**given, warm_start=first)
+    assert (warm.status == "optimal").all() and warm.iterations.sum() < 0.8 * cold.iterations.sum()
+    assert np.allclose(warm.objective, cold.objective, rtol=1e-7, atol=1e-7)
+    parts = {name: given[name][5:9] for name in ("q", "l", "u", *(["P", "A"] if own else []))}
+    start = qp.solve_many(**{**data(k=40, own=own), **{name: data(k=40, own=own)[name][5:9] for name in parts}})
+    few = qp.solve_many(**{**given, **parts}, warm_start=start)
+    assert np.array_equal(few.x, warm.x[5:9]) and np.array_equal(few.iterations, warm.iterations[5:9])
+
+
+def test_a_warm_start_from_certificates_is_a_cold_one():
+    given = {"P": np.eye(2), "q": np.ones((3, 2)), "A": np.ones((1, 2))}
+    first = qp.solve_many(**given, l=[[0.0], [5.0], [1.0]], ub=1.0)
+    assert list(first.status) == ["optimal", "primal_infeasible", "optimal"]
+    cold = qp.solve_many(**given, l=np.ones((3, 1)), ub=1.0)
+    warm = qp.solve_many(**given, l=np.ones((3, 1)), ub=1.0, warm_start=first)
+    assert np.array_equal(cold.x[1], warm.x[1]) and (warm.status == "optimal").all()
+    back = qp.solve_many(**given, l=[[0.0], [5.0], [1.0]], ub=1.0, warm_start=cold)
+    assert list(back.status) == ["optimal", "primal_infeasible", "optimal"]
+
+
+def test_a_solver_takes_a_warm_start():
+    given = data(k=6)
+    solver, vectors = qp.Solver(**one(given, 0)), {name: given[name] for name in ("q", "l", "u")}
+    first = solver.solve_many(**vectors)
+    assert solver.solve_many(**vectors, warm_start=first).iterations.sum() < first.iterations.sum()
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (np.zeros((3, 2)), "warm_start must be the Solutions of a batch, but ndarray came"),
+        (qp.Solutions(2, x=2, y=0, z_bounds=2), "warm_start must have answers to 3 programs"),
+    ],
+)
+def test_a_warm_start_that_does_not_fit_is_refused(start, message):
+    with pytest.raises(qp.problem.program.ProgramError, match=message):
+        qp.solve_many(np.eye(2), Q, warm_start=start)
