@@ -265,7 +265,10 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
         left = np.concatenate([lot.collect(many) for lot in lots])
 
     def solve_alone(i: int) -> None:
-        many.take(i, Solver.of_checked(programs.program(i), dataclasses.replace(settings, threads=1)).solve())
+        own = dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left())
+        solution = Solver.of_checked(programs.program(i), own).solve()
+        many.take(i, solution)
+        watch.note(solution.status)
 
     watch.work(left.tolist(), [solve_alone] * max(1, min(settings.threads, left.size)))
     if watch.reason is not None:

@@ -146,9 +146,11 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
             h = programs.own("h", i)
             if programs.share_matrices and np.array_equal(h == np.inf, first.h == np.inf):
                 solver.update(c=programs.own("c", i), b=programs.own("b", i), h=h)
-                many.take(i, solver.solve())
+                solution = solver.solve()
             else:
-                many.take(i, Solver.of_checked(programs.program(i), one_thread).solve())
+                solution = Solver.of_checked(programs.program(i), one_thread).solve()
+            many.take(i, solution)
+            watch.note(solution.status)
 
         return solve
 

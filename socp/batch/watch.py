@@ -21,6 +21,15 @@ class Watch:
         self._end = np.inf if time_limit is None else time.perf_counter() + time_limit
         self._guard = threading.Lock()
 
+    def seconds_left(self) -> float | None:
+        """What is left of the time limit."""
+        return None if self._end == np.inf else max(self._end - time.perf_counter(), 0.0)
+
+    def note(self, status: Status) -> None:
+        """End the work where a program that was solved by itself was interrupted, as its solver holds Ctrl-C."""
+        if status is Status.INTERRUPTED:
+            self.reason = status
+
     def work(self, tasks: Sequence[Any], workers: Sequence[Callable[[Any], None]]) -> None:
         """Have the workers, each in a thread, take tasks until none is left."""
         waiting = iter(tasks)

@@ -281,3 +281,40 @@ def test_a_solver_takes_a_warm_start():
 def test_a_warm_start_that_does_not_fit_is_refused(start, message):
     with pytest.raises(qp.problem.program.ProgramError, match=message):
         qp.solve_many(np.eye(2), Q, warm_start=start)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
+    given = data(k=300)
+    whole, calls = qp.solve_many(**given), []
+    monkeypatch.setattr(batch, "WORK", 1.0)  # 64 programs a call
+
+    def interrupted(lot, lanes, begin, end):
+        calls.append(begin)
+        if begin == 128:
+            raise KeyboardInterrupt
+        return run(lot, lanes, begin, end)
+
+    run = batch.run
+    monkeypatch.setattr(batch, "run", interrupted)
+    many = qp.solve_many(**given, threads=threads)
+    assert (many.status[:64] == "optimal").all() and (many.status[128:192] == "interrupted").all()
+    done = many.status == "optimal"
+    assert np.array_equal(many.x[done], whole.x[done]) and np.isnan(many.x[~done]).all()
+
+
+def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
+    monkeypatch.setattr(batch, "LANES_UP_TO", 3)
+    given = data(k=5)
+    solve, calls = qp.Solver.solve, []
+
+    def interrupted(self, warm_start=False):
+        calls.append(1)
+        solution = solve(self, warm_start)
+        if len(calls) == 3:
+            solution.status = qp.Status.INTERRUPTED
+        return solution
+
+    monkeypatch.setattr(qp.Solver, "solve", interrupted)
+    many = qp.solve_many(**given)
+    assert list(many.status) == ["optimal"] * 2 + ["interrupted"] * 3
