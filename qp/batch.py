@@ -17,9 +17,10 @@ from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.watch import Watch
 from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Matrix
+from socp.compiled.signatures import Floats, Matrix
 from socp.compiled.vec import LANES
-from socp.form.hessian import as_operator, check_semidefinite
+from socp.form.hessian import EPS, SEMIDEFINITE_TOL, as_operator, check_semidefinite
+from socp.linalg.cholesky import cholesky
 from socp.problem.checks import ProgramError, as_csc, check_finite
 from socp.problem.program import as_hessian
 from socp.problem.settings import Settings, telling_settings
@@ -103,9 +104,11 @@ class Programs:
 
     def check_convexity(self) -> None:
         """Refuse a P that is not semidefinite, by its number."""
-        for i, P in enumerate(self.P):
+        n, i, room = self.n, -1, np.empty(self.n * self.n)
+        flat = self.P.reshape(-1, n * n)
+        while (i := next_doubtful(n, flat, i + 1, room)) >= 0:
             try:
-                check_semidefinite(as_operator(as_hessian("P", P, self.n, "q"), self.n), np.ones(self.n), 1.0)
+                check_semidefinite(as_operator(as_hessian("P", self.P[i], n, "q"), n), np.ones(n), 1.0)
             except ProgramError as error:
                 raise ProgramError(f"program {i}: {error}" if self.P.shape[0] > 1 else str(error)) from None
 
@@ -392,6 +395,21 @@ def _side_by_side(rows: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     """The sides of rows and variables in one array."""
     count = max(rows.shape[0], bounds.shape[0])
     return np.concatenate([np.broadcast_to(part, (count, part.shape[1])) for part in (rows, bounds)], axis=1)
+
+
+@kernel
+def next_doubtful(n: int, P: Matrix, first: int, room: Floats) -> int:
+    """The first matrix from there on of which a Cholesky factor does not show that it is semidefinite, or -1."""
+    for p in range(first, P.shape[0]):
+        largest = 0.0
+        for i in range(n * n):
+            room[i] = P[p, i]
+            largest = max(largest, abs(P[p, i]))
+        for j in range(n):
+            room[j * n + j] += SEMIDEFINITE_TOL * room[j * n + j] + 64.0 * EPS * largest
+        if cholesky(n, room) != 0 or not room[n * n - 1] >= 0.0:
+            return p
+    return -1
 
 
 @kernel

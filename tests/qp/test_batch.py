@@ -318,3 +318,15 @@ def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
     monkeypatch.setattr(qp.Solver, "solve", interrupted)
     many = qp.solve_many(**given)
     assert list(many.status) == ["optimal"] * 2 + ["interrupted"] * 3
+
+
+def test_semidefinite_matrices_are_taken_and_others_named():
+    rng = np.random.default_rng(2)
+    F = rng.normal(size=(20, 5, 2))
+    P = F @ np.swapaxes(F, 1, 2)
+    P[3], P[7] = 0.0, 1e-12 * P[7]
+    assert (qp.solve_many(P, rng.normal(size=(20, 5)), lb=-1.0, ub=1.0).status == "optimal").all()
+    P[11, 2, 2] -= 0.5
+    with pytest.raises(qp.problem.program.ProgramError, match="program 11: P"):
+        qp.solve_many(P, np.ones((20, 5)), lb=-1.0, ub=1.0)
+    assert len(qp.solve_many(P, np.ones((20, 5)), lb=-1.0, ub=1.0, check_convexity=False)) == 20
