@@ -80,6 +80,10 @@ class Programs:
     ----------
     P, A : arrays, shapes (1 or k, n, n), (1 or k, m, n)
     q, l, u, lb, ub : arrays, shapes (1 or k, n) and (1 or k, m)
+    bounds : array of bool, shape (1 or k, m)
+        The rows with one entry.
+    is_full : bool
+        Whether each row and each column of A has an entry.
     """
 
     def __init__(self, P: Any, q: Any, A: Any, l: Any, u: Any, lb: Any, ub: Any) -> None:
@@ -99,6 +103,10 @@ class Programs:
         self.k = number_of_programs({name: (came[name], array) for name, array in self._arrays().items()})
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
+        entries = self.A != 0.0
+        # certificates are plain where each row and each variable has an entry: others are found alone
+        self.is_full = bool(entries.all()) or bool(entries.any(axis=2).all() and entries.any(axis=1).all())
+        self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
         self._checked_A: sp.csc_array | None = None
         self._checked_P: Any = None
 
@@ -303,10 +311,8 @@ class Lot:
             self.batch.x_start = start.x[chosen]
             self.batch.y_start = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
         self.found = np.full((k, RESIDUALS), np.nan)
-        entries = np.count_nonzero(part.A, axis=2).max(axis=0) if m else np.zeros(0)
-        # certificates are plain only where each row and each variable has an entry: others are found alone
-        self._is_full = bool(part.A.any(axis=2).all() and (part.A.any(axis=1).all() or not m))
-        self._kinds = l[0] == u[0], np.isfinite(l[0]), np.isfinite(u[0]), np.append(entries == 1, np.ones(n, bool))
+        bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(n, bool))
+        self._kinds = l[0] == u[0], np.isfinite(l[0]), np.isfinite(u[0]), bound
 
     def tasks(self) -> list[tuple[int, int]]:
         """Ranges of programs for one compiled call each."""
@@ -359,7 +365,7 @@ class Lot:
         batch, m, n = self.batch, self.batch.m, self.batch.n
         which = np.flatnonzero(batch.code == code)
         holds = np.zeros(batch.count, bool)
-        if not which.size or not self._is_full:
+        if not which.size or not self.programs.is_full:
             return holds
         P, A, q, l, u = (
             array[which] if array.shape[0] > 1 else array
@@ -384,6 +390,8 @@ def lots_of(programs: Programs, settings: Settings, start: Solutions | None = No
     """The programs, together where the same sides are finite and equal."""
     l, u = _side_by_side(programs.l, programs.lb), _side_by_side(programs.u, programs.ub)
     kinds = np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
+    if len(programs.bounds) > 1:
+        kinds = np.concatenate([np.broadcast_to(kinds, (programs.k, kinds.shape[1])), programs.bounds], axis=1)
     if (kinds == kinds[0]).all():
         return [Lot(programs, np.arange(programs.k), settings, start)]
     _, which = np.unique(kinds, axis=0, return_inverse=True)

@@ -330,3 +330,16 @@ def test_semidefinite_matrices_are_taken_and_others_named():
     with pytest.raises(qp.problem.program.ProgramError, match="program 11: P"):
         qp.solve_many(P, np.ones((20, 5)), lb=-1.0, ub=1.0)
     assert len(qp.solve_many(P, np.ones((20, 5)), lb=-1.0, ub=1.0, check_convexity=False)) == 20
+
+
+def test_rows_with_one_entry_in_some_programs_are_bounds_there():
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(16, 2, 3))
+    A[::3, 0, 1:] = 0.0
+    A[:, 1] *= 1e6  # rows so large would excuse what a bound misses
+    q = rng.normal(size=(16, 3))
+    many = qp.solve_many(np.eye(3), q, A=A, l=[1.0, -1e6], u=[1.5, 1e6], tol=1e-6)
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(np.eye(3), q[i], A[i], [1.0, -1e6], [1.5, 1e6])
+        measured = residuals(program, found.x, found.y, found.z_bounds)
+        assert found.primal_residual == pytest.approx(measured.relative[0], rel=1e-9, abs=1e-25)
