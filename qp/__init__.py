@@ -8,6 +8,7 @@ from socp.version import __version__ as __version__
 from .batch import Solutions, solve_many
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.blocks import Blocks
+from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution
 from .solver import Solver, solve
@@ -15,6 +16,7 @@ from .warmup import warmup
 
 __all__ = [
     "Blocks",
+    "KernelMatrix",
     "LowRank",
     "ProgramError",
     "QuadraticProgram",

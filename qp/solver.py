@@ -20,6 +20,8 @@ from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
+from .active_set.working_set import WorkingSet
+from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
 from .problem.stopping import ProgramTest
@@ -94,13 +96,24 @@ class Solver(SetUpOnce):
     ) -> None:
         self._start(*_program_and_settings(locals()))
 
+    def _set_up_for(self, program: QuadraticProgram) -> None:
+        """As ever; where rows of a `KernelMatrix` are not enough, for the program with P in full."""
+        if isinstance(program.P, KernelMatrix) and route(program, self.settings) is not Route.WORKING_SET:
+            program = program.with_full_hessian()
+        super()._set_up_for(program)
+
+    def _make_hessian(self) -> None:
+        """Go over from a `KernelMatrix` to P in full."""
+        before = self.setup_time
+        self._set_up_for(self.program.with_full_hessian())
+        self.setup_time += before
+
     def _set_up(self, program: QuadraticProgram) -> None:
         settings = self.settings
         presolved = self._presolved(program)
         form = ConeForm(presolved.program)
-        active_set, cone_solver = None, None
-        if route(presolved.program, settings) is Route.ACTIVE_SET:
-            active_set = ActiveSet(presolved.program, settings)
+        cone_solver = None
+        active_set = self._new_active_set(presolved.program)
         if active_set is None or (settings.check_convexity and not active_set.is_clearly_definite()):
             cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
             if active_set is not None and isinstance(cone_solver.kkt, LowRankKKT):
@@ -109,9 +122,18 @@ class Solver(SetUpOnce):
         self.presolved, self.cone_form, self.active_set = presolved, form, active_set
         self._cone_solver: ConeSolver | None = cone_solver
 
+    def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
+        """The active set for what presolve leaves, where there is one."""
+        method = route(program, self.settings)
+        if method is Route.WORKING_SET:
+            return WorkingSet(program, self.settings)
+        return ActiveSet(program, self.settings) if method is Route.ACTIVE_SET else None
+
     def _presolved(self, program: QuadraticProgram) -> Presolve:
         """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
         settings = self.settings
+        if isinstance(program.P, KernelMatrix):
+            return Presolve(program, wanted=False)
         slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
         return Presolve(program, settings.presolve, min(slack, MOST_CROSSING))
 
@@ -126,6 +148,9 @@ class Solver(SetUpOnce):
     def cone_solver(self) -> ConeSolver:
         """The solver of the cone program; where the active set does without it, set up when it is asked for."""
         if self._cone_solver is None:
+            if isinstance(self.program.P, KernelMatrix):
+                self._make_hessian()
+                return self.cone_solver
             started = time.perf_counter()
             self._cone_solver = self._new_cone_solver(self.presolved, self.cone_form)
             self.setup_time += time.perf_counter() - started
@@ -175,7 +200,7 @@ class Solver(SetUpOnce):
             else:  # somebody has updated that solver by itself
                 self._cone_solver.replace(self.cone_form.program(program))
         if self.active_set is not None:
-            self.active_set = ActiveSet(program, self.settings)
+            self.active_set = self._new_active_set(program)
         self.program, self.presolved, self._is_stale = program, Presolve(program, wanted=False), False
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
@@ -202,7 +227,7 @@ class Solver(SetUpOnce):
                 self._is_stale = False
                 raise
         if self.active_set is not None:
-            self.active_set = ActiveSet(presolved.program, self.settings)
+            self.active_set = self._new_active_set(presolved.program)
         self.program, self.presolved, self._is_stale = program, presolved, False
         return True
 
@@ -219,6 +244,10 @@ class Solver(SetUpOnce):
             test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
             if self.active_set is not None:
                 solution = self.active_set.solve(self._last if warm_start else None, test)
+            if solution is None and isinstance(self.program.P, KernelMatrix):
+                self._make_hessian()
+                test = ProgramTest(self.program, self.presolved, self.cone_form)
+                solution = self.active_set.solve(None, test) if self.active_set is not None else None
             if solution is None:
                 solution = self._follow_path(warm_start, test)
             late = self.setup_time - setup_time  # a cone solver that was set up on the way

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+import qp
 import socp
 from socp import Status
 
@@ -75,6 +76,8 @@ def nonzeros(program: Program) -> int:
         return count + int(np.count_nonzero(P.F)) + int(np.count_nonzero(P.d))
     if isinstance(P, np.ndarray):
         return count + int(np.count_nonzero(P))
+    if isinstance(P, qp.KernelMatrix):
+        return count + P.shape[0] ** 2
     return count + (0 if P is None else int(P.nnz))
 
 

@@ -18,9 +18,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import qp
+
 from ..base.validation import as_dense, check_choice, check_number
 
 NAMES = ("linear", "poly", "rbf", "precomputed")
+SIGMOID = (
+    "kernel='sigmoid' is not positive semidefinite: a machine with it has no margin, its program many local minima; "
+    "where its matrix on your samples happens to be semidefinite, give lambda A, B: np.tanh(gamma * A @ B.T + coef0)"
+)
 SYMMETRY_TOL = 1e-8  # a kernel matrix counts as symmetric up to this share of its largest entry
 
 
@@ -58,8 +64,10 @@ class Kernel:
     @property
     def is_semidefinite(self) -> bool:
         """Whether its matrices are positive semidefinite by what it is: who solves with them need not test that."""
-        if not isinstance(self.kernel, str) or self.is_precomputed:
+        if self.is_precomputed:
             return False
+        if not isinstance(self.kernel, str):
+            return bool(getattr(self.kernel, "is_semidefinite", False))
         return self.kernel != "poly" or (self.gamma >= 0.0 and self.coef0 >= 0.0)
 
     @property
@@ -83,6 +91,16 @@ class Kernel:
             exponents *= self.gamma
             return np.exp(exponents, out=exponents)
         return products
+
+    def matrix(self, X: Any, signs: np.ndarray, cache_size: float) -> qp.KernelMatrix | None:
+        """The matrix between samples with signs by its rows; None where it must be tested, and so made, in full."""
+        if not self.is_semidefinite:
+            return None
+        by_name = isinstance(self.kernel, str) and not sp.issparse(X)
+        return qp.KernelMatrix(
+            X, self.kernel if by_name else self, gamma=self.gamma, coef0=self.coef0, degree=self.degree, signs=signs,
+            semidefinite=True, cache_size=cache_size,
+        )  # fmt: skip
 
     def check_samples(self, X: Any) -> None:
         """Refuse samples that are to be the matrix of a precomputed kernel and are not square."""
@@ -120,6 +138,8 @@ def make_kernel(
     """
     if callable(kernel):
         return Kernel(kernel)
+    if isinstance(kernel, str) and kernel == "sigmoid":
+        raise ValueError(SIGMOID)
     name = check_choice("kernel", kernel, NAMES)
     if name in ("linear", "precomputed"):
         return Kernel(name)

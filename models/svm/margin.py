@@ -30,7 +30,7 @@ import socp
 from ..base.estimator import uninterrupted, warn_unless_optimal
 from ..base.validation import as_dense, check_choice
 from .kernels import Kernel
-from .multipliers import NOT_SUPPORT, ON_MARGIN, SampleDual, sort_out
+from .multipliers import NOT_SUPPORT, ON_MARGIN, SETTLED, sort_out, tell_apart
 
 FORMS = ("auto", "dual", "primal")
 FEWEST_TO_FACTOR = 4  # samples a feature from which the dual keeps its low rank
@@ -44,16 +44,72 @@ NOT_SEPARABLE = (
 
 
 @dataclass(frozen=True)
+class Margin:
+    """Samples that are to be on their sides: s_k (w'phi(x_k) + b) >= -q_k - xi_k, every xi_k at the price C_k.
+
+    A classifier has each sample once, s = y and q = -1; a regression twice, from above and from below.
+
+    Attributes
+    ----------
+    X : array or CSR, shape (samples, features)
+    kernel : Kernel
+    signs, q, C : arrays, shape (k samples,)
+        Variable k belongs to sample k modulo their number; an infinite C has no xi.
+    bias : bool
+    """
+
+    X: Any
+    kernel: Kernel
+    signs: np.ndarray
+    q: np.ndarray
+    C: np.ndarray
+    bias: bool
+
+    def hessian(self, cache_size: float) -> Any:
+        """P with v'Pv = |sum_k v_k s_k phi(x_k)|^2, in the form with the least work."""
+        X, sides = self.X, self.signs.size // self.X.shape[0]
+        if self.kernel.is_linear and low_rank_pays(self.signs.size, X.shape[1]):
+            return qp.LowRank(np.tile(as_dense(X), (sides, 1)) * self.signs[:, None])
+        rows = self.kernel.matrix(X, self.signs, cache_size)
+        if rows is not None:
+            return rows
+        P = np.tile(self.kernel.gram(X), (sides, sides))
+        P *= self.signs
+        P *= self.signs[:, None]
+        return P
+
+    def dual(self, settings: dict[str, Any], infeasible: str, cache_size: float) -> MarginDual:
+        """The dual program."""
+        A = self.signs[None, :] if self.bias else None
+        semidefinite = self.kernel.is_semidefinite
+        return MarginDual(
+            self.hessian(cache_size), self.q, 0.0, self.C, A, settings, semidefinite=semidefinite, infeasible=infeasible
+        )
+
+    def solve_primal(
+        self, settings: dict[str, Any], infeasible: str
+    ) -> tuple[qp.QuadraticProgram, qp.Solution, np.ndarray]:
+        """(the primal program in the features of X or of a factor of its matrix, its answer, the violations)."""
+        F = self.X if self.kernel.is_linear else features_of(self.kernel.gram(self.X))
+        d, sides = F.shape[1], self.signs.size // F.shape[0]
+        stacked = F if sides == 1 else sp.vstack([sp.csr_array(F)] * sides)
+        program = primal_program(stacked, self.signs, self.C, self.bias, -self.q)
+        solution = checked(lambda: qp.solve(program, **settings), infeasible)
+        f = np.tile(F @ solution.x[:d], sides) + (solution.x[d] if self.bias else 0.0)
+        return program, solution, -self.q - self.signs * f
+
+
+@dataclass(frozen=True)
 class Machine:
-    """A two-class machine f(x) = sum_i coefficients_i k(x_i, x) + intercept.
+    """A machine f(x) = sum_i coefficients_i k(x_i, x) + intercept.
 
     Attributes
     ----------
     coefficients : array, shape (samples,)
-        alpha_i y_i; exactly zero where sample i is no support vector, exactly C_i y_i at the bound (unless
-        `multipliers.sort_out` has to leave them as the engine found them).
+        alpha_i y_i, of a regression alpha_i - alpha*_i; exactly zero where sample i is no support vector, exactly
+        C_i y_i at the bound (unless `multipliers.sort_out` has to leave them as the engine found them).
     intercept : float
-    kinds : array of int, shape (samples,)
+    kinds : array of int, shape (variables,)
         NOT_SUPPORT, ON_MARGIN (0 < alpha_i < C_i), INSIDE_MARGIN (alpha_i = C_i, xi_i <= 1), WRONG_SIDE (xi_i > 1).
     margin : float
         1 / |w|, the distance of the supporting hyperplanes from the separating one.
@@ -69,52 +125,144 @@ class Machine:
     solution: qp.Solution
 
 
+class MarginDual:
+    """The dual of a margin: min 1/2 v'Pv + q'v  subject to  l <= A v <= u,  lower <= v <= upper.
+
+    Parameters
+    ----------
+    P : array, `qp.LowRank` or `qp.KernelMatrix`, shape (variables, variables)
+        `product_of` makes it of features.
+    q, lower, upper : arrays or floats
+    A : array or sparse, shape (rows, variables), or None
+    settings : dict
+        For the engine.
+    l, u : arrays or floats
+        The sides of A v.
+    semidefinite : bool
+        Whether P is known to be positive semidefinite; else the engine tests it.
+    infeasible : str
+        What an infeasible program means, in words for the caller.
+
+    Attributes
+    ----------
+    program : qp.QuadraticProgram
+    """
+
+    def __init__(
+        self, P: Any, q: Any, lower: Any, upper: Any, A: Any, settings: dict[str, Any], *, l: Any = 0.0, u: Any = 0.0,
+        semidefinite: bool = False, infeasible: str = NOT_SEPARABLE,
+    ) -> None:  # fmt: skip
+        rows: dict[str, Any] = {} if A is None else {"A": A, "l": l, "u": u}
+        self.program = qp.QuadraticProgram(P, q, lb=lower, ub=upper, **rows)
+        self._A = A if isinstance(A, np.ndarray) else None
+        self.settings = {"check_convexity": not (semidefinite or isinstance(P, qp.LowRank)), **settings}
+        self.infeasible = infeasible
+        self.solver: qp.Solver | None = None
+
+    @property
+    def q(self) -> np.ndarray:
+        return self.program.q
+
+    @property
+    def A(self) -> np.ndarray:
+        if self._A is None:
+            self._A = np.asarray(self.program.A.toarray())
+        return self._A
+
+    def solve(self, warm_start: bool = False) -> qp.Solution:
+        """The engine's answer, with `warm_start` from the one before.
+
+        Raises
+        ------
+        ValueError
+            The program is infeasible, or P not positive semidefinite.
+        """
+        return checked(lambda: self._solver().solve(warm_start), self.infeasible)
+
+    def _solver(self) -> qp.Solver:
+        if self.solver is None:
+            self.solver = qp.Solver(self.program, **self.settings)
+        return self.solver
+
+    def update(self, **data: Any) -> None:
+        """Other data, as in `qp.Solver.update`."""
+        solver = self._solver()
+        solver.update(**data)
+        self.program, self._A = solver.program, None
+
+    def gradient(self, v: np.ndarray) -> np.ndarray:
+        """P v + q."""
+        P: Any = self.program.P
+        return P @ v + self.q  # type: ignore[no-any-return]
+
+    def among(self, free: np.ndarray) -> np.ndarray:
+        """The rows and columns `free` of P."""
+        P: Any = self.program.P
+        if isinstance(P, qp.LowRank):
+            return P.F[free] @ P.F[free].T + np.diag(P.d[free])  # type: ignore[no-any-return]
+        if isinstance(P, qp.KernelMatrix):
+            return P.among(free)
+        return as_dense(P[np.ix_(free, free)])
+
+    def sort_out(
+        self, v: np.ndarray, violation: np.ndarray, solution: qp.Solution | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(kinds, v with exact zeros and bounds, P v + q there), as `multipliers.sort_out` for lower bounds of zero.
+
+        `solution` is the answer with this v, if the program was solved: where nothing is to be moved, its multipliers
+        say what the gradient is.
+        """
+        kinds, clean = tell_apart(v, self.program.ub, violation)
+        if solution is not None and solution.dual_residual <= SETTLED and np.array_equal(clean, v):
+            return kinds, v, -(solution.z_bounds + solution.y @ self.A)
+        kinds, v = sort_out(v, self.program.ub, violation, self)
+        return kinds, v, self.gradient(v)
+
+
+def product_of(features: Any) -> np.ndarray | qp.LowRank:
+    """P = F F' of the rows of features: of low rank where they are few."""
+    if low_rank_pays(*features.shape):
+        return qp.LowRank(as_dense(features))
+    P = features @ features.T
+    return as_dense(P)
+
+
 def largest_margin(
-    X: Any, y: np.ndarray, C: np.ndarray, kernel: Kernel, bias: bool, form: str, settings: dict[str, Any]
+    margin: Margin, form: str, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE, cache_size: float = 200.0
 ) -> Machine:
-    """The machine of the samples X with signs y, box sizes C (infinite: a hard margin) and engine settings.
+    """The machine of a margin, from the program that `form` names, with engine settings.
 
     Raises
     ------
     ValueError
-        The margin is hard and the classes cannot be separated, or the kernel is not positive semidefinite.
+        No xi is allowed and the margin cannot be had, or the kernel is not positive semidefinite.
     """
-    K = None if kernel.is_linear else kernel.gram(X)
-    if check_choice("solver", form, FORMS) != "auto":
-        return _by_form(X, y, C, kernel, K, bias, form, settings)
-    form = choose_form(X, kernel)
-    machine = _by_form(X, y, C, kernel, K, bias, form, settings)
-    if form == "dual" and not is_good(machine.solution):  # badly scaled data: the primal often does better
-        other = _by_form(X, y, C, kernel, K, bias, "primal", settings)
-        if is_good(other.solution) or other.solution.gap < machine.solution.gap:
-            return other
-    return machine
+    chosen = choose_form(margin.X, margin.kernel) if check_choice("solver", form, FORMS) == "auto" else form
+    dual = margin.dual(settings, infeasible, cache_size)
+    if chosen == "dual":
+        solution = dual.solve()
+        machine = _machine(margin, dual, dual.program, solution, solution.x, solution.z_bounds)
+        if form == "dual" or is_good(solution):
+            return machine
+    # badly scaled data, too: the primal often does better
+    program, solution, violation = margin.solve_primal(settings, infeasible)
+    if chosen == "dual" and not (is_good(solution) or solution.gap < machine.solution.gap):
+        return machine
+    return _machine(margin, dual, program, solution, -solution.y, violation)
 
 
-def _by_form(
-    X: Any, y: np.ndarray, C: np.ndarray, kernel: Kernel, K: np.ndarray | None, bias: bool, form: str,
-    settings: dict[str, Any],
+def _machine(
+    margin: Margin, dual: MarginDual, program: qp.QuadraticProgram, solution: qp.Solution, v: np.ndarray,
+    violation: np.ndarray,
 ) -> Machine:  # fmt: skip
-    """The machine by the primal or the dual; K is None for the linear kernel."""
-    if form == "dual":
-        program = dual_program(hessian(X, y, K), y, C, bias)
-        solution = solve(program, kernel, settings)
-        # z = 1 - y f(x): the slack where the upper bound holds, minus the surplus where the lower one does
-        alpha, violation = solution.x, solution.z_bounds
-    else:
-        features = X if K is None else features_of(K)
-        d = features.shape[1]
-        program = primal_program(features, y, C, bias)
-        solution = solve(program, kernel, settings)
-        f = features @ solution.x[:d] + (solution.x[d] if bias else 0.0)
-        alpha, violation = -solution.y, 1.0 - y * f
-    dual = SampleDual(X, K, y, np.arange(y.size), -1.0, bias)
-    kinds, alpha = sort_out(alpha, C, violation, dual)
-    coefficients, expansion = alpha * y, dual.values(alpha)
-    squared = max(float(coefficients @ expansion), 0.0)
-    intercept = intercept_of(y - expansion, y, kinds) if bias else 0.0
-    margin = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
-    return Machine(coefficients, intercept, kinds, margin, program, solution)
+    """What follows from the multipliers v and the violations, xi where they are positive."""
+    kinds, v, gradient = dual.sort_out(v, violation, solution if program is dual.program else None)
+    sides = v.size // margin.X.shape[0]
+    coefficients = (margin.signs * v).reshape(sides, -1).sum(axis=0)
+    squared = max(float(v @ (gradient - dual.q)), 0.0)
+    intercept = intercept_of(-margin.signs * gradient, margin.signs, kinds) if margin.bias else 0.0
+    width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
+    return Machine(coefficients, intercept, kinds, width, program, solution)
 
 
 def choose_form(X: Any, kernel: Kernel) -> str:
@@ -128,31 +276,16 @@ def low_rank_pays(samples: int, features: int) -> bool:
     return samples >= FEWEST_TO_FACTOR * (features + 1)
 
 
-def hessian(X: Any, y: np.ndarray, K: np.ndarray | None) -> np.ndarray | qp.LowRank:
-    """G: of low rank when K is None (a linear kernel) and the features are few, else in full."""
-    if K is not None:
-        G = K * y
-        G *= y[:, None]
-        return G
-    return product_of(sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X)
-
-
-def product_of(features: Any) -> np.ndarray | qp.LowRank:
-    """P = F F' of the rows of features: of low rank where they are few."""
-    if low_rank_pays(*features.shape):
-        return qp.LowRank(as_dense(features))
-    P = features @ features.T
-    return as_dense(P)
-
-
 def dual_program(G: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, bias: bool) -> qp.QuadraticProgram:
     """The dual; its variables are alpha."""
     rows: dict[str, Any] = {"A": y[None, :], "l": 0.0, "u": 0.0} if bias else {}
     return qp.QuadraticProgram(G, -np.ones(y.size), lb=0.0, ub=C, **rows)
 
 
-def primal_program(F: Any, y: np.ndarray, C: np.ndarray, bias: bool) -> qp.QuadraticProgram:
-    """The primal; its variables are w, b (if there is a bias), and xi_i for every finite C_i."""
+def primal_program(
+    F: Any, y: np.ndarray, C: np.ndarray, bias: bool, least: np.ndarray | float = 1.0
+) -> qp.QuadraticProgram:
+    """The primal, y_i (w'x_i + b) + xi_i >= least_i; its variables are w, b (if any), xi_i for every finite C_i."""
     m, d = F.shape
     soft = np.flatnonzero(np.isfinite(C))
     slacks = sp.csc_array((np.ones(soft.size), (soft, np.arange(soft.size))), shape=(m, soft.size))
@@ -162,7 +295,7 @@ def primal_program(F: Any, y: np.ndarray, C: np.ndarray, bias: bool) -> qp.Quadr
         sp.diags_array(np.concatenate([np.ones(d), np.zeros(bias + soft.size)])),
         np.concatenate([np.zeros(free), C[soft]]),
         sp.hstack(rows, format="csc"),
-        l=1.0,
+        l=least,
         lb=np.concatenate([np.full(free, -np.inf), np.zeros(soft.size)]),
     )
 
@@ -200,6 +333,14 @@ def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> 
     if solution.status.is_infeasible:
         raise ValueError(infeasible)
     return solution
+
+
+def without_samples(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a fitted machine for a pickle: the program stays behind where it holds the samples of `fit`."""
+    program = state.get("program_")
+    if program is None or not isinstance(program.P, qp.KernelMatrix):
+        return state
+    return {name: value for name, value in state.items() if name != "program_"}
 
 
 def is_good(solution: qp.Solution | socp.Solution) -> bool:

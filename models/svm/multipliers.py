@@ -31,7 +31,8 @@ REFINEMENTS = 10
 class Dual(Protocol):
     """1/2 v'Gv + q'v subject to A v = 0, as far as settling asks."""
 
-    A: np.ndarray
+    @property
+    def A(self) -> np.ndarray: ...
 
     def gradient(self, v: np.ndarray) -> np.ndarray:
         """G v + q."""
@@ -40,29 +41,6 @@ class Dual(Protocol):
     def among(self, free: np.ndarray) -> np.ndarray:
         """The rows and columns `free` of G."""
         ...
-
-
-class SampleDual:
-    """G_ij = s_i s_j k(x_o(i), x_o(j)) of multipliers with signs s and owners o; K is None for the linear kernel."""
-
-    def __init__(self, X: Any, K: np.ndarray | None, signs: np.ndarray, owner: np.ndarray, q: Any, bias: bool) -> None:
-        self.X, self.K, self.signs, self.owner, self.q = X, K, signs, owner, q
-        self.A = signs[None, :] if bias else np.zeros((0, signs.size))
-
-    def values(self, v: np.ndarray) -> np.ndarray:
-        """f(x) - b of the samples."""
-        coefficients = np.bincount(self.owner, self.signs * v, self.X.shape[0])
-        return self.X @ (self.X.T @ coefficients) if self.K is None else self.K @ coefficients
-
-    def gradient(self, v: np.ndarray) -> np.ndarray:
-        return self.signs * self.values(v)[self.owner] + self.q
-
-    def among(self, free: np.ndarray) -> np.ndarray:
-        at, s = self.owner[free], self.signs[free]
-        if self.K is not None:
-            return s[:, None] * self.K[np.ix_(at, at)] * s
-        product = self.X[at] @ self.X[at].T
-        return s[:, None] * as_dense(product) * s
 
 
 class ProgramDual:

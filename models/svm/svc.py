@@ -10,10 +10,10 @@ import scipy.sparse as sp
 import qp
 
 from ..base.multiclass import two_class_problems
-from ..base.validation import check_choice
+from ..base.validation import check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import make_kernel
-from .margin import FORMS, Machine, largest_margin, warn_unless_good
+from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
 from .multipliers import KINDS
 
 
@@ -56,6 +56,14 @@ class SVC(KernelClassifier):
         A warning comes only above 1e-8.
     max_iter
         Of the engine.
+    cache_size : float, default 200
+        Megabytes for rows of the kernel, made when they are needed: nothing of the size of its matrix is kept.
+        Only a kernel that is not known to be positive semidefinite (a callable without ``is_semidefinite = True``, a
+        "precomputed" or indefinite polynomial one) has its matrix made, and tested.
+    shrinking : bool, default True
+        Whether the engine may work on the variables that matter instead of all at once; the answer is the same.
+    random_state
+        As scikit-learn has it; nothing here is random.
     verbose : int, default 0
         1 prints the engine's iterations.
 
@@ -82,7 +90,7 @@ class SVC(KernelClassifier):
     margin_ : array, shape (machines,)
         1 / ||w||.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.
+        Of the last machine.  A pickle leaves a program behind that holds the samples of `fit` (see `qp.KernelMatrix`).
     n_iter_ : int
         Iterations of the engine, the most of any machine.
 
@@ -134,6 +142,9 @@ class SVC(KernelClassifier):
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
+        cache_size: float = 200.0,
+        shrinking: bool = True,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.C = C
@@ -148,7 +159,13 @@ class SVC(KernelClassifier):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
         self.verbose = verbose
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the programs of all machines.
@@ -162,8 +179,9 @@ class SVC(KernelClassifier):
         sample_weight : array_like, shape (samples,), optional
             Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         """
-        settings = self._check_parameters()
+        settings = {**self._check_parameters(), "sifting": bool(self.shrinking)}
         check_choice("solver", self.solver, FORMS)
+        check_number("cache_size", self.cache_size, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         self.kernel_.check_samples(X)
@@ -184,7 +202,8 @@ class SVC(KernelClassifier):
             part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and not sp.issparse(X) else X[rows]
             if self.kernel_.is_precomputed and sp.issparse(X):
                 part = part[:, rows]
-        machine = largest_margin(part, y, C, self.kernel_, bool(self.fit_intercept), self.solver, settings)
+        margin = Margin(part, self.kernel_, y, np.full(y.size, -1.0), C, bool(self.fit_intercept))
+        machine = largest_margin(margin, self.solver, settings, cache_size=float(self.cache_size))
         warn_unless_good("SVC", machine.solution)
         return machine
 

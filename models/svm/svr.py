@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
 from ..base.estimator import Regressor
-from ..base.validation import as_dense, as_targets, as_weights, check_choice, check_number
+from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernels import Kernel, make_kernel
-from .margin import FORMS, choose_form, features_of, intercept_of, low_rank_pays, solve, warn_unless_good
-from .multipliers import SampleDual, sort_out
+from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -38,7 +36,7 @@ class SVR(Regressor):
         The price of leaving the tube, times the sample's weight; ``inf`` forbids it.
     epsilon : float, default 0.1
         Half the width of the tube, in the unit of y.
-    kernel, degree, gamma, coef0, fit_intercept, solver, tol, max_iter, verbose
+    kernel, degree, gamma, coef0, fit_intercept, solver, tol, max_iter, cache_size, shrinking, verbose
         As in `models.SVC`.
 
     Attributes
@@ -94,6 +92,8 @@ class SVR(Regressor):
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
+        cache_size: float = 200.0,
+        shrinking: bool = True,
         verbose: int = 0,
     ) -> None:
         self.C = C
@@ -106,10 +106,15 @@ class SVR(Regressor):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.shrinking = shrinking
         self.verbose = verbose
 
     def _is_pairwise(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Solve the program.
@@ -125,16 +130,18 @@ class SVR(Regressor):
         check_number("C", self.C, 0.0, open_low=True)
         check_number("epsilon", self.epsilon, 0.0)
         check_choice("solver", self.solver, FORMS)
-        settings = self._engine_settings()
+        check_number("cache_size", self.cache_size, 0.0, open_low=True)
+        settings = {**self._engine_settings(), "sifting": bool(self.shrinking)}
         X = self._matrix_to_fit(X)
         y = as_targets(y, X.shape[0], "SVR")
         weights = as_weights(sample_weight, X.shape[0])
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         rows = np.flatnonzero(weights > 0.0)
-        K = None if self.kernel_.is_linear else self.kernel_.gram(X)
-        if rows.size < weights.size:
-            K = K if K is None else K[np.ix_(rows, rows)]
-        coefficients = self._fit_samples(X[rows], y[rows], self.C * weights[rows], K, settings)
+        part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and rows.size < weights.size else X[rows]
+        machine = self._fit_samples(part, y[rows], self.C * weights[rows], settings)
+        coefficients = machine.coefficients
+        self.intercept_ = np.array([machine.intercept])
+        self.program_, self.solution_ = machine.program, machine.solution
         kept = coefficients != 0.0
         self.support_ = rows[kept]
         self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
@@ -146,33 +153,14 @@ class SVR(Regressor):
         self.n_iter_ = self.solution_.iterations
         return self
 
-    def _fit_samples(
-        self, X: Any, y: np.ndarray, C: np.ndarray, K: np.ndarray | None, settings: dict[str, Any]
-    ) -> np.ndarray:
-        """alpha - alpha*, from the program in either form; K is None for the linear kernel."""
-        form = choose_form(X, self.kernel_) if self.solver == "auto" else self.solver
-        bias, epsilon = bool(self.fit_intercept), float(self.epsilon)
-        features = None if form == "dual" else X if K is None else features_of(K)
-        if features is None:
-            self.program_ = dual_program(X, K, y, C, epsilon, bias)
-        else:
-            self.program_ = primal_program(features, y, C, epsilon, bias)
-        solution = self.solution_ = solve(self.program_, self.kernel_, settings, NOT_IN_TUBE)
-        warn_unless_good("SVR", solution)
-        if features is None:
-            both, violation = solution.x, solution.z_bounds
-        else:
-            d = features.shape[1]
-            residual = y - features @ solution.x[:d] - (solution.x[d] if bias else 0.0)
-            both = np.concatenate([np.maximum(-solution.y, 0.0), np.maximum(solution.y, 0.0)])
-            violation = np.concatenate([residual, -residual]) - epsilon
-        sides = np.repeat([1.0, -1.0], y.size)
-        dual = SampleDual(X, K, sides, np.tile(np.arange(y.size), 2), np.concatenate([epsilon - y, epsilon + y]), bias)
-        kinds, both = sort_out(both, np.concatenate([C, C]), violation, dual)
-        coefficients, left = both[: y.size] - both[y.size :], y - dual.values(both)
-        b = intercept_of(np.concatenate([left - epsilon, left + epsilon]), sides, kinds) if bias else 0.0
-        self.intercept_ = np.array([b])
-        return coefficients
+    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
+        """Every sample twice: s = 1 asks for f(x) >= y - epsilon, s = -1 for f(x) <= y + epsilon."""
+        epsilon, sides = float(self.epsilon), np.repeat([1.0, -1.0], y.size)
+        q = np.concatenate([epsilon - y, epsilon + y])
+        margin = Margin(X, self.kernel_, sides, q, np.concatenate([C, C]), bool(self.fit_intercept))
+        machine = largest_margin(margin, self.solver, settings, NOT_IN_TUBE, float(self.cache_size))
+        warn_unless_good("SVR", machine.solution)
+        return machine
 
     def predict(self, X: Any) -> np.ndarray:
         """The values of the function at the rows of X (of a precomputed kernel: its values at the samples of fit)."""
@@ -184,36 +172,3 @@ class SVR(Regressor):
         else:
             values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_[0]
         return values + self.intercept_[0]
-
-
-def dual_program(
-    X: Any, K: np.ndarray | None, y: np.ndarray, C: np.ndarray, epsilon: float, bias: bool
-) -> qp.QuadraticProgram:
-    """The dual; its variables are alpha and alpha*."""
-    if K is None and low_rank_pays(2 * y.size, X.shape[1]):
-        F = as_dense(X)
-        P: Any = qp.LowRank(np.vstack([F, -F]))
-    else:
-        if K is None:
-            product = X @ X.T
-            K = as_dense(product)
-        P = np.block([[K, -K], [-K, K]])
-    rows: dict[str, Any] = {"A": np.repeat([1.0, -1.0], y.size)[None, :], "l": 0.0, "u": 0.0} if bias else {}
-    return qp.QuadraticProgram(P, np.concatenate([epsilon - y, epsilon + y]), lb=0.0, ub=np.concatenate([C, C]), **rows)
-
-
-def primal_program(F: Any, y: np.ndarray, C: np.ndarray, epsilon: float, bias: bool) -> qp.QuadraticProgram:
-    """The primal; its variables are w, b (if there is a bias), and xi_i, xi*_i for every finite C_i."""
-    m, d = F.shape
-    soft = np.flatnonzero(np.isfinite(C))
-    slacks = sp.csc_array((np.ones(soft.size), (soft, np.arange(soft.size))), shape=(m, soft.size))
-    rows = [sp.csr_array(F), *([sp.csr_array(np.ones((m, 1)))] if bias else []), slacks, -slacks]
-    free = d + bias
-    return qp.QuadraticProgram(
-        sp.diags_array(np.concatenate([np.ones(d), np.zeros(bias + 2 * soft.size)])),
-        np.concatenate([np.zeros(free), C[soft], C[soft]]),
-        sp.hstack(rows, format="csc"),
-        l=y - epsilon,
-        u=y + epsilon,
-        lb=np.concatenate([np.full(free, -np.inf), np.zeros(2 * soft.size)]),
-    )

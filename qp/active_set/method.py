@@ -123,7 +123,7 @@ class ActiveSet:
         test : ProgramTest
             Of which `measure` judges the points of the program here.
         """
-        run = self.run = Rounds(self, last)  # from here on there is a point to be interrupted at
+        run = self.run = self._start(last)  # from here on there is a point to be interrupted at
         try:
             with blas_threads(self.settings.threads):
                 status = self._follow(run, test)
@@ -148,6 +148,9 @@ class ActiveSet:
             test.program, status, point, found, iterations=count, setup_time=0.0, solve_time=0.0, message=message,
             trace=run.trace(found, test.program.offset), timings=dict.fromkeys(TIMINGS, 0.0),
         )  # fmt: skip
+
+    def _start(self, last: np.ndarray | None) -> Rounds:
+        return Rounds(self, last)
 
     def _follow(self, run: Rounds, test: ProgramTest) -> Status | None:
         """Descent and Newton's method in turn, in one round each."""

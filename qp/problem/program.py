@@ -8,10 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
+from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.problem.checks import ProgramError, all_finite, as_csc, as_number, as_vector, check_finite, check_no_nan
 from socp.problem.printing import html_table
 from socp.problem.program import as_hessian, describe_hessian, no_rows
+
+from .kernel_matrix import KernelMatrix
 
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
 
@@ -19,35 +22,39 @@ NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
 class QuadraticProgram:
     r"""A convex quadratic program with two-sided rows and bounds.
 
-    .. math::
-        \min_x \tfrac12 x^\top P x + q^\top x + \mathrm{offset} \quad
-        \text{subject to } l \le A x \le u,\; lb \le x \le ub
+        .. math::
+            \min_x \tfrac12 x^\top P x + q^\top x + \mathrm{offset} \quad
+            \text{subject to } l \le A x \le u,\; lb \le x \le ub
 
-    Parameters
-    ----------
-    P : matrix, shape (n, n), or `LowRank`, or None
-        Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
-    q : array_like, shape (n,)
-        The linear objective.
-    A : matrix, shape (m, n), optional
-        The rows.
-    l, u : array_like, shape (m,), or float, optional
-        Their sides, not both None where A has rows; ``-inf`` and ``+inf`` (and None, and what is 1e20 or more in size)
-        are no side, equal sides an equality.
-    lb, ub : array_like, shape (n,), or float, optional
-        Bounds of the variables, likewise; equal bounds fix a variable.
-    offset : float, default 0
-        A constant of the objective.
+        Parameters
+        ----------
+    <<<<<<< HEAD
+        P : matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
+    =======
+        P : sparse or dense matrix, shape (n, n), or `LowRank`, or None
+    >>>>>>> course
+            Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
+        q : array_like, shape (n,)
+            The linear objective.
+        A : sparse or dense matrix, shape (m, n), optional
+            The rows.
+        l, u : array_like, shape (m,), or float, optional
+            Lower and upper sides of the rows, not both None where A has rows.  None, infinite values, and values of at
+            least 1e20 in size mean that a row has no such side; equal sides make an equality.
+        lb, ub : array_like, shape (n,), or float, optional
+            Lower and upper bounds of the variables, likewise; equal bounds fix a variable.
+        offset : float, default 0
+            A constant of the objective.
 
-    Raises
-    ------
-    ProgramError
-        A shape or value does not fit, or a lower side is above its upper side; the message names it.
+        Raises
+        ------
+        ProgramError
+            A shape or value does not fit, or a lower side is above its upper side; the message names it.
 
-    Examples
-    --------
-    >>> QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0)
-    QuadraticProgram(n=1, m=0)
+        Examples
+        --------
+        >>> QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0)
+        QuadraticProgram(n=1, m=0)
     """
 
     def __init__(
@@ -65,7 +72,7 @@ class QuadraticProgram:
         if not all_finite(self.q):
             check_finite("q", self.q)
         n = self.q.size
-        self.P = as_hessian("P", P, n, "q")
+        self.P = P if isinstance(P, KernelMatrix) and P.shape == (n, n) else as_hessian("P", P, n, "q")
         if A is None and (l is not None or u is not None):
             raise ProgramError("l and u are the sides of the rows of A, but A is missing")
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), f" ({n} variables in q)")
@@ -123,6 +130,13 @@ class QuadraticProgram:
             raise ProgramError(f"q must have {self.n} entries, but {vector.size} came")
         return vector
 
+    def with_full_hessian(self) -> QuadraticProgram:
+        """The program with P as an array in place of a `KernelMatrix`."""
+        assert isinstance(self.P, KernelMatrix)
+        check_room(8.0 * self.n**2, f"P in full, {self.n} by {self.n},")
+        P = as_hessian("P", self.P.toarray(), self.n, "q")
+        return self.of_checked(P, self.q, self.A, self.l, self.u, self.lb, self.ub, self.offset)
+
     @classmethod
     def of_checked(
         cls, P: Any, q: np.ndarray, A: sp.csc_array, l: np.ndarray, u: np.ndarray, lb: np.ndarray, ub: np.ndarray,
@@ -152,7 +166,7 @@ class QuadraticProgram:
         rows = {
             "variables": f"{self.n}, {bounds} with a bound",
             "rows": f"{self.m}, {self.A.nnz} entries",
-            "P": describe_hessian(self.P),
+            "P": repr(self.P) if isinstance(self.P, KernelMatrix) else describe_hessian(self.P),
         }
         return html_table("QuadraticProgram", rows)
 

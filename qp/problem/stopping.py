@@ -41,6 +41,7 @@ from socp.problem.stopping import (
     scale_of,
 )
 
+from .kernel_matrix import KernelMatrix
 from .program import QuadraticProgram
 
 if TYPE_CHECKING:
@@ -76,11 +77,13 @@ class ProgramTest:
         x, y, z = self.form.lift(self.presolved.program, x, y, z)
         return self.measure(x, y, z, rounding)
 
-    def measure(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False) -> Residuals:
-        """The residuals of a point (x, y, z_bounds) of what presolve leaves."""
+    def measure(
+        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False, Px: np.ndarray | None = None
+    ) -> Residuals:
+        """The residuals of a point (x, y, z_bounds) of what presolve leaves; Px where it is at hand."""
         if self.presolved.removed is not None:
             y, z = self.presolved.dual(y, z)
-        found = residuals(self.program, x, y, z, rounding)
+        found = residuals(self.program, x, y, z, rounding, Px)
         self.last = (x, y, z), found
         return found
 
@@ -122,13 +125,18 @@ def violation(l: np.ndarray, u: np.ndarray, v: np.ndarray) -> float:
 
 
 def residuals(
-    program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False
-) -> Residuals:
+    program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, rounding: bool = False,
+    Px: np.ndarray | None = None,
+) -> Residuals:  # fmt: skip
     """The residuals of (x, y, z_bounds) on the program's own data; with `rounding` without what rounding excuses."""
     A, q, l, found = program.A, program.q, program.l, np.empty(RESIDUALS)
     lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, -1.0)
+    if isinstance(program.P, KernelMatrix):
+        Px = np.concatenate([program.P @ x if Px is None else Px, np.zeros(x.size)])
+    else:
+        Px = hessian_product(program.P, x)
     measure(
-        A.indptr, A.indices, A.data, hessian_product(program.P, x), q, l, program.u, program.lb,
+        A.indptr, A.indices, A.data, Px, q, l, program.u, program.lb,
         program.ub, x, y, z, lost, np.empty(3 * l.size + 2 * q.size), found,
     )  # fmt: skip
     measured = Residuals._make(found.tolist())

@@ -3,7 +3,7 @@
 All matrices are stored by columns in flat float64 arrays: entry (i, j) of the matrix that begins at
 `a[a0]` with leading dimension `lda` is `a[a0 + i + j * lda]`.  Letters are given as the constants below.
 
-    gemm   C := alpha op(A) op(B) + beta C              syrk   C := alpha op(A) op(A)' + beta C, one triangle
+    gemm   C := alpha op(A) op(B) + beta C  (sgemm: in float32)   syrk   C := alpha op(A) op(A)' + beta C, one triangle
     trsm   B := alpha op(A)^-1 B  or  alpha B op(A)^-1   trsv   x := op(A)^-1 x
     gemv   y := alpha op(A) x + beta y                  symv   y := alpha A x + beta y, A symmetric, one triangle
     potrf  A = L L' or U'U, one triangle, returns LAPACK's info
@@ -25,7 +25,7 @@ from scipy.linalg import cython_blas, cython_lapack
 
 from .blas_integers import integer_bits
 from .kernels import inner
-from .signatures import Floats
+from .signatures import Floats, Singles
 
 # int64, as numba would compile a routine once more for each Python integer that is known when it compiles
 NO_TRANSPOSE, TRANSPOSE = np.int64(ord("N")), np.int64(ord("T"))
@@ -36,13 +36,14 @@ UNIT, NOT_UNIT = np.int64(ord("U")), np.int64(ord("N"))
 
 _INTEGER = types.int64 if integer_bits() == 64 else types.int32
 _letters, _integers, _reals = types.CPointer(types.uint8), types.CPointer(_INTEGER), types.CPointer(types.float64)
+_singles = types.CPointer(types.float32)
 
 
 def _external(module: Any, routine: str, arguments: str) -> Any:
-    """The routine as numba calls it; `arguments` has a letter for each: c(har), i(nteger), d(ouble)."""
+    """The routine as numba calls it; `arguments` has a letter for each: c(har), i(nteger), d(ouble), s(ingle)."""
     symbol = f"centralpath.blas.{routine}"
     llvmlite.binding.add_symbol(symbol, get_cython_function_address(module.__name__, routine))
-    pointer = {"c": _letters, "i": _integers, "d": _reals}
+    pointer = {"c": _letters, "i": _integers, "d": _reals, "s": _singles}
     return types.ExternalFunction(symbol, types.void(*(pointer[a] for a in arguments)))
 
 
@@ -61,6 +62,7 @@ def _reference_to(blas_type: Any) -> Any:
 
 
 _letter, _integer, _real = _reference_to(types.uint8), _reference_to(_INTEGER), _reference_to(types.float64)
+_single = _reference_to(types.float32)
 
 
 @intrinsic
@@ -72,7 +74,7 @@ def _address(typing_context, array, index):  # type: ignore[no-untyped-def]
         offset = context.cast(builder, arguments[1], signature.args[1], types.intp)
         return builder.gep(data, [offset])
 
-    return _reals(array, index), generate
+    return types.CPointer(array.dtype)(array, index), generate
 
 
 _at: Any = _address
@@ -89,6 +91,7 @@ def _value(typing_context, pointer):  # type: ignore[no-untyped-def]
 
 
 _dgemm = _external(cython_blas, "dgemm", "cciiiddididdi")
+_sgemm = _external(cython_blas, "sgemm", "cciiissisissi")
 _dsyrk = _external(cython_blas, "dsyrk", "cciiddiddi")
 _dtrsm = _external(cython_blas, "dtrsm", "cccciiddidi")
 _dgemv = _external(cython_blas, "dgemv", "ciiddididdi")
@@ -120,6 +123,32 @@ def gemm(
     _dgemm(
         _letter(trans_a), _letter(trans_b), _integer(m), _integer(n), _integer(k), _real(alpha), _at(a, a0),
         _integer(lda), _at(b, b0), _integer(ldb), _real(beta), _at(c, c0), _integer(ldc),
+    )  # fmt: skip
+
+
+@inner
+def sgemm(
+    trans_a: int,
+    trans_b: int,
+    m: int,
+    n: int,
+    k: int,
+    alpha: float,
+    a: Singles,
+    a0: int,
+    lda: int,
+    b: Singles,
+    b0: int,
+    ldb: int,
+    beta: float,
+    c: Singles,
+    c0: int,
+    ldc: int,
+) -> None:
+    """`gemm` in float32."""
+    _sgemm(
+        _letter(trans_a), _letter(trans_b), _integer(m), _integer(n), _integer(k), _single(alpha), _at(a, a0),
+        _integer(lda), _at(b, b0), _integer(ldb), _single(beta), _at(c, c0), _integer(ldc),
     )  # fmt: skip
 
 
@@ -234,5 +263,5 @@ def potrf(triangle: int, n: int, a: Floats, a0: int, lda: int) -> int:
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
     from . import blas_interpreted as interpreted
 
-    gemm, syrk, trsm = interpreted.gemm, interpreted.syrk, interpreted.trsm
+    gemm, sgemm, syrk, trsm = interpreted.gemm, interpreted.sgemm, interpreted.syrk, interpreted.trsm
     gemv, symv, trsv, potrf = interpreted.gemv, interpreted.symv, interpreted.trsv, interpreted.potrf

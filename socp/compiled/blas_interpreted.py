@@ -16,7 +16,11 @@ def gemm(trans_a, trans_b, m, n, k, alpha, a, a0, lda, b, b0, ldb, beta, c, c0, 
     A = _matrix(a, a0, lda, *((k, m) if transpose_a else (m, k)))
     B = _matrix(b, b0, ldb, *((n, k) if transpose_b else (k, n)))
     C = _matrix(c, c0, ldc, m, n)
-    C[:] = blas.dgemm(alpha, A, B, beta, C, transpose_a, transpose_b)
+    routine = blas.sgemm if a.dtype == np.float32 else blas.dgemm
+    C[:] = routine(alpha, A, B, beta, C, transpose_a, transpose_b)
+
+
+sgemm = gemm
 
 
 def syrk(triangle, trans, n, k, alpha, a, a0, lda, beta, c, c0, ldc):  # type: ignore[no-untyped-def]

@@ -1,9 +1,10 @@
 """The types that the arguments of kernels are annotated with, and what numba calls them.
 
-    int, float, bool        int64, float64, boolean
+    int, float, bool        int64, float64, boolean; np.float32 is float32
     Ints, Floats, Bools     C-contiguous vectors of these
     Unsigned                a vector of uint64, indices of which numba makes no test of negative ones
     Matrix, IntMatrix       C-contiguous matrices
+    Singles                 a vector of float32
 
 A structure (see `structures`) is annotated with its class.
 """
@@ -25,8 +26,11 @@ Bools = Annotated[NDArray[np.bool_], "Bools"]
 Unsigned = Annotated[NDArray[np.uint64], "Unsigned"]
 Matrix = Annotated[NDArray[np.float64], "Matrix"]
 IntMatrix = Annotated[NDArray[np.int64], "IntMatrix"]
+Singles = Annotated[NDArray[np.float32], "Singles"]
 
-SCALARS: dict[Any, types.Type] = {int: types.int64, float: types.float64, bool: types.boolean, type(None): types.none}
+SCALARS: dict[Any, types.Type] = {
+    int: types.int64, float: types.float64, bool: types.boolean, type(None): types.none, np.float32: types.float32,
+}  # fmt: skip
 ARRAYS: dict[str, types.Array] = {
     "Floats": types.float64[::1],
     "Ints": types.int64[::1],
@@ -34,6 +38,7 @@ ARRAYS: dict[str, types.Array] = {
     "Unsigned": types.uint64[::1],
     "Matrix": types.float64[:, ::1],
     "IntMatrix": types.int64[:, ::1],
+    "Singles": types.float32[::1],
 }
 
 

@@ -234,6 +234,11 @@ def unsigned(shape: str | None = None) -> Any:
     return ArrayField(types.uint64[::1], shape)
 
 
+def singles() -> Any:
+    """A vector of float32, which is bound by assignment."""
+    return ArrayField(types.float32[::1])
+
+
 def matrix(shape: str | None = None) -> Any:
     """A matrix of float64 by rows, its shape given as "rows, columns"."""
     return ArrayField(types.float64[:, ::1], shape)

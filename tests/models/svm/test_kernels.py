@@ -73,7 +73,8 @@ def test_what_stands_for_a_feature_that_is_left_out():
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ({"kernel": "sigmoid"}, "kernel must be one of 'linear', 'poly', 'rbf', 'precomputed', but 'sigmoid'"),
+        ({"kernel": "sigmoid"}, "kernel='sigmoid' is not positive semidefinite"),
+        ({"kernel": "tanh"}, "kernel must be one of 'linear', 'poly', 'rbf', 'precomputed', but 'tanh'"),
         ({"kernel": 3}, "kernel must be one of"),
         ({"kernel": "rbf", "gamma": "wide"}, "gamma must be one of 'scale', 'auto'"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma must be a number of at least 0"),

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import qp
 from models.svm.kernels import Kernel
-from models.svm.margin import choose_form, features_of, hessian, intercept_of, largest_margin
+from models.svm.margin import Margin, choose_form, features_of, intercept_of, largest_margin, product_of
 from models.svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 
@@ -31,9 +31,9 @@ def test_the_form_follows_the_size():
     assert choose_form(sp.csr_array(tall), Kernel("linear")) == "primal"
     assert choose_form(sp.csr_array(tall.T), Kernel("linear")) == "dual"
     assert choose_form(sp.csr_array(tall), Kernel("rbf")) == "dual"
-    assert isinstance(hessian(tall, np.ones(40), None), qp.LowRank)
-    assert hessian(tall[:10], np.ones(10), None).shape == (10, 10)
-    np.testing.assert_allclose(hessian(sp.csr_array(tall), np.ones(40), None).toarray(), tall @ tall.T, rtol=1e-12)
+    assert isinstance(product_of(tall), qp.LowRank)
+    assert product_of(tall[:10]).shape == (10, 10)
+    np.testing.assert_allclose(product_of(sp.csr_array(tall)).toarray(), tall @ tall.T, rtol=1e-12)
 
 
 def test_features_of_a_kernel_matrix_of_any_rank():
@@ -53,7 +53,7 @@ def test_where_the_dual_stays_short_the_primal_is_tried():
     X = rng.normal(size=(60, 4)) * [1.0, 1e3, 1e-3, 1e5]
     y = np.where(X @ [1.0, 1e-3, 1e3, 1e-6] > 0, 1.0, -1.0)
     settings = {"tol": 1e-10, "max_iter": 9}
-    dual = largest_margin(X, y, np.full(60, 1.0), Kernel(), True, "dual", settings)
-    auto = largest_margin(X, y, np.full(60, 1.0), Kernel(), True, "auto", settings)
+    margin = Margin(X, Kernel(), y, np.full(60, -1.0), np.full(60, 1.0), True)
+    dual, auto = (largest_margin(margin, form, settings) for form in ("dual", "auto"))
     assert dual.solution.status == "max_iterations"
     assert auto.solution.gap <= dual.solution.gap

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import qp
 from models import SVC
 from models.svm.kernels import Kernel
 from tests.support.svm_data import breast_cancer, separable, two_classes, wine
@@ -221,7 +222,9 @@ def test_verbose_passes_through(capsys):
         ({"solver": "smo"}, "solver must be one of 'auto', 'dual', 'primal', but 'smo' came"),
         ({"multi_class": "crammer"}, "multi_class must be one of 'ovo', 'ovr'"),
         ({"decision_function_shape": None}, "decision_function_shape must be one of"),
-        ({"kernel": "sigmoid"}, "kernel must be one of"),
+        ({"kernel": "sigmoid"}, "kernel='sigmoid' is not positive semidefinite"),
+        ({"kernel": "tanh"}, "kernel must be one of"),
+        ({"cache_size": 0.0}, "cache_size must be a number above 0"),
         ({"class_weight": {"7": 2.0}}, "class_weight names '7', which is not in y"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
         ({"tol": -1e-3}, "tol must be a number above 0"),
@@ -274,3 +277,47 @@ def test_a_constant_feature_and_equal_samples_do_no_harm():
     for kernel in ("linear", "rbf"):
         dual, primal = (SVC(kernel=kernel, solver=s).fit(X, y) for s in ("dual", "primal"))
         assert primal.solution_.objective == pytest.approx(-dual.solution_.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_the_dual_objective_is_no_worse_than_libsvms(kernel):
+    from sklearn.svm import SVC as LibSVM
+
+    X, y = two_classes(300, 5, noise=1.0)
+    ours, theirs = SVC(kernel=kernel).fit(X, y), LibSVM(kernel=kernel).fit(X, y)
+    K = ours.kernel_.gram(X)
+    beta = np.zeros(300)
+    beta[theirs.support_] = theirs.dual_coef_[0]
+    objective = 0.5 * beta @ K @ beta - np.abs(beta).sum()
+    assert ours.solution_.objective <= objective + 1e-9 * abs(objective)
+    assert isinstance(ours.program_.P, qp.KernelMatrix)
+
+
+def test_a_pickle_holds_neither_a_matrix_nor_the_samples():
+    from sklearn.svm import SVC as LibSVM
+
+    X, y = two_classes(2000, 20, noise=0.1)
+    machine = SVC().fit(X, y)
+    again = pickle.loads(pickle.dumps(machine))
+    np.testing.assert_array_equal(again.decision_function(X), machine.decision_function(X))
+    assert len(pickle.dumps(machine)) <= 2 * len(pickle.dumps(LibSVM().fit(X, y)))
+
+
+def test_rows_are_kept_in_the_megabytes_that_are_given_and_shrinking_changes_nothing():
+    X, y = two_classes(400, 5, noise=1.0)
+    wanted = SVC().fit(X, y)
+    for machine in (SVC(cache_size=0.05), SVC(shrinking=False), SVC(random_state=3)):
+        np.testing.assert_allclose(machine.fit(X, y).decision_function(X), wanted.decision_function(X), atol=1e-6)
+
+
+def test_a_callable_that_says_so_is_taken_as_semidefinite_and_by_its_rows():
+    X, y = two_classes(120, 4)
+
+    def kernel(A, B):
+        return 1.0 + A @ B.T
+
+    tested = SVC(kernel=kernel).fit(X, y)
+    kernel.is_semidefinite = True
+    by_rows = SVC(kernel=kernel).fit(X, y)
+    assert isinstance(by_rows.program_.P, qp.KernelMatrix) and isinstance(tested.program_.P, np.ndarray)
+    np.testing.assert_allclose(by_rows.decision_function(X), tested.decision_function(X), atol=1e-6)

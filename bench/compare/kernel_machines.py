@@ -1,0 +1,189 @@
+"""Kernel machines beside LIBSVM, which is scikit-learn's SVC and SVR: at its own tolerance, and at a tight one.
+
+Ours has one tolerance, its own.  Both dual objectives are evaluated in float64, from the coefficients alone; an answer
+is wrong where it is more than `WORSE` behind the other one.  Times are of the processor for `fit`, the best of some.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from models import SVC, SVR
+
+from .. import peers
+from ..programs.sets import DataError, chosen
+
+Data = tuple[np.ndarray, np.ndarray]
+LOOSE, TIGHT = 1e-3, 1e-8  # LIBSVM's tolerances
+WORSE = 1e-6  # relative
+LONG_ENOUGH, RUNS = 1.0, 10  # seconds after which a time is not measured again, and runs at most
+AT_ONCE = 256  # samples in a block of the kernel's matrix
+HEADER = (
+    "| data | machine | kernel | LIBSVM's tol | ms | LIBSVM ms | share of its time | objective behind its | vectors |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One machine on one set of data.
+
+    Attributes
+    ----------
+    data, machine, kernel : str
+    tol : float
+        LIBSVM's.
+    seconds, libsvm_seconds : float
+    behind : float
+        How far our dual objective is above LIBSVM's (both are minimized), relative; NaN for more than two classes.
+    vectors : int
+    """
+
+    data: str
+    machine: str
+    kernel: str
+    tol: float
+    seconds: float
+    libsvm_seconds: float
+    behind: float
+    vectors: int
+
+    @property
+    def share(self) -> float:
+        """Of LIBSVM's time."""
+        return self.seconds / self.libsvm_seconds
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.behind > WORSE
+
+    def line(self) -> str:
+        """The row of the table."""
+        behind = f"{self.behind:.0e}" if np.isfinite(self.behind) else "-"
+        return (
+            f"| {self.data} | {self.machine} | {self.kernel} | {self.tol:g} | {1e3 * self.seconds:.1f} "
+            f"| {1e3 * self.libsvm_seconds:.1f} | {self.share:.2f} | {behind} | {self.vectors} |"
+        )
+
+
+def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float]]]]:
+    """By name: how to get the samples, and which kernels at which of LIBSVM's tolerances."""
+    both = [(kernel, tol) for kernel in ("rbf", "poly") for tol in (LOOSE, TIGHT)]
+    sets: dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float]]]] = {}
+    for size in (200, 500, 1000, 2000, 5000, 10000):
+        sets[f"many vectors {size}"] = (partial(many_vectors, size), both)
+        sets[f"few vectors {size}"] = (partial(few_vectors, size), both)
+        sets[f"regression {size}"] = (partial(curve, size), [("rbf", LOOSE)])
+    for size in (1000, 5000):
+        sets[f"rings {size}"] = (partial(rings, size), [("rbf", LOOSE), ("rbf", TIGHT)])
+        sets[f"linear {size}"] = (partial(many_vectors, size), [("linear", LOOSE)])
+    sets["digits"] = (_digits, [("rbf", LOOSE), ("poly", LOOSE)])
+    sets["few vectors 50000"] = (partial(few_vectors, 50000), [("rbf", LOOSE)])
+    return sets
+
+
+def run(only: str | None = None) -> Iterator[Row]:
+    """The rows one after the other, of the data whose names match `only` (see `sets.matches`)."""
+    known = data_sets()
+    wanted = chosen(known, only, "data")
+    if not peers.is_installed("libsvm"):
+        raise DataError("the table needs scikit-learn, for LIBSVM and the data: install the extra 'bench'")
+    for name in wanted:
+        load, cases = known[name]
+        X, y = load()
+        for kernel, tol in cases:
+            yield measure(name, X, y, kernel, tol)
+
+
+def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: str, tol: float) -> Row:
+    """One row."""
+    from sklearn import svm
+
+    regression = name.startswith("regression")
+    ours, theirs = (SVR, svm.SVR) if regression else (SVC, svm.SVC)
+    seconds, found = _best(lambda: ours(kernel=kernel).fit(X, y))
+    libsvm_seconds, other = _best(lambda: theirs(kernel=kernel, tol=tol).fit(X, y))
+    behind = np.nan
+    if found.dual_coef_.shape[0] == 1:
+        objectives = [dual_objective(machine, found.kernel_, X, y, regression) for machine in (found, other)]
+        behind = (objectives[0] - objectives[1]) / abs(objectives[1])
+    return Row(name, "SVR" if regression else "SVC", kernel, tol, seconds, libsvm_seconds, behind, found.support_.size)
+
+
+def dual_objective(machine: Any, kernel: Any, X: np.ndarray, y: np.ndarray, regression: bool) -> float:
+    """1/2 b'Kb - |b|_1 of a classifier, 1/2 b'Kb + epsilon |b|_1 - y'b of a regression, in float64."""
+    b, at = machine.dual_coef_[0], machine.support_
+    blocks = [slice(i, i + AT_ONCE) for i in range(0, at.size, AT_ONCE)]
+    quadratic = 0.5 * sum(float(b[part] @ (kernel(X[at[part]], X[at]) @ b)) for part in blocks)
+    size = float(np.abs(b).sum())
+    return quadratic + machine.epsilon * size - float(y[at] @ b) if regression else quadratic - size
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """The geometric mean and the largest of the shares, and how many answers are behind."""
+    if not rows:
+        return "nothing was measured"
+    shares = np.array([row.share for row in rows])
+    wrong = sum(row.is_wrong for row in rows)
+    return (
+        f"\n{np.exp(np.log(shares).mean()):.2f} of LIBSVM's time in the geometric mean of {shares.size}, "
+        f"{shares.max():.2f} at most; {wrong} objectives more than {WORSE:g} behind"
+    )
+
+
+def _best(fit: Callable[[], Any]) -> tuple[float, Any]:
+    """The shortest of at least one run after a first that loads what is compiled, and what came of it."""
+    best, spent = np.inf, 0.0
+    for _ in range(RUNS):
+        start = time.process_time()
+        machine = fit()
+        took = time.process_time() - start
+        best, spent = min(best, took), spent + took
+        if spent > LONG_ENOUGH:
+            break
+    return best, machine
+
+
+def many_vectors(size: int) -> Data:
+    """Two noisy classes in 20 features, about half of the samples support vectors."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(size, 20))
+    f = X[:, :5].sum(axis=1) + 0.5 * (X[:, 5:8] ** 2).sum(axis=1) - 1.5
+    return X, np.where(f + rng.normal(size=size) > 0.0, 1, -1)
+
+
+def few_vectors(size: int) -> Data:
+    """Two classes that are mostly apart."""
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(size) < 0.5, 1, -1)
+    X = rng.normal(size=(size, 20))
+    X[:, 0] += 2.2 * y
+    return X, y
+
+
+def rings(size: int) -> Data:
+    """Two noisy rings in the plane."""
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(size) < 0.5, 1, -1)
+    angle, radius = rng.uniform(0.0, 2.0 * np.pi, size), np.where(y > 0, 1.0, 2.0) + 0.3 * rng.normal(size=size)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
+
+
+def curve(size: int) -> Data:
+    """A noisy function of ten features."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(size, 10))
+    return X, X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.2 * rng.normal(size=size)
+
+
+def _digits() -> Data:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X / 16.0, y

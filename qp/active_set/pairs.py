@@ -1,0 +1,308 @@
+"""Descent on pairs of variables along rows of a kernel that are made when they are needed.
+
+    minimize 1/2 u'Ku - r'u   subject to   1'u = const (or nothing),   lower <= u <= upper,     F = r - Ku
+
+K repeats the kernel of the samples: variable k is one of sample k modulo their number.  u_i rises and u_j falls by the
+same: i has the largest F of those that may rise, j the largest gain with it (Fan, Chen and Lin 2005).  Without the row
+one variable moves at a time.  As long as the largest F that may rise is above the smallest that may fall, there is a
+gain.
+
+Masks with 0 for what may rise and minus a huge number for what may not let the loops over all variables work on several
+entries at a time; they go tile by tile, and the extremes of each tile that the update finds are those of the next step.
+
+A row that is missing comes with those of other variables that slope most, as one product with several samples takes
+little longer than with one.  Rows are in float32: what that costs, the exact gradient afterwards shows.
+"""
+
+from __future__ import annotations
+
+from socp.compiled.exponential import larger, smaller
+from socp.compiled.kernels import inner, kernel, leaf
+from socp.compiled.signatures import Floats, Singles
+from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, number, singles
+
+from ..problem.mercer import Samples, fill_singles
+
+TILE = 256
+FAR = 1e300
+LEAST = 1e-6  # a curvature below this share of the largest is none that float32 shows
+
+DONE, ROWS_WANTED, ROOM_WANTED, PAUSED = range(4)  # why `descend_in_pairs` came back
+
+
+class Pairs(Structure):
+    """The variables, and what choosing the next pair asks of them.
+
+    `size` variables of `count` samples, in so many `tiles` for each time that a sample comes; `most` rows are made at
+    once.
+    """
+
+    size, count, tiles, most = (
+        dimension(),
+        dimension(),
+        dimension(),
+        dimension(),
+    )  # variables, samples, of a side, wanted
+    has_row = flag()
+    u, F, lower, upper = floats("size"), floats("size"), floats("size"), floats("size")
+    may_rise, may_fall = floats("size"), floats("size")  # 0, or -FAR, or FAR where it may not
+    diagonal = floats("count")  # of the kernel
+    tops, bottoms = floats("tiles * size // count"), floats("tiles * size // count")
+    least = number()  # a curvature below it counts as this
+    top, bottom = number(), number()  # the largest F that may rise, the smallest that may fall
+    steps, made = integer(), integer()  # pairs that moved, rows that were made
+
+    wanted, gains, places = integers("most"), floats("most"), integers("most")
+    missing = integer()  # how many rows are wanted
+    exact = flag()  # whether `fill_singles` makes them
+
+
+class RowStore(Structure):
+    """Rows of the kernel: place p holds that of sample owner[p]; `newer` and `older` are a ring, its head `slots`.
+
+    There is `room` for fewer rows than `slots` at first.
+    """
+
+    slots, count = dimension(), dimension()
+    room, used = integer(), integer()  # places that have memory, and that are taken
+    patience = integer()  # how many rows may have lost their place before there is to be more room
+    rows = singles()
+    none = singles()  # a row of zeros
+    place_of, owner = integers("count"), integers("slots")
+    newer, older = integers("slots + 1"), integers("slots + 1")
+
+
+@inner
+def detach(store: RowStore, place: int) -> None:
+    """Take a place out of the ring."""
+    store.newer[store.older[place]] = store.newer[place]
+    store.older[store.newer[place]] = store.older[place]
+
+
+@inner
+def attach(store: RowStore, place: int) -> None:
+    """Make a place the newest of the ring."""
+    head = store.slots
+    store.older[place], store.newer[place] = store.older[head], head
+    store.newer[store.older[head]] = place
+    store.older[head] = place
+
+
+@inner
+def new_place(store: RowStore, sample: int) -> int:
+    """A place for a row: one that nobody has, else the oldest."""
+    if store.used < store.room:
+        place = store.used
+        store.used += 1
+    else:
+        place = store.newer[store.slots]
+        detach(store, place)
+        store.place_of[store.owner[place]] = -1
+    store.owner[place], store.place_of[sample] = sample, place
+    attach(store, place)
+    return place
+
+
+@inner
+def want(pairs: Pairs, store: RowStore, sample: int) -> None:
+    """List the sample as missing a row, and others whose variables slope most and have none."""
+    n, middle, found = pairs.count, 0.5 * (pairs.top + pairs.bottom), 1
+    F, rise, fall, wanted, gains, most = pairs.F, pairs.may_rise, pairs.may_fall, pairs.wanted, pairs.gains, pairs.most
+    if not pairs.has_row:
+        middle = 0.0
+    wanted[0] = sample
+    for k in range(pairs.size if most > 1 else 0):
+        slope = F[k] - middle
+        if (slope <= 0.0 or rise[k] != 0.0) and (slope >= 0.0 or fall[k] != 0.0):
+            continue
+        slope, other = abs(slope), k % n
+        if (found == most and slope <= gains[most - 1]) or store.place_of[other] >= 0 or other == sample:
+            continue
+        if found < most:
+            found += 1
+        at = found - 1
+        while at > 1 and gains[at - 1] < slope:
+            gains[at], wanted[at] = gains[at - 1], wanted[at - 1]
+            at -= 1
+        gains[at], wanted[at] = slope, other
+    pairs.missing = 0
+    for r in range(found):  # a sample may have come for two sides
+        if store.place_of[wanted[r]] < 0:
+            wanted[pairs.missing] = wanted[r]
+            pairs.places[pairs.missing] = new_place(store, wanted[r])
+            pairs.missing += 1
+    pairs.made += pairs.missing
+
+
+@inner
+def has_row_of(pairs: Pairs, store: RowStore, samples: Samples, sample: int) -> bool:
+    """Whether the row of a sample is there, or could be made here."""
+    place = store.place_of[sample]
+    if place >= 0:
+        detach(store, place)
+        attach(store, place)
+        return True
+    want(pairs, store, sample)
+    if pairs.exact:
+        fill_singles(samples, pairs.wanted, pairs.missing, pairs.places, store.rows)
+        pairs.missing = 0
+    return pairs.exact
+
+
+@leaf
+def extremes_of_tile(F: Floats, rise: Floats, fall: Floats) -> tuple[float, float]:
+    """(the largest F that may rise, the smallest that may fall)."""
+    top, bottom = -FAR, FAR
+    for c in range(F.size):
+        top = larger(top, F[c] + rise[c])
+        bottom = smaller(bottom, F[c] + fall[c])
+    return top, bottom
+
+
+@leaf
+def move_tile(F: Floats, rise: Floats, fall: Floats, Ki: Singles, Kj: Singles, t: float) -> tuple[float, float]:
+    """F -= t (K_i - K_j), and what `extremes_of_tile` then is."""
+    top, bottom = -FAR, FAR
+    for c in range(F.size):
+        v = F[c] - t * (Ki[c] - Kj[c])
+        F[c] = v
+        top = larger(top, v + rise[c])
+        bottom = smaller(bottom, v + fall[c])
+    return top, bottom
+
+
+@leaf
+def gain_in_tile(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float, least: float) -> float:
+    """The largest gain of a variable with the one at the top."""
+    best = 0.0
+    for c in range(F.size):
+        slope = larger(top - F[c] - fall[c], 0.0)
+        best = larger(best, slope * slope / larger(own + diagonal[c] - 2.0 * Ki[c], least))
+    return best
+
+
+@inner
+def where_gain_is(F: Floats, fall: Floats, Ki: Singles, diagonal: Floats, own: float, top: float, least: float) -> int:
+    """The place of the largest gain in a tile."""
+    best, at = -1.0, 0
+    for c in range(F.size):
+        slope = larger(top - F[c] - fall[c], 0.0)
+        gain = slope * slope / larger(own + diagonal[c] - 2.0 * Ki[c], least)
+        if gain > best:
+            best, at = gain, c
+    return at
+
+
+@inner
+def note_masks(pairs: Pairs, k: int) -> None:
+    """What variable k may do."""
+    pairs.may_rise[k] = 0.0 if pairs.u[k] < pairs.upper[k] else -FAR
+    pairs.may_fall[k] = 0.0 if pairs.u[k] > pairs.lower[k] else FAR
+
+
+@kernel
+def note_extremes(pairs: Pairs) -> None:
+    """Masks, tiles and the extremes from u and F."""
+    n, tiles = pairs.count, pairs.tiles
+    pairs.top, pairs.bottom = -FAR, FAR
+    for k in range(pairs.size):
+        note_masks(pairs, k)
+    for tile in range(pairs.tops.size):
+        begin = tile // tiles * n + tile % tiles * TILE
+        end = min(begin + TILE, (tile // tiles + 1) * n)
+        top, bottom = extremes_of_tile(pairs.F[begin:end], pairs.may_rise[begin:end], pairs.may_fall[begin:end])
+        pairs.tops[tile], pairs.bottoms[tile] = top, bottom
+        pairs.top, pairs.bottom = max(pairs.top, top), min(pairs.bottom, bottom)
+
+
+@inner
+def first_variable(pairs: Pairs) -> int:
+    """The variable with the largest F that may rise; without a row also one that falls, where that slopes more."""
+    n, tiles, falls = pairs.count, pairs.tiles, not pairs.has_row and -pairs.bottom > pairs.top
+    tile = 0
+    while pairs.bottoms[tile] > pairs.bottom if falls else pairs.tops[tile] < pairs.top:
+        tile += 1
+    k = tile // tiles * n + tile % tiles * TILE
+    while pairs.F[k] + pairs.may_fall[k] > pairs.bottom if falls else pairs.F[k] + pairs.may_rise[k] < pairs.top:
+        k += 1
+    return k
+
+
+@inner
+def second_variable(pairs: Pairs, i: int, Ki: Singles) -> int:
+    """The variable that gains most by falling where i rises."""
+    n, tiles, own, top, best, at = pairs.count, pairs.tiles, pairs.diagonal[i % pairs.count], pairs.top, 0.0, -1
+    F, fall, diagonal, least = pairs.F, pairs.may_fall, pairs.diagonal, pairs.least
+    for tile in range(pairs.tops.size):
+        a, first = tile % tiles * TILE, tile // tiles * n
+        b = min(a + TILE, n)
+        gain = gain_in_tile(
+            F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top, least
+        )
+        if gain > best:
+            best, at = gain, tile
+    if at < 0:
+        return -1
+    a, first = at % tiles * TILE, at // tiles * n
+    b = min(a + TILE, n)
+    return first + a + where_gain_is(
+        F[first + a : first + b], fall[first + a : first + b], Ki[a:b], diagonal[a:b], own, top, least
+    )  # fmt: skip
+
+
+@inner
+def move(pairs: Pairs, i: int, j: int, t: float, Ki: Singles, Kj: Singles) -> None:
+    """u_i += t and u_j -= t (j = -1: none), and all that follows; ends at bounds are met exactly."""
+    n, tiles, u = pairs.count, pairs.tiles, pairs.u
+    end = pairs.upper[i] if t > 0.0 else pairs.lower[i]
+    u[i] = end if t == end - u[i] else u[i] + t
+    note_masks(pairs, i)
+    if j >= 0:
+        u[j] = pairs.lower[j] if t == u[j] - pairs.lower[j] else u[j] - t
+        note_masks(pairs, j)
+    F, rise, fall = pairs.F, pairs.may_rise, pairs.may_fall
+    pairs.top, pairs.bottom = -FAR, FAR
+    for tile in range(pairs.tops.size):
+        a, first = tile % tiles * TILE, tile // tiles * n
+        b = min(a + TILE, n)
+        top, bottom = move_tile(
+            F[first + a : first + b], rise[first + a : first + b], fall[first + a : first + b], Ki[a:b], Kj[a:b], t
+        )
+        pairs.tops[tile], pairs.bottoms[tile] = top, bottom
+        pairs.top, pairs.bottom = max(pairs.top, top), min(pairs.bottom, bottom)
+    pairs.steps += 1
+
+
+@kernel
+def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float, most: int) -> int:
+    """Steps until no slope is above tol, rows or room are wanted, or `most` entries were worked on; which of these."""
+    n, work = pairs.count, 0
+    while work < most:
+        if (pairs.top - pairs.bottom if pairs.has_row else max(pairs.top, -pairs.bottom)) <= tol:
+            return DONE
+        if store.room < store.slots and pairs.made - store.used >= store.patience:
+            return ROOM_WANTED
+        made = pairs.made
+        i = first_variable(pairs)
+        if not has_row_of(pairs, store, samples, i % n):
+            return ROWS_WANTED
+        place = store.place_of[i % n]
+        Ki = store.rows[place * n : place * n + n]
+        u, lower, upper = pairs.u, pairs.lower, pairs.upper
+        if pairs.has_row:
+            j = second_variable(pairs, i, Ki)
+            if j < 0:
+                return DONE
+            if not has_row_of(pairs, store, samples, j % n):
+                return ROWS_WANTED
+            place = store.place_of[j % n]
+            Kj = store.rows[place * n : place * n + n]
+            curvature = pairs.diagonal[i % n] + pairs.diagonal[j % n] - 2.0 * Ki[j % n]
+            t = min((pairs.top - pairs.F[j]) / max(curvature, pairs.least), upper[i] - u[i], u[j] - lower[j])
+            move(pairs, i, j, t, Ki, Kj)
+        else:
+            t = pairs.F[i] / max(pairs.diagonal[i % n], pairs.least)
+            t = min(max(t, lower[i] - u[i]), upper[i] - u[i])
+            move(pairs, i, -1, t, Ki, store.none)
+        work += pairs.size + 8 * n * (pairs.made - made)
+    return PAUSED

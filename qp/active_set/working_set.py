@@ -1,0 +1,259 @@
+"""The active set where P is a `KernelMatrix`: the same two parts, in other proportions.
+
+    pairs       descent along rows of the kernel in float32, until little is left to gain (`pairs`)
+    gradient    in float64, from the samples
+    Newton      the program of the variables that are between their bounds, or held there with the wrong sign, while all
+                others stay: `face_newton` solves it, and only this part of P is made
+
+in turn.  In u = s * x the signs of P are gone, and a row c s'x = side is 1'u = side / c.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from socp.compiled.memory import LARGEST_KEPT, keep_freed_memory
+from socp.problem.settings import Settings
+from socp.problem.status import Status
+from socp.problem.stopping import norm
+
+from ..problem.kernel_matrix import KernelMatrix
+from ..problem.mercer import AT_ONCE, Samples, add_singles
+from ..problem.program import QuadraticProgram
+from ..problem.stopping import Point, ProgramTest
+from ..route import row_along_signs
+from .boxed import BoxedProgram, Face
+from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TOO_LARGE, find_free, step_on_face
+from .method import EXACT, ActiveSet, Rounds
+from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
+
+FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # of the first slope to which pairs go at first, and of the last one later
+ROUNDS, MOST_STEPS = 30, 20  # of pairs; steps in one for each variable
+NEWTON_ROUNDS, FACES = 6, 12  # working sets between two descents, and faces of one
+WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
+MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
+FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
+PACE = 2**24  # entries that are worked on between two looks at the clock
+PATIENCE = 3  # see `_make_room`
+MEGABYTE = 2.0**20
+
+
+class WorkingSet(ActiveSet):
+    """The method for one program that `qp.route` has for it.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    settings : Settings
+    """
+
+    def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
+        self.program, self.settings = program, settings
+        assert isinstance(program.P, KernelMatrix)
+        self.kernel, self.signs = program.P, program.P.signs
+        self.row, self.slope = row_along_signs(program)
+        self.side = 0.0 if self.row is None else float(program.l[self.row]) / self.slope
+        rises = self.signs > 0.0
+        self.lower = np.where(rises, program.lb, -program.ub)
+        self.upper = np.where(rises, program.ub, -program.lb)
+
+    def is_clearly_definite(self) -> bool:
+        """The kernel's word."""
+        return self.kernel.is_semidefinite
+
+    def _start(self, last: np.ndarray | None) -> WorkingRounds:
+        return WorkingRounds(self, last)
+
+    def _follow(self, run: WorkingRounds, test: ProgramTest) -> Status | None:  # type: ignore[override]
+        settings, exact = self.settings, EXACT
+        if not run.meet_row():
+            return None
+        run.find_gradient()
+        for k in range(min(ROUNDS, settings.max_iter)):
+            target = FIRST_SHARE * run.first_slope if k == 0 else NEXT_SHARE * run.slope()
+            if not run.descend(target, settings.time_limit):
+                return Status.TIME_LIMIT
+            run.find_gradient()
+            for _ in range(NEWTON_ROUNDS):
+                tol = settings.tol * (1.0 + max(run.size_of_gradient(), norm(self.program.q)))
+                tol = exact * min(tol, settings.tol_abs or np.inf)
+                if run.slope() <= tol:
+                    if test.measure(*run.point(), Px=run.Px()).meets(settings.tol, settings.tol_abs):
+                        return Status.OPTIMAL
+                    exact *= EXACT
+                if settings.time_limit is not None and time.perf_counter() - run.started > settings.time_limit:
+                    return Status.TIME_LIMIT
+                if not run.step(tol):
+                    break
+        return None
+
+
+class WorkingRounds(Rounds):
+    """One run.
+
+    Parameters
+    ----------
+    method : WorkingSet
+    last : array, shape (n,), or None
+        Where to begin, near zero when None; what is outside of the box is moved to its bounds.
+
+    Attributes
+    ----------
+    pairs : Pairs
+    store : RowStore
+    """
+
+    method: WorkingSet  # type: ignore[assignment]
+
+    def __init__(self, method: WorkingSet, last: np.ndarray | None) -> None:
+        self.started = time.perf_counter()
+        keep_freed_memory()
+        self.method, self.n, kernel = method, method.program.n, method.kernel
+        self.knows_gradient, self.first_slope = False, 0.0
+        self.records: list[tuple[float, float, int, float]] = []
+        count, compiled = kernel.count, kernel.compiled()
+        batch = BATCH if compiled is not None and compiled.features <= FEW_FEATURES else AT_ONCE
+        self.pairs = pairs = Pairs(size=self.n, count=count, tiles=-(-count // TILE), most=batch)
+        pairs.lower, pairs.upper, pairs.diagonal = method.lower, method.upper, kernel.kernel_diagonal()
+        pairs.least = LEAST * float(pairs.diagonal.max(initial=0.0)) or 1.0
+        pairs.has_row, pairs.exact = method.row is not None, compiled is not None
+        if compiled is not None:
+            add_singles(compiled)
+        self.samples = Samples(count=count, features=0) if compiled is None else compiled
+        slots = min(count, max(int(kernel.cache_size * MEGABYTE) // (4 * count), 2 * batch + 2))
+        self.store = RowStore(slots=slots, count=count)
+        self.store.none = np.zeros(count, np.float32)
+        self._make_room(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
+        pairs.u[:] = np.clip(0.0 if last is None else method.signs * last, method.lower, method.upper)
+
+    def _make_room(self, slots: int) -> None:
+        """Memory for so many rows, without those that were there: both at once would be more than is allowed.
+
+        A row is often made in less time than memory takes that nobody has touched: there is more room when `PATIENCE`
+        times as many rows as there is room for have lost their places.
+        """
+        store, count = self.store, self.method.kernel.count
+        store.room, store.used = min(slots, store.slots), 0
+        store.rows = np.empty(0, np.float32)
+        store.rows = np.empty(store.room * count, np.float32)
+        store.patience = self.pairs.made + PATIENCE * store.room
+        store.place_of[:] = -1
+        store.newer[store.slots] = store.older[store.slots] = store.slots
+
+    def meet_row(self) -> bool:
+        """Move the point until the row holds, the variables in their order; False where it cannot be met."""
+        method, u = self.method, self.pairs.u
+        missing = method.side - float(u.sum())
+        if method.row is None or missing == 0.0:
+            return True
+        room = np.abs((method.upper if missing > 0.0 else method.lower) - u)
+        before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+        moves = np.clip(abs(missing) - before, 0.0, room)
+        u += np.copysign(moves, missing)
+        np.clip(u, method.lower, method.upper, out=u)
+        return float(moves.sum()) >= (1.0 - 1e-12) * abs(missing)
+
+    def find_gradient(self) -> None:
+        """F := -s * q - K u in float64, from the samples, and what follows from it."""
+        method, pairs = self.method, self.pairs
+        Ku = method.kernel.expansion(pairs.u.reshape(method.kernel.sides, -1).sum(axis=0))
+        pairs.F[:] = -method.signs * method.program.q - np.tile(Ku, method.kernel.sides)
+        note_extremes(pairs)
+        if not self.knows_gradient:
+            self.first_slope = self.slope()
+        self.knows_gradient = True
+
+    def slope(self) -> float:
+        """The largest gap between what may rise and what may fall; without a row between those and zero."""
+        pairs = self.pairs
+        if pairs.has_row:
+            return pairs.top - pairs.bottom if pairs.top > -FAR and pairs.bottom < FAR else 0.0
+        return max(pairs.top, -pairs.bottom, 0.0)
+
+    def multiplier(self) -> float:
+        """b, which F is where variables are between their bounds: the middle; zero without a row."""
+        top, bottom = self.pairs.top, self.pairs.bottom
+        if not self.pairs.has_row:
+            return 0.0
+        if top > -FAR and bottom < FAR:
+            return 0.5 * (top + bottom)
+        return bottom if top == -FAR else top
+
+    def Px(self) -> np.ndarray:
+        return -self.method.signs * self.pairs.F - self.method.program.q
+
+    def size_of_gradient(self) -> float:
+        """|Px|."""
+        return norm(self.Px())
+
+    def descend(self, tol: float, time_limit: float | None) -> bool:  # type: ignore[override]
+        """Pairs until the slope is no more than tol; or have
+        taken too many steps; False when the time is over.
+        """
+        kernel, pairs, store = self.method.kernel, self.pairs, self.store
+        most = pairs.steps + MOST_STEPS * self.n
+        while True:
+            outcome = descend_in_pairs(pairs, store, self.samples, tol, PACE)
+            if outcome == ROWS_WANTED:
+                which, places = pairs.wanted[: pairs.missing], pairs.places[: pairs.missing]
+                store.rows.reshape(-1, kernel.count)[places] = kernel.kernel_rows(which)
+            if outcome == ROOM_WANTED:
+                self._make_room(2 * store.room)
+            if outcome == DONE or pairs.steps > most:
+                self.note(int(((pairs.u > pairs.lower) & (pairs.u < pairs.upper)).sum()))
+                return True
+            if time_limit is not None and time.perf_counter() - self.started > time_limit:
+                return False
+
+    def step(self, tol: float) -> bool:  # type: ignore[override]
+        """Newton's method on the working set; whether it gained something."""
+        kernel, pairs, n = self.method.kernel, self.pairs, self.method.kernel.count
+        before, b = self.slope(), self.multiplier()
+        slopes = pairs.F - b
+        wrong = max(0.25 * tol, WRONG * before)
+        rises, falls = pairs.u < pairs.upper, pairs.u > pairs.lower
+        members = np.flatnonzero((rises & falls) | (rises & (slopes > wrong)) | (falls & (slopes < -wrong)))
+        if members.size == 0 or members.size**2 * 8.0 > MOST_ENTRIES * max(kernel.cache_size * MEGABYTE, LARGEST_KEPT):
+            return False
+        part = BoxedProgram(size=members.size)
+        face = Face(size=members.size)
+        part.P = kernel.gram(members % n)
+        part.diagonal, part.a = part.P.diagonal().copy(), np.full(members.size, float(pairs.has_row))
+        part.lb, part.ub, part.largest = pairs.lower[members], pairs.upper[members], float(part.diagonal.max())
+        part.x, part.g = pairs.u[members], -pairs.F[members]
+        part.side, part.multiplier, part.max_work = float(part.a @ part.x), -b, np.inf
+        face.factor, face.shift = np.empty(members.size**2), SHIFTS[0]
+        for _ in range(FACES):
+            between = find_free(part, face, tol)
+            outcome = step_on_face(part, face)
+            if outcome == NOT_DEFINITE and face.shift == SHIFTS[0]:
+                face.shift = SHIFTS[1]
+            elif outcome in (NOT_DEFINITE, NO_DESCENT, TOO_LARGE, SHORTENED) or part.wrong_slope <= tol:
+                break
+        moves = part.x - pairs.u[members]
+        coefficients = np.bincount(members % n, moves, n)
+        pairs.u[members] = part.x
+        pairs.F -= np.tile(kernel.expansion(coefficients), kernel.sides)
+        note_extremes(pairs)
+        self.note(int(between))
+        return self.slope() < 0.5 * before
+
+    def note(self, between: int) -> None:
+        """A record of the present point, with so many variables between their bounds."""
+        objective = 0.5 * float((self.method.signs * self.pairs.u) @ (self.Px() + 2.0 * self.method.program.q))
+        self.records.append((objective, self.slope(), between, time.perf_counter() - self.started))
+
+    def point(self) -> Point:
+        program, signs, x = self.method.program, self.method.signs, self.method.signs * self.pairs.u
+        y, z = np.zeros(program.m), np.zeros(self.n)
+        x = np.where(x == 0.0, 0.0, x)
+        if self.knows_gradient:
+            b = self.multiplier()
+            if self.method.row is not None:
+                y[self.method.row] = b / self.method.slope
+            z = signs * (self.pairs.F - b)
+            z[(x > program.lb) & (z < 0.0)] = 0.0
+            z[(x < program.ub) & (z > 0.0)] = 0.0
+        return x, y, z

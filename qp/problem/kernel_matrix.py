@@ -1,0 +1,197 @@
+"""P as the matrix of a kernel between samples, whose rows are made when they are asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from socp.problem.checks import ProgramError, as_number, as_vector
+
+from .mercer import NAMES, Samples, add_expansion, fill_rows, samples_of
+
+AT_ONCE = 64  # samples of a function's block
+
+
+class KernelMatrix:
+    r"""P_kl = s_k s_l k(x_o(k), x_o(l)): the samples once, or several times over, with signs.
+
+    Nothing of the size of P is kept.  A program with such a P, finite bounds and one row at most, whose entries are
+    those of `signs` times a number, is solved from rows of the kernel that are made when they are needed and kept in
+    `cache_size` megabytes; any other has P made in full.
+
+    Parameters
+    ----------
+    samples : array, shape (samples, features), or anything with rows for a callable kernel
+    kernel : {"linear", "poly", "rbf"} or callable
+        x'z, (gamma x'z + coef0)^degree, exp(-gamma \|x - z\|^2); or a function of two matrices of samples that returns
+        the matrix between their rows.
+    gamma, coef0, degree : float, float, int
+        Of the kernel.
+    signs : array_like of +1 and -1, optional
+        One a variable: as many as there are samples, or a multiple; variable k belongs to sample k modulo their number.
+    semidefinite : bool, optional
+        Whether the kernel is known to be positive semidefinite; told by name and parameters where it is not given.  One
+        that is not known to be has P made in full and tested.
+    cache_size : float, default 200
+        Megabytes for rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> P = KernelMatrix(np.array([[0.0], [1.0]]), "rbf", gamma=np.log(2.0), signs=[1, -1])
+    >>> P.toarray()
+    array([[ 1. , -0.5],
+           [-0.5,  1. ]])
+    >>> P @ np.array([1.0, 1.0])
+    array([0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        samples: Any,
+        kernel: str | Callable[[Any, Any], np.ndarray],
+        *,
+        gamma: float = 1.0,
+        coef0: float = 0.0,
+        degree: int = 3,
+        signs: Any = None,
+        semidefinite: bool | None = None,
+        cache_size: float = 200.0,
+    ) -> None:
+        if not callable(kernel) and kernel not in NAMES:
+            raise ProgramError(f"kernel must be one of {', '.join(NAMES)} or a function, but {kernel!r} came")
+        if not callable(kernel):
+            samples = np.asarray(samples, np.float64)
+            if samples.ndim != 2 or not np.isfinite(samples).all():
+                raise ProgramError("samples must be a matrix of finite numbers")
+        self.samples, self.kernel, self.count = samples, kernel, int(samples.shape[0])
+        self.gamma, self.coef0 = as_number("gamma", gamma), as_number("coef0", coef0)
+        if degree != int(degree) or degree < 0:
+            raise ProgramError(f"degree must be a whole number of at least 0, but {degree!r} came")
+        self.degree = int(degree)
+        self.cache_size = as_number("cache_size", cache_size)
+        if not self.cache_size > 0.0:
+            raise ProgramError(f"cache_size must be above 0 (megabytes), but {cache_size!r} came")
+        self.signs = np.ones(self.count) if signs is None else as_vector("signs", signs)
+        self.sides = self.signs.size // self.count if self.count else 1
+        if self.signs.size != self.sides * self.count or self.sides == 0 or not (np.abs(self.signs) == 1.0).all():
+            raise ProgramError(f"signs must be +1 and -1, one for each of {self.count} samples or a multiple of that")
+        if semidefinite is None:
+            known = kernel in ("linear", "rbf") and self.gamma >= 0.0
+            semidefinite = known or (kernel == "poly" and self.gamma >= 0.0 and self.coef0 >= 0.0)
+        self.is_semidefinite = bool(semidefinite)
+        self._compiled: Samples | None = None
+        self._diagonal: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.signs.size, self.signs.size
+
+    def __repr__(self) -> str:
+        name = self.kernel if isinstance(self.kernel, str) else "function"
+        return f"KernelMatrix({name}, {self.count} samples, {self.shape[0]} variables)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_compiled": None}
+
+    def compiled(self) -> Samples | None:
+        """The samples as kernels take them; None for a function."""
+        if self._compiled is None and isinstance(self.kernel, str):
+            self._compiled = samples_of(self.samples, self.kernel, self.gamma, self.coef0, self.degree)
+        return self._compiled
+
+    def kernel_diagonal(self) -> np.ndarray:
+        """k(x_i, x_i) of the samples."""
+        if self._diagonal is None:
+            compiled = self.compiled()
+            if compiled is None:
+                parts = [
+                    self.between(slice(i, i + AT_ONCE), slice(i, i + AT_ONCE)) for i in range(0, self.count, AT_ONCE)
+                ]
+                found = np.concatenate([part.diagonal() for part in parts]) if parts else np.zeros(0)
+            elif self.kernel == "rbf":
+                found = np.ones(self.count)
+            else:
+                found = compiled.squares.copy()
+                found = (self.gamma * found + self.coef0) ** self.degree if self.kernel == "poly" else found
+            self._diagonal = found
+        return self._diagonal
+
+    def diagonal(self) -> np.ndarray:
+        """That of P."""
+        return np.tile(self.kernel_diagonal(), self.sides)
+
+    def between(self, rows: Any, columns: Any) -> np.ndarray:
+        """What the function returns for some samples and others."""
+        assert callable(self.kernel)
+        return np.asarray(self.kernel(self.samples[rows], self.samples[columns]), np.float64)
+
+    def kernel_rows(self, which: np.ndarray) -> np.ndarray:
+        """k between the samples `which` and all."""
+        compiled = self.compiled()
+        if compiled is None:
+            return self.between(which, slice(None))
+        found = np.empty((which.size, self.count))
+        fill_rows(compiled, np.ascontiguousarray(which, np.int64), found)
+        return found
+
+    def gram(self, which: np.ndarray) -> np.ndarray:
+        """k among the samples `which`."""
+        compiled = self.compiled()
+        if compiled is None:
+            return self.between(which, which)
+        x = compiled.x.reshape(self.count, -1)[which]
+        part = samples_of(x, str(self.kernel), self.gamma, self.coef0, self.degree, centred=True)
+        found = np.empty((which.size, which.size))
+        fill_rows(part, np.arange(which.size), found)
+        if self.kernel == "rbf":
+            np.fill_diagonal(found, 1.0)
+        return found
+
+    def among(self, which: np.ndarray) -> np.ndarray:
+        """The rows and columns `which` of P."""
+        signs = self.signs[which]
+        return signs[:, None] * self.gram(which % self.count) * signs
+
+    def expansion(self, coefficients: np.ndarray) -> np.ndarray:
+        """sum_j c_j k(x_j, x_i) at all samples i, from the rows of those whose c_j is not zero."""
+        which = np.flatnonzero(coefficients)
+        compiled, values = self.compiled(), np.zeros(self.count)
+        if compiled is not None:
+            # in pieces, as a compiled call is deaf to an interrupt
+            most = max(AT_ONCE, math.ceil(2**25 / max(self.count, 1)))
+            for first in range(0, which.size, most):
+                part = which[first : first + most]
+                add_expansion(compiled, part, coefficients[part], values)
+            return values
+        for first in range(0, which.size, AT_ONCE):
+            part = which[first : first + AT_ONCE]
+            values += coefficients[part] @ self.between(part, slice(None))
+        return values
+
+    def signed(self, v: np.ndarray) -> np.ndarray:
+        """The coefficients of the samples that the variables v make, signs and all."""
+        return (self.signs * v).reshape(self.sides, self.count).sum(axis=0)  # type: ignore[no-any-return]
+
+    def __matmul__(self, v: np.ndarray) -> np.ndarray:
+        return self.signs * np.tile(self.expansion(self.signed(v)), self.sides)
+
+    def rows(self, which: Any) -> np.ndarray:
+        """The rows `which` of P."""
+        which = np.asarray(which, np.int64)
+        found = np.tile(self.kernel_rows(which % self.count), (1, self.sides))
+        found *= self.signs
+        found *= self.signs[which][:, None]
+        return found
+
+    def toarray(self) -> np.ndarray:
+        """P in full, symmetric to the last bit."""
+        K = self.gram(np.arange(self.count))
+        K = 0.5 * (K + K.T)
+        P = np.tile(K, (self.sides, self.sides)) if self.sides > 1 else K
+        P *= self.signs
+        P *= self.signs[:, None]
+        return P

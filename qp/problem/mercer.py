@@ -1,0 +1,178 @@
+"""Mercer kernels between dense samples, compiled: exact ones in float64, and rows in float32 to descend along.
+
+    linear   x'z
+    poly     (gamma x'z + coef0)^degree
+    rbf      exp(-gamma |x - z|^2)
+
+Products of 32 samples with 512 others at a time come from gemm, and what follows is done where they are in the cache.
+For rbf the samples are centred, so that |x|^2 + |z|^2 - 2 x'z cancels as little as it may.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, gemm, sgemm
+from socp.compiled.exponential import exponentials, single_exponentials, smaller
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Floats, Ints, Matrix, Singles
+from socp.compiled.structures import Structure, dimension, floats, integer, number, singles
+
+LINEAR, POLY, RBF = range(3)
+NAMES = ("linear", "poly", "rbf")
+AT_ONCE, WIDTH = 32, 512  # samples in one product with others
+ZERO = np.float32(0.0)
+
+
+class Samples(Structure):
+    """Dense samples and their kernel."""
+
+    count, features = dimension(), dimension()
+    name = integer()  # LINEAR, POLY or RBF
+    gamma, coef0, degree = number(), number(), integer()
+    x, squares = floats(), floats()  # the samples one after the other, and |x_i|^2
+    x32, squares32 = singles(), singles()
+    rows, products, powers = floats("32 * features"), floats("32 * 512"), floats("512")
+    rows32, products32, powers32 = singles(), singles(), singles()
+
+
+def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int, centred: bool = False) -> Samples:
+    """The structure of the samples x, shape (count, features); those of rbf that are `centred` stay as they are."""
+    count, features = x.shape
+    if name == "rbf" and not centred:
+        x = x - x.mean(axis=0)
+    x = np.ascontiguousarray(x, np.float64)
+    found = Samples(count=count, features=features)
+    found.name, found.gamma, found.coef0, found.degree = NAMES.index(name), gamma, coef0, degree
+    found.x, found.squares = x.reshape(-1), np.einsum("ij,ij->i", x, x)
+    found.rows32, found.products32 = np.zeros(AT_ONCE * features, np.float32), np.zeros(AT_ONCE * WIDTH, np.float32)
+    found.powers32 = np.zeros(WIDTH, np.float32)
+    return found
+
+
+def add_singles(samples: Samples) -> None:
+    """The samples in float32, too, for `fill_singles`."""
+    samples.x32, samples.squares32 = samples.x.astype(np.float32), samples.squares.astype(np.float32)
+
+
+@inner
+def from_products(samples: Samples, s: Floats, powers: Floats, squares: Floats, own: float) -> None:
+    """s := the kernel of products s between a sample with |x|^2 = own and others."""
+    gamma = samples.gamma
+    if samples.name == RBF:
+        double = 2.0 * gamma
+        for c in range(s.size):
+            s[c] = smaller(double * s[c] - gamma * (squares[c] + own), 0.0)
+        exponentials(s)
+    elif samples.name == POLY:
+        coef0, degree = samples.coef0, samples.degree
+        for c in range(s.size):
+            powers[c] = gamma * s[c] + coef0
+            s[c] = 1.0
+        for _ in range(degree):
+            for c in range(s.size):
+                s[c] *= powers[c]
+
+
+@inner
+def from_single_products(samples: Samples, s: Singles, powers: Singles, squares: Singles, own: np.float32) -> None:
+    """The same in float32."""
+    gamma = np.float32(samples.gamma)
+    if samples.name == RBF:
+        double = gamma + gamma
+        for c in range(s.size):
+            s[c] = smaller(double * s[c] - gamma * (squares[c] + own), ZERO)
+        single_exponentials(s)
+    elif samples.name == POLY:
+        coef0, degree = np.float32(samples.coef0), samples.degree
+        for c in range(s.size):
+            powers[c] = gamma * s[c] + coef0
+            s[c] = np.float32(1.0)
+        for _ in range(degree):
+            for c in range(s.size):
+                s[c] *= powers[c]
+
+
+@inner
+def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: int, end: int) -> None:
+    """products[r * WIDTH + c] := k(x_i, x_begin+c), i = which[first + r], for `count` of them; `rows` hold the x_i."""
+    d, width = samples.features, end - begin
+    gemm(
+        TRANSPOSE, NO_TRANSPOSE, width, count, d, 1.0, samples.x, begin * d, d, samples.rows, 0, d, 0.0,
+        samples.products, 0, WIDTH,
+    )  # fmt: skip
+    for r in range(count):
+        from_products(
+            samples, samples.products[r * WIDTH : r * WIDTH + width], samples.powers, samples.squares[begin:end],
+            samples.squares[which[first + r]],
+        )  # fmt: skip
+
+
+@inner
+def gather(samples: Samples, which: Ints, first: int, count: int) -> None:
+    """rows := the samples which[first:first + count]."""
+    d, x, rows = samples.features, samples.x, samples.rows
+    for r in range(count):
+        begin = which[first + r] * d
+        for f in range(d):
+            rows[r * d + f] = x[begin + f]
+
+
+@kernel
+def add_expansion(samples: Samples, which: Ints, coefficients: Floats, out: Floats) -> None:
+    """out_i += sum_r coefficients_r k(x_which(r), x_i) for all samples i."""
+    n = samples.count
+    for first in range(0, which.size, AT_ONCE):
+        count = min(AT_ONCE, which.size - first)
+        gather(samples, which, first, count)
+        for begin in range(0, n, WIDTH):
+            end = min(n, begin + WIDTH)
+            kernel_tile(samples, which, first, count, begin, end)
+            for r in range(count):
+                add_multiple(out[begin:end], coefficients[first + r], samples.products[r * WIDTH : (r + 1) * WIDTH])
+
+
+@inner
+def add_multiple(out: Floats, share: float, s: Floats) -> None:
+    """out += share s, as far as out goes."""
+    for c in range(out.size):
+        out[c] += share * s[c]
+
+
+@kernel
+def fill_rows(samples: Samples, which: Ints, out: Matrix) -> None:
+    """out[r, i] := k(x_which(r), x_i) for all samples i."""
+    n = samples.count
+    for first in range(0, which.size, AT_ONCE):
+        count = min(AT_ONCE, which.size - first)
+        gather(samples, which, first, count)
+        for begin in range(0, n, WIDTH):
+            end = min(n, begin + WIDTH)
+            kernel_tile(samples, which, first, count, begin, end)
+            for r in range(count):
+                row = out[first + r]
+                for c in range(end - begin):
+                    row[begin + c] = samples.products[r * WIDTH + c]
+
+
+@inner
+def fill_singles(samples: Samples, which: Ints, count: int, places: Ints, out: Singles) -> None:
+    """out[places[r] * n + i] := k(x_which(r), x_i) in float32, for at most AT_ONCE rows r < count and all samples i."""
+    n, d, x, rows = samples.count, samples.features, samples.x32, samples.rows32
+    for r in range(count):
+        for f in range(d):
+            rows[r * d + f] = x[which[r] * d + f]
+    for begin in range(0, n, WIDTH):
+        end = min(n, begin + WIDTH)
+        sgemm(
+            TRANSPOSE, NO_TRANSPOSE, end - begin, count, d, 1.0, x, begin * d, d, rows, 0, d, 0.0, samples.products32,
+            0, WIDTH,
+        )  # fmt: skip
+        for r in range(count):
+            s = samples.products32[r * WIDTH : r * WIDTH + end - begin]
+            from_single_products(
+                samples, s, samples.powers32, samples.squares32[begin:end], samples.squares32[which[r]]
+            )
+            row = out[places[r] * n + begin : places[r] * n + end]
+            for c in range(row.size):
+                row[c] = s[c]

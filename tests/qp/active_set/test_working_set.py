@@ -1,0 +1,147 @@
+"""The active set along rows of a kernel: the same answers as with the matrix in full, and nothing lost on the way."""
+
+import numpy as np
+import pytest
+
+import qp
+from qp.active_set import working_set
+from qp.active_set.working_set import WorkingSet
+
+
+def machine(n=400, kernel="rbf", C=1.0, bias=True, sides=1, seed=0, features=6, **parameters):
+    """The dual of a classifier, or with two sides of a regression."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, features))
+    f = X[:, 0] + X[:, 1] ** 2 - 1.0 + 0.5 * rng.normal(size=n)
+    if sides == 1:
+        signs, q = np.where(f > 0.0, 1.0, -1.0), np.full(n, -1.0)
+    else:
+        signs, q = np.repeat([1.0, -1.0], n), np.concatenate([0.1 - f, 0.1 + f])
+    rows = {"A": -2.0 * signs[None], "l": 0.0, "u": 0.0} if bias else {}
+    P = qp.KernelMatrix(X, kernel, signs=signs, **{"gamma": 0.2, **parameters})
+    return qp.QuadraticProgram(P, q, lb=0.0, ub=C, **rows)
+
+
+@pytest.mark.parametrize("kernel, parameters", [("rbf", {}), ("poly", {"coef0": 1.0}), ("linear", {})])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_it_finds_what_is_found_with_the_matrix_in_full(kernel, parameters, C, bias, sides):
+    program = machine(150, kernel, C, bias, sides, **parameters)
+    solver = qp.Solver(program, tol=1e-9)
+    assert isinstance(solver.active_set, WorkingSet)
+    found, full = solver.solve(), qp.solve(program.with_full_hessian(), tol=1e-10)
+    assert found.status == full.status == "optimal"
+    assert found.objective == pytest.approx(full.objective, rel=1e-8)
+    #  the point, on the program's own data
+    P = program.P.toarray()
+    assert ((found.x >= 0.0) & (found.x <= C)).all()
+    gradient = P @ found.x + program.q + program.A.T @ found.y + found.z_bounds
+    assert np.abs(gradient).max() <= 1e-8 * (1.0 + np.abs(P @ found.x).max())
+    assert found.objective == pytest.approx(0.5 * found.x @ P @ found.x + program.q @ found.x, rel=1e-10)
+
+
+def test_a_function_gives_rows_as_a_named_kernel_does():
+    by_name = machine()
+    P = by_name.P
+
+    def function(A, B):
+        return np.exp(-0.2 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    program = qp.QuadraticProgram(
+        qp.KernelMatrix(P.samples, function, signs=P.signs, semidefinite=True), by_name.q, by_name.A, 0.0, 0.0, 0.0, 1.0
+    )
+    solver = qp.Solver(program)
+    assert isinstance(solver.active_set, WorkingSet)
+    np.testing.assert_allclose(solver.solve().x, qp.solve(by_name).x, atol=1e-7)
+
+
+def test_rows_that_lose_their_places_are_made_again(monkeypatch):
+    program = machine(600)
+    wanted = qp.solve(program)
+    monkeypatch.setattr(working_set, "LARGEST_KEPT", 10**6)
+    for cache in (0.01, 0.3):
+        program.P.cache_size = cache
+        solver = qp.Solver(program)
+        found = solver.solve()
+        store, pairs = solver.active_set.run.store, solver.active_set.run.pairs
+        assert pairs.made > store.slots and store.rows.size < 150 * 600
+        assert found.status == "optimal" and found.objective == pytest.approx(wanted.objective, rel=1e-8)
+
+
+def test_without_newton_pairs_and_exact_gradients_go_on_to_the_answer(monkeypatch):
+    program = machine(200)
+    wanted = qp.solve(program)
+    monkeypatch.setattr(working_set, "MOST_ENTRIES", 0.0)
+    solver = qp.Solver(program, tol=1e-6)
+    found = solver.solve()
+    assert isinstance(solver.active_set, WorkingSet) and found.status == "optimal"
+    assert found.objective == pytest.approx(wanted.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda p: qp.QuadraticProgram(p.P, p.q, p.A, 0.0, 0.0, 0.0, np.inf),  # no upper bounds
+        lambda p: qp.QuadraticProgram(p.P, p.q, np.ones((1, p.n)), 0.0, 10.0, 0.0, 1.0),  # a row of another kind
+        lambda p: qp.QuadraticProgram(p.P, p.q, np.vstack([p.P.signs, np.ones(p.n)]), [0, 0], [0, 9], 0.0, 1.0),
+    ],
+)
+def test_other_programs_have_their_matrix_made(change):
+    program = change(machine(60))
+    solver = qp.Solver(program)
+    assert not isinstance(solver.active_set, WorkingSet)
+    assert solver.solve().objective == pytest.approx(qp.solve(program.with_full_hessian()).objective, rel=1e-6)
+
+
+def test_an_indefinite_kernel_is_refused():
+    program = machine(100, "poly", coef0=-5.0, degree=3)
+    with pytest.raises(ValueError, match="semidefinite"):
+        qp.solve(program)
+
+
+def test_updates_warm_starts_and_bounds_of_zero():
+    program = machine(300)
+    solver = qp.Solver(program)
+    solver.solve()
+    upper = np.where(np.arange(300) % 5 == 0, 0.0, 2.0)  # some samples are left out, the others cost more
+    solver.update(ub=upper)
+    warm = solver.solve(warm_start=True)
+    steps = solver.active_set.run.pairs.steps
+    cold = qp.Solver(qp.QuadraticProgram(program.P, program.q, program.A, 0.0, 0.0, 0.0, upper))
+    assert warm.objective == pytest.approx(cold.solve().objective, rel=1e-8)
+    assert steps < cold.active_set.run.pairs.steps
+    assert not warm.x[::5].any()
+    solver.update(q=2.0 * program.q)
+    assert solver.solve().objective == pytest.approx(
+        qp.solve(qp.QuadraticProgram(program.P, 2.0 * program.q, program.A, 0.0, 0.0, 0.0, upper)).objective, rel=1e-8
+    )
+
+
+def test_an_interrupt_and_a_time_limit_leave_the_point_that_was_reached(monkeypatch):
+    program = machine(300)
+    found = qp.solve(program, time_limit=1e-9)
+    assert found.status == "time_limit" and (found.x >= 0.0).all() and abs(program.A @ found.x).max() < 1e-9
+    descend = working_set.descend_in_pairs
+
+    def interrupted(*arguments):
+        descend(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(working_set, "PACE", 10**4)
+    monkeypatch.setattr(working_set, "descend_in_pairs", interrupted)
+    found = qp.solve(program)
+    assert found.status == "interrupted" and found.x.any() and found.objective < 0.0
+    assert found.objective == pytest.approx(0.5 * found.x @ (program.P @ found.x) + program.q @ found.x, rel=1e-12)
+
+
+def test_equal_samples_of_two_classes_do_no_harm():
+    base = machine(100)
+    X = np.vstack([base.P.samples] * 2)
+    signs = np.concatenate([base.P.signs, -base.P.signs])
+    P = qp.KernelMatrix(X, "rbf", gamma=0.2, signs=signs)
+    program = qp.QuadraticProgram(P, -np.ones(200), signs[None], 0.0, 0.0, 0.0, 1.0)
+    found = qp.solve(program)
+    assert found.status == "optimal" and found.objective == pytest.approx(
+        qp.solve(program.with_full_hessian()).objective, rel=1e-7
+    )
