@@ -1,9 +1,20 @@
-"""Build and installation: pure Python, run-time packages numpy, scipy, numba and nltk."""
+"""Build and installation: run-time packages numpy, scipy, numba and nltk; pure Python, unless
 
+    CENTRALPATH_WHEEL=x86-64-v3 pip wheel .
+
+asks for a wheel with compiled kernels, for one Python and platform and a baseline of processors (docs/compilation.md).
+"""
+
+import os
 import re
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+from shutil import rmtree
 
-from setuptools import find_packages, setup
+from setuptools import Distribution, find_packages, setup
+from setuptools.command.build_py import build_py
 
 # Where a solver publishes no wheel for a newer Python it is left out: installing must never need a compiler.
 ECOS = 'ecos; python_version < "3.13"'
@@ -12,8 +23,54 @@ QTQP = 'qtqp; python_version >= "3.11"'
 
 ROOT = Path(__file__).parent
 VERSION = re.findall(r'__version__ = "(.+)"', (ROOT / "socp" / "version.py").read_text(encoding="utf-8"))[0]
+RUN_TIME = ["numpy>=1.26", "scipy>=1.12", "numba>=0.60", "nltk"]
+PROCESSOR = os.environ.get("CENTRALPATH_WHEEL", "")
+
+MAKE = """
+import sys
+from pathlib import Path
+from socp.__main__ import warmup
+from socp.compiled import cache, kernels, packaged
+
+processor, folder = sys.argv[1:]
+if processor not in packaged.BASELINES:
+    sys.exit(f"CENTRALPATH_WHEEL={processor} is none of {', '.join(packaged.BASELINES)}")
+warmup()
+cache.package(kernels.kernels(), Path(folder), processor)
+"""
+
+
+class WithKernels(build_py):
+    """The packages' files, and the kernels of all of them compiled for a baseline of processors."""
+
+    def run(self):
+        super().run()
+        library = Path(self.build_lib).resolve()
+        rmtree(library / "socp" / "kernels", ignore_errors=True)
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "CENTRALPATH_"))}
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {
+                **clean, "NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_INTEL_SVML": "1",
+                "NUMBA_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": os.pathsep.join([str(library), *filter(None, [clean.get("PYTHONPATH")])]),
+            }  # fmt: skip
+            command = [sys.executable, "-c", MAKE, PROCESSOR, str(library / "socp" / "kernels")]
+            subprocess.run(command, check=True, cwd=library, env=environment)
+
+
+class OfOnePlatform(Distribution):
+    """What is installed where machine code is."""
+
+    def has_ext_modules(self):
+        return True
+
+
+with_kernels = {
+    "cmdclass": {"build_py": WithKernels}, "distclass": OfOnePlatform, "setup_requires": RUN_TIME,
+}  # fmt: skip
 
 setup(
+    **(with_kernels if PROCESSOR else {}),
     name="centralpath",
     version=VERSION,
     description="Primal-dual interior points for second-order cone and quadratic programs, and learning models on top",
@@ -27,7 +84,7 @@ setup(
     py_modules=["centralpath"],
     entry_points={"console_scripts": ["centralpath = bench.__main__:main"]},
     package_data={"socp": ["py.typed"], "qp": ["py.typed"], "models": ["py.typed"], "bench": ["py.typed"]},
-    install_requires=["numpy>=1.26", "scipy>=1.12", "numba>=0.60", "nltk"],
+    install_requires=RUN_TIME,
     extras_require={
         "bench": [
             *("clarabel", ECOS, "cvxopt", "highspy", "osqp", "piqp", "proxsuite", QOCO, QTQP, "scs"),

@@ -25,7 +25,12 @@ from .version import __version__
 
 EVERY = (
     "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
-    "socp.linalg.parallel_rows", "qp.problem", "qp.reduce",
+    "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base", "qp.problem", "qp.reduce",
+)  # fmt: skip
+RARE = (
+    "qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve", "qp.reduce.cone_form.substitute",
+    "socp.form.hessian.raise_upper", "socp.form.hessian.first_bad", "socp.problem.checks.asymmetry",
+    "socp.problem.checks.is_canonical",
 )  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
 
@@ -36,8 +41,9 @@ def _of(modules: tuple[str, ...]) -> list[Kernel]:
 
 
 def of_small_programs() -> list[Kernel]:
-    """The kernels that a small program needs."""
-    return [*_of((*EVERY, "socp.kkt.dense_rows")), dense.factor_dense, dense.apply_dense]
+    """The kernels that a first small program needs, and the few that a second one is likely to."""
+    found = [*_of((*EVERY, "socp.kkt.dense_rows", "socp.kkt.dense.read_rows")), dense.factor_dense, dense.apply_dense]
+    return [kernel for kernel in found if not kernel.name.startswith(RARE)]
 
 
 @functools.cache

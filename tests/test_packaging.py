@@ -14,6 +14,7 @@ import bench
 import models
 import qp
 import socp
+from socp.compiled import kernels
 
 pytestmark = pytest.mark.full  # the distribution is built and installed
 
@@ -28,24 +29,35 @@ def run(*arguments, cwd, **environment):
         env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def source(tmp_path_factory):
+    """A copy of what a distribution is made of."""
     pytest.importorskip("setuptools")
     pytest.importorskip("pip")
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    folder = tmp_path_factory.mktemp("source")
     for name in (*PACKAGES, "tests"):
-        copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
+        copytree(ROOT / name, folder / name, ignore=ignore_patterns("__pycache__"))
     for name in ("centralpath.py", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        (source / name).write_bytes((ROOT / name).read_bytes())
-    run("-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out, source, cwd=out)
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    return folder
+
+
+def made(source, out, **environment):
+    """The wheel."""
+    run("-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out, source, cwd=out, **environment)
     (path,) = out.glob("*.whl")
     return path
+
+
+@pytest.fixture(scope="module")
+def wheel(source, tmp_path_factory):
+    return made(source, tmp_path_factory.mktemp("wheel"), CENTRALPATH_WHEEL="")
 
 
 def test_the_wheel_is_pure_python_and_holds_every_file_of_the_packages_and_nothing_else(wheel):
@@ -111,3 +123,33 @@ def test_importing_brings_in_no_package_beyond_the_four():
         "clarabel ecos cvxopt scs qoco piqp qtqp osqp highspy proxsuite sklearn pandas matplotlib tqdm cvxpy"
     ).split()
     assert not imported & set(foreign)
+
+
+FIRST = """
+import qp
+from socp.compiled import cache
+
+print(qp.solve(None, [1.0], lb=2.0).status, len(cache._places()), cache.unsuited())
+"""
+
+
+@pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
+def test_a_wheel_with_kernels_solves_without_compilation(source, tmp_path):
+    out, site, home = tmp_path / "out", tmp_path / "site", tmp_path / "home"
+    for folder in (out, home):
+        folder.mkdir()
+    wheel = made(source, out, CENTRALPATH_WHEEL="generic")
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert wheel.name.startswith(f"centralpath-{socp.__version__}-{python}-{python}-")
+    assert not wheel.name.endswith("-any.whl")
+    run("-m", "pip", "install", "--no-deps", "--target", site, wheel, cwd=tmp_path)
+    kernels_of_it = sorted((site / "socp" / "kernels").glob("*.kernel"))
+    assert len(kernels_of_it) > 200
+    environment = {"PYTHONPATH": str(site), "HOME": str(home), "XDG_CACHE_HOME": "", "NUMBA_CACHE_DIR": str(home)}
+    assert run("-W", "error", "-c", FIRST, cwd=tmp_path, **environment).split() == ["optimal", "2"]
+    assert not list(home.rglob("*.kernel"))
+    # one file is damaged: that kernel alone is compiled
+    (path,) = (path for path in kernels_of_it if path.name.startswith("socp.compiled.structures.lay_out"))
+    path.write_bytes(path.read_bytes()[:-1])
+    assert run("-c", FIRST, cwd=tmp_path, **environment).split() == ["optimal", "2"]
+    assert [found.name for found in home.rglob("*.kernel")] == [path.name]

@@ -142,7 +142,7 @@ class Compilation:
 
     def __init__(self, missing: list[Kernel]) -> None:
         self.waiting = sorted(missing, key=expected_seconds)  # taken from the end
-        self.total, self.done, self.spent = len(missing), 0, 0.0
+        self.total, self.done = len(missing), 0
         self.work = sum(map(expected_seconds, missing))
         self.left = self.work
         self.guard = threading.Lock()
@@ -157,11 +157,17 @@ class Compilation:
         try:
             with _without_collector():
                 while (kernel := self.take(True)) is not None:
-                    begin = time.perf_counter()
                     _compiled(kernel)
-                    self.note(kernel, time.perf_counter() - begin)
+                    self.note(kernel)
                 for helper in self.helpers:
                     helper.join()
+        except KeyboardInterrupt:
+            self._tell(last=True)
+            logger.warning(
+                "interrupted: %d of %d kernels are compiled and kept; the next call compiles the rest", self.done,
+                self.total,
+            )  # fmt: skip
+            raise
         finally:
             for helper in self.helpers:
                 helper.stop()
@@ -180,34 +186,40 @@ class Compilation:
         with self.guard:
             self.waiting.append(kernel)
 
-    def note(self, kernel: Kernel, seconds: float) -> None:
+    def note(self, kernel: Kernel) -> None:
         """A kernel is done."""
         with self.guard:
             self.done += 1
-            self.spent += seconds
             self.left -= expected_seconds(kernel)
         self._tell()
 
     def _announce(self, processes: int) -> None:
         seconds = max(1.0, self.work / processes + (START if processes > 1 else 0.0) / 2)
         if self.total > 1:
-            place = cache.ready()
+            place, others = cache.ready(), cache.unsuited()
             logger.warning(
-                "compiling %d kernels, once for this %s, about %.0f s; they are kept %s", self.total,
+                "compiling %d kernels, once for this %s, about %.0f s; they are kept %s%s", self.total,
                 "version" if place else "process", seconds, f"in {place}" if place else "in memory",
+                f"; those that came with the package are for {others}" if others else "",
             )  # fmt: skip
 
     def _tell(self, last: bool = False) -> None:
-        """A line of progress on a terminal."""
-        if not sys.stderr.isatty() or self.total < 10:
+        """A line of progress on a terminal or in a notebook."""
+        if self.total < 10 or not _shows_progress(sys.stderr):
             return
         if last:
-            sys.stderr.write("\r\x1b[K")
-        elif self.done:
+            line = ""
+        else:
             elapsed = time.perf_counter() - self.started
             rest = elapsed * self.left / max(self.work - self.left, 1e-9)
-            sys.stderr.write(f"\r\x1b[Kcompiling kernels: {self.done} of {self.total}, about {rest:.0f} s left")
+            line = f"compiling kernels: {self.done} of {self.total}, {elapsed:.0f} s, about {rest:.0f} s left"
+        sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
+
+
+def _shows_progress(stream: Any) -> bool:
+    """Whether a line that is written again shows the last one alone: on a terminal, and in a notebook."""
+    return stream.isatty() or type(stream).__module__.split(".")[0] == "ipykernel"
 
 
 class Helper(threading.Thread):
@@ -237,13 +249,13 @@ class Helper(threading.Thread):
             while (kernel := self.compilation.take(False)) is not None:
                 self.current = kernel
                 self._send(f"{kernel.py_func.__module__} {kernel.py_func.__qualname__}")
-                seconds, length = HEAD.unpack(self.process.stdout.read(HEAD.size))
+                (length,) = HEAD.unpack(self.process.stdout.read(HEAD.size))
                 code = cache.decode(kernel, self.process.stdout.read(length))
                 if code is None:  # its source is another by now
                     return
                 cache.write(kernel, code)
                 self.current = None
-                self.compilation.note(kernel, seconds)
+                self.compilation.note(kernel)
         except (OSError, ValueError, struct.error):
             pass
         finally:

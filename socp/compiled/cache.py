@@ -10,6 +10,8 @@ the width of BLAS's integers, and the text of this package; a file after the ker
 A file with another digest is damaged, or belongs elsewhere: it is removed and compiled anew.  A file is machine code
 that this process will run, so only what this user or root has written, and nobody else may write, is loaded.
 
+Kernels that came with the package (see `packaged`) are read after those in the user's folder.
+
 ``NUMBA_CACHE_DIR`` names another place.  A kernel that cannot be written is kept for the process alone, which is said
 once; so is every kernel with ``CENTRALPATH_NO_CACHE=1``.
 """
@@ -23,18 +25,21 @@ import json
 import logging
 import os
 import platform
+import re
 import shutil
 import stat
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite
 import numba
 from numba.core import registry
 
+from . import packaged
 from .blas_integers import integer_bits
 from .machine import MachineCode
 
@@ -50,9 +55,21 @@ _held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, b
 _said: set[str] = set()
 
 
+class Place(NamedTuple):
+    """A folder that kernels are read from."""
+
+    path: Path
+    version: str  # that its files are of
+    is_cache: bool  # the user's, which is kept clean; not the package's
+
+
+def _is_off() -> bool:
+    return os.environ.get("CENTRALPATH_NO_CACHE", "0") not in ("", "0")
+
+
 def _caches() -> Path | None:
     """The folder of all versions, an absolute path; None where the user has no folder or wants none."""
-    if os.environ.get("CENTRALPATH_NO_CACHE", "0") not in ("", "0"):
+    if _is_off():
         return None
     try:
         if os.environ.get("NUMBA_CACHE_DIR"):
@@ -80,14 +97,22 @@ CACHES = _caches()  # a relative NUMBA_CACHE_DIR means the directory in which Py
 
 
 @functools.cache
-def version() -> str:
-    """The name of the folder: what machine code depends on beside its kernel."""
+def version(baseline: str = "") -> str:
+    """The name of the folder: what machine code depends on beside its kernel; of this processor, or of a baseline."""
+    triple, processor, features = _codegen().magic_tuple()
+    if baseline:
+        triple, processor, features = re.sub(r"[\d.]+$", "", triple), baseline, ""  # on any release of macOS
     text = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text.update(path.read_bytes())
-    parts = [llvmlite.__version__, repr(_codegen().magic_tuple()), str(integer_bits()), text.hexdigest()]
+    parts = [llvmlite.__version__, repr((triple, processor, features)), str(integer_bits()), text.hexdigest()]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    return f"python-{platform.python_version()}-numba-{numba.__version__}-{digest}"
+    return f"python-{_python()}-numba-{numba.__version__}-{digest}"
+
+
+def _python() -> str:
+    """The version of Python whose releases run each other's machine code."""
+    return ".".join(platform.python_version_tuple()[:2])
 
 
 def _codegen() -> Any:
@@ -100,13 +125,44 @@ def folder() -> Path | None:
 
 
 @functools.cache
-def _places() -> tuple[Path, ...]:
+def _places() -> tuple[Place, ...]:
     """The folders that kernels are read from, in this order."""
-    place = folder()
-    if place is None or not all(_is_safe(path) for path in (place.parent, place) if os.path.lexists(path)):
-        return ()
-    _mark(place)
-    return (place,)
+    found, cache = [], folder()
+    if cache is not None and all(_is_safe(path) for path in (cache.parent, cache) if os.path.lexists(path)):
+        _mark(cache)
+        found.append(Place(cache, version(), True))
+    if packaged.made_for() and not _is_off() and _suits():
+        found.append(Place(packaged.FOLDER, packaged.made_for()["version"], False))
+    return tuple(found)
+
+
+def _suits() -> bool:
+    """Whether the kernels of the package are of the versions that are installed, and this processor runs them."""
+    made = packaged.made_for()
+    return made.get("version") == version(made["processor"]) and packaged.has_baseline(_codegen().magic_tuple()[2])
+
+
+def unsuited() -> str:
+    """What the kernels of the package are for where that is not here; else nothing."""
+    made = packaged.made_for()
+    if not made or _is_off() or _suits():
+        return ""
+    return ", ".join(f"{name} {made.get(name, '?')}" for name in ("Python", "numba", "llvmlite", "processor"))
+
+
+def package(kernels: Iterable[Any], path: Path, processor: str) -> None:
+    """Write the kernels, which were compiled for the processor, into a folder of the package that is built."""
+    path.mkdir(parents=True, exist_ok=True)
+    for kernel in kernels:
+        code = read(kernel)
+        if code is None:
+            raise RuntimeError(f"{kernel.name} was not compiled")
+        (path / _file_name(kernel)).write_bytes(encode(kernel, code, version(processor)))
+    made = {
+        "Python": _python(), "numba": numba.__version__, "llvmlite": llvmlite.__version__, "processor": processor,
+        "version": version(processor),
+    }  # fmt: skip
+    (path / packaged.MADE_FOR).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
 def ready() -> Path | None:
@@ -170,24 +226,24 @@ def _mark(place: Path) -> None:
                 part.unlink()
 
 
-def encode(kernel: Any, code: MachineCode) -> bytes:
-    """The content of the kernel's file."""
+def encode(kernel: Any, code: MachineCode, of: str | None = None) -> bytes:
+    """The content of the kernel's file, of this version or another."""
     object_file, *names = code
     content = json.dumps(names).encode() + b"\n" + object_file
-    return _digest(kernel, content) + content
+    return _digest(kernel, content, of) + content
 
 
-def decode(kernel: Any, file: bytes) -> MachineCode | None:
+def decode(kernel: Any, file: bytes, of: str | None = None) -> MachineCode | None:
     """The machine code in the kernel's file; None where it is damaged, or of another kernel or version."""
     digest, content = file[:DIGEST], file[DIGEST:]
-    if digest != _digest(kernel, content):
+    if digest != _digest(kernel, content, of):
         return None
     names, _, object_file = content.partition(b"\n")
     return MachineCode(object_file, *json.loads(names))
 
 
-def _digest(kernel: Any, content: bytes) -> bytes:
-    return hashlib.sha256(f"{version()}\n{kernel.name}\n{kernel.stamp}\n".encode() + content).digest()
+def _digest(kernel: Any, content: bytes, of: str | None) -> bytes:
+    return hashlib.sha256(f"{of or version()}\n{kernel.name}\n{kernel.stamp}\n".encode() + content).digest()
 
 
 def _file_name(kernel: Any) -> str:
@@ -200,24 +256,33 @@ def read(kernel: Any) -> MachineCode | None:
     if held is not None:
         return held
     for place in _places():
-        path = place / _file_name(kernel)
-        file = _content(path)
-        code = None if file is None else decode(kernel, file)
+        path = place.path / _file_name(kernel)
+        file = _content(path, place.is_cache)
+        code = None if file is None else decode(kernel, file, place.version)
         if code is not None:
             return code
         if file is not None:
-            _say("a file of compiled kernels in %s is damaged; it is thrown away and compiled anew", place)
-            with contextlib.suppress(OSError):
-                path.unlink()
+            _say_damaged(path, place.is_cache)
     return None
 
 
-def _content(path: Path) -> bytes | None:
-    """What is in a file; None where there is none that may be trusted."""
+def _say_damaged(path: Path, is_cache: bool) -> None:
+    if is_cache:
+        _say("a file of compiled kernels in %s is damaged; it is thrown away and compiled anew", path.parent)
+        with contextlib.suppress(OSError):
+            path.unlink()
+    else:
+        _say("a file of compiled kernels in %s is damaged: the kernel is compiled anew", path.parent)
+
+
+def _content(path: Path, is_cache: bool) -> bytes | None:
+    """What is in a file; None where there is none, or in the cache none that may be trusted."""
     try:
         with os.fdopen(os.open(path, OPEN), "rb") as file:
             status = os.fstat(file.fileno())
-            return file.read() if stat.S_ISREG(status.st_mode) and _is_trusted(status, path) else None
+            if not stat.S_ISREG(status.st_mode) or (is_cache and not _is_trusted(status, path)):
+                return None
+            return file.read()
     except OSError:
         return None
 

@@ -32,7 +32,10 @@ class MachineCode(NamedTuple):
 
 
 class _Flags(compiler.Flags):
-    """Flags that are compared and hashed quickly, which numba does for every operator: they never change."""
+    """Flags that are compared and hashed quickly, which numba does for every operator.
+
+    Its own hash is the same for all flags, so that each look-up compares with many, option by option.
+    """
 
     __slots__ = ("_hash",)
 
@@ -44,7 +47,7 @@ class _Flags(compiler.Flags):
             return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or super().__eq__(other)
+        return self is other or (isinstance(other, _Flags) and self._values == other._values)
 
 
 @functools.cache

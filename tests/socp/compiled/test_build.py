@@ -1,5 +1,6 @@
 """Compilation in several processes: announced, done here where helpers cannot, and nothing left after a warmup."""
 
+import io
 import json
 import os
 import subprocess
@@ -184,3 +185,46 @@ def answers(text):
     """Status and value of each line, warnings left out; small values are zero."""
     rows = [line.split() for line in text.splitlines() if line.startswith(("optimal", "primal_inf", "dual_inf"))]
     return [(status, round(float(value), 5) if value != "nan" else None) for status, value in rows]
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def compiled_up_to(count):
+    """Stands for the compilation of `count` kernels, and for Ctrl-C while the next one is compiled."""
+    seen = []
+
+    def compiled(kernel):
+        if len(seen) == count:
+            raise KeyboardInterrupt
+        seen.append(kernel)
+
+    return compiled
+
+
+def test_an_interrupt_says_that_what_is_done_is_kept(monkeypatch, caplog):
+    monkeypatch.setattr(build, "_processors", lambda: 1)
+    monkeypatch.setattr(build, "_compiled", compiled_up_to(2))
+    with pytest.raises(KeyboardInterrupt):
+        build.Compilation(list(probe.KERNELS) * 2).run()
+    assert caplog.messages[-1].startswith("interrupted: 2 of 4 kernels are compiled and kept")
+
+
+@pytest.mark.parametrize("kind", [Screen, type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})])
+def test_progress_is_told_on_a_terminal_and_in_a_notebook(monkeypatch, kind):
+    monkeypatch.setattr(build, "_processors", lambda: 1)
+    monkeypatch.setattr(build, "_compiled", compiled_up_to(12))
+    monkeypatch.setattr(build.sys, "stderr", kind())
+    build.Compilation(list(probe.KERNELS) * 6).run()
+    lines = sys.stderr.getvalue().split("\r\x1b[K")
+    assert lines[1].startswith("compiling kernels: 1 of 12, 0 s, about ") and len(lines) == 14 and lines[-1] == ""
+
+
+def test_no_progress_is_told_to_a_file(monkeypatch):
+    monkeypatch.setattr(build, "_processors", lambda: 1)
+    monkeypatch.setattr(build, "_compiled", compiled_up_to(12))
+    monkeypatch.setattr(build.sys, "stderr", io.StringIO())
+    build.Compilation(list(probe.KERNELS) * 6).run()
+    assert "\r" not in sys.stderr.getvalue()

@@ -1,6 +1,7 @@
 """The cache of kernels: where it is, damaged files, folders that cannot be written, what is removed."""
 
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from socp.compiled import cache, kernels
+from socp.compiled import cache, kernels, packaged
 from socp.compiled.machine import MachineCode
 from tests.socp.compiled.test_kernels import CODE, files, run, write
 
@@ -292,3 +293,119 @@ def test_what_was_not_finished_is_removed_a_day_later(place):
         os.utime(place / name, (time.time() - age,) * 2)
     cache.read(A)
     assert [path.name for path in place.glob("*.part")] == ["young.part"]
+
+
+@pytest.fixture
+def brought(place, tmp_path, monkeypatch):
+    """The folder of a package that brought both kernels along, made for the processor with the fewest instructions."""
+    folder = tmp_path / "package"
+    monkeypatch.setattr(packaged, "FOLDER", folder)
+    write_both()
+    cache.package((A, B), folder, "generic")
+    shutil.rmtree(place.parent)
+    forget()
+    yield folder
+    packaged.made_for.cache_clear()
+
+
+def forget():
+    """As in another process."""
+    packaged.made_for.cache_clear()
+    cache._places.cache_clear()
+
+
+def test_kernels_of_the_package_are_read_without_a_cache(brought, place, caplog):
+    assert [cache.read(kernel) for kernel in (A, B, A)] == [code_of(A), code_of(B), code_of(A)]
+    assert not place.exists() and not caplog.records and cache.unsuited() == ""
+
+
+def test_the_users_kernels_come_before_those_of_the_package(brought, place):
+    cache.write(A, code_of(B))
+    cache._held.clear()
+    assert cache.read(A) == code_of(B) and cache.read(B) == code_of(B)
+
+
+def test_a_kernel_that_the_package_lacks_is_compiled_alone(brought, place):
+    path_of(brought, A).unlink()
+    assert cache.read(A) is None and cache.read(B) == code_of(B)
+    cache.write(A, code_of(A))
+    cache._held.clear()
+    assert cache.read(A) == code_of(A) and not path_of(brought, A).exists()
+
+
+@pytest.mark.parametrize("damage", [
+    lambda file: b"", lambda file: file[: len(file) // 2], lambda file: file[:-1] + bytes([file[-1] ^ 1]),
+    lambda file: cache.encode(A, CODE_OF["a"]),
+], ids=["empty", "truncated", "altered", "of this processor"])  # fmt: skip
+def test_damage_in_the_package_is_left_there_and_made_up_for(brought, place, caplog, damage):
+    path = path_of(brought, A)
+    content = damage(path.read_bytes())
+    path.write_bytes(content)
+    assert cache.read(A) is None and cache.read(B) == code_of(B)
+    assert "is damaged" in caplog.text and path.read_bytes() == content
+    cache.write(A, code_of(A))
+    cache._held.clear()
+    caplog.clear()
+    assert cache.read(A) == code_of(A) and not caplog.records
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"processor": 3}', '{"processor": "x"}', '{"processor": "generic"}']
+)
+def test_a_package_that_does_not_say_what_it_is_for_is_not_used(brought, content):
+    (brought / packaged.MADE_FOR).write_text(content)
+    forget()
+    assert cache.read(A) is None
+
+
+def test_a_package_for_another_numba_is_not_used(brought, monkeypatch):
+    monkeypatch.setattr(cache.numba, "__version__", "0.1")
+    cache.version.cache_clear()
+    forget()
+    try:
+        assert cache.read(A) is None
+        assert "Python" in cache.unsuited() and "processor generic" in cache.unsuited()
+    finally:
+        cache.version.cache_clear()
+
+
+def test_a_package_for_a_better_processor_is_not_used(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(packaged, "FOLDER", tmp_path / "package")
+    write_both()
+    cache.package((A, B), tmp_path / "package", "x86-64-v3")
+    shutil.rmtree(place.parent)
+    has = ",".join(f"+{name}" for name in packaged.X86_64_V3)
+    for features, code in ((has, code_of(A)), (has.replace("+avx2", "-avx2"), None), ("", None)):
+        processor = ("x86_64-unknown-linux-gnu", "some", features)
+        monkeypatch.setattr(cache, "_codegen", lambda it=processor: SimpleNamespace(magic_tuple=lambda: it))
+        made = json.loads((tmp_path / "package" / packaged.MADE_FOR).read_text())
+        forget()
+        monkeypatch.setattr(cache, "version", lambda baseline="", it=made: it["version"] if baseline else "own")
+        assert cache.read(A) == code and bool(cache.unsuited()) == (code is None)
+    packaged.made_for.cache_clear()
+
+
+@posix
+def test_a_package_that_its_group_may_write_is_as_good_as_its_source(brought):
+    path_of(brought, A).chmod(0o664)
+    brought.chmod(0o775)
+    assert cache.read(A) == code_of(A)
+
+
+def test_kernels_of_the_package_without_a_home(brought, monkeypatch):
+    monkeypatch.setattr(cache, "CACHES", None)
+    assert cache.read(A) == code_of(A)
+
+
+def test_kernels_of_the_package_are_left_out_on_demand(brought, monkeypatch):
+    monkeypatch.setenv("CENTRALPATH_NO_CACHE", "1")
+    assert cache.read(A) is None and cache.unsuited() == ""
+
+
+def test_a_baseline_is_the_same_on_each_release_of_a_system(monkeypatch):
+    names = []
+    for release in ("21.6.0", "23.4.0"):
+        processor = (f"arm64-apple-darwin{release}", "apple-m2", "+neon")
+        monkeypatch.setattr(cache, "_codegen", lambda it=processor: SimpleNamespace(magic_tuple=lambda: it))
+        names.append(cache.version.__wrapped__("apple-m1"))
+    assert names[0] == names[1]

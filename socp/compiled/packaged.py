@@ -1,0 +1,39 @@
+"""Kernels that a wheel brings along: for one Python, numba and llvmlite, and for a baseline that many processors have.
+
+    CENTRALPATH_WHEEL=x86-64-v3 pip wheel .
+
+has `setup.py` put them into this folder of the package, and beside them what they were made for.  They are as good as
+the source that lies beside them, so whoever may write there is trusted; another numba, another processor or a damaged
+file only has kernels compiled as without them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "kernels"
+MADE_FOR = "made_for.json"
+X86_64_V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
+X86_64_V3 = (*X86_64_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
+X86_64_V4 = (*X86_64_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+BASELINES: dict[str, tuple[str, ...]] = {  # LLVM's names: of the processor, and of what it has beyond the first ones
+    "generic": (), "apple-m1": (), "x86-64": (), "x86-64-v2": X86_64_V2, "x86-64-v3": X86_64_V3, "x86-64-v4": X86_64_V4,
+}  # fmt: skip
+
+
+@functools.cache
+def made_for() -> dict[str, str]:
+    """What the kernels of this installation were made for; nothing where it has none."""
+    try:
+        found = json.loads((FOLDER / MADE_FOR).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("processor"), str) else {}
+
+
+def has_baseline(features: str) -> bool:
+    """Whether a processor of these features, as LLVM lists them, runs the kernels of this installation."""
+    wanted = BASELINES.get(made_for().get("processor", ""))
+    return wanted is not None and {f"+{name}" for name in wanted} <= set(features.split(","))
