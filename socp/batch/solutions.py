@@ -102,6 +102,13 @@ class Solutions(Answers[Solution]):
     iterations : array of int, shape (k,)
     setup_time, solve_time : float
         Seconds for all.
+
+    Examples
+    --------
+    >>> import socp
+    >>> many = socp.solve_many(c=[[1.0], [2.0]], G=[[-1.0]], h=[3.0], cones=[socp.NonNeg(1)])
+    >>> print(len(many), many.status[1], many.x.round(6).ravel(), many[0].objective.__round__(6))
+    2 optimal [-3. -3.] -3.0
     """
 
     vectors, single = ("x", "y", "z", "s"), Solution
