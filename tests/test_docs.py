@@ -179,7 +179,7 @@ def test_what_the_list_of_files_takes_from_docstrings_is_escaped():
 @pytest.mark.parametrize("command", [name for name in bench_command.COMMANDS if name])
 def test_the_command_line_of_the_docs_is_the_one_there_is(command, capsys):
     text = (DOCS / "command_line.md").read_text(encoding="utf-8")
-    (options,) = re.findall(rf"^    python -m bench {command} (.*(?:\n {{20,}}.*)*)$", text, re.MULTILINE)
+    (options,) = re.findall(rf"^    centralpath {command} (.*(?:\n {{20,}}.*)*)$", text, re.MULTILINE)
     with pytest.raises(SystemExit):
         bench_command.main([command, "--help"])
     usage = capsys.readouterr().out.split("\n\n")[0]
