@@ -24,7 +24,7 @@ from socp.__main__ import main as socp_main
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, comparison, kernel_machines, machines, measurement, report, suite
+from .compare import anatomy, comparison, kernel_machines, linear, machines, measurement, report, suite
 from .experiments import conduct, pages
 from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
@@ -139,6 +139,8 @@ def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
     if options.name == "kernels":
         return _compare_kernels(options)
+    if options.name == "linear":
+        return _compare_linear(options)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
@@ -179,6 +181,14 @@ def _compare_kernels(options: argparse.Namespace) -> int:
         rows.append(row)
     print(kernel_machines.summary(rows))
     return 1 if any(row.is_wrong for row in rows) else 0
+
+
+def _compare_linear(options: argparse.Namespace) -> int:
+    """Linear machines beside LIBLINEAR and scikit-learn: a row as soon as it is measured."""
+    print(linear.HEADER)
+    for row in linear.run(options.only):
+        print(row.line(), flush=True)
+    return 0
 
 
 def _fuzz(options: argparse.Namespace) -> int:
@@ -355,7 +365,7 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
     every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
-    every.add_argument("name", choices=[*catalogue.names(), "kernels"], help="the set")
+    every.add_argument("name", choices=[*catalogue.names(), "kernels", "linear"], help="the set")
     every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
     every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
     every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")

@@ -20,7 +20,7 @@ from models import BilevelClassifier
 from socp.form.standard import StandardForm
 from socp.kkt.assembly import KKTMatrix
 from socp.linalg.ldl.factorization import LDL
-from socp.linalg.ldl.symbolic import analyze
+from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.textbook import Cone
 from socp.textbook.switches import dense
 
@@ -196,7 +196,8 @@ def factor_pattern(upper: sp.csc_array, ordering: Any) -> tuple[np.ndarray, sp.c
     n = upper.shape[0]
     arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
     ldl = LDL(n, *arrays, np.ones(n, np.int64), ordering=ordering, method="scalar")
-    L = sp.csc_array((np.ones(ldl.rows.size), ldl.rows, ldl.start), shape=(n, n))
+    factors: Any = ldl.factors
+    L = sp.csc_array((np.ones(factors.rows.size), factors.rows, factors.start), shape=(n, n))
     return ldl.perm, sp.csc_array(L + sp.eye_array(n))
 
 

@@ -22,39 +22,35 @@ NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
 class QuadraticProgram:
     r"""A convex quadratic program with two-sided rows and bounds.
 
-        .. math::
-            \min_x \tfrac12 x^\top P x + q^\top x + \mathrm{offset} \quad
-            \text{subject to } l \le A x \le u,\; lb \le x \le ub
+    .. math::
+        \min_x \tfrac12 x^\top P x + q^\top x + \mathrm{offset} \quad
+        \text{subject to } l \le A x \le u,\; lb \le x \le ub
 
-        Parameters
-        ----------
-    <<<<<<< HEAD
-        P : matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
-    =======
-        P : sparse or dense matrix, shape (n, n), or `LowRank`, or None
-    >>>>>>> course
-            Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
-        q : array_like, shape (n,)
-            The linear objective.
-        A : sparse or dense matrix, shape (m, n), optional
-            The rows.
-        l, u : array_like, shape (m,), or float, optional
-            Lower and upper sides of the rows, not both None where A has rows.  None, infinite values, and values of at
-            least 1e20 in size mean that a row has no such side; equal sides make an equality.
-        lb, ub : array_like, shape (n,), or float, optional
-            Lower and upper bounds of the variables, likewise; equal bounds fix a variable.
-        offset : float, default 0
-            A constant of the objective.
+    Parameters
+    ----------
+    P : sparse or dense matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
+        Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
+    q : array_like, shape (n,)
+        The linear objective.
+    A : sparse or dense matrix, shape (m, n), optional
+        The rows.
+    l, u : array_like, shape (m,), or float, optional
+        Lower and upper sides of the rows, not both None where A has rows.  None, infinite values, and values of at
+        least 1e20 in size mean that a row has no such side; equal sides make an equality.
+    lb, ub : array_like, shape (n,), or float, optional
+        Lower and upper bounds of the variables, likewise; equal bounds fix a variable.
+    offset : float, default 0
+        A constant of the objective.
 
-        Raises
-        ------
-        ProgramError
-            A shape or value does not fit, or a lower side is above its upper side; the message names it.
+    Raises
+    ------
+    ProgramError
+        A shape or value does not fit, or a lower side is above its upper side; the message names it.
 
-        Examples
-        --------
-        >>> QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0)
-        QuadraticProgram(n=1, m=0)
+    Examples
+    --------
+    >>> QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0)
+    QuadraticProgram(n=1, m=0)
     """
 
     def __init__(

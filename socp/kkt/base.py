@@ -48,7 +48,7 @@ from ..linalg.refinement import (
     add_images,
     begin_basis,
     extend_basis,
-    verdict,
+    refinement_decision,
 )
 from ..linalg.vectors import bits, from_bits, norm_within
 
@@ -407,7 +407,9 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     size, previous = kkt.product.size, kkt.excess[row]
     left = measure_residual(kkt, row, rhs, out)
     steps = kkt.refinement_steps
-    what = verdict(kkt.excess[row], previous, kkt.solves[row], steps, steps if kkt.enough <= PRECISE else FURTHER)
+    what = refinement_decision(
+        kkt.excess[row], previous, kkt.solves[row], steps, steps if kkt.enough <= PRECISE else FURTHER
+    )
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
             out[i] = kkt.before[i]

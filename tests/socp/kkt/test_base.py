@@ -20,10 +20,10 @@ from socp.kkt.base import (
 )
 from socp.kkt.dense import DenseKKT
 from socp.kkt.lowrank import LowRankKKT
-from socp.kkt.sparse import SparseKKT
-from socp.linalg.refinement import STOP, TAKE_BACK, verdict
+from socp.kkt.sparse import SparseKKT, apply_sparse
+from socp.linalg.refinement import STOP, TAKE_BACK, refinement_decision
 from tests.support.cone_points import matrices
-from tests.support.kkt_systems import KERNELS, factored_by, system
+from tests.support.kkt_systems import METHODS, factored_by, system
 from tests.support.programs import planted_optimum
 from tests.support.standard_forms import DIMENSIONS, dense_kkt, mixture, operator_matrix, scaling_point
 
@@ -32,15 +32,15 @@ def by_rows(*arguments):
     return factored_by("scalar", SparseKKT(*arguments))
 
 
-def by_strips(*arguments):
-    return factored_by("strips", SparseKKT(*arguments))
+def four_wide(*arguments):
+    return factored_by("four-wide", SparseKKT(*arguments))
 
 
 def by_panels(*arguments):
     return factored_by("supernodal", SparseKKT(*arguments))
 
 
-BACKENDS = [by_rows, by_strips, by_panels, DenseKKT]
+BACKENDS = [by_rows, four_wide, by_panels, DenseKKT]
 
 
 def relative_residual(K, rhs, solution):
@@ -215,17 +215,17 @@ def test_refreshed_is_built_anew(backend):
     np.testing.assert_array_equal(out, expected)
 
 
-def refined(kkt, apply, rhs, out):
+def refined(kkt, rhs, out):
     """Refinement step by step, as Python asks for it: (residual, further solves); out is the solution."""
     previous, count = np.inf, 0
     kkt.enough, kkt.equations, kkt.rhs_norm[0] = PRECISE, PRECISE, np.abs(rhs).max()
     kkt.residual[: rhs.size], out[:] = rhs, 0.0
     while True:
         before = out.copy()
-        apply(kkt, 1, kkt.residual[: rhs.size].copy(), out)
+        apply_sparse(kkt, 1, kkt.residual[: rhs.size].copy(), out)
         norm = measure_residual(kkt, 0, rhs, out)
         excess = kkt.excess[0]
-        what = verdict(excess, previous, count, kkt.refinement_steps, kkt.refinement_steps)
+        what = refinement_decision(excess, previous, count, kkt.refinement_steps, kkt.refinement_steps)
         if what == TAKE_BACK:
             out[:] = before
             return measure_residual(kkt, 0, rhs, out), count
@@ -292,7 +292,7 @@ def test_python_asks_precisely_and_leaves_the_policy_as_it_was():
     assert (kkt.behind == 0.0).all()
 
 
-@pytest.mark.parametrize("method", KERNELS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("distance", [1e-2, 1e-6])
 @pytest.mark.parametrize("P", ["sparse", "dense", "none", "low rank"])
 def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
@@ -307,7 +307,6 @@ def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
     form = StandardForm(program)
     w, eta = scaling_point(form, 0, distance)
     kkt = factored_by(method, SparseKKT(form, 1e-8, 10))
-    apply = KERNELS[method][1]
     # the second row needs no further solve
     rhs = np.vstack([rng.normal(size=form.n + form.p + form.m), np.zeros(form.n + form.p + form.m)])
     together, apart = np.empty(rhs.shape), np.empty(rhs.shape)
@@ -316,7 +315,7 @@ def test_refinement_of_two_is_refinement_step_by_step(P, distance, method):
         kkt.refinements = 0
         kkt.solve(rhs[rows], together[rows])
         found, solves, Px = kkt.residual_norm[0], kkt.solves.tolist(), kkt.Px[rows].copy()
-        norm, count = refined(kkt, apply, rhs[0], apart[0])
+        norm, count = refined(kkt, rhs[0], apart[0])
         apart[1] = 0.0
         # the same steps may round in another way, and one of the two then needs a further one
         assert kkt.refinements == solves[0] > 0 and abs(solves[0] - count) <= 1
