@@ -1,7 +1,8 @@
 """`centralpath`, or `python -m bench`: the tour; `qp FILE`, `socp FILE`: one file with any setting; `solve FILE`: one
-file; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes; `ablation`: what
-each part of the method is worth; `fuzz`: programs around known answers, by the thousand; `models`: support vector
-machines beside LIBSVM; `experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
+file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes; `calibrate`:
+what factorizations cost; `ablation`: what each part of the method is worth; `fuzz`: programs around known answers, by
+the thousand; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a paper; `report
+DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from socp.__main__ import main as socp_main
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, comparison, kernel_machines, linear, machines, measurement, report, suite
+from .compare import anatomy, calibrate, comparison, kernel_machines, linear, machines, measurement, report, suite
 from .experiments import conduct, pages
 from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
@@ -62,6 +63,17 @@ def _anatomy(options: argparse.Namespace) -> int:
     names = anatomy.names(options.programs)
     qp.warmup()
     print(anatomy.table(names))
+    return 0
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    print(calibrate.HEADER)
+    found = []
+    for rate in calibrate.rates():
+        found.append(rate)
+        print(rate.line(), flush=True)
+    calibrate.write(options.out, found)
+    print(f"written: {options.out} (the rates and the machine, as JSON)")
     return 0
 
 
@@ -259,6 +271,7 @@ COMMANDS = {
     None: _tour,
     "ablation": _ablation,
     "anatomy": _anatomy,
+    "calibrate": _calibrate,
     "compare": _compare,
     "experiment": _experiment,
     "fuzz": _fuzz,
@@ -339,6 +352,11 @@ def _parser() -> argparse.ArgumentParser:
         "--programs",
         help="CLASS_SIZE, with commas between, as svm_dual_rbf_200,lasso_500 (default: one of each kind); "
         f"the classes: {', '.join(anatomy.CLASSES)}",
+    )
+
+    costs = commands.add_parser("calibrate", help="the costs that decide how to factorize, next to what is measured")
+    costs.add_argument(
+        "--out", type=_file_to_write, default=Path("calibration.json"), help="the file (default: %(default)s)"
     )
 
     _add_trials(commands)

@@ -59,7 +59,7 @@ def answer(
         show_config()
         return 0
     try:
-        settings = Settings.checked(options)
+        settings = Settings(**options)
         program = read(what)
         _load_kernels(program.n)  # which is no part of the set-up that is told
         solution = solve(program, settings)

@@ -179,7 +179,7 @@ class SVC(KernelClassifier):
         sample_weight : array_like, shape (samples,), optional
             Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         """
-        settings = {**self._check_parameters(), "sifting": bool(self.shrinking)}
+        settings = {**self._check_parameters(), "active_set": bool(self.shrinking)}
         check_choice("solver", self.solver, FORMS)
         check_number("cache_size", self.cache_size, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)

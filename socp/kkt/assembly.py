@@ -27,7 +27,6 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, structure
-from ..form.hessian import Hessian, SparseHessian
 from ..form.row_groups import RowGroups, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
@@ -69,7 +68,7 @@ class KKTMatrix(Structure):
     union_ptr, dense_ptr, entry, dense, work = integers(), integers(), integers(), floats(), floats()
 
     def __init__(self, form: StandardForm) -> None:
-        P_indptr, P_indices, P_data = _entries(form.P)
+        P_indptr, P_indices, P_data = form.P.upper()
         base = form.n + form.p + form.groups.count
         cones = ConeColumns(form, base) if form.cones else no_cones()
         order = cones.end if form.cones else base
@@ -102,12 +101,7 @@ class KKTMatrix(Structure):
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
-        take_values(self, _entries(self.form.P)[2])
-
-
-def _entries(P: Hessian) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """P in CSC: its upper triangle at least."""
-    return (P.indptr, P.indices, P.values) if isinstance(P, SparseHessian) else P.upper()
+        take_values(self, self.form.P.upper()[2])
 
 
 @kernel

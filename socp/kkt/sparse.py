@@ -43,7 +43,7 @@ class SparseKKT(KKT):
             matrix.size, matrix.indptr, matrix.indices, matrix.signs,
             ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static, threads=threads,
         )  # fmt: skip
-        self._allow_correctors(self.ldl.flops, self.ldl.nnz)
+        self.flops, self.factor_entries = self.ldl.flops, self.ldl.nnz
         self.factors = self.ldl.factors
         self._use(factor_sparse, apply_sparse)
 
@@ -54,10 +54,7 @@ class SparseKKT(KKT):
     @property
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        matrix = self.matrix
-        return (
-            f"sparse LDL' ({self.ldl.method}), order {matrix.size}, {matrix.indices.size} entries, {self.ldl.nnz} in L"
-        )
+        return f"sparse LDL' ({self.ldl.method}), order {self.matrix.size}, {self.ldl.nnz:,} entries in L"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""

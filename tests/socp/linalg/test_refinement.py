@@ -113,7 +113,7 @@ def test_gmres_in_as_many_steps_as_there_are_eigenvalues():
     kkt = system(K, np.eye(12))
     kkt.residual[:12] = rhs
     kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
-    kkt.excess[0] = np.inf
+    kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
     assert kkt.solves[0] == kkt.applied == 3
     np.testing.assert_allclose(K @ out, rhs, rtol=1e-12)
@@ -126,7 +126,7 @@ def test_gmres_ends_where_nothing_more_is_asked():
         kkt, out = system(K, np.eye(size)), np.zeros(size)
         kkt.residual[:size] = rhs
         kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
-        kkt.excess[0] = excess
+        kkt.scaled[0] = excess
         gmres(kkt, 0, rhs, out)
         assert np.linalg.norm(rhs - K @ out) <= SURE / 1e5 * np.linalg.norm(rhs)
         counts.append(kkt.applied)
@@ -151,7 +151,7 @@ def test_gmres_gives_up_where_it_gains_nothing():
     kkt = system(K, np.eye(size))
     kkt.residual[:size] = rhs
     kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
-    kkt.excess[0] = np.inf
+    kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
     assert kkt.applied == HOPE < KRYLOV_STEPS
     np.testing.assert_array_equal(out, np.zeros(size))

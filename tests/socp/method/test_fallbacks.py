@@ -5,8 +5,9 @@ import pytest
 
 import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
-from socp.method.attempts import LARGE, SHORT_STEPS, Attempts
+from socp.method.fallbacks import Fallbacks
 from socp.method.run import Run
+from socp.plan.fallbacks import LARGE, SHORT_STEPS, fallbacks
 from tests.support.programs import planted_optimum
 
 # The optimal sets are thin: s and z are both on the boundary of their cones there, or z is not bounded.
@@ -31,31 +32,39 @@ def test_thin_optimal_sets(name, kkt):
     assert solution.objective == pytest.approx(objective, abs=1e-7)
 
 
-def ways_after(run_iterations=1, **settings):
+def plans_after(iterations=1, **settings):
     solver = Solver(THIN["a cone that x fills"][0], **settings)
-    run = Run(solver.program, solver._state, solver.settings, False, None)
-    run.effort = run_iterations, 0.0, 0.0
-    attempts = Attempts(solver._state, solver.settings)
-    return solver, [
-        (type(s.kkt).__name__, s.form is solver.form, t.step_fraction)
-        for s, t, _ in attempts._ways(run, solver.program)
+    return [
+        (plan.backend, plan.equilibrate, plan.step_fraction, plan.precise)
+        for plan in fallbacks(solver.plan, solver.form, iterations)
     ]
 
 
-def test_the_ways_in_turn():
-    _, ways = ways_after()
-    assert ways == [
-        ("DenseKKT", True, 0.99),
-        ("SparseKKT", True, 0.99),
-        ("SparseKKT", True, 0.99),
-        ("DenseKKT", True, SHORT_STEPS),
-        ("SparseKKT", True, SHORT_STEPS),
-        ("DenseKKT", True, 0.99),
-        ("SparseKKT", False, SHORT_STEPS),
-        ("SparseKKT", False, 0.99),
+def test_the_plans_in_turn():
+    assert plans_after() == [
+        ("dense", True, 0.99, True),
+        ("sparse", True, 0.99, True),
+        ("sparse", True, 0.99, False),
+        ("dense", True, SHORT_STEPS, False),
+        ("sparse", True, SHORT_STEPS, True),
+        ("dense", True, 0.99, False),
+        ("sparse", False, SHORT_STEPS, False),
+        ("sparse", False, 0.99, False),
     ]
-    assert ways_after(kkt="ldl", equilibrate=False, step_fraction=0.5)[1] == 4 * [("SparseKKT", True, 0.5)]
-    assert ways_after(0)[1] == 2 * [("SparseKKT", True, 0.99)]  # a matrix that cannot be factored at the start
+    assert {plan[:3] for plan in plans_after(kkt="ldl", equilibrate=False, step_fraction=0.5)} == {
+        ("sparse", False, 0.5)
+    }
+    # a matrix that cannot be factored at the start
+    assert plans_after(0) == [("sparse", True, 0.99, True), ("sparse", True, 0.99, False)]
+
+
+def test_each_plan_has_the_memory_of_its_form_and_backend():
+    solver = Solver(THIN["a cone that x fills"][0])
+    runs = Fallbacks(solver._state, solver.settings)
+    states = [runs._state_for(plan, solver.program) for plan in fallbacks(solver.plan, solver.form, 1)]
+    assert [type(state.kkt).__name__ for state in states[:3]] == ["DenseKKT", "SparseKKT", "SparseKKT"]
+    assert states[0] is solver._state and states[1] is states[2] and states[6] is states[7]
+    assert [state.form is solver.form for state in states] == 6 * [True] + 2 * [False]
 
 
 def inconsistent(seed):
@@ -102,7 +111,7 @@ def test_after_the_attempts_a_solver_is_as_before():
     solver = Solver(program)
     deltas, steps = solver.kkt.deltas.copy(), solver.kkt.refinement_steps
     first, again = solver.solve(), solver.solve()
-    assert solver._attempts is not None
+    assert solver._fallbacks is not None
     assert np.array_equal(solver.kkt.deltas, deltas) and solver.kkt.refinement_steps == steps
     assert np.array_equal(first.x, again.x) and np.array_equal(first.y, again.y)
 
@@ -113,7 +122,7 @@ def test_an_attempt_without_room_in_memory_loses_no_answer(monkeypatch):
     def no_room(*arguments, **settings):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("socp.method.attempts.choose", no_room)
+    monkeypatch.setattr("socp.method.fallbacks.build", no_room)
     monkeypatch.setattr(Run, "_is_solved", lambda run: False)  # so that every run fails
     solution = socp.solve(program, max_iter=1000)
     assert solution.x.shape == (1,) and solution.status is not Status.MAX_ITERATIONS
@@ -141,9 +150,7 @@ def test_a_large_program_fails_once():
     n = LARGE
     program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
     solver = Solver(program, kkt="ldl")
-    run = Run(program, solver._state, solver.settings, False, None)
-    run.effort = 1, 0.0, 0.0
-    assert list(Attempts(solver._state, solver.settings)._ways(run, program)) == []
+    assert list(fallbacks(solver.plan, solver.form, 1)) == []
 
 
 def test_the_time_limit_is_one_for_all_attempts():
@@ -172,11 +179,11 @@ def test_iterations_and_times_are_those_of_all_attempts(monkeypatch):
 def test_precise_solves_end_with_the_attempts(monkeypatch):
     program = planted_optimum(np.random.default_rng(0))[0]
     solver = Solver(program)
-    run = solver.run()
-    state, settings = solver._state, solver.settings
+    run, state = solver.run(), solver._state
     seen = []
     solve = Run.solve
     monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.precise), solve(run)))
-    monkeypatch.setattr(Attempts, "_ways", lambda attempts, run, program: iter([(state, settings, True)]))
-    Attempts(state, settings).improve(run, program, None)  # that way decides the program
+    # a plan that decides the program
+    monkeypatch.setattr("socp.method.fallbacks.fallbacks", lambda *of: iter([solver.plan._replace(precise=True)]))
+    Fallbacks(state, solver.settings).improve(run, program, None)
     assert seen == [True] and not state.kkt.precise
