@@ -23,7 +23,7 @@ from socp.form.hessian import EPS, SEMIDEFINITE_TOL, as_operator, check_semidefi
 from socp.linalg.cholesky import cholesky
 from socp.problem.checks import ProgramError, as_csc, check_finite
 from socp.problem.program import as_hessian
-from socp.problem.settings import Settings, telling_settings
+from socp.problem.settings import Settings
 from socp.problem.status import Status
 from socp.problem.stopping import RESIDUALS
 
@@ -176,7 +176,6 @@ def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.
         )
 
 
-@telling_settings
 def solve_many(
     P: Any,
     q: Any,
@@ -233,7 +232,7 @@ def solve_many(
      [1.  1. ]]
     """
     arguments = locals()
-    settings = Settings.checked({name: arguments[name] for name in TAKEN})
+    settings = Settings(**{name: arguments[name] for name in TAKEN})
     started = time.perf_counter()
     programs = Programs(P, q, A, l, u, lb, ub)
     if settings.check_convexity:

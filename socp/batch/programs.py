@@ -11,7 +11,7 @@ import numpy as np
 
 from ..problem.checks import ProgramError, check_finite
 from ..problem.program import Cone, ConeProgram
-from ..problem.settings import Settings, telling_settings
+from ..problem.settings import Settings
 from ..solver import Solver
 from .checks import axes_of, matrices, number_of_programs, rows_of
 from .solutions import Solutions
@@ -61,7 +61,6 @@ class ConePrograms:
             raise ProgramError(f"program {i}: {error}") from None
 
 
-@telling_settings
 def solve_many(
     *,
     c: Any,
@@ -114,7 +113,7 @@ def solve_many(
      [ 0.6 -0.8]]
     """
     arguments = locals()
-    settings = Settings.checked({name: arguments[name] for name in TAKEN})
+    settings = Settings(**{name: arguments[name] for name in TAKEN})
     return solve_cone_programs(ConePrograms(c, G, h, cones, A, b, P), settings)
 
 
@@ -130,7 +129,7 @@ def solve_like(solver: Solver, vectors: dict[str, Any], threads: int | None) -> 
 
 def settings_of_batch(settings: Settings, threads: int | None) -> Settings:
     """The settings of a solver for a batch, of which nobody watches single iterations."""
-    checked = settings.threads if threads is None else Settings.checked({"threads": threads}).threads
+    checked = settings.threads if threads is None else Settings(threads=threads).threads
     return dataclasses.replace(settings, threads=checked, verbose=False, callback=None)
 
 
