@@ -1,19 +1,26 @@
-"""`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes; `calibrate`: what factorizations cost; `ablation`: what each part of the method is
-worth; `fuzz`: programs around known answers, by the thousand; `models`: support vector machines beside LIBSVM;
-`experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
+"""`centralpath`, or `python -m bench`: the tour; `qp FILE`, `socp FILE`: one file with any setting; `solve FILE`: one
+file, verified; `suite NAME`: a set of files; `compare SET`: all solvers; `anatomy`: where the time goes; `calibrate`:
+what factorizations cost; `ablation`: what each part of the method is worth; `fuzz`: programs around known answers, by
+the thousand; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a paper; `report
+DIR`: a page over experiments."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import qp
 import socp
+from qp.__main__ import main as qp_main
+from socp.__main__ import main as socp_main
 
 from . import experiments
 from .answers import answer
@@ -29,11 +36,15 @@ from .tour import INTRODUCTION, tour
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the result is the exit code, 1 for an answer that fails verification."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words and words[0] in FORWARDED:
+        command, first, _ = FORWARDED[words[0]]
+        return command([*first, *words[1:]], f"{PROGRAM} {words[0]}")
+    options = _parser().parse_args(words)
     try:
         return COMMANDS[options.command](options)
     except (sets.DataError, socp.ProgramError, OSError) as error:
-        print(f"bench: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
 
 
@@ -100,7 +111,25 @@ def _solve(options: argparse.Namespace) -> int:
     print(f"iterations   {result.iterations}")
     print(f"time         set-up {result.setup_seconds:.3f} s, solve {result.solve_seconds:.3f} s")
     print(f"verdict      {worth} (relative residuals, computed from the answer alone)")
+    if options.out:
+        _write_answer(options.out, result)
+        print(f"written      {options.out}")
     return 1 if worth == "WRONG" else 0
+
+
+def _write_answer(path: Path, result: answer.Answer) -> None:
+    """Write status, iterations and the vectors x, y, z (and s of a cone program) as .npz or as JSON."""
+    vectors = {name: getattr(result, name) for name in ("x", "y", "z", "s")}
+    vectors = {name: vector for name, vector in vectors.items() if vector is not None}
+    told: dict[str, Any] = {"status": str(result.status), "iterations": result.iterations, "message": result.message}
+    if path.suffix == ".npz":
+        with path.open("wb") as file:
+            np.savez(file, **told, **vectors)
+        return
+    lists = {
+        name: [value if math.isfinite(value) else None for value in vector.tolist()] for name, vector in vectors.items()
+    }
+    path.write_text(json.dumps(told | lists, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _suite(options: argparse.Namespace) -> int:
@@ -204,6 +233,9 @@ def _experiment(options: argparse.Namespace) -> int:
     """What is run stays run: after Ctrl-C the same command goes on where it was."""
     names = list(experiments.MODULES) if options.name == "all" else [options.name]
     folder = Path(options.out or "experiments")
+    data = options.data or os.environ.get(sets.DATA_VARIABLE)
+    if data and options.dask:
+        data = os.path.abspath(data)  # the workers have another environment, and other working directories
     for experiment in map(experiments.find, names):
         own = folder / experiment.name
         if options.fresh:
@@ -212,7 +244,7 @@ def _experiment(options: argparse.Namespace) -> int:
         try:
             with conduct.progress() as show:
                 runs = conduct.conduct(
-                    experiment, own, options.data, options.repeats, options.jobs, options.dask, options.quick, show
+                    experiment, own, data, options.repeats, options.jobs, options.dask, options.quick, show
                 )
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", file=sys.stderr)
@@ -250,9 +282,21 @@ COMMANDS = {
 }
 
 
+PROGRAM = "centralpath"
+FORWARDED: dict[str, tuple[Callable[[Sequence[str], str], int], Sequence[str], str]] = {
+    "qp": (qp_main, (), "solve a quadratic program from a file, with any setting as an option"),
+    "socp": (socp_main, (), "solve a cone program from a file, with any setting as an option"),
+    "warmup": (socp_main, ("warmup",), "compile all kernels ahead of their first use"),
+    "config": (socp_main, ("config",), "print what a report of a bug should hold"),
+}  # commands with a parser of their own
+
+
 def _positive(text: str) -> float:
     """A positive number, for the parser."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not value > 0.0:
         raise argparse.ArgumentTypeError(f"must be a positive number, but {text} came")
     return value
@@ -262,9 +306,12 @@ def _count(least: int) -> Callable[[str], int]:
     """A whole number that is not below `least`, for the parser."""
 
     def count(text: str) -> int:
-        value = int(text)
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
         if value < least:
-            raise argparse.ArgumentTypeError(f"must be at least {least}, but {text} came")
+            raise argparse.ArgumentTypeError(f"must be a whole number, at least {least}, but {text} came")
         return value
 
     return count
@@ -278,14 +325,22 @@ def _file_to_write(text: str) -> Path:
     return path
 
 
+def _answer_to_write(text: str) -> Path:
+    """A file for an answer, for the parser."""
+    if not text.endswith((".npz", ".json")):
+        raise argparse.ArgumentTypeError(f"must be a file .npz or .json, but {text} came")
+    return _file_to_write(text)
+
+
 MATCHES = "a shell pattern (as svm*) or a part of the name, upper and lower case alike"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench", description="With no command: a short tour on generated programs."
-    )
+    parser = argparse.ArgumentParser(prog=PROGRAM, description="With no command: a short tour on generated programs.")
+    parser.add_argument("--version", action="version", version=f"centralpath {socp.__version__}")
     commands = parser.add_subparsers(dest="command")
+    for name, (_, _, words) in FORWARDED.items():
+        commands.add_parser(name, help=words)
 
     without = commands.add_parser("ablation", help="iterations of the textbook method without each of its parts")
     without.add_argument(
@@ -313,16 +368,17 @@ def _parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("solve", help="solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)")
     one.add_argument("file", help="the file; its ending says what it is")
-    one.add_argument("--verbose", action="store_true", help="one line an iteration")
+    one.add_argument("--verbose", action="store_true", help="one line per iteration")
     one.add_argument("--tol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
     one.add_argument("--max-iter", type=int, default=200, help="iteration limit (default %(default)d)")
     one.add_argument("--time-limit", type=float, default=None, help="seconds (default: none)")
+    one.add_argument("--out", type=_answer_to_write, help="write status, x, y and z to this file (.npz or .json)")
 
     many = commands.add_parser("suite", help="solve a set of files and verify every answer")
     many.add_argument("name", choices=list(sets.SETS), help="the set")
     many.add_argument("--data", help=f"the folder of the sets (default: ${sets.DATA_VARIABLE})")
     many.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
-    many.add_argument("--limit", type=_positive, default=60.0, help="seconds a program (default %(default)g)")
+    many.add_argument("--limit", type=_positive, default=60.0, help="seconds per program (default %(default)g)")
     many.add_argument("--json", type=_file_to_write, help="write all measurements to this file")
     many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
@@ -345,7 +401,9 @@ def _parser() -> argparse.ArgumentParser:
     trial.add_argument("--data", help=f"the data folder (default: ${sets.DATA_VARIABLE}, then the user's cache)")
     trial.add_argument("--repeats", type=_count(1), help="how often each set-up is run (default: as the paper)")
     trial.add_argument("--jobs", type=int, default=1, help="processes (default %(default)d)")
-    trial.add_argument("--dask", help="the address of a dask scheduler whose workers run it")
+    trial.add_argument(
+        "--dask", help="the address of a dask scheduler whose workers run it; the data folder must be theirs, too"
+    )
     trial.add_argument("--out", help="the folder of the results (default: experiments)")
     trial.add_argument("--quick", action="store_true", help="a short form that takes less than a minute")
     trial.add_argument("--fresh", action="store_true", help="do not go on with the runs that are there")

@@ -20,9 +20,9 @@ FILES = (
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    made = parser("python -m qp", "Solve a quadratic program from a file.", FILES)
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m qp") -> int:
+    """Run the command line, which is called `prog` in messages; returns the exit code."""
+    made = parser(prog, "Solve a quadratic program from a file.", FILES)
     return answer(made, arguments, warmup, read, solve)
 
 

@@ -19,9 +19,9 @@ ABOVE = ("qp", "models")  # packages with kernels of their own, where they are i
 FILES = "a file (.cbf, .cbf.gz) to solve; or config, to print what is installed; or warmup, to compile all kernels"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    made = parser("python -m socp", "Solve a cone program from a file.", FILES, QP_ONLY)
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m socp") -> int:
+    """Run the command line, which is called `prog` in messages; returns the exit code."""
+    made = parser(prog, "Solve a cone program from a file.", FILES, QP_ONLY)
     return answer(made, arguments, warmup, read, solve)
 
 

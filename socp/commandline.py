@@ -8,13 +8,16 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .compiled.build import prepare
+from .compiled.kernels import INTERPRETED
 from .problem.checks import ProgramError
 from .problem.settings import WAYS, Settings, explained
 from .problem.solution import Solution
 from .problem.status import Status
 from .version import __version__
-from .warmup import show_config
+from .warmup import of_small_programs, ready_for_large, show_config
 
+SMALL = 260  # variables; a larger program is likely to need the sparse kernels
 NOT_HERE = ("callback",)  # what cannot be written on a command line
 
 
@@ -58,6 +61,7 @@ def answer(
     try:
         settings = Settings(**options)
         program = read(what)
+        _load_kernels(program.n)  # which is no part of the set-up that is told
         solution = solve(program, settings)
     except (ProgramError, OSError) as error:
         print(f"{made.prog}: {error}", file=sys.stderr)
@@ -67,8 +71,16 @@ def answer(
     return 0 if solution.status is Status.OPTIMAL or solution.status.is_infeasible else 1
 
 
+def _load_kernels(n: int) -> None:
+    """Load what a program of n variables is likely to need, or compile it."""
+    if not INTERPRETED:
+        prepare(of_small_programs())
+        if n > SMALL:
+            ready_for_large()
+
+
 def describe(solution: Solution) -> str:
-    """A solution in lines, as ``python -m bench solve`` has them; residuals are those that the solver measured."""
+    """A solution in lines, as ``centralpath solve`` has them; residuals are those that the solver measured."""
     lines = [f"status       {solution.status}: {solution.message}"]
     if not solution.status.is_infeasible:
         lines.append(f"objective    {solution.objective:.10g} (dual {solution.dual_objective:.10g})")

@@ -95,6 +95,29 @@ def test_the_programs_of_models_are_where_the_page_says():
         assert set(re.findall(r"`(\w+)`", names)) <= objects(DOCS.parent / file), file
 
 
+def test_the_tables_of_estimators_and_settings_name_what_there_is():
+    import models
+    from socp import Settings
+
+    table, _, settings = (DOCS / "choices.md").read_text(encoding="utf-8").partition("## Settings")
+    estimators = [
+        name for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    ]
+    assert len(estimators) > 20 and set(estimators) <= set(models.__all__)
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", settings, re.MULTILINE)
+    assert len(rows) >= 15
+    for name, default in rows:
+        assert str(getattr(Settings(), name)) == default, name
+
+
+def test_the_version_is_that_of_the_changelog_and_the_citation():
+    import socp
+
+    root = DOCS.parent
+    assert f"\n## {socp.__version__}\n" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {socp.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_every_page_is_in_the_table_of_contents():
     listed = {line for _, _, body in directives((DOCS / "index.md").read_text(), "toctree") for line in body.split()}
     assert listed == {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} - {"index"}
@@ -180,7 +203,7 @@ def test_what_the_list_of_files_takes_from_docstrings_is_escaped():
 @pytest.mark.parametrize("command", [name for name in bench_command.COMMANDS if name])
 def test_the_command_line_of_the_docs_is_the_one_there_is(command, capsys):
     text = (DOCS / "command_line.md").read_text(encoding="utf-8")
-    (options,) = re.findall(rf"^    python -m bench {command} (.*(?:\n {{20,}}.*)*)$", text, re.MULTILINE)
+    (options,) = re.findall(rf"^    centralpath {command} (.*(?:\n {{20,}}.*)*)$", text, re.MULTILINE)
     with pytest.raises(SystemExit):
         bench_command.main([command, "--help"])
     usage = capsys.readouterr().out.split("\n\n")[0]

@@ -295,7 +295,7 @@ def progress(total: int) -> Iterator[Callable[[str], None]]:
     except ImportError:
         yield _plain_progress(total)
         return
-    with tqdm(total=total, file=sys.stderr, dynamic_ncols=True, smoothing=0.0) as bar:
+    with tqdm(total=total, file=sys.stderr, dynamic_ncols=True, smoothing=0.0, leave=False) as bar:
         started = False
 
         def show(text: str) -> None:

@@ -115,7 +115,7 @@ def progress() -> Iterator[Callable[[int, int], None]]:
     except ImportError:
         yield lambda done, of: None
         return
-    with tqdm(file=sys.stderr, dynamic_ncols=True, unit="run") as bar:
+    with tqdm(file=sys.stderr, dynamic_ncols=True, unit="run", leave=False) as bar:
 
         def show(done: int, of: int) -> None:
             if bar.total != of:  # what an earlier call has done is no measure of the speed of this one

@@ -119,3 +119,6 @@ def _info(solution: Solution, tol: float) -> dict[str, Any]:
             "tsolve": solution.solve_time,
         },
     }
+
+
+solve = ecos_solve  # `import socp.interop.ecos as ecos` in place of `import ecos`

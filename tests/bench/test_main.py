@@ -80,6 +80,57 @@ def test_solve_of_an_infeasible_file_prints_the_error_of_the_certificate(tmp_pat
     assert "verdict      certified" in printed
 
 
+@pytest.mark.parametrize("ending", ["npz", "json"])
+def test_solve_writes_the_answer(ending, tmp_path, capsys):
+    path, out = tmp_path / "disk.cbf", tmp_path / f"x.{ending}"
+    path.write_text(CBF)
+    assert command.main(["solve", str(path), "--out", str(out)]) == 0
+    assert f"written      {out}" in capsys.readouterr().out
+    found = json.loads(out.read_text()) if ending == "json" else np.load(out)
+    expected = socp.solve(sets.read(path))
+    assert str(found["status"]) == "optimal" and int(found["iterations"]) >= 1
+    for name in ("x", "y", "z", "s"):
+        np.testing.assert_allclose(found[name], getattr(expected, name), rtol=1e-9, atol=1e-12)
+
+
+def test_a_certificate_is_written_without_a_point(tmp_path, capsys):
+    path, out = tmp_path / "lpi.mat", tmp_path / "x.json"
+    write_struct(path)
+    assert command.main(["solve", str(path), "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert found["status"] == "primal_infeasible" and all(isinstance(value, float) for value in found["z"])
+
+
+def test_files_and_configuration_are_commands_of_the_same_program(tmp_path, capsys):
+    path = tmp_path / "tiny.qps"
+    path.write_text(QPS)
+    assert command.main(["qp", str(path), "--tol", "1e-6"]) == 0
+    assert "status       optimal: " in capsys.readouterr().out
+    assert command.main(["socp", str(path)]) == 2
+    assert capsys.readouterr().err.startswith("centralpath socp: ")
+    assert command.main(["config"]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["centralpath", socp.__version__]
+    for arguments, words in ((["--version"], f"centralpath {socp.__version__}"), (["qp", "--help"], "centralpath qp")):
+        with pytest.raises(SystemExit) as ended:
+            command.main(arguments)
+        assert ended.value.code == 0 and words in capsys.readouterr().out
+
+
+def test_the_folder_of_the_data_is_sent_to_the_workers(tmp_path, monkeypatch):
+    sent = []
+
+    def conducted(experiment, own, data, *rest):
+        sent.append(data)
+        raise sets.DataError("no worker here")
+
+    monkeypatch.setattr(command.conduct, "conduct", conducted)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CENTRALPATH_DATA", "data")
+    for given in ([], ["--data", "other"]):
+        assert command.main(["experiment", "transfer", "--dask", "tcp://scheduler:8786", *given]) == 2
+    assert sent == [str(tmp_path / "data"), str(tmp_path / "other")]
+
+
 def test_solve_passes_its_limits_on(tmp_path, capsys):
     path = tmp_path / "tiny.qps"
     path.write_text(QPS)
@@ -161,7 +212,11 @@ def test_a_choice_that_is_not_there_is_refused_with_the_choices(arguments, valid
         ["suite", "cblib", "--json", "/not/there/out.json"],
         ["compare", "tiny", "--limit", "0"],
         ["compare", "tiny", "--threads", "0"],
+        ["compare", "tiny", "--limit", "soon"],
         ["experiment", "transfer", "--repeats", "0"],
+        ["experiment", "transfer", "--repeats", "2.5"],
+        ["solve", "tiny.qps", "--out", "/not/there/x.npz"],
+        ["solve", "tiny.qps", "--out", "x.csv"],
         ["models", "--out", "/not/there/table.md"],
     ],
 )

@@ -106,3 +106,10 @@ def test_the_exit_flags_of_ecos(ecos):
         theirs, ours = ecos.solve(*arguments, verbose=False), ecos_solve(*arguments, verbose=False)
         assert ours["info"]["exitFlag"] == theirs["info"]["exitFlag"] in (1, 2)
         assert ours["info"]["infostring"] == theirs["info"]["infostring"]
+
+
+def test_the_module_stands_in_for_ecos_by_the_name_of_its_function():
+    import socp.interop.ecos as ecos
+
+    answer = ecos.solve(np.ones(2), -sp.eye(2, format="csc"), np.zeros(2), {"l": 2, "q": []}, verbose=False)
+    assert answer["info"]["exitFlag"] == 0 and abs(answer["info"]["pcost"]) < 1e-6

@@ -1,0 +1,76 @@
+"""The worked examples under docs/examples run, and what they claim holds."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.data import data_folder
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "examples"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_controller_brings_the_cart_to_rest_within_its_force():
+    path = example("mpc_loop").main()
+    assert np.abs(path[:, 2]).max() <= 1.0 + 1e-6 and np.abs(path[-1, :2]).max() < 0.05
+
+
+def test_the_frontier_trades_risk_for_return():
+    frontier = example("portfolio_frontier").main()
+    assert np.all(np.diff(frontier, axis=0) > 0.0)
+
+
+def test_robust_least_squares_has_the_smaller_worst_residual():
+    worst, solution = example("robust_least_squares").main()
+    assert worst["robust"] < worst["plain"] and solution.objective == pytest.approx(worst["robust"], rel=1e-6)
+
+
+def test_the_machine_is_the_program_that_is_written_down():
+    machine, difference = example("support_vectors").main()
+    assert machine.solution_.status == "optimal" and difference < 1e-3
+
+
+def test_the_certificate_adds_up_to_a_contradiction():
+    left, right = example("certificate").main()
+    assert left < 1e-7 and right == pytest.approx(-1.0, abs=1e-7)
+
+
+def test_cvxpy_finds_the_same_optimum():
+    pytest.importorskip("cvxpy")
+    values = example("cvxpy_swap").main()
+    assert values["CENTRALPATH"] == pytest.approx(values["CLARABEL"], rel=1e-6)
+
+
+@pytest.mark.full
+def test_the_search_runs_on_workers():
+    pytest.importorskip("distributed")
+    pytest.importorskip("sklearn")
+    search, solutions = example("dask_search").main()
+    assert search.best_score_ > 0.8 and all(solution.status == "optimal" for solution in solutions)
+
+
+@pytest.mark.full
+def test_both_classifiers_tell_two_newsgroups_apart(monkeypatch):
+    folder = data_folder("")
+    if not (folder / "20news-bydate.tar.gz").is_file():
+        pytest.skip(f"no 20news-bydate.tar.gz in {folder}")
+    monkeypatch.setenv("CENTRALPATH_DATA", str(folder))
+    accuracy = example("bilevel_newsgroups").main()
+    assert min(accuracy.values()) > 0.6
+
+
+def test_every_example_is_on_the_page_and_tested():
+    page = (FOLDER.parent / "examples.md").read_text(encoding="utf-8")
+    tests = Path(__file__).read_text(encoding="utf-8")
+    names = sorted(path.stem for path in FOLDER.glob("*.py"))
+    assert len(names) == 8
+    for name in names:
+        assert f"examples/{name}.py" in page and f'example("{name}")' in tests
