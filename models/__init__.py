@@ -21,6 +21,7 @@ from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
 from .svm.multitask import MultiTaskSVC
+from .svm.path import SVCCV, svc_path
 from .svm.perceptron import Perceptron
 from .svm.string_kernels import MismatchKernel
 from .svm.subgradient import SubgradientSVC
@@ -40,6 +41,7 @@ from .transfer.wordnet import WordNet
 
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
     "UNREACHABLE",
     "BernoulliNaiveBayes",
@@ -82,4 +84,5 @@ __all__ = [
     "encode_symbols",
     "explained_examples",
     "semantic_distances",
+    "svc_path",
 ]

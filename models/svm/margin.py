@@ -169,8 +169,8 @@ class MarginDual:
             self._A = np.asarray(self.program.A.toarray())
         return self._A
 
-    def solve(self, warm_start: bool = False) -> qp.Solution:
-        """The engine's answer, with `warm_start` from the one before.
+    def solve(self, warm_start: bool | np.ndarray = False) -> qp.Solution:
+        """The engine's answer, with `warm_start` from the one before, or from that v.
 
         Raises
         ------

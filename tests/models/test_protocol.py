@@ -67,6 +67,7 @@ VARIANTS = [
     SVC(multi_class="ovr"),
     SVC(kernel="linear", solver="primal"),
     SVC(kernel="poly"),
+    models.SVCCV(multi_class="ovr", kernel="linear"),
     models.SVR(kernel="linear"),
     models.SVR(solver="primal"),
     models.MultiTaskSVC(C1=0.1, C2=1.0, kernel="rbf"),
