@@ -1,7 +1,7 @@
 """`python -m bench`: the tour; `solve FILE`: one file; `suite NAME`: a set of files; `compare SET`: all solvers;
-`anatomy`: where the time goes; `ablation`: what each part of the method is worth; `fuzz`: programs around
-known answers, by the thousand; `models`: support vector machines beside LIBSVM; `experiment NAME`: an experiment of a
-paper; `report DIR`: a page over experiments."""
+`anatomy`: where the time goes; `calibrate`: what factorizations cost; `ablation`: what each part of the method is
+worth; `fuzz`: programs around known answers, by the thousand; `models`: support vector machines beside LIBSVM;
+`experiment NAME`: an experiment of a paper; `report DIR`: a page over experiments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import socp
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, comparison, kernel_machines, machines, measurement, report, suite
+from .compare import anatomy, calibrate, comparison, kernel_machines, linear, machines, measurement, report, suite
 from .experiments import conduct, pages
 from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
@@ -52,6 +52,17 @@ def _anatomy(options: argparse.Namespace) -> int:
     names = anatomy.names(options.programs)
     qp.warmup()
     print(anatomy.table(names))
+    return 0
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    print(calibrate.HEADER)
+    found = []
+    for rate in calibrate.rates():
+        found.append(rate)
+        print(rate.line(), flush=True)
+    calibrate.write(options.out, found)
+    print(f"written: {options.out} (the rates and the machine, as JSON)")
     return 0
 
 
@@ -111,6 +122,8 @@ def _compare(options: argparse.Namespace) -> int:
     """What is measured stays measured: after Ctrl-C the same command goes on where it was."""
     if options.name == "kernels":
         return _compare_kernels(options)
+    if options.name == "linear":
+        return _compare_linear(options)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
@@ -151,6 +164,14 @@ def _compare_kernels(options: argparse.Namespace) -> int:
         rows.append(row)
     print(kernel_machines.summary(rows))
     return 1 if any(row.is_wrong for row in rows) else 0
+
+
+def _compare_linear(options: argparse.Namespace) -> int:
+    """Linear machines beside LIBLINEAR and scikit-learn: a row as soon as it is measured."""
+    print(linear.HEADER)
+    for row in linear.run(options.only):
+        print(row.line(), flush=True)
+    return 0
 
 
 def _fuzz(options: argparse.Namespace) -> int:
@@ -218,6 +239,7 @@ COMMANDS = {
     None: _tour,
     "ablation": _ablation,
     "anatomy": _anatomy,
+    "calibrate": _calibrate,
     "compare": _compare,
     "experiment": _experiment,
     "fuzz": _fuzz,
@@ -277,6 +299,11 @@ def _parser() -> argparse.ArgumentParser:
         f"the classes: {', '.join(anatomy.CLASSES)}",
     )
 
+    costs = commands.add_parser("calibrate", help="the costs that decide how to factorize, next to what is measured")
+    costs.add_argument(
+        "--out", type=_file_to_write, default=Path("calibration.json"), help="the file (default: %(default)s)"
+    )
+
     _add_trials(commands)
     table = commands.add_parser("models", help="support vector machines beside LIBSVM and Clarabel, as a table")
     table.add_argument(
@@ -300,7 +327,7 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
     every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
-    every.add_argument("name", choices=[*catalogue.names(), "kernels"], help="the set")
+    every.add_argument("name", choices=[*catalogue.names(), "kernels", "linear"], help="the set")
     every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
     every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
     every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")

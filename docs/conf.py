@@ -11,7 +11,7 @@ import deck  # noqa: E402  (the slides; needs the path)
 import gallery  # noqa: E402
 import listing  # noqa: E402
 import mathml  # noqa: E402
-from docstrings import plain_text, write_attributes  # noqa: E402
+from docstrings import plain_signature, plain_text, skip_internal, write_attributes  # noqa: E402
 
 # the kernels that run the chapters see the same sources, on one thread
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -51,7 +51,10 @@ def copy_results(app, error):
 def setup(app):
     app.connect("source-read", listing.insert)
     app.connect("autodoc-process-docstring", plain_text, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", plain_signature)
+    app.connect("autodoc-skip-member", skip_internal)
     app.connect("doctree-read", write_attributes)
+    app.connect("doctree-read", gallery.describe)
     app.connect("html-page-context", mathml.replace)
     app.connect("html-page-context", gallery.show)
     app.connect("build-finished", copy_results)

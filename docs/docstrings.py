@@ -55,6 +55,19 @@ def plain_text(app, what, name, obj, options, lines):
     lines[:] = _described(out)
 
 
+# ---- what the reference shows of a class
+
+
+def plain_signature(app, what, name, obj, options, signature, returns):
+    """The hook of autodoc that writes an empty dict where a dataclass has a factory of one."""
+    return signature and signature.replace("<factory>", "{}"), returns
+
+
+def skip_internal(app, what, name, obj, skip, options):
+    """The hook of autodoc that leaves out constructors of data that were checked already: callers have none."""
+    return True if name == "of_checked" else None
+
+
 # ---- attributes
 
 KIND, TOGETHER = "type: ", "described with the next"  # comments of an attribute, which the second hook carries out

@@ -1,25 +1,47 @@
 """The pictures of the chapters on one page, each a link to where it is explained."""
 
+import re
 from html import escape
 
 from docutils import nodes
 
 
+def describe(app, doctree):
+    """The hook of Sphinx that gives a picture the text which introduces it: the paragraph before its cell."""
+    text = ""
+    for node in doctree.findall(lambda node: isinstance(node, (nodes.paragraph, nodes.image))):
+        if isinstance(node, nodes.paragraph):
+            text = in_words(node)
+        elif not node.get("alt"):
+            node["alt"] = text
+
+
+def in_words(paragraph):
+    """The text of a paragraph, formulas without their commands: for who listens."""
+    words = [
+        re.sub(r"[{}$]", "", re.sub(r"\\(?:text|operatorname|[,;!]|)", " ", node.astext()))
+        if isinstance(node.parent, nodes.math)
+        else node.astext()
+        for node in paragraph.findall(nodes.Text)
+    ]
+    return " ".join("".join(words).split())
+
+
 def pictures(env):
-    """(page, its title, file in _images) of every picture of the course, in the order of the chapters."""
+    """(page, its title, file in _images, what it shows) of every picture, in the order of the chapters."""
     for page in env.toctree_includes["index"]:
         if page.startswith("course/"):
             for image in env.get_doctree(page).findall(nodes.image):
                 for source in {*image.get("candidates", {}).values(), image["uri"]} & set(env.images):
-                    yield page, env.titles[page].astext(), env.images[source][1]
+                    yield page, env.titles[page].astext(), env.images[source][1], image.get("alt", "")
 
 
 def show(app, pagename, templatename, context, doctree):
     """The hook of Sphinx's HTML builder that fills the gallery's page."""
     if pagename == "gallery":
         figures = [
-            f'<figure><a href="{page}.html"><img src="_images/{file}" alt="{escape(title)}" loading="lazy"></a>'
+            f'<figure><a href="{page}.html"><img src="_images/{file}" alt="{escape(alt)}" loading="lazy"></a>'
             f'<figcaption><a href="{page}.html">{escape(title)}</a></figcaption></figure>'
-            for page, title, file in pictures(app.env)
+            for page, title, file, alt in pictures(app.env)
         ]
         context["body"] += f'<div class="gallery">{"".join(figures)}</div>'

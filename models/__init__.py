@@ -20,13 +20,22 @@ from .sequences.discrete_hmm import DiscreteHMM
 from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
 from .svm.kernels import Kernel
+from .svm.knowledge import KnowledgeSVC
+from .svm.linear import LinearSVC, LinearSVR
+from .svm.minimax import MinimaxProbabilityClassifier
+from .svm.multiple_kernel import MultipleKernelSVC
 from .svm.multitask import MultiTaskSVC
+from .svm.nu import NuSVC, NuSVR
+from .svm.one_class import OneClassSVM
 from .svm.path import SVCCV, svc_path
 from .svm.perceptron import Perceptron
+from .svm.privileged import PrivilegedSVC
+from .svm.robust import RobustSVC
 from .svm.string_kernels import MismatchKernel
 from .svm.subgradient import SubgradientSVC
 from .svm.svc import SVC
 from .svm.svr import SVR
+from .svm.wasserstein import WassersteinSVC
 from .topics.medlda import MedLDA
 from .topics.topics import LatentDirichletAllocation
 from .transfer.ontology import UNREACHABLE, Graph, semantic_distances
@@ -60,24 +69,35 @@ __all__ = [
     "HybridNaiveBayes",
     "JointGaussianRegressor",
     "Kernel",
+    "KnowledgeSVC",
     "LargeMarginHMM",
     "LatentDirichletAllocation",
     "LinearDiscriminant",
+    "LinearSVC",
+    "LinearSVR",
     "LogisticRegression",
     "MEDClassifier",
     "MaxMarginScoreSpace",
     "MedLDA",
+    "MinimaxProbabilityClassifier",
     "MismatchKernel",
     "MixedNaiveBayes",
     "MultiTaskSVC",
     "MultinomialNaiveBayes",
+    "MultipleKernelSVC",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "Perceptron",
+    "PrivilegedSVC",
     "Prototypes",
     "QuadraticDiscriminant",
+    "RobustSVC",
     "Round",
     "SemanticCompression",
     "SubgradientSVC",
     "SufficientStatistics",
+    "WassersteinSVC",
     "WordNet",
     "class_means",
     "discriminant",

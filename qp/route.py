@@ -38,7 +38,7 @@ def route(program: QuadraticProgram, settings: Settings) -> Route:
         return Route.INTERIOR_POINT
     limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
     watched = settings.verbose or settings.callback is not None or limited
-    if not settings.sifting or watched or settings.kkt != "auto" or settings.regularization is not None:
+    if not settings.active_set or watched or settings.kkt != "auto" or settings.regularization is not None:
         return Route.INTERIOR_POINT
     if sided_rows(program).size > 1:
         return Route.INTERIOR_POINT
@@ -49,7 +49,7 @@ def route(program: QuadraticProgram, settings: Settings) -> Route:
 def is_for_rows(program: QuadraticProgram, settings: Settings) -> bool:
     """Whether a program with a `KernelMatrix` needs no more of it than rows."""
     watched = settings.verbose or settings.callback is not None
-    if not settings.sifting or watched or settings.kkt != "auto" or settings.regularization is not None:
+    if not settings.active_set or watched or settings.kkt != "auto" or settings.regularization is not None:
         return False
     P: Any = program.P
     if settings.check_convexity and not P.is_semidefinite:

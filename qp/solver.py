@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import time
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from socp.kkt.lowrank import LowRankKKT
 from socp.method.run import OPTIMAL
 from socp.problem import printing
 from socp.problem.checks import ProgramError, as_vector, check_finite
-from socp.problem.settings import Settings, Way, telling_settings
+from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.problem.status import Status
 from socp.solver import SetUpOnce, with_data
 from socp.solver import Solver as ConeSolver
@@ -29,10 +26,13 @@ from .reduce.cone_form import ConeForm, SidesProgram
 from .reduce.presolve import Presolve
 from .route import Route, route
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
 
 
-@telling_settings
+@document_settings
 class Solver(SetUpOnce):
     """A quadratic program set up once, to be solved again after `update`.
 
@@ -76,25 +76,10 @@ class Solver(SetUpOnce):
         lb: Any = None,
         ub: Any = None,
         offset: float | None = None,
-        *,
-        tol: float = 1e-8,
-        tol_abs: float | None = None,
-        tol_infeasible: float | None = None,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        callback: Callable[[Any], Any] | None = None,
-        kkt: Way = "auto",
-        equilibrate: bool = True,
-        step_fraction: float = 0.99,
-        regularization: float | None = None,
-        refinement_steps: int = 10,
-        threads: int = 1,
-        sifting: bool = True,
-        check_convexity: bool = True,
-        presolve: bool = True,
+        **settings: Unpack[QuadraticSettings],
     ) -> None:
-        self._start(*_program_and_settings(locals()))
+        checked = Settings.of_call(settings, "Solver", KNOWN)
+        self._start(program_of(P, q, A, l, u, lb, ub, offset), checked)
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
         """As ever; where rows of a `KernelMatrix` are not enough, for the program with P in full."""
@@ -116,7 +101,7 @@ class Solver(SetUpOnce):
         active_set = self._new_active_set(presolved.program)
         if active_set is None or (settings.check_convexity and not active_set.is_clearly_definite()):
             cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
-            if active_set is not None and isinstance(cone_solver.kkt, LowRankKKT):
+            if active_set is not None and cone_solver.plan.backend == "low rank":
                 active_set = None
         # nothing was refused: from here on the solver is that of the new program
         self.presolved, self.cone_form, self.active_set = presolved, form, active_set
@@ -157,6 +142,7 @@ class Solver(SetUpOnce):
             self.setup_time += time.perf_counter() - started
         return self._cone_solver
 
+    @document_names
     def update(
         self,
         q: Any = None,
@@ -287,11 +273,11 @@ class Solver(SetUpOnce):
             point = (test.primal_ray(x), y, z)
         return solution_at(
             self.program, run.status, point, found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
-            message=run.message, trace=run.trace, timings=run.timings.copy(), run=run,
+            message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan, run=run,
         )  # fmt: skip
 
 
-@telling_settings
+@document_settings
 def solve(
     P: Any,
     q: Any = None,
@@ -301,23 +287,7 @@ def solve(
     lb: Any = None,
     ub: Any = None,
     offset: float | None = None,
-    *,
-    tol: float = 1e-8,
-    tol_abs: float | None = None,
-    tol_infeasible: float | None = None,
-    max_iter: int = 200,
-    time_limit: float | None = None,
-    verbose: bool = False,
-    callback: Callable[[Any], Any] | None = None,
-    kkt: Way = "auto",
-    equilibrate: bool = True,
-    step_fraction: float = 0.99,
-    regularization: float | None = None,
-    refinement_steps: int = 10,
-    threads: int = 1,
-    sifting: bool = True,
-    check_convexity: bool = True,
-    presolve: bool = True,
+    **settings: Unpack[QuadraticSettings],
 ) -> Solution:
     """Solve a quadratic program: ``solve(P, q, A=A, l=l, ...)`` or ``solve(program)``, and settings by name.
 
@@ -347,25 +317,25 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
-    solver = Solver.of_checked(*_program_and_settings(locals()))
+    checked = Settings.of_call(settings, "solve", KNOWN)
+    solver = Solver.of_checked(program_of(P, q, A, l, u, lb, ub, offset), checked)
     solution = solver.solve()
     solver.let_go()
     return solution
 
 
 DATA = ("q", "A", "l", "u", "lb", "ub", "offset")
-_data_of = operator.itemgetter(*DATA)
+KNOWN = ("P", *DATA, *CHECKS, *ALIASES)  # the keyword arguments of `solve` and `Solver`
 
 
-def _program_and_settings(arguments: dict[str, Any]) -> tuple[QuadraticProgram, Settings]:
-    """The program and the settings of a call; what is None did not come, but for P."""
-    settings, P = Settings.among(arguments), arguments["P"]
+def program_of(P: Any, *data: Any) -> QuadraticProgram:
+    """The program of a call, from P and what `DATA` names; what is None did not come, but for P."""
     if isinstance(P, QuadraticProgram):
-        data = [name for name in DATA if arguments[name] is not None]
-        if data:
-            raise ProgramError(f"a QuadraticProgram came, and {', '.join(data)} beside it: give one or the other")
-        return P, settings
-    q, A, l, u, lb, ub, offset = _data_of(arguments)
+        came = [name for name, value in zip(DATA, data) if value is not None]
+        if came:
+            raise ProgramError(f"a QuadraticProgram came, and {', '.join(came)} beside it: give one or the other")
+        return P
+    q, A, l, u, lb, ub, offset = data
     if q is None:
         raise ProgramError("q, the linear objective, is missing")
-    return QuadraticProgram(P, q, A, l, u, lb, ub, 0.0 if offset is None else offset), settings
+    return QuadraticProgram(P, q, A, l, u, lb, ub, 0.0 if offset is None else offset)

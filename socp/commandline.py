@@ -56,7 +56,7 @@ def answer(
         show_config()
         return 0
     try:
-        settings = Settings.checked(options)
+        settings = Settings(**options)
         program = read(what)
         solution = solve(program, settings)
     except (ProgramError, OSError) as error:

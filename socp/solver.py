@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import abc
 import copy
-import operator
 import reprlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,13 +16,15 @@ import scipy.sparse as sp
 from .compiled.memory import keep_freed_memory
 from .compiled.threads import blas_threads
 from .form.standard import StackedProgram, StandardForm, sizes_of
+from .kkt.backends import build
 from .kkt.base import KKT
-from .kkt.choice import SMALL_DENSE, choose
 from .method import workspace
-from .method.attempts import FAILED, Attempts
+from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State, keep_point
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
+from .plan.choice import SMALL_DENSE, decide
+from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import (
     ProgramError,
@@ -37,10 +38,13 @@ from .problem.checks import (
 )
 from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram, as_hessian
-from .problem.settings import Settings, Way, telling_settings
+from .problem.settings import CHECKS, QP_ONLY, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import TIMINGS, Solution
 from .problem.stopping import Test
 from .warmup import ready_for_large
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
@@ -98,7 +102,7 @@ class SetUpOnce(abc.ABC):
         self._start(state["program"], state["settings"])
 
 
-@telling_settings
+@document_settings
 class Solver(SetUpOnce):
     """A cone program set up once: equilibration, ordering and symbolic analysis are done here.
 
@@ -141,21 +145,10 @@ class Solver(SetUpOnce):
         b: Any = None,
         P: Any = None,
         offset: float | None = None,
-        tol: float = 1e-8,
-        tol_abs: float | None = None,
-        tol_infeasible: float | None = None,
-        max_iter: int = 200,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        callback: Callable[[Any], Any] | None = None,
-        kkt: Way = "auto",
-        equilibrate: bool = True,
-        step_fraction: float = 0.99,
-        regularization: float | None = None,
-        refinement_steps: int = 10,
-        threads: int = 1,
+        **settings: Unpack[ConeSettings],
     ) -> None:
-        self._start(*_program_and_settings(locals()))
+        checked = Settings.of_call(settings, "Solver", KNOWN)
+        self._start(program_of(program, c, G, h, cones, A, b, P, offset), checked)
 
     def _set_up(self, program: ConeProgram) -> None:
         settings = self.settings
@@ -177,11 +170,11 @@ class Solver(SetUpOnce):
         with threads:
             form.check_convexity(program)
             if state is None or not workspace.fits(state):
-                state = State(form, choose(form, settings))
+                state = State(form, *build(form, decide(form, settings)))
         timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
         # nothing was refused: from here on the solver is that of the new form
         self.form, self.timings, self._state, self._threads = form, timings, state, threads
-        self._attempts: Attempts | None = None  # once a run has failed
+        self._fallbacks: Fallbacks | None = None  # once a run has failed
         self._ended_well = False  # whether the last run left an optimal point where the next one works
         self._has_last = False  # whether the state keeps one
 
@@ -197,10 +190,16 @@ class Solver(SetUpOnce):
         return newton
 
     @property
+    def plan(self) -> Plan:
+        """How the program is solved, in words when it is printed."""
+        return self._state.plan
+
+    @property
     def kkt(self) -> KKT:
         """The way in which the KKT systems are solved."""
         return self._state.kkt
 
+    @document_names
     def update(
         self,
         c: Any = None,
@@ -286,7 +285,7 @@ class Solver(SetUpOnce):
             self.form.check_convexity(program)
         if self.kkt.still_fits():
             self.kkt.refresh()
-            self.timings, self._attempts = timings, None
+            self.timings, self._fallbacks = timings, None
             return
         form, last = self.form, self._last_optimal()
         self._set_up(program)
@@ -325,7 +324,7 @@ class Solver(SetUpOnce):
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
-        A run that fails is followed by others (see `method.attempts`).  Nobody else may work with the solver.
+        A run that fails is followed by others (see `method.fallbacks`).  Nobody else may work with the solver.
         """
         self._make_ready()
         if self._ended_well:
@@ -335,8 +334,8 @@ class Solver(SetUpOnce):
         with self._threads:
             run.solve()
             if run.status in FAILED:
-                self._attempts = self._attempts or Attempts(self._state, self.settings)
-                run = self._attempts.improve(run, self.program, test)
+                self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)
+                run = self._fallbacks.improve(run, self.program, test)
         if run.status is OPTIMAL:
             if run.state is self._state:
                 self._ended_well = True
@@ -361,7 +360,7 @@ class Solver(SetUpOnce):
         return Run(self.program, self._state, self.settings, False, None).iterates()
 
 
-@telling_settings
+@document_settings
 def solve(
     program: ConeProgram | None = None,
     *,
@@ -373,19 +372,7 @@ def solve(
     b: Any = None,
     P: Any = None,
     offset: float | None = None,
-    tol: float = 1e-8,
-    tol_abs: float | None = None,
-    tol_infeasible: float | None = None,
-    max_iter: int = 200,
-    time_limit: float | None = None,
-    verbose: bool = False,
-    callback: Callable[[Any], Any] | None = None,
-    kkt: Way = "auto",
-    equilibrate: bool = True,
-    step_fraction: float = 0.99,
-    regularization: float | None = None,
-    refinement_steps: int = 10,
-    threads: int = 1,
+    **settings: Unpack[ConeSettings],
 ) -> Solution:
     """Solve a cone program: ``solve(program)`` or ``solve(c=c, G=G, h=h, cones=...)``, and settings by name.
 
@@ -416,13 +403,14 @@ def solve(
     >>> print(sol.status, f"{sol.objective:.6f}")
     optimal -1.000000
     """
-    solver = Solver.of_checked(*_program_and_settings(locals()))
+    checked = Settings.of_call(settings, "solve", KNOWN)
+    solver = Solver.of_checked(program_of(program, c, G, h, cones, A, b, P, offset), checked)
     solution = solver.solve()
     solver.let_go()
     return solution
 
 
-@telling_settings
+@document_settings
 def iterates(
     program: ConeProgram | None = None,
     *,
@@ -434,19 +422,7 @@ def iterates(
     b: Any = None,
     P: Any = None,
     offset: float | None = None,
-    tol: float = 1e-8,
-    tol_abs: float | None = None,
-    tol_infeasible: float | None = None,
-    max_iter: int = 200,
-    time_limit: float | None = None,
-    verbose: bool = False,
-    callback: Callable[[Any], Any] | None = None,
-    kkt: Way = "auto",
-    equilibrate: bool = True,
-    step_fraction: float = 0.99,
-    regularization: float | None = None,
-    refinement_steps: int = 10,
-    threads: int = 1,
+    **settings: Unpack[ConeSettings],
 ) -> Iterator[Iterate]:
     """The run of `solve`, one iterate at a time, everything in it open to a student.
 
@@ -471,28 +447,28 @@ def iterates(
     >>> all(0 < iterate.mu < 10 for iterate in iterates(program))
     True
     """
-    return Solver.of_checked(*_program_and_settings(locals())).own_iterates()
+    checked = Settings.of_call(settings, "iterates", KNOWN)
+    return Solver.of_checked(program_of(program, c, G, h, cones, A, b, P, offset), checked).own_iterates()
 
 
 DATA = ("c", "G", "h", "cones", "A", "b", "P", "offset")
-_data_of = operator.itemgetter(*DATA)
+KNOWN = ("program", *DATA, *(name for name in CHECKS if name not in QP_ONLY))  # the keyword arguments of `solve`
 
 
-def _program_and_settings(arguments: dict[str, Any]) -> tuple[ConeProgram, Settings]:
-    """The program and the settings of a call; what is None did not come."""
-    settings, program = Settings.among(arguments), arguments["program"]
+def program_of(program: Any, *data: Any) -> ConeProgram:
+    """The program of a call, from it or from what `DATA` names; what is None did not come."""
     if program is not None:
         if not isinstance(program, ConeProgram):
             came = reprlib.repr(program)
             raise ProgramError(f"program must be a ConeProgram, but {came} came; data are given by name: c={came}, ...")
-        data = [name for name in DATA if arguments[name] is not None]
-        if data:
-            raise ProgramError(f"a program came, and {', '.join(data)} beside it: give one or the other")
-        return program, settings
-    c, G, h, cones, A, b, P, offset = _data_of(arguments)
+        given = [name for name, value in zip(DATA, data) if value is not None]
+        if given:
+            raise ProgramError(f"a program came, and {', '.join(given)} beside it: give one or the other")
+        return program
+    c, G, h, cones, A, b, P, offset = data
     if c is None:
         raise ProgramError("c, the linear objective, is missing")
-    return ConeProgram(c, G, h, cones, A, b, P, 0.0 if offset is None else offset), settings
+    return ConeProgram(c, G, h, cones, A, b, P, 0.0 if offset is None else offset)
 
 
 def with_data(name: str, matrix: Any, data: Any) -> Any:

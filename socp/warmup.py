@@ -18,6 +18,9 @@ from .compiled.build import prepare, together
 from .compiled.kernels import INTERPRETED, Kernel, kernels
 from .compiled.threads import bundled_libraries
 from .kkt import dense, sparse
+from .linalg.ldl.rows.factor import four_wide_factor
+from .linalg.ldl.rows.solve import four_wide_solve
+from .linalg.ldl.rows.uplooking import scalar_factor, scalar_solve
 from .version import __version__
 
 EVERY = (
@@ -41,8 +44,8 @@ def of_small_programs() -> list[Kernel]:
 def ready_for_large() -> None:
     """Compile or load, at once, what a larger program is likely to need: all but supernodes, splits and low rank."""
     if not INTERPRETED:
-        by_rows = sparse.factor_by_rows, sparse.apply_by_rows, sparse.factor_by_strips, sparse.apply_by_strips
-        prepare([*_of(EVERY + LARGE), *by_rows])
+        by_rows = scalar_factor, scalar_solve, four_wide_factor, four_wide_solve
+        prepare([*_of(EVERY + LARGE), sparse.factor_sparse, sparse.apply_sparse, *by_rows])
 
 
 if not INTERPRETED:

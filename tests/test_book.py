@@ -142,6 +142,20 @@ def test_the_gallery_has_a_picture_of_every_chapter(book, pages):
     assert {f"course/{chapter.stem}.html" for chapter in CHAPTERS} <= links
 
 
+def test_every_picture_of_a_chapter_says_what_it_shows(book):
+    for chapter in CHAPTERS:
+        text = (book / "course" / f"{chapter.stem}.html").read_text(encoding="utf-8")
+        pictures = [tag for tag in re.findall(r"<img [^>]*>", text) if "_images/" in tag]
+        alts = [re.search(r'alt="([^"]*)"', tag)[1] for tag in pictures]
+        assert alts and all(len(alt.split()) > 3 and "_images" not in alt for alt in alts), (chapter.stem, alts)
+
+
+def test_the_reference_shows_neither_factories_nor_internal_constructors(book):
+    for page in sorted((book / "reference").glob("*.html")):
+        text = page.read_text(encoding="utf-8")
+        assert "&lt;factory&gt;" not in text and "of_checked" not in text, page.name
+
+
 def test_attributes_stand_once_with_their_types(book):
     text = (book / "reference" / "qp.html").read_text(encoding="utf-8")
     for name in ("x", "y", "z_bounds", "objective", "trace", "timings"):

@@ -143,7 +143,8 @@ def test_the_rooms_of_the_engine_use_those_alone_to_which_an_arrow_leads():
     root = DOCS.parent / "socp"
     behind = {"compiled": "", "linalg": "compiled", "cones": "compiled linalg", "problem": "compiled linalg"}
     behind["form"] = behind["problem"] + " problem"
-    behind["kkt"] = behind["form"] + " form cones"
+    behind["plan"] = behind["form"] + " form"
+    behind["kkt"] = behind["plan"] + " plan cones"
     behind["method"] = behind["kkt"] + " kkt"
     for room, allowed in behind.items():
         for path in (root / room).rglob("*.py"):

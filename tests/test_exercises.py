@@ -1,42 +1,34 @@
 """The exercises that are programs: the grader passes the solutions, and neither the stubs nor wrong programs."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.support.exercise_mistakes import MISTAKES
+
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "exercises"
 SOLUTIONS = sorted((FOLDER / "solutions").glob("*.py"))
 
-# in each solution something that a student might write: (what stands there, what is wrong)
-MISTAKES = {
-    "e01": ("return -0.5 * np.log(det)", "return -np.log(det)"),
-    "e02": ("np.sqrt(root_s / root_z)", "root_s / root_z"),
-    "e03": ("sigma * (s @ z) / m - s * z", "sigma - s * z"),
-    "e04": ("(1.0 + unit[0])", "unit[0]"),
-    "e05": ("return x, y, z, iteration", "return x, y, -z, iteration"),
-    "e06": ("if slope > 0.0 and norm(A.T", "if norm(A.T"),
-    "e07": ("d[j] = signs[j] * delta", "d[j] = delta"),
-    "e08": ("neighbours[i] |= neighbours[k]", "pass"),
-    "e09": ("l, u = l - A[:, j] * lb[j], u", "l, u = l, u"),
-    "e10": ("signed = y[:, None] * X", "signed = X"),
-    "e11": ("+ 4.0 * mu", "+ mu"),
-    "e12": ("dh[active] = -u", "dh[active] = u"),
-}
 
-
-def graded(folder, *more):
-    """{exercise: outcomes} of the grader, in a process of its own."""
-    command = [sys.executable, "-m", "pytest", str(FOLDER), "--of", str(folder), "-n", "0", "-rA", "--tb=line", *more]
-    result = subprocess.run(command, cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=600)
-    outcomes = {}
-    for outcome, name in re.findall(r"^(PASSED|FAILED|ERROR) \S+::test_(e\d\d)", result.stdout, re.MULTILINE):
-        outcomes.setdefault(name, set()).add(outcome)
-    assert len(outcomes) == 12, result.stdout + result.stderr
-    return outcomes
+def graded(folder):
+    """{program: its failures, each with its message} of the grader, in a process of its own; all programs of FOLDER."""
+    command = [sys.executable, "-m", "pytest", str(FOLDER), "--of", str(folder), "-n", "0", "-rA", "--tb=line"]
+    environment = os.environ | {"COLUMNS": "1000"}  # whole messages in the summary
+    result = subprocess.run(
+        command, cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=600, env=environment
+    )
+    failures = {}
+    pattern = r"^(PASSED|FAILED|ERROR) \S+::test_e\d\d\w+\[(?:[\d.e-]+-)?(e\d\d_\w+)(?:-[\d.e-]+)?\](.*)$"
+    for outcome, program, message in re.findall(pattern, result.stdout, re.MULTILINE):
+        failures.setdefault(program, []).extend([] if outcome == "PASSED" else [message])
+    assert len(failures) >= 12, result.stdout + result.stderr
+    return failures
 
 
 def test_there_are_twelve_and_a_stub_says_what_its_solution_does():
@@ -58,19 +50,34 @@ def test_there_are_twelve_and_a_stub_says_what_its_solution_does():
 
 @pytest.mark.full
 def test_the_solutions_pass():
-    assert set.union(*graded("solutions").values()) == {"PASSED"}
+    assert graded("solutions") == {path.stem: [] for path in SOLUTIONS}
 
 
 @pytest.mark.full
 def test_the_stubs_fail_every_test():
-    assert set.union(*graded("stubs").values()) == {"FAILED"}
+    failures = graded("stubs")
+    assert failures.keys() == {path.stem for path in SOLUTIONS}
+    for program, tests in Counter(re.findall(r"def test_(e\d\d)", (FOLDER / "test_exercises.py").read_text())).items():
+        (found,) = (said for name, said in failures.items() if name.startswith(program))
+        assert len(found) >= tests and all("NotImplementedError" in message for message in found)
 
 
 @pytest.mark.full
-def test_a_wrong_program_does_not_pass(tmp_path):
+def test_every_wrong_program_is_refused_with_a_sentence(tmp_path):
+    expected = set()
     for path in SOLUTIONS:
-        right, wrong = MISTAKES[path.name[:3]]
-        text = path.read_text(encoding="utf-8")
-        assert text.count(right) == 1, path.name
-        (tmp_path / path.name).write_text(text.replace(right, wrong), encoding="utf-8")
-    assert [name for name, outcomes in graded(tmp_path).items() if "FAILED" not in outcomes] == []
+        number, text = path.stem[:3], path.read_text(encoding="utf-8")
+        assert len(MISTAKES[number]) >= 9
+        for name, edits in MISTAKES[number].items():
+            wrong = text
+            for right, mistaken in edits:
+                assert wrong.count(right) == 1, f"{number}_{name}: {right}"
+                wrong = wrong.replace(right, mistaken)
+            (tmp_path / f"{number}_{name}.py").write_text(wrong, encoding="utf-8")
+            expected.add(f"{number}_{name}")
+    failures = graded(tmp_path)
+    assert failures.keys() == expected
+    assert [name for name in expected if not failures[name]] == []
+    # what the grader finds is said in a sentence; what the program raises by itself is shown as it is
+    dumps = [name for name in expected if any("AssertionError" in message for message in failures[name])]
+    assert dumps == []

@@ -31,7 +31,7 @@ BUILD = module()
 def test_all_chapters_are_there_in_the_order_of_the_index():
     names = BUILD.chapters()
     assert sorted(names) == sorted(path.stem for path in (DOCS / "course").glob("*.md"))
-    assert names[:3] == ["cones", "central_path", "bound"]
+    assert names[:4] == ["cones", "central_path", "neighbourhoods", "bound"]
 
 
 @pytest.mark.parametrize("name", BUILD.chapters())
@@ -45,6 +45,10 @@ def test_every_formula_and_every_exercise_of_a_chapter_is_on_a_slide(name):
     tasks = [content for slide in slides for kind, content in slide.parts if kind == "list"]
     assert len(tasks) == len(re.findall(r"^\*\*\d\.\*\*", rest.partition("\n## Solutions\n")[0], re.M))
     assert slides[0].heading in text and all(len(slide.parts) <= 6 for slide in slides)
+    for slide in slides:
+        if any(kind == "formula" for kind, _ in slide.parts):
+            kind, sentence = slide.parts[0]
+            assert kind == "text" and not sentence[0].islower() and slide.note, slide
 
 
 def test_a_sentence_becomes_html():
@@ -95,6 +99,14 @@ def test_keys_turn_the_slides_and_nothing_leaves_the_screen(tmp_path):
         for key, at in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", count), ("Home", 1)):
             page.press(key)
             assert page.evaluate(number) == f"#{at}" and page.evaluate(shown) == 1
+        page.press("ArrowRight")
+        page.press("ArrowRight")
+        note = 'getComputedStyle(document.querySelector(".slide.shown .note")).display'
+        assert page.evaluate(note) == "none"
+        page.press("n")
+        assert page.evaluate(note) == "block"
+        page.press("n")
+        page.press("Home")
         page.press("ArrowDown")
         page.press("ArrowDown")  # the second chapter
         assert page.evaluate('document.querySelector(".slide.shown h1").textContent') == "The central path"

@@ -46,7 +46,7 @@ def _with_settings(rng: Generator, case: Case) -> Case:
         {"callback": _stop_at(int(rng.integers(0, 8)))},
     ]
     if isinstance(case.program, qp.QuadraticProgram):
-        drawn += [{"presolve": False}, {"sifting": False}, {"check_convexity": False}]
+        drawn += [{"presolve": False}, {"active_set": False}, {"check_convexity": False}]
     chosen = rng.choice(len(drawn), int(rng.integers(1, 4)), replace=False)
     settings: dict[str, Any] = {}
     for k in chosen:

@@ -20,7 +20,7 @@ import numpy as np
 import models
 import qp
 import socp
-from socp.method.attempts import DECIDED
+from socp.method.fallbacks import DECIDED
 
 from . import updates
 from .case import Case

@@ -49,8 +49,8 @@ def bilevel(size: int, seed: int = 0) -> socp.ConeProgram:
 
     One second-order cone of one row more than there are words: 3,000 words for 10 documents, 8,000 for 1,000.
     """
-    documents, labels, means = _documents(np.random.default_rng(seed), size)
-    samples = Samples(documents, labels, np.ones(size))
+    texts, labels, means = documents(np.random.default_rng(seed), size)
+    samples = Samples(texts, labels, np.ones(size))
     return hyperplane_program(samples, means, (1.0, 1.0), CONSTANTS)[0].program()
 
 
@@ -76,8 +76,8 @@ def med_dual(size: int, seed: int = 0) -> qp.QuadraticProgram:
 
 def svm_primal_documents(size: int, seed: int = 0) -> qp.QuadraticProgram:
     """The primal of `models.SVC` with C = 1 on the documents of `bilevel`."""
-    documents, labels, _ = _documents(np.random.default_rng(seed), size)
-    return primal_program(documents, labels, np.ones(size), bias=True)
+    texts, labels, _ = documents(np.random.default_rng(seed), size)
+    return primal_program(texts, labels, np.ones(size), bias=True)
 
 
 CLASSES: dict[str, Callable[[int, int], Program]] = {
@@ -106,7 +106,7 @@ def _ea_svm_dual(P: np.ndarray | qp.LowRank, labels: np.ndarray) -> qp.Quadratic
     return explained_dual(P, labels, one, 0.1 * one, "l1", bias=True)
 
 
-def _documents(rng: np.random.Generator, size: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+def documents(rng: np.random.Generator, size: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """Binary documents of about eighty words, their labels, and prior means of the two classes, -1 first.
 
     The vocabulary grows with the documents (Heaps), words are as frequent as 1 / (rank + 10) (Zipf), each class

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,19 @@ from models import BilevelClassifier
 from socp.form.standard import StandardForm
 from socp.kkt.assembly import KKTMatrix
 from socp.linalg.ldl.factorization import LDL
-from socp.linalg.ldl.symbolic import analyze
+from socp.linalg.ldl.symbolic.analysis import analyze
 from socp.textbook import Cone
 from socp.textbook.switches import dense
 
 RESIDUALS = ("primal_residual", "dual_residual", "gap", "mu")
 BLUE, ORANGE, GREEN, GREY = "tab:blue", "tab:orange", "tab:green", "0.6"
+# of one series after the other, so that lines on top of each other are all seen, and told apart in grey
+STYLES: list[dict[str, Any]] = [
+    {"ls": "-", "marker": "o", "ms": 3.0},
+    {"ls": "--", "marker": "s", "ms": 7.0, "fillstyle": "none"},
+    {"ls": "-.", "marker": "^", "ms": 4.0},
+    {"ls": ":", "marker": "D", "ms": 5.0, "fillstyle": "none"},
+]
 SMALLEST = 1e-17  # what a logarithmic axis shows of zero
 GRID = 241
 
@@ -61,9 +69,9 @@ def convergence(traces: Any, columns: Sequence[str] = RESIDUALS) -> Picture:
     axes = picture.subplots()
     several = isinstance(traces, Mapping)
     drawn = {name: (t, columns[0]) for name, t in traces.items()} if several else {c: (traces, c) for c in columns}
-    for label, (trace, name) in drawn.items():
+    for (label, (trace, name)), style in zip(drawn.items(), cycle(STYLES)):
         values = np.maximum(np.abs(column(trace, name)), SMALLEST)
-        axes.semilogy(np.arange(values.size), values, marker=".", label=label.replace("_", " "))
+        axes.semilogy(np.arange(values.size), values, label=label.replace("_", " "), **style)
     axes.set(xlabel="iteration", ylabel=columns[0].replace("_", " ") if several else "")
     axes.grid(alpha=0.3)
     axes.legend()
@@ -76,8 +84,8 @@ def lines(
     """Several quantities over the same x."""
     picture = Picture()
     axes = picture.subplots()
-    for label, y in series.items():
-        axes.plot(x, y, marker=".", label=label)
+    for label, y, style in zip(series, series.values(), cycle(STYLES)):
+        axes.plot(x, y, label=label, **style)
     if logarithmic:
         axes.set(xscale="log", yscale="log")
     axes.set(xlabel=xlabel, ylabel=ylabel)
@@ -152,6 +160,27 @@ def _depth(cone: Cone, s: np.ndarray) -> np.ndarray:
     return np.min(depths, axis=0) if depths else np.full(s.shape[1], np.inf)
 
 
+def products(iterates: Iterable[Any], betas: Sequence[float]) -> Picture:
+    """The products s_1 z_1 and s_2 z_2 of iterates of a program with two inequalities, and neighbourhoods of the path.
+
+    Shaded: ||s o z - mu e|| <= beta mu for one or two betas below sqrt(2).
+    """
+    w = np.array([it.s * it.z for it in iterates])
+    if w.shape[1] != 2:
+        raise socp.ProgramError(f"the picture is of two products, but {w.shape[1]} came")
+    picture = Picture(4.8, 4.4)
+    axes = picture.subplots()
+    mu = np.array([0.3 * w.min(), 3.0 * w.max()])
+    for alpha, beta in zip((0.15, 0.35), sorted(betas, reverse=True)):
+        ratio = (1.0 + beta / np.sqrt(2.0)) / (1.0 - beta / np.sqrt(2.0))
+        axes.fill_between(mu, mu / ratio, mu * ratio, color=BLUE, alpha=alpha, lw=0, label=f"$N({beta:g})$")
+    axes.plot(mu, mu, color=GREEN, lw=1.5, label="central path")
+    axes.plot(*w.T, color=ORANGE, marker="o", ms=3.5, lw=0.8, label="iterates")
+    axes.set(xscale="log", yscale="log", xlim=mu, ylim=mu, xlabel="$s_1 z_1$", ylabel="$s_2 z_2$", aspect="equal")
+    axes.legend(fontsize=8)
+    return picture
+
+
 # ---- sparsity
 
 
@@ -167,7 +196,8 @@ def factor_pattern(upper: sp.csc_array, ordering: Any) -> tuple[np.ndarray, sp.c
     n = upper.shape[0]
     arrays = upper.indptr.astype(np.int64), upper.indices.astype(np.int64)
     ldl = LDL(n, *arrays, np.ones(n, np.int64), ordering=ordering, method="scalar")
-    L = sp.csc_array((np.ones(ldl.rows.size), ldl.rows, ldl.start), shape=(n, n))
+    factors: Any = ldl.factors
+    L = sp.csc_array((np.ones(factors.rows.size), factors.rows, factors.start), shape=(n, n))
     return ldl.perm, sp.csc_array(L + sp.eye_array(n))
 
 

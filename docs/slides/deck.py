@@ -3,7 +3,8 @@
     python docs/slides/deck.py [--out docs/_build/slides.html] [CHAPTER ...]
 
 Nothing is written twice: each slide is a formula of a chapter with the sentences that lead to it, or a picture that a
-cell of it draws when it is run here.  A chapter ends with its exercises.  Needs the `docs` extra.  Sphinx builds it
+cell of it draws when it is run here.  The speaker's note is all that the chapter says there; the key n shows it.  A
+chapter ends with its exercises.  Needs the `docs` extra.  Sphinx builds it
 with the book where conf.py connects `after_the_book`.
 """
 
@@ -32,6 +33,7 @@ class Slide:
 
     heading: str
     parts: list[tuple[str, str]] = field(default_factory=list)
+    note: str = ""
 
 
 def chapters() -> list[str]:
@@ -71,23 +73,38 @@ def lead(text: str) -> str:
     return " ".join(kept)
 
 
+def whole(words: str, said: str) -> str:
+    """The words from their first whole sentence on; without one, what was said before.
+
+    >>> whole("is small. So it ends.", "Before."), whole("is small.", "Before.")
+    ('So it ends.', 'Before.')
+    """
+    while words and words[0].islower():
+        _, _, words = words.partition(". ")
+    return words or said
+
+
 def section_slides(heading: str, text: str, scope: dict, with_pictures: bool) -> list[Slide]:
-    """A slide for each formula or two, and one for each picture."""
-    slides, now, end = [], Slide(heading), 0
+    """A slide for each formula or two, and one for each picture; each begins with a whole sentence."""
+    slides, now, end, said, note = [], Slide(heading), 0, f"{heading}:", ""
     for block in BLOCK.finditer(text):
         before, end = text[end : block.start()], block.end()
         kind, code, formula = block.groups()
-        words = lead(before)
+        words, note = lead(before), f"{note}\n\n{before}".strip()
+        said = whole(words, said)
         if formula is not None:
             if len(now.parts) >= 4 or sum(part.count("\\\\") for _, part in now.parts) > 3:
                 slides.append(now)
                 now = Slide(heading)
+            words = words if now.parts else said
             now.parts += [("text", words)] * bool(words) + [("formula", formula.strip())]
+            now.note, note = f"{now.note}\n\n{note}".strip(), ""
         elif kind == "code-cell" and with_pictures:
             picture = run(re.sub(r"\A(:[\w-]+:.*\n)+", "", code), scope)
             if picture is not None:
                 slides += [now] * bool(now.parts)
-                slides.append(Slide(heading, [("text", words)] * bool(words) + [("picture", picture)]))
+                slides.append(Slide(heading, [("text", said), ("picture", picture)], note))
+                note = ""
                 now = Slide(heading)
     return slides + [now] * bool(now.parts)
 
@@ -138,7 +155,8 @@ def to_html(slide: Slide, chapter: str, number: int) -> str:
         if kind == "formula":
             parts.append(rf'<div class="math">\[{html.escape(content)}\]</div>')
         elif kind == "picture":
-            parts.append(f'<img alt="{html.escape(slide.heading)}" src="data:image/png;base64,{content}">')
+            shown = " ".join(content for kind, content in slide.parts if kind == "text") or slide.heading
+            parts.append(f'<img alt="{html.escape(shown)}" src="data:image/png;base64,{content}">')
         elif kind == "list":
             parts.append(f"<li>{inline(content)}</li>")
         elif content:
@@ -147,9 +165,11 @@ def to_html(slide: Slide, chapter: str, number: int) -> str:
     body = f"<ol>{body}</ol>" if "<li>" in body else body
     kind = "title" if slide.parts and slide.parts[0][0] == "title" else "picture" if "<img" in body else "plain"
     level = "h1" if kind == "title" else "h2"
+    note = "".join(f"<p>{inline(text)}</p>" for text in slide.note.split("\n\n") if text)
+    note = f'<aside class="note" aria-label="Speaker\'s note">{note}</aside>' if note else ""
     return (
         f'<section class="slide {kind}" id="s{number}"><{level}>{inline(slide.heading)}</{level}>'
-        f'<div class="body">{body}</div><footer>{inline(chapter)}</footer></section>'
+        f'<div class="body">{body}</div>{note}<footer>{inline(chapter)}</footer></section>'
     )
 
 

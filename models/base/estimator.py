@@ -21,7 +21,7 @@ from .validation import as_labels, as_matrix, check_number, feature_names
 
 Self = TypeVar("Self", bound="Estimator")
 Answer = TypeVar("Answer", socp.Solution, qp.Solution)
-Kind = Literal["classifier", "regressor", "transformer", "density_estimator"]
+Kind = Literal["classifier", "regressor", "transformer", "density_estimator", "outlier_detector"]
 
 
 class _NotFittedError(ValueError, AttributeError):

@@ -1,14 +1,13 @@
-"""What the two linear classifiers by descent share: samples checked, w and b of every machine, the classes."""
+"""What linear classifiers share: samples checked, w and b of every machine, the classes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .estimator import Classifier
-from .multiclass import check_classes_left, scores, two_class_problems
+from .multiclass import check_classes_left, class_weights, scores, two_class_problems
 from .validation import as_weights
 
 
@@ -25,33 +24,43 @@ class LinearClassifier(Classifier):
     intercept_: np.ndarray
     n_iter_: int
 
-    def _fit_machines(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
-        """Find all machines; returns which samples have a weight, which are those that `_descend` sees."""
+    def _samples_to_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """The samples, the codes of their classes and their weights, checked."""
         X = self._matrix_to_fit(X, fewest=2)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
-        used = np.flatnonzero(weights > 0.0)
         check_classes_left(self.classes_, codes, weights)
-        Z = X[used]
-        if self.fit_intercept:  # b is the weight of a feature that is always one
-            ones = np.ones((used.size, 1))
-            Z = sp.hstack([Z, ones], format="csr") if sp.issparse(Z) else np.hstack([Z, ones])
-        found = [
-            self._descend(Z, signs, weights[used])
-            for _, signs in two_class_problems(codes[used], self.classes_.size, "ovr")
-        ]
-        w = np.array(found)
-        self.coef_ = w[:, : X.shape[1]].copy()
-        self.intercept_ = w[:, X.shape[1]].copy() if self.fit_intercept else np.zeros(w.shape[0])
-        return weights > 0.0
+        return X, codes, weights
 
-    def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _fit_machines(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> np.ndarray:
+        """Find all machines; returns which samples have a weight, which are those that `_descend` sees."""
+        X, codes, weights = self._samples_to_fit(X, y, sample_weight)
+        weights = weights * class_weights(class_weight, self.classes_, codes, weights)[codes]
+        used = weights > 0.0
+        if not used.all():
+            X, codes, weights = X[used], codes[used], weights[used]
+        found = [self._descend(X, signs, weights) for _, signs in two_class_problems(codes, self.classes_.size, "ovr")]
+        w = np.array(found)
+        self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
+        return used
+
+    def _descend(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """w of one machine, and b in the end."""
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The decision values w'x + b: positive for ``classes_[1]``, or a column a class."""
-        X = self._matrix_to_predict(X)
+        return self._values(self._matrix_to_predict(X))
+
+    def _values(self, X: Any) -> np.ndarray:
         return scores(np.asarray(X @ self.coef_.T) + self.intercept_, self.classes_.size, "ovr")
+
+    def signed_distance(self, X: Any) -> np.ndarray:
+        """(w'x + b) / |w|: how far a sample is from the hyperplane, positive on the side of the class."""
+        values = self.decision_function(X)
+        lengths = np.linalg.norm(self.coef_, axis=1)
+        lengths = np.where(lengths > 0.0, lengths, np.inf)  # w = 0 has no hyperplane
+        return values / (lengths[0] if values.ndim == 1 else lengths)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of every sample."""

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-
-from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from scipy.linalg import lapack
 
 SUFFICIENT = 1e-4  # the share of the decrease that the slope promises
 ROUNDING = 1e-13  # of a sum of many terms, relatively
@@ -89,31 +88,48 @@ def _search(at: Callable[[np.ndarray], Point], point: Point, direction: np.ndarr
     return None
 
 
-def solve_cholesky(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """H^-1 rhs of a symmetric positive definite matrix, or of a singular one with its diagonal raised a little."""
+def factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What takes rhs to H^-1 rhs, H positive definite, or singular and then with its diagonal raised a little."""
     n = len(H)
     scale = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale[scale == 0.0] = 1.0
     scaled = H / np.outer(scale, scale)
     shift = 0.0
     while True:
-        L = scaled.ravel().copy()
-        L[:: n + 1] += shift
-        if cholesky(n, L) == 0:
+        raised = scaled.copy()
+        raised[np.diag_indices(n)] += shift
+        L, info = lapack.dpotrf(raised, lower=1, overwrite_a=1)
+        if info == 0:
             break
         shift = max(1e-14 * n, 100.0 * shift)
-    x = rhs / scale
-    solve_lower(n, L, 1, x)
-    solve_lower_transposed(n, L, 1, x)
-    return x / scale
+
+    def solve(rhs: np.ndarray) -> np.ndarray:
+        by_row = scale if rhs.ndim == 1 else scale[:, None]
+        return lapack.dpotrs(L, rhs / by_row, lower=1)[0] / by_row
+
+    return solve
+
+
+def solve_cholesky(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """H^-1 rhs of a symmetric positive definite matrix, or of a singular one with its diagonal raised a little."""
+    return factored(H)(rhs)
 
 
 def solve_conjugate_gradients(
-    multiply: Callable[[np.ndarray], np.ndarray], diagonal: np.ndarray, rhs: np.ndarray, tol: float, max_iter: int
+    multiply: Callable[[np.ndarray], np.ndarray],
+    preconditioner: np.ndarray | Callable[[np.ndarray], np.ndarray],
+    rhs: np.ndarray,
+    tol: float,
+    max_iter: int,
 ) -> np.ndarray:
-    """H^-1 rhs by conjugate gradients, preconditioned by H's diagonal, to a relative residual `tol`."""
+    """H^-1 rhs by conjugate gradients, preconditioned by H's diagonal or a solve, to a relative residual `tol`.
+
+    (scipy's has no stop in the norm of the preconditioner, nor one where H is flat.)
+    """
+    diagonal = preconditioner if isinstance(preconditioner, np.ndarray) else None
+    solve = preconditioner if callable(preconditioner) else lambda r: r / diagonal
     x, r = np.zeros_like(rhs), rhs.copy()
-    z = r / diagonal
+    z = solve(r)
     p, rz = z.copy(), float(r @ z)
     goal = tol**2 * rz
     for _ in range(max_iter):
@@ -124,7 +140,7 @@ def solve_conjugate_gradients(
         step = rz / curvature
         x += step * p
         r -= step * Hp
-        z = r / diagonal
+        z = solve(r)
         rz, before = float(r @ z), rz
         p = z + (rz / before) * p
     return x

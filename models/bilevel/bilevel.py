@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,20 @@ import numpy as np
 import socp
 from socp import ProgramError
 
+from ..base.bounds import Bound
 from ..base.estimator import Classifier, convergence_warning
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.validation import as_generator, as_labels, as_weights, check_choice, check_number
+from ..svm.kernels import squares
 from ..svm.margin import warn_unless_good
+from .bounds import prior_error
+from .certificate import Certificate, certify
 from .feasibility import feasible_means
 from .prior import GenerativePrior
 from .programs import Constants, Samples
-from .span import choose_coordinates
+from .span import Features, Span, choose_coordinates
 from .steps import HyperplaneStep, Point, evaluate, farthest_means, farthest_means_by_cones
+
+NO_BIAS = 1e-9  # a smaller b, beside |w|, and a smaller zeta count as zero
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,18 @@ class Round:
     """How far step 2 moved the means, relatively."""
     iterations: int
     """Iterations of the engine in step 1."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The alternation from one start: its answer, its rounds, and its last step 1."""
+
+    point: Point
+    trace: list[Round]
+    rounds: int
+    settled: bool
+    program: socp.ConeProgram
+    solution: socp.Solution
 
 
 class BilevelClassifier(Classifier):
@@ -73,8 +92,9 @@ class BilevelClassifier(Classifier):
     prior : GenerativePrior, optional
         t_i, Omega_i and Sigma_i. Without one, `GenerativePrior.from_samples` of the training data: then the same
         data speak twice, and the classifier lies between a support vector machine and the linear discriminant.
-    beta : float, default 0.2
-        How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.
+    beta : float or pair of float, default 0.2
+        How many standard deviations the means keep from the hyperplane; zero only with C2 = inf.  A pair, the class of
+        the smaller label first, where the classes' errors weigh differently.
         `elliptical.constants` gives beta and phi from probabilities.
     phi : float, default 0.01
         How far the means may be from t, in units of Omega^(1/2).
@@ -92,6 +112,11 @@ class BilevelClassifier(Classifier):
         Tolerance of the cone programs.
     verbose : int, default 0
         1 prints a line a round, 2 also the iterations of its cone programs.
+    n_init : int, default 1
+        So many starts of the alternation, the first from the means t, the others from means at the distance phi from t
+        that are farthest from a hyperplane of random direction.  The best answer is kept.
+    random_state : None, int or generator, default None
+        Of the directions.
 
     Attributes
     ----------
@@ -101,12 +126,15 @@ class BilevelClassifier(Classifier):
     xi_, zeta_, nu_ : ndarray, shape (n_samples,), (2,), (2,)
     objective_ : float
         (4.17).
+    objectives_ : ndarray, shape (n_init,)
+        (4.17) from every start, NaN where step 1 was infeasible there.
     trace_ : list of Round
+        Of the best start.
     n_iter_ : int
-        Rounds.
+        Its rounds.
     prior_ : GenerativePrior
     program_, solution_ : socp.ConeProgram and socp.Solution
-        The last step 1, in the coordinates of `models.bilevel.span`.
+        The last step 1 of the best start, in the coordinates of `models.bilevel.span`.
 
     Raises
     ------
@@ -128,7 +156,7 @@ class BilevelClassifier(Classifier):
     def __init__(
         self,
         prior: GenerativePrior | None = None,
-        beta: float = 0.2,
+        beta: Any = 0.2,
         phi: float = 0.01,
         C1: float = 1.0,
         C2: float = 1.0,
@@ -139,6 +167,8 @@ class BilevelClassifier(Classifier):
         tol: float = 1e-6,
         solver_tol: float = 1e-9,
         verbose: int = 0,
+        n_init: int = 1,
+        random_state: Any = None,
     ) -> None:
         self.prior = prior
         self.beta = beta
@@ -152,6 +182,8 @@ class BilevelClassifier(Classifier):
         self.tol = tol
         self.solver_tol = solver_tol
         self.verbose = verbose
+        self.n_init = n_init
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelClassifier:
         """Fit to samples with two labels; `sample_weight` multiplies C1.
@@ -190,18 +222,85 @@ class BilevelClassifier(Classifier):
         above = self.decision_function(X) > 0.0
         return self.classes_[above.astype(np.int64)]
 
+    def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+        """Theorem 4.2 at the answer: multipliers, and by how much they miss the conditions of a stationary point.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Those of `fit`.
+
+        Raises
+        ------
+        ValueError
+            They are not; or w is zero.
+        """
+        samples = self._samples_again(X, y, sample_weight)
+        w, b = self.coef_[0], float(self.intercept_[0])
+        return certify(samples, self.prior_, self._constants(), w, b, self.means_, self.nu_)
+
+    def error_bound(self, X: Any, y: Any, delta: float = 0.05) -> Bound:
+        """Corollary 6.3 for this classifier: `bounds.prior_error` with the margin and the radius of the samples.
+
+        Parameters
+        ----------
+        X, y
+            Those of `fit`.
+        delta : float, default 0.05
+            The probability with which the bound may fail.
+
+        Returns
+        -------
+        Bound
+            gamma and R in its details.  Its `failing` says what the theorem asks and does not find: all samples on
+            their side, no b, no slack zeta, a prior that binds.
+        """
+        samples, constants = self._samples_again(X, y, None), self._constants()
+        w, b = self.coef_[0], float(self.intercept_[0])
+        length = float(np.linalg.norm(w))
+        if length == 0.0:
+            return Bound(math.inf, math.inf, ("w must not be zero",))
+        gamma = float((samples.y * (samples.X @ w + b)).min()) / length
+        radius = math.sqrt(float(squares(samples.X).max()))
+        if gamma <= 0.0:
+            return Bound(
+                math.inf, math.inf, (f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}",)
+            )
+        beta, phi = min(constants.betas), constants.phi + float(self.nu_.max())
+        found = prior_error(self.prior_, beta, phi, gamma, radius, samples.y.size, delta, self.means_)
+        failing = list(found.failing)
+        if abs(b) > NO_BIAS * length:
+            failing.append(
+                f"the theorem is for functions without b, but the hyperplane is {abs(b) / length:.3g} from zero"
+            )
+        if self.zeta_.max() > NO_BIAS:
+            failing.append(f"(4.20) and (4.21) must hold without slack, but zeta is {self.zeta_.max():.3g}")
+        details = {**found.details, "gamma": gamma, "R": radius}
+        return Bound(math.inf if failing else found.value, found.dimension, tuple(failing), details)
+
+    def _samples_again(self, X: Any, y: Any, sample_weight: Any) -> Samples:
+        """The samples of `fit` once more."""
+        X = self._matrix_to_predict(X)
+        classes, codes = as_labels(y, X.shape[0], type(self).__name__)
+        if classes.tolist() != self.classes_.tolist():
+            raise ProgramError(f"y must be that of fit, with {self.classes_.tolist()}, but {classes.tolist()} came")
+        weights = as_weights(sample_weight, X.shape[0])
+        kept = weights > 0.0
+        return Samples(X[kept], 2.0 * codes[kept] - 1.0, weights[kept])
+
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
 
     def _constants(self) -> Constants:
         prices = [check_number(name, getattr(self, name), low=0.0, open_low=True) for name in ("C1", "C2", "C3")]
-        constants = Constants(check_number("beta", self.beta, low=0.0), check_number("phi", self.phi, low=0.0), *prices)
-        if constants.beta == 0.0 and math.isfinite(constants.C2):
+        constants = Constants(_checked_beta(self.beta), check_number("phi", self.phi, low=0.0), *prices)
+        if min(constants.betas) == 0.0 and math.isfinite(constants.C2):
             raise ProgramError("beta must be above 0 with a finite C2: (4.20) divides by it. Give C2 = inf")
-        if not math.isfinite(constants.beta) or not math.isfinite(constants.phi):
+        if not math.isfinite(max(constants.betas)) or not math.isfinite(constants.phi):
             raise ProgramError(f"beta and phi must be finite, but {self.beta!r} and {self.phi!r} came")
         check_choice("step2", self.step2, ("closed", "socp"))
         check_number("max_iter", self.max_iter, low=1, whole=True)
+        check_number("n_init", self.n_init, low=1, whole=True)
         check_number("tol", self.tol, low=0.0)
         return constants
 
@@ -215,23 +314,58 @@ class BilevelClassifier(Classifier):
         return self.prior
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
-        prior = self.prior_
+        """The best answer of all starts, of which the attributes tell."""
         settings: dict[str, Any] = {"tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
-        coordinates = choose_coordinates(samples.X, prior, self.span)
+        coordinates = choose_coordinates(samples.X, self.prior_, self.span)
         step = HyperplaneStep(coordinates, samples, constants, **settings)
-        mu, nu = prior.t, np.zeros(2)
-        self.trace_: list[Round] = []
+        objectives = np.full(int(self.n_init), np.nan)
+        best: _Run | None = None
+        for k, start in enumerate(self._starts(coordinates, constants)):
+            run = self._alternate_from(start, step, samples, constants, k > 0)
+            if run is None:
+                continue
+            objectives[k] = run.point.objective
+            if best is None or run.point.objective < best.point.objective:
+                best = run
+        assert best is not None
+        self.objectives_, self.trace_, self.n_iter_ = objectives, best.trace, best.rounds
+        self.program_, self.solution_ = best.program, best.solution
+        if not best.settled:
+            self._warn_unfinished()
+        warn_unless_good(type(self).__name__, self.solution_)
+        return best.point
+
+    def _starts(self, coordinates: Features | Span, constants: Constants) -> Iterator[np.ndarray]:
+        """Means to start from: t, and then those that are farthest from hyperplanes of random directions."""
+        yield self.prior_.t
+        rng = as_generator(self.random_state)
+        for _ in range(1, int(self.n_init)):
+            w = coordinates.weights(rng.normal(size=coordinates.documents.shape[1]))
+            yield farthest_means(self.prior_, replace(constants, C3=math.inf), w, 0.0)[0]
+
+    def _alternate_from(
+        self, mu: np.ndarray, step: HyperplaneStep, samples: Samples, constants: Constants, may_fail: bool
+    ) -> _Run | None:
+        """The alternation from some means; None where it `may_fail` and step 1 is infeasible at these."""
+        prior, nu = self.prior_, np.zeros(2)
+        trace: list[Round] = []
         best: Point | None = None
         history, settled = self._history("objective", first=1), False
-        for rounds in range(1, self.max_iter + 1):
-            self.n_iter_ = rounds
+        rounds = 0
+        while rounds < self.max_iter:
+            rounds += 1
             w, b, solution = step.solve(mu)
             if solution.status is socp.Status.PRIMAL_INFEASIBLE and best is None:
+                if may_fail:
+                    return None
                 names = tuple(self.classes_.tolist())
-                mu, nu = feasible_means(coordinates, samples, prior, constants, names, self.max_iter, **settings)
+                mu, nu = feasible_means(
+                    step.coordinates, samples, prior, constants, names, self.max_iter, **step.settings
+                )
                 w, b, solution = step.solve(mu)
-            self.program_, self.solution_ = step.program, solution
             if not np.isfinite(w).all():
+                if may_fail and best is None:
+                    return None
                 raise ProgramError(f"step 1 has no solution: the engine ended as {solution.status.value!r}")
             point = evaluate(samples, prior, constants, w, b, mu, nu)
             if best is not None and point.objective >= best.objective:
@@ -241,7 +375,7 @@ class BilevelClassifier(Classifier):
             best = evaluate(samples, prior, constants, w, b, moved, nu)
             history.append(best.objective)
             change = float(np.linalg.norm(moved - mu) / (1.0 + np.linalg.norm(mu)))
-            self.trace_.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
+            trace.append(Round(best.objective, w, b, moved, best.zeta, nu, change, solution.iterations))
             idle = step.multipliers(solution) * np.linalg.norm(moved - mu, axis=1) <= self.solver_tol
             mu = moved
             # where no multiplier holds them, step 1 has the same answer (Lemma A.3)
@@ -249,11 +383,9 @@ class BilevelClassifier(Classifier):
             if settled:
                 break
         history.end(settled)
-        if not settled:
-            self._warn_unfinished()
-        warn_unless_good(type(self).__name__, self.solution_)
-        assert best is not None
-        return self._sharpen(step, samples, constants, best)
+        assert best is not None and step.program is not None
+        found = step.program, solution
+        return _Run(self._sharpen(step, samples, constants, best), trace, rounds, settled, *found)
 
     def _sharpen(self, step: HyperplaneStep, samples: Samples, constants: Constants, best: Point) -> Point:
         """The last hyperplane to more digits, where the engine finds them."""
@@ -280,3 +412,13 @@ class BilevelClassifier(Classifier):
             convergence_warning(),
             stacklevel=4,
         )
+
+
+def _checked_beta(beta: Any) -> float | tuple[float, float]:
+    """beta of both classes, or a pair, one for each."""
+    if isinstance(beta, (tuple, list, np.ndarray)):
+        if len(beta) != 2:
+            raise ProgramError(f"beta must be a number or a pair, one for each class, but {beta!r} came")
+        first, second = (check_number(f"beta[{i}]", one, low=0.0) for i, one in enumerate(beta))
+        return first, second
+    return float(check_number("beta", beta, low=0.0))

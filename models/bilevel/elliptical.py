@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from scipy import optimize
 
 from socp import ProgramError
@@ -190,19 +191,20 @@ def constants(
     prior: GenerativePrior,
     g: str | Elliptical = "gaussian",
     *,
-    eta: float,
+    eta: Any,
     probability: float | None = None,
     delta: float | None = None,
     matrices: str = "scale",
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """beta and phi of `BilevelClassifier` for a prior, from probabilities.
 
     Parameters
     ----------
     prior : GenerativePrior
     g : str or Elliptical, default "gaussian"
-    eta : float
-        The probability of the wrong side that (4.8) and (4.9) allow either class.
+    eta : float or pair of float
+        The probability of the wrong side that (4.8) and (4.9) allow either class, or each one: unequal shares pi_i of
+        the classes in the error pi_1 eta_1 + pi_2 eta_2 ask for a smaller one of the likelier.
     probability : float, optional
         With which each mean is within phi, see `radius`; or
     delta : float, optional
@@ -213,7 +215,7 @@ def constants(
     Returns
     -------
     dict
-        ``beta`` and ``phi``; where the two classes would differ in phi, the smaller.
+        ``beta``, a pair where eta is, and ``phi``; where the two classes would differ in phi, the smaller.
 
     Examples
     --------
@@ -233,6 +235,10 @@ def constants(
     else:
         assert delta is not None
         radii = [phi(g, delta, Omega, matrices) for Omega in prior.Omega]
+    if isinstance(eta, (tuple, list, np.ndarray)):
+        if len(eta) != 2:
+            raise ProgramError(f"eta must be a number or a pair, one for each class, but {eta!r} came")
+        return {"beta": (beta(g, eta[0], matrices), beta(g, eta[1], matrices)), "phi": min(radii)}
     return {"beta": beta(g, eta, matrices), "phi": min(radii)}
 
 

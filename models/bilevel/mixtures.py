@@ -35,6 +35,10 @@ class Elliptical(abc.ABC):
         """The u with Prob(U >= u) = eta for the standard member of dimension one."""
 
     @abc.abstractmethod
+    def tail(self, u: float) -> float:
+        """Prob(U >= u) for the standard member of dimension one."""
+
+    @abc.abstractmethod
     def log_density(self, square: float, n: int) -> float:
         """The logarithm of the standard density in n dimensions at ||x||^2 = square; decreasing."""
 
@@ -58,6 +62,9 @@ class Gaussian(Elliptical):
     def upper_quantile(self, eta: float) -> float:
         return float(special.ndtri(1.0 - eta)) if eta > 0.5 else float(-special.ndtri(eta))
 
+    def tail(self, u: float) -> float:
+        return float(special.ndtr(-u))
+
     def log_density(self, square: float, n: int) -> float:
         return -0.5 * (n * math.log(2.0 * math.pi) + square)
 
@@ -80,6 +87,9 @@ class StudentT(Elliptical):
 
     def upper_quantile(self, eta: float) -> float:
         return float(stats.t.isf(eta, self.nu))
+
+    def tail(self, u: float) -> float:
+        return float(stats.t.sf(u, self.nu))
 
     def log_density(self, square: float, n: int) -> float:
         half = 0.5 * (self.nu + n)
@@ -158,6 +168,12 @@ class Laplace(_Mixture):
     def upper_quantile(self, eta: float) -> float:
         return -math.log(2.0 * eta) if eta <= 0.5 else math.log(2.0 * (1.0 - eta))
 
+    def tail(self, u: float) -> float:
+        return 0.5 * math.exp(-u) if u >= 0.0 else 1.0 - 0.5 * math.exp(u)
+
+    def log_density(self, square: float, n: int) -> float:
+        return -math.sqrt(square) - math.log(2.0) if n == 1 else super().log_density(square, n)
+
     def _log_mixing(self, logs: np.ndarray) -> np.ndarray:
         return logs - 0.5 * np.exp(logs) - math.log(2.0)
 
@@ -179,6 +195,13 @@ class Logistic(_Mixture):
 
     def upper_quantile(self, eta: float) -> float:
         return math.log1p(-eta) - math.log(eta)
+
+    def tail(self, u: float) -> float:
+        return float(special.expit(-u))
+
+    def log_density(self, square: float, n: int) -> float:
+        u = math.sqrt(square)
+        return -u - 2.0 * math.log1p(math.exp(-u)) if n == 1 else super().log_density(square, n)
 
     def _log_mixing(self, logs: np.ndarray) -> np.ndarray:
         #  K = sqrt(V) / 2, so that the density of log V is k f(k) / 2

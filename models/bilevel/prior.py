@@ -18,6 +18,7 @@ from socp import ProgramError
 
 from ..base.estimator import uninterrupted
 from ..base.validation import as_labels, as_matrix, as_weights
+from ..svm.minimax import minimax_program
 from .covariance import Covariance
 
 
@@ -100,7 +101,7 @@ class GenerativePrior:
         r"""The largest beta for which (4.8) and (4.9) can hold with w != 0 at the means t.
 
         It is ``max_w w'(t_2 - t_1) / (||Sigma_1^(1/2) w|| + ||Sigma_2^(1/2) w||)``, one over the least denominator with
-        w'(t_2 - t_1) = 1; infinite when that is zero.
+        w'(t_2 - t_1) = 1; infinite when that is zero.  `models.MinimaxProbabilityClassifier` gives w and b too.
         """
         d = self.t[1] - self.t[0]
         if not d.any():
@@ -110,19 +111,8 @@ class GenerativePrior:
         if kinds == ["scalar", "scalar"]:
             spread = roots[0] + roots[1]
             return float(np.linalg.norm(d) / spread) if spread > 0.0 else np.inf
-        #  min r_1 + r_2   s.t.  d'w = 1,  ||R_i w|| <= r_i        x = (w, r_1, r_2)
-        heads = [sp.csr_array(([-1.0], ([0], [self.n + i])), shape=(1, self.n + 2)) for i in (0, 1)]
-        tails = [-S.root_matrix() for S in self.Sigma]
-        blocks = [part for h, R in zip(heads, tails) for part in (h, sp.hstack([R, sp.csr_array((R.shape[0], 2))]))]
         scale = float(np.linalg.norm(d))
-        program = socp.ConeProgram(
-            c=np.concatenate([np.zeros(self.n), [1.0, 1.0]]),
-            G=sp.vstack(blocks),
-            h=np.zeros(sum(block.shape[0] for block in blocks)),
-            cones=[socp.SecondOrder(1 + R.shape[0]) for R in tails],
-            A=sp.csr_array(np.concatenate([d / scale, [0.0, 0.0]])[None, :]),
-            b=[1.0],
-        )
+        program = minimax_program(d / scale, [S.root_matrix() for S in self.Sigma]).program()
         solution = uninterrupted(socp.solve(program))
         least = solution.objective / scale
         return 1.0 / least if least > 1e-9 / scale else np.inf

@@ -35,13 +35,18 @@ BOUNDING = 1e-4  # the price that rho keeps in a program with curvature, for oth
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of (4.17)-(4.24); an infinite C makes its constraint hard."""
+    """The constants of (4.17)-(4.24); an infinite C makes its constraint hard, and beta may be one a class."""
 
-    beta: float
+    beta: float | tuple[float, float]
     phi: float
     C1: float
     C2: float
     C3: float
+
+    @property
+    def betas(self) -> tuple[float, float]:
+        """beta of (4.20) and of (4.21)."""
+        return self.beta if isinstance(self.beta, tuple) else (self.beta, self.beta)
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ def hyperplane_program(
 
     The roots are the Sigma_i^(1/2), as matrices or, for sigma_i^2 I, as the number sigma_i.
     """
-    (C1, C2, beta), (m, k) = (constants.C1, constants.C2, constants.beta), samples.X.shape
+    (C1, C2), (m, k) = (constants.C1, constants.C2), samples.X.shape
+    beta = np.array(constants.betas)[list(kept)]
     y, s, mu = samples.y, np.array(SIDES)[list(kept)], means[list(kept)]
     cones, scale = _radii(roots)
     scale = scale[list(kept)]
@@ -71,7 +77,7 @@ def hyperplane_program(
     # y_i (w'x_i + b) >= 1 - xi_i
     p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.X), b=y, xi=1.0)
     # s_i (w'mu_i + b) >= beta (r_i - zeta_i)
-    prior = p.at_least(0.0, w=s[:, None] * mu, b=s, rho=-beta * scale[:, 0], r=-beta * scale[:, 1:], zeta=beta)
+    prior = p.at_least(0.0, w=s[:, None] * mu, b=s, rho=-beta * scale[:, 0], r=-beta[:, None] * scale[:, 1:], zeta=beta)
     p.bounds(xi=(0.0, None), zeta=(0.0, None))
     # rho >= ||w||,  r_j >= ||Sigma_j^(1/2) w||
     p.cone("rho", w=1.0)
@@ -115,14 +121,16 @@ def mean_program(slope: np.ndarray, radius: float) -> socp.ConeProgram:
     return p.program()
 
 
-def radius_program(slope: np.ndarray, missing: float, constants: Constants) -> tuple[socp.Blocks, socp.ConeProgram]:
+def radius_program(
+    slope: np.ndarray, missing: float, beta: float, constants: Constants
+) -> tuple[socp.Blocks, socp.ConeProgram]:
     """The cheapest radius:  min C_2 zeta + C_3 nu  s.t.  ||v|| <= phi + nu,  slope'v + beta zeta >= missing.
 
     `missing` is what (4.20) or (4.21) lacks at the mean t.
     """
     p = socp.Blocks(v=slope.size, nu=1, zeta=int(math.isfinite(constants.C2)))
     p.minimize(nu=constants.C3, zeta=constants.C2)
-    p.at_least(missing, v=slope, zeta=constants.beta)
+    p.at_least(missing, v=slope, zeta=beta)
     p.bounds(nu=(0.0, None), zeta=(0.0, None))
     p.cone("nu", constants.phi, v=1.0)
     return p, p.program()

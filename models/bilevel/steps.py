@@ -53,9 +53,10 @@ def evaluate(
 
 def _shortfall(prior: GenerativePrior, constants: Constants, i: int, w: np.ndarray, b: float, mu: np.ndarray) -> float:
     """The least zeta_i of (4.20) or (4.21); without beta the constraint is s_i (w'mu + b) >= 0 and has no slack."""
-    if constants.beta == 0.0:
+    beta = constants.betas[i]
+    if beta == 0.0:
         return 0.0
-    return max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu + b) / constants.beta)
+    return max(0.0, prior.Sigma[i].length(w) - SIDES[i] * (w @ mu + b) / beta)
 
 
 class HyperplaneStep:
@@ -119,8 +120,8 @@ def farthest_means(
         reach = prior.Omega[i].length(w)
         if reach == 0.0:
             continue
-        if math.isfinite(constants.C3) and constants.C2 * reach > constants.C3 * constants.beta:
-            missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
+        if math.isfinite(constants.C3) and constants.C2 * reach > constants.C3 * constants.betas[i]:
+            missing = constants.betas[i] * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
             nu[i] = max(0.0, missing / reach - constants.phi)
             if math.isinf(constants.C2):
                 nu[i] = min(nu[i], before[i])
@@ -158,7 +159,7 @@ def _radii_by_cones(
     nu = np.zeros(2)
     for i, (side, slope) in enumerate(zip(SIDES, slopes)):
         if slope.any():
-            missing = constants.beta * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
-            p, program = radius_program(slope, missing, constants)
+            missing = constants.betas[i] * prior.Sigma[i].length(w) - side * (w @ prior.t[i] + b)
+            p, program = radius_program(slope, missing, constants.betas[i], constants)
             nu[i] = max(0.0, float(uninterrupted(socp.solve(program, **settings)).x[p.nu][0]))
     return nu

@@ -175,6 +175,31 @@ class NormalDiscriminant(GenerativeClassifier):
         posteriors = log_posteriors(joint, self.priors_)
         return posteriors[:, 1] - posteriors[:, 0]
 
+    def log_odds_terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r"""a, b and C of log P(k | x) / P(K | x) = a_k + b_k'x + x'C_k x, with K the last class.
+
+        With the precisions P_k = Sigma_k^-1
+
+        .. math:: C_k = -\tfrac12 (P_k - P_K), \quad b_k = P_k \mu_k - P_K \mu_K, \quad a_k = \log \frac{\pi_k}{\pi_K}
+            - \tfrac12 (\mu_k' P_k \mu_k - \mu_K' P_K \mu_K) - \tfrac12 \log \frac{|\Sigma_k|}{|\Sigma_K|}
+
+        Where the classes share Sigma, C is zero (James, Witten, Hastie, Tibshirani, section 4.5).
+
+        Returns
+        -------
+        a, b, C : arrays, shapes (classes,), (classes, features) and (classes, features, features)
+            Zero for the last class.
+        """
+        self._check_fitted()
+        covariances = _as_matrices(self._model.covariances)
+        precisions = np.linalg.inv(covariances)
+        precisions = np.broadcast_to(precisions, (self.classes_.size, *precisions.shape[1:]))
+        slopes = np.einsum("kij,kj->ki", precisions, self.means_)
+        with np.errstate(divide="ignore"):
+            offsets = np.log(self.priors_) - 0.5 * (slopes * self.means_).sum(axis=1)
+        offsets = offsets - 0.5 * np.linalg.slogdet(covariances)[1]
+        return offsets - offsets[-1], slopes - slopes[-1], -0.5 * (precisions - precisions[-1])
+
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
         return self._model.log_joint(X, groups_of(X))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,16 @@ from scipy.special import entr, expit, log_softmax, softmax
 import qp
 
 from ..base.estimator import Classifier, convergence_warning, uninterrupted
-from ..base.multiclass import check_classes_left
-from ..base.newton_minimizer import Minimum, minimize, solve_cholesky, solve_conjugate_gradients
-from ..base.validation import as_weights, check_choice, check_number
+from ..base.multiclass import check_classes_left, class_weights
+from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
+from ..base.validation import as_dense, as_weights, check_choice, check_number
+from ..svm.coordinate_descent import rows_of
+from .logistic_kernels import bend, evaluate, multiply_hessian
 from .separation import is_separable, separation_program
 
-MOST_DENSE = 1500  # unknowns up to which the Hessian is formed and factored
+MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
+MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
+LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
 CERTAIN = 1e-6  # a sample this near to certainty makes separable classes possible
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
 
@@ -41,6 +46,11 @@ class LogisticRegression(Classifier):
     C : float
         Positive; infinity switches regularization off.
     fit_intercept : bool
+    class_weight : dict, "balanced" or None
+        Factors of C, as in `models.SVC`.
+    quadratic : bool
+        Whether the products of every two features, and the squares, are features too: x'A x + w'x + b, with A in
+        `quadratic_`.  Of dense samples with few features; A is regularized like w.
     solver : {"auto", "cholesky", "conjugate_gradients"}
         How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its
         transpose; "auto" decides by the number of unknowns.
@@ -57,6 +67,8 @@ class LogisticRegression(Classifier):
     intercept_ : array, shape (1,) or (classes,)
     C_ : float
         The C that was used: a finite one where C was infinite and the classes are separable.
+    quadratic_ : array, shape (rows of coef_, features, features)
+        The symmetric matrices A; only where `quadratic`.
     n_iter_ : int
     objective_, dual_objective_ : float
         The value of the program at the answer, and a lower bound of its minimum (see the notes; -inf without
@@ -103,6 +115,8 @@ class LogisticRegression(Classifier):
         tol: float = 1e-12,
         max_iter: int = 100,
         verbose: int = 0,
+        class_weight: Any = None,
+        quadratic: bool = False,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -110,6 +124,8 @@ class LogisticRegression(Classifier):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.class_weight = class_weight
+        self.quadratic = quadratic
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
@@ -120,8 +136,12 @@ class LogisticRegression(Classifier):
         solver = check_choice("solver", self.solver, ("auto", "cholesky", "conjugate_gradients"))
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
         check_classes_left(self.classes_, codes, weights)
+        weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
         keep = weights > 0.0
-        loss = LogisticLoss(X[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver)
+        features = with_products(X) if self.quadratic else X
+        loss = LogisticLoss(
+            features[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver
+        )
         self.C_, loss.penalty = C, 1.0 / C
         minimum = self._minimize(loss, tol, max_iter)
         for name in ("program_", "solution_"):
@@ -145,6 +165,9 @@ class LogisticRegression(Classifier):
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
         self.coef_, self.intercept_ = loss.split(minimum.theta)
+        self.__dict__.pop("quadratic_", None)
+        if self.quadratic:
+            self.coef_, self.quadratic_ = split_products(self.coef_, X.shape[1])
         scale = self.C_ if loss.penalty > 0.0 else 1.0
         self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
         return self
@@ -164,6 +187,8 @@ class LogisticRegression(Classifier):
         """z of every sample: shape (samples,) of two classes, otherwise (samples, classes)."""
         X = self._matrix_to_predict(X)
         scores = X @ self.coef_.T + self.intercept_
+        if hasattr(self, "quadratic_"):
+            scores = scores + np.einsum("ij,kjl,il->ik", as_dense(X), self.quadratic_, as_dense(X), optimize=True)
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -199,6 +224,8 @@ class LogisticLoss:
         self.penalty = 0.0
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
+        self.squares: Any = None
+        self.sparse_rows = rows_of(X) if sp.issparse(X) else None
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W and b."""
@@ -255,8 +282,9 @@ class LogisticLoss:
 
     def block_diagonal(self, h: np.ndarray) -> np.ndarray:
         """The diagonal of that matrix."""
-        square = self.X.multiply(self.X) if sp.issparse(self.X) else self.X**2
-        inner = square.T @ h
+        if self.squares is None:
+            self.squares = sp.csr_array(self.X.power(2)).T if sp.issparse(self.X) else (self.X**2).T
+        inner = self.squares @ h
         return np.r_[inner, h.sum()] if self.intercept else inner
 
     def mean_curvature(self) -> float:
@@ -276,22 +304,18 @@ class LogisticLoss:
 
 
 class LogisticPoint:
-    """The objective at one point; see `newton.Point`."""
+    """The objective at one point; see `newton_minimizer.Point`."""
 
     def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
         self.loss, self.theta = loss, theta
-        self.scores = loss.scores(theta)
+        scores = np.ascontiguousarray(loss.scores(theta))
+        self.P = np.empty(scores.shape)
         W, _ = loss.split(theta)
-        if loss.rows == 1:
-            z = self.scores[:, 0]
-            losses = np.logaddexp(0.0, np.where(loss.codes == 1, -z, z))
-        else:
-            losses = -np.take_along_axis(log_softmax(self.scores, axis=1), loss.codes[:, None], axis=1)[:, 0]
-        self.value = float(loss.weights @ losses + 0.5 * loss.penalty * (W**2).sum())
+        losses = evaluate(scores, loss.codes, loss.weights, self.P)
+        self.value = float(losses + 0.5 * loss.penalty * (W**2).sum())
 
     def gradient(self) -> np.ndarray:
         loss = self.loss
-        self.P = expit(self.scores) if loss.rows == 1 else softmax(self.scores, axis=1)
         target = loss.codes[:, None] == (1 if loss.rows == 1 else np.arange(loss.rows))
         return loss.back(loss.weights[:, None] * (self.P - target)) + loss.penalties() * self.theta
 
@@ -300,28 +324,41 @@ class LogisticPoint:
             return solve_cholesky(self._hessian(), -gradient)
         norm = float(np.linalg.norm(gradient))
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
-        tol = min(0.1, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else 0.1
-        diagonal = np.concatenate([self.loss.block_diagonal(h) for h in (self.loss.weights[:, None] * self._own()).T])
-        diagonal += self.loss.penalties()
-        diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        found = solve_conjugate_gradients(self._multiply, diagonal, -gradient, 0.1 * tol, 10 * self.loss.unknowns)
+        tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
+        found = solve_conjugate_gradients(
+            self._multiply, self._preconditioner(), -gradient, tol, 10 * self.loss.unknowns
+        )
         if self.loss.rows > 1:
             table = found.reshape(self.loss.rows, self.loss.columns)
             table[:, self.loss.free_columns()] -= table[:, self.loss.free_columns()].mean(axis=0)
         return found
 
+    def _preconditioner(self) -> np.ndarray | Callable[[np.ndarray], np.ndarray]:
+        """The Hessian's diagonal; of few features and dense samples a factor of the mean of its diagonal blocks."""
+        loss, own = self.loss, self.loss.weights[:, None] * self._own()
+        if sp.issparse(loss.X) or loss.columns > MOST_BLOCK:
+            diagonal = np.concatenate([loss.block_diagonal(h) for h in own.T]) + loss.penalties()
+            return np.where(diagonal > 0.0, diagonal, 1.0)
+        block = loss.block(np.ascontiguousarray(own.mean(axis=1)))
+        block[np.diag_indices(loss.columns)] += loss.penalties()[: loss.columns]
+        inverse = factored(block)
+        return lambda r: inverse(r.reshape(loss.rows, loss.columns).T).T.ravel()
+
     def _own(self) -> np.ndarray:
         """d^2 loss / dz_k^2."""
-        return self.P * expit(-self.scores) if self.loss.rows == 1 else self.P * (1.0 - self.P)
+        return self.P * (1.0 - self.P)
 
     def _multiply(self, direction: np.ndarray) -> np.ndarray:
         """The Hessian times a direction."""
-        U = self.loss.scores(direction)
-        if self.loss.rows == 1:
-            V = self._own() * U
-        else:
-            V = self.P * (U - (self.P * U).sum(axis=1, keepdims=True))
-        return self.loss.back(self.loss.weights[:, None] * V) + self.loss.penalties() * direction
+        loss = self.loss
+        if loss.sparse_rows is None:
+            U = np.ascontiguousarray(loss.scores(direction))
+            bend(self.P, loss.weights, U)
+            return loss.back(U) + loss.penalties() * direction
+        V = np.ascontiguousarray(direction.reshape(loss.rows, loss.columns).T)
+        out = np.empty(V.shape)
+        multiply_hessian(*loss.sparse_rows, loss.intercept, self.P, loss.weights, V, np.empty(loss.rows), out)
+        return out.T.ravel() + loss.penalties() * direction
 
     def _hessian(self) -> np.ndarray:
         loss, size = self.loss, self.loss.columns
@@ -344,6 +381,22 @@ class LogisticPoint:
         for j in range(size)[self.loss.free_columns()]:
             own = np.ix_(range(j, len(H), size), range(j, len(H), size))
             H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
+
+
+def with_products(X: Any) -> np.ndarray:
+    """X, and to its right sqrt(2) x_j x_l for j < l and x_j^2: the inner products of these are (x'z) + (x'z)^2."""
+    X = as_dense(X)
+    j, m = np.triu_indices(X.shape[1])
+    return np.hstack([X, np.where(j == m, 1.0, math.sqrt(2.0)) * X[:, j] * X[:, m]])
+
+
+def split_products(coef: np.ndarray, features: int) -> tuple[np.ndarray, np.ndarray]:
+    """w, and the symmetric matrices A of x'A x; the penalty of the products' weights is |A|_F^2."""
+    j, m = np.triu_indices(features)
+    A = np.zeros((len(coef), features, features))
+    A[:, j, m] = coef[:, features:] / np.where(j == m, 1.0, math.sqrt(2.0))
+    A[:, m, j] = A[:, j, m]
+    return coef[:, :features].copy(), A
 
 
 def margin_matrix(loss: LogisticLoss) -> sp.csr_array:

@@ -241,17 +241,17 @@ def largest_margin(
     dual = margin.dual(settings, infeasible, cache_size)
     if chosen == "dual":
         solution = dual.solve()
-        machine = _machine(margin, dual, dual.program, solution, solution.x, solution.z_bounds)
+        machine = machine_of(margin, dual, dual.program, solution, solution.x, solution.z_bounds)
         if form == "dual" or is_good(solution):
             return machine
     # badly scaled data, too: the primal often does better
     program, solution, violation = margin.solve_primal(settings, infeasible)
     if chosen == "dual" and not (is_good(solution) or solution.gap < machine.solution.gap):
         return machine
-    return _machine(margin, dual, program, solution, -solution.y, violation)
+    return machine_of(margin, dual, program, solution, -solution.y, violation)
 
 
-def _machine(
+def machine_of(
     margin: Margin, dual: MarginDual, program: qp.QuadraticProgram, solution: qp.Solution, v: np.ndarray,
     violation: np.ndarray,
 ) -> Machine:  # fmt: skip

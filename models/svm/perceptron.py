@@ -10,7 +10,11 @@ import numpy as np
 from ..base.copies import merge_copies
 from ..base.estimator import convergence_warning
 from ..base.linear import LinearClassifier
-from ..base.validation import as_dense, check_number
+from ..base.multiclass import two_class_problems
+from ..base.validation import as_dense, as_generator, check_number
+from .coordinate_descent import rows_of
+from .first_order_kernels import learn_from_mistakes
+from .svc import SVC
 
 
 class Perceptron(LinearClassifier):
@@ -22,8 +26,8 @@ class Perceptron(LinearClassifier):
 
     Each pass takes the samples in a random order; where y_n w'x_n <= gamma, w := w + y_n x_n.  (The lecture's mistake
     is a strict inequality, under which w = 0 would never change; the equality belongs to a mistake.)  Where the
-    classes can be separated this ends after finitely many mistakes (Block and Novikoff: at most (R / margin)^2 for
-    gamma = 0), with some separating hyperplane; where they cannot, it goes on until `max_iter`.
+    classes can be separated this ends after at most `mistake_bound` mistakes (Block and Novikoff), with some separating
+    hyperplane; where they cannot, w never comes to rest, and the average of all its values is the better classifier.
 
     Weights s_n are factors of the losses, and so of the steps: w := w + s_n y_n x_n.  Copies of a sample are one sample
     with the sum of their weights, so that a weight of two is as good as having the sample twice.
@@ -36,6 +40,10 @@ class Perceptron(LinearClassifier):
         b as the weight of a feature that is always one.
     max_iter : int, default 1000
         Passes over the samples.
+    n_iter_no_change : int or None, default 20
+        So many passes without fewer mistakes than ever before end it; None goes on to `max_iter`.
+    average : {"auto", True, False}, default "auto"
+        Whether the answer is the average of w over all samples that were seen; "auto" where w has not come to rest.
     random_state : int or None, default 0
         Of the order of the samples; that in which they come has no influence.
     verbose : int, default 0
@@ -46,8 +54,8 @@ class Perceptron(LinearClassifier):
     classes_ : array
     coef_ : array, shape (machines, features)
     intercept_ : array, shape (machines,)
-    mistakes_ : list of arrays, shape (samples,)
-        How often each sample was mistaken: w = sum_n mistakes_n s_n y_n x_n.
+    mistakes_ : array of int, shape (machines, samples)
+        How often each sample was mistaken: w = sum_n mistakes_n s_n y_n x_n where it is not averaged.
     converged_ : bool
         Whether the last pass of every machine was without a mistake.
     n_iter_ : int
@@ -67,7 +75,7 @@ class Perceptron(LinearClassifier):
     (True, 1.0)
     """
 
-    mistakes_: list[np.ndarray]
+    mistakes_: np.ndarray
     converged_: bool
 
     def __init__(
@@ -76,12 +84,16 @@ class Perceptron(LinearClassifier):
         *,
         fit_intercept: bool = True,
         max_iter: int = 1000,
+        n_iter_no_change: int | None = 20,
+        average: bool | str = "auto",
         random_state: int | None = 0,
         verbose: int = 0,
     ) -> None:
         self.margin = margin
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
+        self.average = average
         self.random_state = random_state
         self.verbose = verbose
 
@@ -97,41 +109,81 @@ class Perceptron(LinearClassifier):
         """
         check_number("margin", self.margin, 0.0)
         check_number("max_iter", self.max_iter, 1, whole=True)
-        self.mistakes_, self.converged_, self.n_iter_ = [], True, 0
+        if self.n_iter_no_change is not None:
+            check_number("n_iter_no_change", self.n_iter_no_change, 1, whole=True)
+        if self.average not in ("auto", True, False):
+            raise ValueError(f"average must be 'auto', True or False, but {self.average!r} came")
+        self._mistakes: list[np.ndarray] = []
+        self.converged_, self.n_iter_ = True, 0
+        self._seed = int(as_generator(self.random_state).integers(2**62))
         used = self._fit_machines(X, y, sample_weight)
-        self.mistakes_ = [_spread(mistakes, used) for mistakes in self.mistakes_]
+        self.mistakes_ = np.zeros((len(self._mistakes), used.size), dtype=np.int64)
+        self.mistakes_[:, used] = self._mistakes
+        del self._mistakes
         if not self.converged_:
             warnings.warn(
                 f"Perceptron: after {self.n_iter_} passes it still makes mistakes. If the classes can be separated, "
-                "raise max_iter; otherwise it never ends, and an SVC is what to use.",
+                "raise n_iter_no_change and max_iter; otherwise it never ends, and an SVC is what to use.",
                 convergence_warning(),
                 stacklevel=2,
             )
         return self
 
-    def _descend(self, Z: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        rng = np.random.default_rng(self.random_state)
-        first, sizes, owner = merge_copies(Z, (y > 0.0).astype(np.int64), weights)
-        samples, y = as_dense(Z[first]), y[first]
-        w, mistakes, passes = np.zeros(samples.shape[1]), np.zeros(y.size, dtype=np.int64), 0
-        clean = False
-        history = self._history("mistakes", f", machine {len(self.mistakes_) + 1}", first=1)
-        while not clean and passes < self.max_iter:
-            before, passes = mistakes.sum(), passes + 1
-            for n in rng.permutation(y.size):
-                if y[n] * (samples[n] @ w) <= self.margin:
-                    w += sizes[n] * y[n] * samples[n]
-                    mistakes[n] += 1
-            history.append(float(mistakes.sum() - before))
-            clean = history[-1] == 0.0
-        history.end(clean)
-        self.mistakes_.append(mistakes[owner])
-        self.converged_, self.n_iter_ = self.converged_ and clean, max(self.n_iter_, passes)
-        return w
+    def _descend(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        first, sizes, owner = merge_copies(X, (y > 0.0).astype(np.int64), weights)
+        rows, signs, bias = rows_of(X), y[first], float(bool(self.fit_intercept))
+        full_signs, full_sizes = np.zeros(y.size), np.zeros(y.size)
+        full_signs[first], full_sizes[first] = signs, sizes
+        w, delayed = np.zeros(X.shape[1] + 1), np.zeros(X.shape[1] + 1)
+        mistakes, order, random = np.zeros(y.size, dtype=np.int64), first.astype(np.int64), np.array([self._seed, 0])
+        patience = np.inf if self.n_iter_no_change is None else self.n_iter_no_change
+        fewest, since = np.inf, 0
+        history = self._history("mistakes", f", machine {len(self._mistakes) + 1}", first=1)
+        while len(history) < self.max_iter and fewest > 0 and since < patience:
+            found = learn_from_mistakes(
+                *rows, bias, full_signs, full_sizes, float(self.margin), w, delayed, mistakes, order, random
+            )
+            history.append(float(found))
+            fewest, since = (found, 0) if found < fewest else (fewest, since + 1)
+        history.end(fewest == 0)
+        self._mistakes.append(mistakes[first][owner])
+        self.converged_, self.n_iter_ = self.converged_ and fewest == 0, max(self.n_iter_, len(history))
+        averaged = fewest > 0 if self.average == "auto" else self.average
+        return w - delayed / random[1] if averaged else w
 
+    def mistake_bound(self, X: Any, y: Any) -> np.ndarray:
+        r"""How many mistakes there can be at most, by machine: infinity where the classes cannot be separated.
 
-def _spread(counts: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """The counts of the samples that were used, and zero for the others."""
-    full = np.zeros(used.size, dtype=np.int64)
-    full[used] = counts
-    return full
+        .. math:: (R^2 + 2 \gamma) \|w^*\|^2, \quad R = \max_n \|x_n\|,
+            \quad w^* = \arg\min \{\|w\| : y_n w^\top x_n \ge 1\}
+
+        With gamma = 0 it is (R |w*|)^2.  A mistake adds at least 1 to w'w* and at most R^2 + 2 gamma to |w|^2, so that
+        M mistakes have M <= w'w* <= |w| |w*| <= sqrt(M (R^2 + 2 gamma)) |w*|.  With an intercept the samples have one
+        more feature, which is one.  Of samples without weights.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+        y : array_like, shape (samples,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from models import Perceptron
+        >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]]), [1, -1]
+        >>> perceptron = Perceptron(fit_intercept=False).fit(X, y)
+        >>> perceptron.mistake_bound(X, y).round(6), perceptron.mistakes_.sum()
+        (array([2.]), np.int64(2))
+        """
+        X = self._matrix_to_predict(X)
+        codes = np.searchsorted(self.classes_, np.asarray(y))
+        Z = np.hstack([as_dense(X), np.ones((X.shape[0], 1))]) if self.fit_intercept else as_dense(X)
+        radius = float((Z**2).sum(axis=1).max())
+        bounds = []
+        for _, signs in two_class_problems(codes, self.classes_.size, "ovr"):
+            try:
+                margin = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(Z, signs).margin_[0]
+            except ValueError:  # not separable
+                margin = 0.0
+            bounds.append((radius + 2.0 * float(self.margin)) / margin**2 if margin > 0.0 else np.inf)
+        return np.array(bounds)

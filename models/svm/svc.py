@@ -179,7 +179,7 @@ class SVC(KernelClassifier):
         sample_weight : array_like, shape (samples,), optional
             Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
         """
-        settings = {**self._check_parameters(), "sifting": bool(self.shrinking)}
+        settings = {**self._check_parameters(), "active_set": bool(self.shrinking)}
         check_choice("solver", self.solver, FORMS)
         check_number("cache_size", self.cache_size, 0.0, open_low=True)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
@@ -197,15 +197,19 @@ class SVC(KernelClassifier):
         return self
 
     def _fit_machine(self, X: Any, rows: np.ndarray, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
-        part = X
-        if rows.size < X.shape[0]:
-            part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and not sp.issparse(X) else X[rows]
-            if self.kernel_.is_precomputed and sp.issparse(X):
-                part = part[:, rows]
+        part = self._samples_of(X, rows)
         margin = Margin(part, self.kernel_, y, np.full(y.size, -1.0), C, bool(self.fit_intercept))
         machine = largest_margin(margin, self.solver, settings, cache_size=float(self.cache_size))
         warn_unless_good("SVC", machine.solution)
         return machine
+
+    def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
+        """The samples of one machine; of a precomputed kernel its matrix between them."""
+        if rows.size == X.shape[0]:
+            return X
+        if self.kernel_.is_precomputed:
+            return X[rows][:, rows] if sp.issparse(X) else X[np.ix_(rows, rows)]
+        return X[rows]
 
     def _keep(
         self, X: Any, codes: np.ndarray, machines: list[Machine], coefficients: np.ndarray, kinds: np.ndarray

@@ -131,7 +131,7 @@ class SVR(Regressor):
         check_number("epsilon", self.epsilon, 0.0)
         check_choice("solver", self.solver, FORMS)
         check_number("cache_size", self.cache_size, 0.0, open_low=True)
-        settings = {**self._engine_settings(), "sifting": bool(self.shrinking)}
+        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         X = self._matrix_to_fit(X)
         y = as_targets(y, X.shape[0], "SVR")
         weights = as_weights(sample_weight, X.shape[0])

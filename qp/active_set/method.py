@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from socp.compiled.threads import blas_threads
+from socp.plan.plan import Plan
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
@@ -62,6 +63,7 @@ class ActiveSet:
         The row with sides.
     a, lb, ub, diagonal : arrays
         The entries of the row, the bounds, and the diagonal of P; where the row has two sides, its value is behind.
+    plan : Plan
     run : Rounds
         The last run.
     """
@@ -70,6 +72,9 @@ class ActiveSet:
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
         self.program, self.settings = program, settings
+        self.plan = Plan(
+            "dense", "most have bounds", method="active set", what=f"active set, {program.n} variables with a dense P"
+        )
         P: Any = program.P
         n, rows = program.n, sided_rows(program)
         self.P, self.diagonal = P, P.diagonal().copy()
@@ -146,7 +151,7 @@ class ActiveSet:
             message += f"; active set, {count} rounds, {between}"
         return solution_at(
             test.program, status, point, found, iterations=count, setup_time=0.0, solve_time=0.0, message=message,
-            trace=run.trace(found, test.program.offset), timings=dict.fromkeys(TIMINGS, 0.0),
+            trace=run.trace(found, test.program.offset), timings=dict.fromkeys(TIMINGS, 0.0), plan=self.plan,
         )  # fmt: skip
 
     def _start(self, last: np.ndarray | None) -> Rounds:

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from socp.compiled.memory import LARGEST_KEPT, keep_freed_memory
+from socp.plan.plan import Plan
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 from socp.problem.stopping import norm
@@ -67,6 +68,10 @@ class WorkingSet(ActiveSet):
         self.known = np.zeros(self.kernel.count), np.zeros(self.kernel.count)
         if before is not None and before.kernel is self.kernel:
             self.store, self.known = before.store, before.known
+        self.plan = Plan(
+            "dense", "rows of P are made as they are read", method="working set",
+            what=f"working set, {program.n} variables with a kernel matrix P",
+        )  # fmt: skip
         self.row, self.slope = row_along_signs(program)
         self.side = 0.0 if self.row is None else float(program.l[self.row]) / self.slope
         rises = self.signs > 0.0

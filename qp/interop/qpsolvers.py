@@ -137,7 +137,7 @@ def register_with_qpsolvers(name: str = "centralpath") -> None:
 
 
 def _settings(verbose: bool, settings: dict[str, Any]) -> Settings:
-    return Settings.checked(in_our_names({"verbose": verbose, **settings}))
+    return Settings(**in_our_names({"verbose": verbose, **settings}))
 
 
 def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:

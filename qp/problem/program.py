@@ -28,17 +28,17 @@ class QuadraticProgram:
 
     Parameters
     ----------
-    P : matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
+    P : sparse or dense matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
         Symmetric positive semidefinite to rounding, in fixed variables, too (see `socp.ConeProgram`); None is zero.
     q : array_like, shape (n,)
         The linear objective.
-    A : matrix, shape (m, n), optional
+    A : sparse or dense matrix, shape (m, n), optional
         The rows.
     l, u : array_like, shape (m,), or float, optional
-        Their sides, not both None where A has rows; ``-inf`` and ``+inf`` (and None, and what is 1e20 or more in size)
-        are no side, equal sides an equality.
+        Lower and upper sides of the rows, not both None where A has rows.  None, infinite values, and values of at
+        least 1e20 in size mean that a row has no such side; equal sides make an equality.
     lb, ub : array_like, shape (n,), or float, optional
-        Bounds of the variables, likewise; equal bounds fix a variable.
+        Lower and upper bounds of the variables, likewise; equal bounds fix a variable.
     offset : float, default 0
         A constant of the objective.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from socp.plan.plan import Plan
 from socp.problem.printing import html_summary
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.solution import summary
@@ -49,6 +50,9 @@ class Solution:
     timings : dict of float
         Seconds by part, as in `socp.Solution`; presolve, the way to the cone program and the active set are in "rest".
 
+    plan : Plan
+        How the program was solved, which prints in words (see `socp.plan.plan`).
+
     Examples
     --------
     >>> import qp
@@ -72,6 +76,7 @@ class Solution:
     message: str
     trace: np.ndarray = field(repr=False)
     timings: dict[str, float] = field(repr=False)
+    plan: Plan | None = field(default=None, repr=False)
     run: InitVar[Any] = None
 
     def __post_init__(self, run: Any) -> None:

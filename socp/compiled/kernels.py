@@ -172,11 +172,12 @@ class Kernel:
     @global_compiler_lock
     def load(self, code: machine.MachineCode) -> None:
         """Take the machine code into this process, and let callers find it."""
-        self.address_or_zero, entry = _engine().load(code, self.py_func.__globals__)
-        llvmlite.binding.add_symbol(self.symbol, self.address_or_zero)
+        address, entry = _engine().load(code, self.py_func.__globals__)
+        llvmlite.binding.add_symbol(self.symbol, address)
         if entry is not None:
             self._compiled_entry = entry
             self.__call__ = self._checked_entry if CHECKS else entry
+        self.address_or_zero = address  # last: a load that Ctrl-C ends before is done again
 
     def _checked_entry(self, *arguments: Any) -> Any:
         for value, kind in zip(arguments, self.signature.args, strict=True):

@@ -1,7 +1,6 @@
 """The quadratic term P of the objective, in the forms in which it comes: sparse, dense, diagonal plus low rank.
 
-Each form answers the same few questions: P x, the norms of its scaled columns, itself scaled to
-factor D P D, and, but for a sparse one, its upper triangle for a sparse KKT matrix.
+Each form answers the same few questions, those of `Hessian`, so that nobody has to ask which one it is.
 """
 
 from __future__ import annotations
@@ -28,12 +27,83 @@ SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
 EPS = float(np.finfo(np.float64).eps)
+SIGNS = 4  # vectors of random signs that a factor is tested with
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
 NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
-class SparseHessian:
+class Hessian:
+    """What the engine asks of the quadratic term, with the answers that most forms share.
+
+    Each form gives `product`, `diagonal`, `dense`, `room` and `upper` besides.
+
+    Attributes
+    ----------
+    order, entries : int
+        The number of variables, and of numbers that are stored.
+    is_zero, is_sparse, is_full : bool
+        Whether there is no P; whether it is stored by `indptr`, `indices`, `values` in CSC; or as all of its entries
+        in `values`, by rows.
+    rank : int or None
+        Where it is known, the number of columns of F in P = F F' + diag(d).
+    """
+
+    is_zero = is_sparse = is_full = False
+    indptr, indices, values = NO_PLACES, NO_PLACES, NO_VALUES
+    entries = 0
+
+    @property
+    def order(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def rank(self) -> int | None:
+        return None
+
+    def product(self, x: np.ndarray, out: np.ndarray) -> None:
+        """out := P x."""
+        raise NotImplementedError
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal."""
+        raise NotImplementedError
+
+    def dense(self) -> np.ndarray:
+        """P as a full array, not to be written to."""
+        raise NotImplementedError
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """P in CSC: its upper triangle at least."""
+        raise NotImplementedError
+
+    def empty_like(self) -> Hessian:
+        """Room for a scaled copy."""
+        return self
+
+    def scaled(self, D: np.ndarray, factor: float) -> Hessian:
+        """factor D P D, but for a form of which the kernels scale the values."""
+        return self
+
+    def first_negative(self, shift: np.ndarray) -> int:
+        """The variable at which P + diag(shift) is seen not to be positive definite, -1 where it is."""
+        return -1
+
+    def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
+        """(F, d) with P = F F' + diag(d)."""
+        raise NotImplementedError
+
+    def forget_rank(self) -> None:
+        """The entries are about to change."""
+
+    def take_room(self) -> np.ndarray:
+        """n^2 numbers to write into."""
+        return np.empty(self.order**2)
+
+
+class SparseHessian(Hessian):
     """P as the full symmetric CSC matrix (no entries when the objective is linear); `values` are its data."""
+
+    is_sparse = True
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> None:
         self.indptr, self.indices, self.values = indptr, indices, data
@@ -44,9 +114,21 @@ class SparseHessian:
         """out := P x."""
         multiply_symmetric(self.indptr, self.indices, self.values, x, out)
 
-    def room(self) -> SparseHessian:
+    @property
+    def order(self) -> int:
+        return self.indptr.size - 1
+
+    def empty_like(self) -> SparseHessian:
         """The same pattern with room for values."""
         return self if self.is_zero else SparseHessian(self.indptr, self.indices, np.empty(self.entries))
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """P in CSC."""
+        return self.indptr, self.indices, self.values
+
+    def first_negative(self, shift: np.ndarray) -> int:
+        """The variable of the first pivot that is not positive, or -1."""
+        return _first_bad_pivot(self, shift)
 
     def dense(self) -> np.ndarray:
         """P as a full array."""
@@ -62,11 +144,10 @@ class SparseHessian:
         return found
 
 
-class DenseHessian:
+class DenseHessian(Hessian):
     """P as a full array; `values` are its entries by rows."""
 
-    is_zero = False
-    indptr, indices = NO_PLACES, NO_PLACES
+    is_full = True
 
     def __init__(self, array: np.ndarray) -> None:
         self.array, self.values = array, array.reshape(-1)
@@ -74,28 +155,48 @@ class DenseHessian:
         self._room: np.ndarray | None = None
         self.entries: int = array.size
 
+    @property
+    def order(self) -> int:
+        return len(self.array)
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.low_rank is None else int(self.low_rank.shape[1])
+
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := P x."""
         np.dot(self.array, x, out=out)
 
-    def room(self) -> DenseHessian:
+    def first_negative(self, shift: np.ndarray) -> int:
+        """The variable with the smallest diagonal entry where Cholesky fails, else -1."""
+        return -1 if self.is_semidefinite(shift) else int(self.array.diagonal().argmin())
+
+    def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
+        """(F, 0) with P = F F'."""
+        return self.factor(), np.zeros(self.order)
+
+    def empty_like(self) -> DenseHessian:
         """Room for an array of the same order."""
         return DenseHessian(np.empty(self.array.shape))
 
     def is_semidefinite(self, shift: np.ndarray) -> bool:
         """Whether P + diag(shift) is positive definite.
 
-        A P of low rank is found out first, and its pivoted Cholesky P = F F' kept in `low_rank`; all others are
-        left to a plain Cholesky, which is several times quicker.
+        A P of low rank is found out first, and its factor kept in `low_rank`; all others are left to a plain Cholesky.
         """
-        n = self.array.shape[0]
         size = float(self.array.diagonal().max(initial=0.0))
-        if not self._has_low_rank(size):
-            # the lower triangle by columns is the upper one by rows of the same memory
-            self._room = self.array.ravel().copy()
-            self._room[:: n + 1] += shift
-            return size > 0.0 and cholesky(n, self._room) == 0
-        return self._pivoted(shift, size)
+        if size <= 0.0:
+            return not self.array.any()
+        if self._has_low_rank(size) and self._find_factor(size):
+            return True
+        # the lower triangle by columns is the upper one by rows of the same memory
+        self._room = self.array.ravel().copy()
+        self._room[:: self.order + 1] += shift
+        return cholesky(self.order, self._room) == 0
+
+    def forget_rank(self) -> None:
+        """The entries are about to change."""
+        self.low_rank = None
 
     def take_room(self) -> np.ndarray:
         """n^2 numbers to write into: those of `is_semidefinite` once, as memory is dear when it is touched first."""
@@ -104,40 +205,47 @@ class DenseHessian:
 
     def _has_low_rank(self, size: float) -> bool:
         """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
-        n = self.array.shape[0]
-        if n <= SMALL or size <= 0.0:
-            return True  # whatever is small is done by the pivoted method
+        n = self.order
+        if n <= SMALL:
+            return False
         sample = np.random.default_rng(0).permutation(n)[: int(LOW_RANK_SHARE * n) + 1]
         part = np.asfortranarray(self.array[np.ix_(sample, sample)])
         _, _, rank, info = lapack.dpstrf(part, tol=LOW_RANK_TOL * size, lower=1, overwrite_a=1)
         return info >= 0 and rank < sample.size
 
-    def _pivoted(self, shift: np.ndarray, size: float) -> bool:
-        """`is_semidefinite` by the pivoted Cholesky P = F F', F kept.
+    def _find_factor(self, size: float) -> bool:
+        """Look for P = F F' of low rank r by r steps of pivoted Cholesky, which read r rows of P; whether F is kept.
 
-        LAPACK's dpstrf stops at the rank r where no pivot is above its own tol; what is left of a semidefinite
-        matrix is then below that, entry by entry, but for rounding.
+        The mean square of products with random signs is that of the Frobenius norm: it tells whether P - F F', scaled
+        to a unit diagonal of P, is rounding.
         """
-        n = self.array.shape[0]
-        factor, pivots, rank, info = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
-        if info < 0 or not np.isfinite(factor[:rank, :rank]).all():
+        n = self.order
+        diagonal, rows = self.array.diagonal(), np.empty((int(LOW_RANK_SHARE * n), n))
+        left, rank = diagonal.copy(), 0
+        while left.max() > LOW_RANK_TOL * size:
+            if rank == len(rows):
+                return False
+            pivot = int(left.argmax())
+            rows[rank] = (self.array[pivot] - rows[:rank, pivot] @ rows[:rank]) / math.sqrt(left[pivot])
+            left -= rows[rank] ** 2
+            left[pivot] = 0.0
+            rank += 1
+        F = np.ascontiguousarray(rows[:rank].T)
+        root = np.sqrt(np.where(diagonal > 0.0, diagonal, size))[:, None]
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, SIGNS)) / root
+        missing = (self.array @ signs - F @ (F.T @ signs)) / root
+        if not np.linalg.norm(missing) <= math.sqrt(SIGNS) * n * LOW_RANK_TOL:
             return False
-        order = pivots - 1
-        F = np.zeros((n, rank))
-        F[order] = np.tril(factor[:, :rank])
         self.low_rank = F
-        if rank == n:
-            return True
-        rest = order[rank:]
-        left, root = self.array[np.ix_(rest, rest)] - F[rest] @ F[rest].T, np.sqrt(shift[rest])
-        small = np.abs(left) <= np.outer(root, root) + LOW_RANK_TOL * size
-        return bool(small.all() and (left.diagonal() >= -shift[rest]).all())
+        return True
 
     def factor(self) -> np.ndarray:
         """F with P = F F', of as many columns as the rank of P, which is semidefinite."""
         if self.low_rank is None:
-            self._pivoted(np.zeros(len(self.array)), float(self.array.diagonal().max(initial=0.0)))
-        assert self.low_rank is not None
+            size = float(self.array.diagonal().max(initial=0.0))
+            L, pivots, rank, _ = lapack.dpstrf(self.array.T, tol=LOW_RANK_TOL * size, lower=1)
+            self.low_rank = np.zeros((self.order, rank))
+            self.low_rank[pivots - 1] = np.tril(L[:, :rank])
         return self.low_rank
 
     def dense(self) -> np.ndarray:
@@ -233,15 +341,24 @@ def pack_upper(array: Matrix, indices: Ints, data: Floats) -> None:
             at += 1
 
 
-class LowRankHessian:
+class LowRankHessian(Hessian):
     """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
-
-    is_zero = False
-    indptr, indices, values = NO_PLACES, NO_PLACES, NO_VALUES
 
     def __init__(self, F: np.ndarray, d: np.ndarray) -> None:
         self.F, self.d = F, d
         self.entries = F.size + d.size
+
+    @property
+    def order(self) -> int:
+        return self.d.size
+
+    @property
+    def rank(self) -> int | None:
+        return int(self.F.shape[1])
+
+    def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
+        """(F, d)."""
+        return self.F, self.d
 
     def product(self, x: np.ndarray, out: np.ndarray) -> None:
         """out := F (F'x) + d x."""
@@ -256,10 +373,6 @@ class LowRankHessian:
         """The diagonal."""
         return np.einsum("ij,ij->i", self.F, self.F) + self.d
 
-    def room(self) -> LowRankHessian:
-        """Itself: its factors are scaled anew."""
-        return self
-
     def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
         """factor D P D."""
         return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
@@ -267,9 +380,6 @@ class LowRankHessian:
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The upper triangle of the product, in CSC."""
         return DenseHessian(self.dense()).upper()
-
-
-Hessian = SparseHessian | DenseHessian | LowRankHessian
 
 
 def as_operator(P: sp.csc_array | np.ndarray | LowRank | None, n: int) -> Hessian:
@@ -294,17 +404,11 @@ def check_semidefinite(
 
     A `LowRankHessian` is semidefinite by construction.
     """
-    if P.is_zero or isinstance(P, LowRankHessian):
+    if P.is_zero or not (P.is_sparse or P.is_full):
         return
-    is_sparse = isinstance(P, SparseHessian)
-    n = len(P.array) if isinstance(P, DenseHessian) else len(P.indptr) - 1
-    if is_clearly_semidefinite(n, is_sparse, P.indptr, P.indices, P.values, D, factor, tol):
+    if is_clearly_semidefinite(P.order, P.is_sparse, P.indptr, P.indices, P.values, D, factor, tol):
         return
-    shift = shift_of(P.diagonal(), D, factor, tol)
-    if isinstance(P, DenseHessian):
-        column = -1 if P.is_semidefinite(shift) else int(P.array.diagonal().argmin())
-    else:
-        column = _first_bad_pivot(P, shift)
+    column = P.first_negative(shift_of(P.diagonal(), D, factor, tol))
     if column >= 0:
         raise ProgramError(
             f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"

@@ -24,10 +24,7 @@ from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_sy
 from ..problem.program import ConeProgram
 from .hessian import (
     SEMIDEFINITE_TOL,
-    DenseHessian,
     Hessian,
-    LowRankHessian,
-    SparseHessian,
     as_operator,
     check_semidefinite,
     is_clearly_semidefinite,
@@ -160,40 +157,38 @@ class StandardForm(Structure):
     def check_convexity(self, program: ConeProgram) -> None:
         """Refuse a P that is not positive semidefinite; a dense one is looked at for its rank in any case."""
         tested = isinstance(program, StackedProgram) and program.hessian_is_tested
-        if not (tested and isinstance(self.P, SparseHessian)) and not looks_convex(self):
+        if not (tested and self.P.is_sparse) and not looks_convex(self):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
     def _make_room(self, P: Any) -> np.ndarray:
         """The entries of the caller's P; `P` becomes room for them: that of a dense one before, where it is our own."""
-        if self._owns_P and isinstance(P, np.ndarray) and isinstance(self.P, DenseHessian):
-            self.P.low_rank = None
+        if self._owns_P and isinstance(P, np.ndarray) and self.P.is_full:
+            self.P.forget_rank()
             return P.reshape(-1)
         given = as_operator(P, self.n)
-        self.bind_hessian(given.room())
+        self.bind_hessian(given.empty_like())
         return given.values
 
     def _settle(self, P: Any, is_scaled: bool) -> None:
         """Take the caller's P itself where equilibration leaves it as it is, and one of low rank by its factors."""
         self._owns_P = is_scaled
         if not is_scaled and P is not None:
-            given = as_operator(P, self.n)
-            if isinstance(given, LowRankHessian):
-                given = given.scaled(self.D, self.cost_scale)
-            self.bind_hessian(given)
+            self.bind_hessian(as_operator(P, self.n).scaled(self.D, self.cost_scale))
 
     def bind_hessian(self, P: Hessian) -> None:
         """Take P as the quadratic term."""
         self.P = P
         if P.is_zero:
             self.hessian_kind = NO_HESSIAN
-        elif isinstance(P, DenseHessian):
+        elif P.is_full:
             self.hessian_kind, self.P_dense = DENSE, P.values
-        elif isinstance(P, LowRankHessian):
-            self.hessian_kind, self.rank = LOW_RANK, P.F.shape[1]
-            self.F, self.d, self.Fx = np.ascontiguousarray(P.F.T).reshape(-1), P.d, np.zeros(P.F.shape[1])
-        else:
+        elif P.is_sparse:
             self.hessian_kind = SPARSE
             self.P_indptr, self.P_indices, self.P_data = P.indptr, P.indices, P.values
+        else:
+            F, self.d = P.low_rank_form()
+            self.hessian_kind, self.rank = LOW_RANK, F.shape[1]
+            self.F, self.Fx = np.ascontiguousarray(F.T).reshape(-1), np.zeros(F.shape[1])
 
     @property
     def rows_of_M(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -250,7 +250,7 @@ def _settings(given: dict[str, Any] | None) -> Settings:
             del known[name]
     if "show_progress" in known:
         known.setdefault("verbose", bool(known.pop("show_progress")))
-    return Settings.checked(in_our_names(known))
+    return Settings(**in_our_names(known))
 
 
 def _result(program: ConeProgram, solution: Solution, matrix: Any) -> dict[str, Any]:

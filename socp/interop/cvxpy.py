@@ -79,7 +79,7 @@ class Interface(CvxpySolver):  # type: ignore[misc]
     def settings(self, verbose: bool, options: dict[str, Any]) -> Settings:
         """The options of ``problem.solve``, which may have the names of other solvers."""
         ours = {name: value for name, value in options.items() if name != "use_quad_obj"}
-        return Settings.checked(in_our_names({"verbose": bool(verbose), **ours}))
+        return Settings(**in_our_names({"verbose": bool(verbose), **ours}))
 
     def refuse_bounds(self, data: Any) -> None:
         """There are none apart from the rows, since `BOUNDED_VARIABLES` asks for none; what came would be lost."""

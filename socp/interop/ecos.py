@@ -86,7 +86,7 @@ def ecos_solve(
         if options.get(name) is not None and np.size(options[name]):
             raise ProgramError(f"{name} must be empty, for there are no integers here, but {options[name]!r} came")
     known = {name: value for name, value in options.items() if name not in (*IGNORED, *INTEGERS)}
-    settings = Settings.checked(in_our_names({"verbose": verbose, **known}))
+    settings = Settings(**in_our_names({"verbose": verbose, **known}))
     cones = None if G is None else cones_of(dims or {}, "e")
     solution = Solver.of_checked(ConeProgram(c=c, G=G, h=h, cones=cones, A=A, b=b), settings).solve()
     info = _info(solution, settings.tol)

@@ -27,7 +27,6 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, structure
-from ..form.hessian import Hessian, SparseHessian
 from ..form.row_groups import RowGroups, weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.vectors import norm_tail, sort_integers
@@ -37,7 +36,7 @@ ZERO = np.zeros(1, np.int64)
 
 
 class KKTMatrix(Structure):
-    """The upper triangle of the matrix in CSC, its pattern fixed, its values refreshed in place.
+    """The upper triangle of the matrix in CSC, its pattern static, its values refreshed in place.
 
     Attributes
     ----------
@@ -48,9 +47,9 @@ class KKTMatrix(Structure):
         The place of each diagonal entry.
     signs : array of int64
         The signs of the pivots of its LDL'.
-    weak : array of bool
+    zero_diagonal : array of bool
         Diagonal entries that are zero but for the static regularization.
-    fixed : array of bool
+    static : array of bool
         Rows and columns that do not change with the scaling.
     groups : RowGroups
     cones : ConeColumns
@@ -69,7 +68,7 @@ class KKTMatrix(Structure):
     union_ptr, dense_ptr, entry, dense, work = integers(), integers(), integers(), floats(), floats()
 
     def __init__(self, form: StandardForm) -> None:
-        P_indptr, P_indices, P_data = _entries(form.P)
+        P_indptr, P_indices, P_data = form.P.upper()
         base = form.n + form.p + form.groups.count
         cones = ConeColumns(form, base) if form.cones else no_cones()
         order = cones.end if form.cones else base
@@ -82,7 +81,7 @@ class KKTMatrix(Structure):
             form=form, groups=form.groups, cones=cones, n=form.n, order=order, entries=int(indptr[-1]),
             hessian=P_indices.size, stacked=form.entries,
         )  # fmt: skip
-        self.size, self.indptr, self.weak, self.fixed = (
+        self.size, self.indptr, self.zero_diagonal, self.static = (
             order,
             indptr,
             np.empty(order, np.bool_),
@@ -90,7 +89,7 @@ class KKTMatrix(Structure):
         )
         if form.cones:
             self._hold_rotated(union_ptr, entry)
-        fill_pattern(self, P_indptr, P_indices, union, self.weak, self.fixed)
+        fill_pattern(self, P_indptr, P_indices, union, self.zero_diagonal, self.static)
         take_values(self, P_data)
 
     def _hold_rotated(self, union_ptr: np.ndarray, entry: np.ndarray) -> None:
@@ -102,12 +101,7 @@ class KKTMatrix(Structure):
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
-        take_values(self, _entries(self.form.P)[2])
-
-
-def _entries(P: Hessian) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """P in CSC: its upper triangle at least."""
-    return (P.indptr, P.indices, P.values) if isinstance(P, SparseHessian) else P.upper()
+        take_values(self, self.form.P.upper()[2])
 
 
 @kernel
@@ -190,7 +184,9 @@ def count_pattern(
 
 
 @kernel
-def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, weak: Bools, fixed: Bools) -> None:
+def fill_pattern(
+    matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints, zero_diagonal: Bools, static: Bools
+) -> None:
     """The row indices of the upper triangle, and where each entry of P and of M, and each diagonal entry, is.
 
     Of P at least the upper triangle is given.
@@ -198,9 +194,9 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints
     form, groups, place_P, place_M = matrix.form, matrix.groups, matrix.place_P, matrix.place_M
     n, p, lead, M_indptr = form.n, form.p, groups.representative, form.Mt_indptr
     indptr, indices, diagonal = matrix.indptr, matrix.indices, matrix.diagonal
-    find_signs(matrix, weak)
-    for j in range(fixed.size):
-        fixed[j] = weak[j]
+    find_signs(matrix, zero_diagonal)
+    for j in range(static.size):
+        static[j] = zero_diagonal[j]
     for j in range(diagonal.size):
         diagonal[j] = indptr[j + 1] - 1
         indices[diagonal[j]] = j
@@ -209,7 +205,7 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints
         for k in range(P_indptr[j], P_indptr[j + 1]):
             place_P[k] = -1
             if P_indices[k] <= j:
-                weak[j] = weak[j] and P_indices[k] < j
+                zero_diagonal[j] = zero_diagonal[j] and P_indices[k] < j
                 indices[at] = P_indices[k]
                 place_P[k] = at
                 at += 1
@@ -220,24 +216,24 @@ def fill_pattern(matrix: KKTMatrix, P_indptr: Ints, P_indices: Ints, union: Ints
         fill_row(form, M_indptr[i], M_indptr[i + 1], indptr[n + r], indices, place_M)
     if form.cones > 0:
         fill_cone_pattern(matrix, union)
-        for k in range(n + p + groups.count, fixed.size):  # of the cones' columns all entries change
+        for k in range(n + p + groups.count, static.size):  # of the cones' columns all entries change
             for q in range(indptr[k], indptr[k + 1]):
-                fixed[indices[q]] = False
+                static[indices[q]] = False
 
 
 @inner
-def find_signs(matrix: KKTMatrix, weak: Bools) -> None:
+def find_signs(matrix: KKTMatrix, zero_diagonal: Bools) -> None:
     """The signs of the pivots, and the diagonal entries that neither bounds nor cones add to; P is not looked at."""
     form, cones, signs = matrix.form, matrix.cones, matrix.signs
     for j in range(signs.size):
         signs[j] = 1 if j < form.n else -1
-        weak[j] = j < form.n + form.p
+        zero_diagonal[j] = j < form.n + form.p
     for j in matrix.groups.variable:
         if j >= 0:
-            weak[j] = False
+            zero_diagonal[j] = False
     for j in cones.variable:
         if j >= 0:
-            weak[j] = False
+            zero_diagonal[j] = False
     for v in cones.extra:
         if v >= 0:
             signs[v + 1] = 1

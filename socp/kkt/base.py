@@ -10,10 +10,16 @@ addresses, so that nothing here knows which one it is.  Refinement and GMRES mak
 A quasi-definite matrix has an LDL' with known signs under any symmetric permutation (Vanderbei 1995); K is so only
 when P is definite and A has full rank.  Two regularizations make up for that: a static one adds +-delta to the
 diagonal, and a pivot that still comes out below `PIVOT_EPS`, or with the wrong sign, is replaced by +-`PIVOT_DELTA`.
-No single delta serves all programs (the LISWET family has Schur complements with eigenvalues below 1e-10, others need
-1e-8 to be stable), so delta is judged by its result: when refinement does not get the residual down, the other ones
-are tried and the best is kept.  Where pivots were replaced, what they stood for is left to refinement; if that takes
-more than a step, the next delta is looked at, too, which may need no replacements.
+With the one delta of 1e-8 nearly every program can be solved; other deltas make it quicker.  The rule is to try, to
+measure, and to retry:
+
+1. Factor with the delta in use and solve; it is taken where refinement needs few further solves, one at most where
+   pivots were replaced.
+2. Otherwise try the deltas of `LADDER` in turn, until one is taken.
+3. Where none is, the best is: of those that leave no more than a direction may, the one with the fewest solves, else
+   the one with the smallest residual.
+4. For some factorizations after such a comparison, what is good is taken, however many solves it needs.
+5. What is good then is any residual up to `MUCH_WORSE` times the best of the comparison.
 """
 
 from __future__ import annotations
@@ -26,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, inner, kernel, kernel_type
+from ..compiled.kernels import address_of, inner, kernel, kernel_type, leaf
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse, norm
@@ -48,7 +54,7 @@ from ..linalg.refinement import (
     add_images,
     begin_basis,
     extend_basis,
-    verdict,
+    refinement_decision,
 )
 from ..linalg.vectors import bits, from_bits, norm_within
 
@@ -60,10 +66,11 @@ PRECISE = 1e-12  # what is left when Python asks, and after a run that has faile
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
 FEWER_SOLVES = 1  # or no reason to look at the next delta, where pivots were replaced
 MANY_SOLVES = 8  # further solves after which an approximate factorization is made less so
-FLOPS, BANDWIDTH = 4e10, 8e9  # of one core, a second: only their ratio counts
-CORRECTORS_PAY = (5.0, 10.0, 20.0)  # solves that a factorization must cost for one, two, three centrality correctors
-REST, LONGEST_REST = 6, 24  # Retry all deltas after 6 factorizations, the later the more often they were of no use,
+RETRY_INTERVAL = 6  # Retry all deltas after so many factorizations,
 MUCH_WORSE = 10.0  # or when the residual exceeds 10x the best of the last comparison
+
+
+LADDER = (1e-14, 1e-11, 1e-8, 1e-6)  # static regularizations, in the order in which they are tried
 
 
 class KKT(Structure):
@@ -80,11 +87,11 @@ class KKT(Structure):
         The choices of the static regularization, the first one tried first.
     delta : float
         The one in use.
-    flops : float
-        Of a factorization.
+    flops, factor_entries : float
+        Of a factorization, and of the factor that a solve reads.
     precise : bool
         Whether solves leave next to nothing, `PRECISE`, instead of what the direction does not need.
-    rough : bool
+    skip_affine_refinement : bool
         Whether the second of two right-hand sides may be solved as the factors do it, where these are good (see
         `is_good`).
     comparing, unfinished : bool
@@ -94,24 +101,24 @@ class KKT(Structure):
         Centrality correctors that an iteration may try; each costs a solve and may save factorizations.
     """
 
-    DELTAS: tuple[float, float, float, float] = (1e-14, 1e-11, 1e-8, 1e-6)
+    flops, factor_entries = 0.0, 0.0
 
     form = structure(StandardForm)
     factor_address, apply_address = integer(), integer()
     w, eta = floats("m"), floats("cones")
     deltas = floats("4")
     delta, good_excess = number(), number()
-    rest, pause, refinement_steps, refinements, replaced_pivots, correctors = (
-        integer(), integer(), integer(), integer(), integer(), integer(),
+    retry_in, refinement_steps, refinements, replaced_pivots, correctors = (
+        integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
-    precise, rough, comparing, unfinished = flag(), flag(), flag(), flag()
-    approximate, exact, caution = flag(), flag(), number()  # see `factor_once`
+    precise, skip_affine_refinement, comparing, unfinished = flag(), flag(), flag(), flag()
+    dropped_coupling, full, split_tolerance = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, solves, active = floats("2"), floats("2"), integers("2"), integers("2")
-    allowed, behind, excess = floats("6"), floats("6"), floats("2")  # see `find_excess`
-    enough, equations = number(), number()
+    block_limits, caller_limits, scaled = floats("6"), floats("6"), floats("2")  # see `scaled_residual`
+    relative_limit, equation_limit = number(), number()
     # the basis of GMRES, then the images of its vectors
     krylov = floats(f"{2 * KRYLOV_STEPS + 1} * (n + p + m)", scratch=True)
     hessenberg = matrix(f"{KRYLOV_STEPS + 1}, {KRYLOV_STEPS + 3}")
@@ -123,13 +130,6 @@ class KKT(Structure):
     def _use(self, factor: Any, apply: Any) -> None:
         """Take the backend's two kernels."""
         self.factor_address, self.apply_address = address_of(factor), address_of(apply)
-
-    def _allow_correctors(self, flops: float, entries: float) -> None:
-        """Note a factorization's work, and set `correctors` by what it costs beside a solve with so many entries."""
-        self.flops = flops
-        ratio = flops / FLOPS / (16.0 * max(entries, 1.0) / BANDWIDTH)
-        one, two, three = CORRECTORS_PAY
-        self.correctors = (ratio > one) + (ratio > two) + (ratio > three)
 
     @property
     def description(self) -> str:
@@ -149,8 +149,8 @@ class KKT(Structure):
         return 0.0, 0.0
 
     def regularize(self, regularization: float | None, refinement_steps: int) -> None:
-        """Take one delta, or the choices of the backend, and a limit of refinement."""
-        set_deltas(self, refinement_steps, *(self.DELTAS if regularization is None else 4 * (regularization,)))
+        """Take one delta, or `LADDER`, and a limit of refinement."""
+        set_deltas(self, refinement_steps, *(LADDER if regularization is None else 4 * (regularization,)))
 
     def restart(self) -> None:
         """Begin with the first choice of delta: what the last run ended with must not change the bits of the next."""
@@ -175,13 +175,21 @@ class KKT(Structure):
     @contextlib.contextmanager
     def precisely(self) -> Iterator[None]:
         """Solves leave next to nothing."""
-        before, precise = (self.enough, self.equations, self.allowed.copy(), self.behind.copy()), self.precise
-        self.enough, self.equations, self.allowed[:], self.behind[:] = PRECISE, PRECISE, 0.0, 0.0
+        before, precise = (
+            (self.relative_limit, self.equation_limit, self.block_limits.copy(), self.caller_limits.copy()),
+            self.precise,
+        )
+        self.relative_limit, self.equation_limit, self.block_limits[:], self.caller_limits[:] = (
+            PRECISE,
+            PRECISE,
+            0.0,
+            0.0,
+        )
         self.precise = True
         try:
             yield
         finally:
-            self.enough, self.equations, self.allowed[:], self.behind[:] = before
+            self.relative_limit, self.equation_limit, self.block_limits[:], self.caller_limits[:] = before
             self.precise = precise
 
 
@@ -209,11 +217,11 @@ def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, thi
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.rest, kkt.pause, kkt.good_excess, kkt.caution = kkt.deltas[0], 0, REST, GOOD_EXCESS, 1.0
-    kkt.refinements, kkt.replaced_pivots, kkt.enough = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
-    kkt.equations, kkt.rough, kkt.solves[0] = min(kkt.enough, EQUATIONS), False, 0
-    for k in range(kkt.allowed.size):
-        kkt.allowed[k] = kkt.behind[k] = 0.0
+    kkt.delta, kkt.retry_in, kkt.good_excess, kkt.split_tolerance = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
+    kkt.refinements, kkt.replaced_pivots, kkt.relative_limit = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
+    kkt.equation_limit, kkt.skip_affine_refinement, kkt.solves[0] = min(kkt.relative_limit, EQUATIONS), False, 0
+    for k in range(kkt.block_limits.size):
+        kkt.block_limits[k] = kkt.caller_limits[k] = 0.0
 
 
 @inner
@@ -239,7 +247,7 @@ def multiply(kkt: KKT, u: Floats, Px: Floats, out: Floats) -> None:
 def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
     """residual := rhs - K out for one of the right-hand sides; returns its infinity norm, inf for NaN.
 
-    Also notes its `excess`.
+    Also notes its `scaled_residual`.
     """
     size, product, residual = kkt.product.size, kkt.product, kkt.residual
     multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
@@ -247,33 +255,37 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
     for i in range(np.uint64(size)):
         residual[at + i] = rhs[at + i] - product[i]
     largest = norm_within(residual, row * size, (row + 1) * size)
-    kkt.excess[row] = find_excess(kkt, row, largest) if math.isfinite(largest) else np.inf
+    kkt.scaled[row] = scaled_residual(kkt, row, largest) if math.isfinite(largest) else np.inf
     return largest if math.isfinite(largest) else np.inf
 
 
 @inner
-def find_excess(kkt: KKT, row: int, largest: float) -> float:
-    """The largest residual beside what may be left: what its block is `allowed`, the caller's units of that `behind`,
-    or `equations` and, of the cone's block, `enough` of the right-hand side.
+def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
+    """max |r_i| / limit_i, at most 1 where the solve is good enough.
 
-    The first two are meant before the scaling, so that W weighs the entries of the cone's block.
+    limit_i is the largest of: the limit of the block, the block's limit in the caller's units, and `equation_limit`
+    (in the cone's block `relative_limit`) times the right-hand side.  The first two limit residuals before the scaling,
+    so that W weighs them in the cone's block.
     """
     form, w, size = kkt.form, kkt.w, kkt.product.size
-    least, strict = max(kkt.enough * kkt.rhs_norm[row], 1e-300), max(kkt.equations * kkt.rhs_norm[row], 1e-300)
+    least, strict = (
+        max(kkt.relative_limit * kkt.rhs_norm[row], 1e-300),
+        max(kkt.equation_limit * kkt.rhs_norm[row], 1e-300),
+    )
     if largest <= strict:
         return largest / strict
     n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
     most, excess, r_cone = MOST * kkt.rhs_norm[row], 0, r[first:]
-    allowed, behind, D, E = kkt.allowed[3 * row :], kkt.behind[3 * row :], form.D, form.E
+    block, caller, D, E = kkt.block_limits[3 * row :], kkt.caller_limits[3 * row :], form.D, form.E
     for j in range(n):
-        excess = max(excess, bits(r[j] / max(strict, min(max(allowed[0], behind[0] * D[j]), most))))
+        excess = max(excess, bits(r[j] / max(strict, min(max(block[0], caller[0] * D[j]), most))))
     for i in range(form.p):
-        excess = max(excess, bits(r[n + i] / max(strict, min(max(allowed[1], behind[1] * E[i]), most))))
+        excess = max(excess, bits(r[n + i] / max(strict, min(max(block[1], caller[1] * E[i]), most))))
     E = E[form.p :]
     for i in range(l):
-        excess = max(excess, bits(r_cone[i] / max(least, min(max(allowed[2], behind[2] * E[i]) / w[i], most))))
+        excess = max(excess, bits(r_cone[i] / max(least, min(max(block[2], caller[2] * E[i]) / w[i], most))))
     for k in range(ptr.size - 1):
-        limit = max(least, min(max(allowed[2], behind[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]), most))
+        limit = max(least, min(max(block[2], caller[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]), most))
         for i in range(np.uint64(ptr[k]), np.uint64(ptr[k + 1])):
             excess = max(excess, bits(r_cone[i] / limit))
     return from_bits(excess)
@@ -285,10 +297,10 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
 
     Returns the number of replaced pivots, -1 when no delta gives finite factors.
     """
-    kkt.rest -= 1
-    if kkt.rest <= 0:
+    kkt.retry_in -= 1
+    if kkt.retry_in <= 0:
         kkt.good_excess = GOOD_EXCESS
-    kkt.exact = False
+    kkt.full = False
     first, best, best_delta = kkt.delta, np.inf, kkt.delta
     best_is_good, best_solves = False, np.inf
     for trial in range(-1, kkt.deltas.size):
@@ -302,43 +314,51 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
         kkt.comparing = False
         good, solves = residual <= kkt.good_excess, (kkt.refinements - before) / count
         few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
-        if good and (solves <= min(few, best_solves) or kkt.rest > 0 or kkt.approximate):
+        if good and (solves <= min(few, best_solves) or kkt.retry_in > 0 or kkt.dropped_coupling):
             return kkt.replaced_pivots
-        better = solves < best_solves if good and best_is_good else (good or residual < best)
-        if better and not (best_is_good and not good):
+        if is_better(good, solves, residual, best_is_good, best_solves, best):
             best, best_delta, best_is_good, best_solves = residual, delta, good, solves
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    kkt.pause = min(2 * kkt.pause, LONGEST_REST) if best_delta == first else REST
-    kkt.rest, kkt.good_excess = kkt.pause, max(GOOD_EXCESS, MUCH_WORSE * best)
+    kkt.retry_in, kkt.good_excess = RETRY_INTERVAL, max(GOOD_EXCESS, MUCH_WORSE * best)
     if best_delta != kkt.delta or kkt.unfinished:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
+
+
+@leaf
+def is_better(
+    good: bool, solves: float, residual: float, best_is_good: bool, best_solves: float, best_residual: float
+) -> bool:  # fmt: skip
+    """Whether a trial is better than the best one: good, in fewer solves; or, where neither is, closer."""
+    if good != best_is_good:
+        return good
+    return solves < best_solves if good else residual < best_residual
 
 
 @inner
 def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) -> float:
     """Factor with one delta and solve; the residual that is left, inf on failure.
 
-    A backend may leave something out of its factors (`approximate`) unless it is told not to (`exact`), more of it the
-    larger `caution` is.  Where refinement does not make up for that, it factors again.
+    A backend may leave couplings out of its factors (`dropped_coupling`) unless it is told to keep all (`full`): the
+    more, the larger `split_tolerance` is.  Where refinement does not make up for that, it factors again.
     """
     while True:
         begin = clock()
-        kkt.delta, kkt.approximate = delta, False
+        kkt.delta, kkt.dropped_coupling = delta, False
         kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
         kkt.factor_seconds += clock() - begin
         before = kkt.refinements
         residual = np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out)
-        if not kkt.approximate:
+        if not kkt.dropped_coupling:
             return residual
         if residual <= GOOD_EXCESS:
             if kkt.refinements - before > MANY_SOLVES:
-                kkt.caution *= 0.3
+                kkt.split_tolerance *= 0.3
             return residual
-        kkt.caution *= 0.1
-        kkt.exact = True
+        kkt.split_tolerance *= 0.1
+        kkt.full = True
 
 
 @inner
@@ -348,11 +368,11 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     Returns the largest residual that is left beside what may be left, infinity when one is not a number.
     """
     begin = clock()
-    size, left, rough = kkt.product.size, count, kkt.rough and count == 2 and kkt.solves[0] <= 1
+    size, left, skips = kkt.product.size, count, kkt.skip_affine_refinement and count == 2 and kkt.solves[0] <= 1
     for row in range(count):
         largest = norm_within(rhs, row * size, (row + 1) * size)
         kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
-        kkt.residual_norm[row], kkt.excess[row], kkt.solves[row], kkt.active[row] = np.inf, np.inf, 0, 1
+        kkt.residual_norm[row], kkt.scaled[row], kkt.solves[row], kkt.active[row] = np.inf, np.inf, 0, 1
     residual, kkt.unfinished = kkt.residual, False
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
@@ -360,21 +380,21 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         correct(kkt, count, left, out)
         left = 0
         for row in range(count):
-            if rough and row == 1 and is_good(kkt):
-                kkt.residual_norm[1], kkt.excess[1], kkt.active[1] = 0.0, 0.0, 0
+            if skips and row == 1 and is_good(kkt):
+                kkt.residual_norm[1], kkt.scaled[1], kkt.active[1] = 0.0, 0.0, 0
             if kkt.active[row] != 0:
                 kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
                 left += kkt.active[row]
     worst = 0.0
     for row in range(count):
-        stalled = KRYLOV_ABOVE * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.excess[row] > 1.0
+        stalled = KRYLOV_ABOVE * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.scaled[row] > 1.0
         if stalled and kkt.refinement_steps > 0 and kkt.comparing:
             kkt.unfinished = True
         elif stalled and kkt.refinement_steps > 0:
             gmres(kkt, row, rhs, out)
         kkt.refinements += kkt.solves[row]
         relative = kkt.residual_norm[row] / max(GOOD_ENOUGH * kkt.rhs_norm[row], 1e-300)
-        worst = max(worst, min(kkt.excess[row], relative))
+        worst = max(worst, min(kkt.scaled[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
 
@@ -382,7 +402,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
 @inner
 def is_good(kkt: KKT) -> bool:
     """Whether the first right-hand side left no more than it may without a step of refinement."""
-    return kkt.solves[0] == 0 and kkt.excess[0] <= 1.0
+    return kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
 
 
 @inner
@@ -404,10 +424,12 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
 
     Returns whether a further one is to come.
     """
-    size, previous = kkt.product.size, kkt.excess[row]
+    size, previous = kkt.product.size, kkt.scaled[row]
     left = measure_residual(kkt, row, rhs, out)
     steps = kkt.refinement_steps
-    what = verdict(kkt.excess[row], previous, kkt.solves[row], steps, steps if kkt.enough <= PRECISE else FURTHER)
+    what = refinement_decision(
+        kkt.scaled[row], previous, kkt.solves[row], steps, steps if kkt.relative_limit <= PRECISE else FURTHER
+    )
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
             out[i] = kkt.before[i]
@@ -432,7 +454,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
     beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
-    tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.excess[row], solved / previous))
+    tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.scaled[row], solved / previous))
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
         for i in range(size):

@@ -32,7 +32,6 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, integers, number, part
 from ..cones.scaling import apply_inverse
-from ..form.hessian import DenseHessian, SparseHessian
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
@@ -66,7 +65,6 @@ class DenseKKT(KKT):
         The variables order[:weak] are the weakly coupled ones, with D^1/2 in `roots`.
     """
 
-    DELTAS = (1e-15, 1e-8, 1e-11, 1e-6)
     _owns_P = False
 
     rows = part(DenseRows)
@@ -77,11 +75,10 @@ class DenseKKT(KKT):
     t, dy, work = floats("2 * n"), floats("2 * p"), floats("n + p + m")
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        n, count, P = form.n, form.distinct, form.P
-        H = P.take_room() if isinstance(P, DenseHessian) else np.empty(n * n)
-        super().__init__(form, regularization, refinement_steps, count=count, H=H)
+        n, count = form.n, form.distinct
+        super().__init__(form, regularization, refinement_steps, count=count, H=form.P.take_room())
         self.count = count
-        self._allow_correctors(n**3 / 3.0 + n**2 * count, 0.5 * n**2)
+        self.flops, self.factor_entries = n**3 / 3.0 + n**2 * count, 0.5 * n**2
         self._use(factor_dense, apply_dense)
         self._read()
 
@@ -89,7 +86,7 @@ class DenseKKT(KKT):
     def description(self) -> str:
         """The method and its order, in words."""
         p = f", Schur complement of {self.form.p} equalities" if self.form.p else ""
-        return f"dense Cholesky, order {self.form.n}, {self.count} dense rows{p}"
+        return f"dense Cholesky, order {self.form.n}, {self.count} dense row{'' if self.count == 1 else 's'}{p}"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
@@ -101,11 +98,11 @@ class DenseKKT(KKT):
 
     def _read(self) -> None:
         form = self.form
-        if not isinstance(form.P, SparseHessian):
-            self.P = form.P.values if isinstance(form.P, DenseHessian) else form.P.dense().reshape(-1)
+        if not form.P.is_sparse:
+            self.P = form.P.dense().reshape(-1)
         elif not self._owns_P:
             self.P = np.empty(form.n**2)
-        self._owns_P = isinstance(form.P, SparseHessian)
+        self._owns_P = form.P.is_sparse
         read_rows(self)
         if form.n >= MIN_SPLIT:
             self._use(factor_dense if self.count or self.rho > 0.0 else factor_or_split, apply_dense)
@@ -140,9 +137,9 @@ def factor_or_split(kkt: DenseKKT, delta: float) -> int:
     """`factor_dense`, where G has no rows but bounds: without the weakly coupled variables if these are many."""
     weigh_bounds(kkt)
     kkt.weak = 0
-    if not kkt.exact:
+    if not kkt.full:
         choose_split(kkt)
-    kkt.approximate = kkt.weak > 0
+    kkt.dropped_coupling = kkt.weak > 0
     info = factor_split(kkt, delta) if kkt.weak > 0 else factor_whole(kkt, delta)
     return 0 if info == 0 else -1
 
@@ -251,9 +248,9 @@ def choose_split(kkt: DenseKKT) -> None:
     n, P, diagonal, shares, order = kkt.form.n, kkt.P, kkt.diagonal, kkt.shares, kkt.order
     for j in range(n):
         shares[j] = P[j * n + j] / (P[j * n + j] + diagonal[j])
-    limit, count = smallest_shares(shares, VERY_WEAK * kkt.caution, n - 1)
+    limit, count = smallest_shares(shares, VERY_WEAK * kkt.split_tolerance, n - 1)
     if count < int(ENOUGH_SHARE * n):
-        limit, count = smallest_shares(shares, WEAK * kkt.caution, int(ENOUGH_SHARE * n))
+        limit, count = smallest_shares(shares, WEAK * kkt.split_tolerance, int(ENOUGH_SHARE * n))
     if count < SPLIT_SHARE * n:
         return
     weak, strong = 0, count

@@ -165,6 +165,24 @@ def heads(eta: float, w0: float, tail: float, v_scale: float, u_scale: float) ->
 
 
 @inner
+def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: float, start: int, stop: int) -> float:
+    """The scales of columns v and u of cone k; returns v_E'u_E / (eta^2 + delta) without them."""
+    tail = norm_tail(w, start, stop)
+    rho, square, scales = w[start] + tail, eta * eta + delta, cones.scales
+    stay, gone = tail_shares(w, cones.column, start, stop, tail)
+    head = 1.0 if cones.column[start] >= 0 else 0.0
+    lost = delta / square
+    cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)
+    stay, gone = head + stay, 1.0 - head + gone
+    scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
+    scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
+    scales[k, 2] = square
+    scales[k, 3], scales[k, 4] = heads(eta, w[start], tail, scales[k, 0], scales[k, 1])
+    scales[k, 5] = tail
+    return cross
+
+
+@inner
 def fill_expanded(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, delta: float, indptr: Ints, diagonal: Ints,
     data: Floats,
@@ -180,18 +198,8 @@ def fill_expanded(
         if extra[k] < 0:
             continue
         start, stop = ptr[k] - l, ptr[k + 1] - l
-        tail = norm_tail(w, start, stop)
-        rho, square = w[start] + tail, eta[k] * eta[k] + delta
-        stay, gone = tail_shares(w, column, start, stop, tail)
-        head = 1.0 if column[start] >= 0 else 0.0
-        lost = delta / square
-        cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)  # v_E'u_E / (eta^2 + delta)
-        stay, gone = head + stay, 1.0 - head + gone
-        scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
-        scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
-        scales[k, 2] = square
-        v0, u0 = heads(eta[k], w[start], tail, scales[k, 0], scales[k, 1])
-        scales[k, 3], scales[k, 4], scales[k, 5] = v0, u0, tail
+        cross = scale_columns(cones, k, w, eta[k], delta, start, stop)
+        square, v0, u0, tail = scales[k, 2], scales[k, 3], scales[k, 4], scales[k, 5]
         v1, u1 = (-v0 / tail, u0 / tail) if tail > 0.0 else (0.0, 0.0)
         at_v, at_u = indptr[extra[k]], indptr[extra[k] + 1]
         place = slots_ptr[k + 1] - slots_ptr[k]

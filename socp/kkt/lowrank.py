@@ -40,8 +40,6 @@ class LowRankKKT(KKT):
     D, S : arrays, shapes (n,), (order order,)
     """
 
-    DELTAS = (1e-14, 1e-10, 1e-7, 1e-7)
-
     rows = structure(DenseRows)
     k = integer()
     B, BD, S = floats("order * n"), floats("order * n"), floats("order * order")
@@ -56,7 +54,7 @@ class LowRankKKT(KKT):
         super().__init__(form, regularization, refinement_steps, order=order)
         self.rows, self.k, self.order = rows, F.shape[1], order
         form.bind_hessian(LowRankHessian(F, d))
-        self._allow_correctors(order**2 * (n + order / 3.0), order * (n + 0.5 * order))
+        self.flops, self.factor_entries = order**2 * (n + order / 3.0), order * (n + 0.5 * order)
         self.B[: self.k * n] = F.T.reshape(-1)
         self._use(factor_low_rank, apply_low_rank)
         self._read()

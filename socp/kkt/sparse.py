@@ -9,11 +9,7 @@ from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
-from ..linalg.ldl.factors import Factors
-from ..linalg.ldl.strip_factor import strip_factor
-from ..linalg.ldl.strip_solve import strip_solve, strip_solve_two
-from ..linalg.ldl.supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
-from ..linalg.ldl.uplooking import scalar_factor, scalar_solve, scalar_solve_two
+from ..linalg.ldl.factors import Factors, factor, solve
 from ..linalg.vectors import norm_tail
 from .assembly import KKTMatrix, fill_matrix, rotate, rotate_back
 from .base import KKT, PIVOT_DELTA, PIVOT_EPS
@@ -27,9 +23,11 @@ class SparseKKT(KKT):
     ----------
     matrix : KKTMatrix
     ldl : LDL
+    factors : Factors
+        Those of `ldl`.
     """
 
-    matrix, ldl = structure(KKTMatrix), structure(Factors)
+    matrix, factors = structure(KKTMatrix), structure(Factors)
     t, f = floats("2 * groups"), floats("2 * (m - l)")  # as in `row_groups` and `expansion`, for two right-hand sides
     reduced_rhs, reduced, work = floats("2 * order"), floats("2 * order"), floats("m - l")
 
@@ -43,15 +41,11 @@ class SparseKKT(KKT):
         self.matrix = matrix
         self.ldl = LDL(
             matrix.size, matrix.indptr, matrix.indices, matrix.signs,
-            ordering="auto", weak=matrix.weak, fixed=matrix.fixed, threads=threads,
+            ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static, threads=threads,
         )  # fmt: skip
-        self._allow_correctors(self.ldl.flops, self.ldl.nnz)
-        if self.ldl.method == "scalar":
-            self._use(factor_by_rows, apply_by_rows)
-        elif self.ldl.method == "strips":
-            self._use(factor_by_strips, apply_by_strips)
-        else:
-            self._use(factor_by_panels, apply_by_panels)
+        self.flops, self.factor_entries = self.ldl.flops, self.ldl.nnz
+        self.factors = self.ldl.factors
+        self._use(factor_sparse, apply_sparse)
 
     def analysis_seconds(self) -> tuple[float, float]:
         """What the ordering and the symbolic analysis took."""
@@ -60,10 +54,7 @@ class SparseKKT(KKT):
     @property
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        matrix = self.matrix
-        return (
-            f"sparse LDL' ({self.ldl.method}), order {matrix.size}, {matrix.indices.size} entries, {self.ldl.nnz} in L"
-        )
+        return f"sparse LDL' ({self.ldl.method}), order {self.matrix.size}, {self.ldl.nnz:,} entries in L"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""
@@ -75,56 +66,17 @@ class SparseKKT(KKT):
 
 
 @inner
-def factor_by_rows(kkt: SparseKKT, delta: float) -> int:
-    """Factor at the scaling of kkt, row by row."""
+def factor_sparse(kkt: SparseKKT, delta: float) -> int:
+    """Factor at the scaling of kkt."""
     fill_matrix(kkt.matrix, kkt.w, kkt.eta, delta)
-    return scalar_factor(kkt.ldl, kkt.matrix.data, PIVOT_EPS, PIVOT_DELTA)
+    return factor(kkt.factors, kkt.matrix.data, PIVOT_EPS, PIVOT_DELTA)
 
 
 @inner
-def factor_by_strips(kkt: SparseKKT, delta: float) -> int:
-    """Factor at the scaling of kkt, by strips."""
-    fill_matrix(kkt.matrix, kkt.w, kkt.eta, delta)
-    return strip_factor(kkt.ldl, kkt.matrix.data, PIVOT_EPS, PIVOT_DELTA)
-
-
-@inner
-def factor_by_panels(kkt: SparseKKT, delta: float) -> int:
-    """Factor at the scaling of kkt, by panels."""
-    fill_matrix(kkt.matrix, kkt.w, kkt.eta, delta)
-    return supernodal_factor(kkt.ldl, kkt.matrix.data, PIVOT_EPS, PIVOT_DELTA)
-
-
-@inner
-def apply_by_rows(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
+def apply_sparse(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += the solution, not refined, for one or two right-hand sides one after the other."""
     reduce_rhs(kkt, count, rhs)
-    if count == 2:
-        scalar_solve_two(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
-    else:
-        scalar_solve(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
-    recover(kkt, count, rhs, out)
-
-
-@inner
-def apply_by_strips(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
-    """`apply_by_rows` for factors by strips."""
-    reduce_rhs(kkt, count, rhs)
-    if count == 2:
-        strip_solve_two(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
-    else:
-        strip_solve(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
-    recover(kkt, count, rhs, out)
-
-
-@inner
-def apply_by_panels(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
-    """`apply_by_rows` for factors by panels."""
-    reduce_rhs(kkt, count, rhs)
-    if count == 2:
-        supernodal_solve_two(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
-    else:
-        supernodal_solve(kkt.ldl, kkt.reduced_rhs, kkt.reduced)
+    solve(kkt.factors, count, kkt.reduced_rhs, kkt.reduced)
     recover(kkt, count, rhs, out)
 
 

@@ -11,20 +11,45 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
+from numba.core import registry, types
+from numba.extending import intrinsic
 
-from ..compiled.kernels import kernel, leaf
+from ..compiled.kernels import INTERPRETED, kernel, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
 
 SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
 
 
+def _has_fma() -> bool:
+    """Whether kernels are compiled for a processor with fused multiply and add."""
+    triple, _, features = registry.cpu_target.target_context.codegen().magic_tuple()
+    return "+fma" in features.split(",") or triple.startswith(("aarch64", "arm64"))
+
+
+@intrinsic
+def _fma(typing_context, a, b, c):  # type: ignore[no-untyped-def]
+    """a b + c with one rounding."""
+    return types.float64(
+        types.float64, types.float64, types.float64
+    ), lambda context, builder, signature, arguments: builder.fma(*arguments)
+
+
 @leaf
-def product_error(a: float, b: float, product: float) -> float:
+def fused_error(a: float, b: float, product: float) -> float:
+    """a b - product, exactly, for the rounded product, in one instruction."""
+    return _fma(a, b, -product)  # type: ignore[call-arg, no-any-return]
+
+
+@leaf
+def split_error(a: float, b: float, product: float) -> float:
     """a b - product, exactly, for the rounded product (Dekker 1971, Veltkamp)."""
     far_a, far_b = SPLITTER * a, SPLITTER * b
     high_a, high_b = far_a - (far_a - a), far_b - (far_b - b)
     low_a, low_b = a - high_a, b - high_b
     return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+
+
+product_error = fused_error if not INTERPRETED and _has_fma() else split_error
 
 
 @leaf

@@ -26,11 +26,11 @@ LARGEST = 1e100  # vectors beyond this are the end of a factorization, and squar
 USEFUL = 0.9  # a step that leaves more is taken back: with a singular K it only adds to out what K does not see
 SLOW = 0.5  # a residual that falls by less than this factor has stalled
 FURTHER = 2  # steps of refinement that are made on the prospect that a residual falls on as it did, where not all are
-GO_ON, STOP, TAKE_BACK = 0, 1, 2  # verdicts on a step of refinement
+GO_ON, STOP, TAKE_BACK = 0, 1, 2  # decisions on a step of refinement
 
 
 @inner
-def verdict(excess: float, previous: float, count: int, steps: int, further: int) -> int:
+def refinement_decision(excess: float, previous: float, count: int, steps: int, further: int) -> int:
     """What follows a solve that left so much beside what may be left, and `previous` before it.
 
     It goes on where the residual will be small enough after so many further steps if it falls on by the same factor.

@@ -1,7 +1,7 @@
 """The primal-dual interior-point method, compiled: the loop, what it measures at each iterate, when it comes back.
 
     measure     residuals of the embedding, mu                           (`newton`)
-    judge       record, best iterate so far, candidate for a claim, limits
+    terminate   record, best iterate so far, candidate for a claim, limits
     linearize   Nesterov-Todd scaling, KKT factorization
     predict     the affine direction and with its step alpha the centering sigma = (1 - alpha)^3
     correct     the centered direction with the second-order term, and further centrality correctors where they pay
@@ -23,6 +23,7 @@ from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
+from ..plan.plan import Plan
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from ..problem.stopping import INACCURATE_TOL
@@ -65,6 +66,7 @@ class State(Structure):
     ----------
     form : StandardForm
     kkt : KKT
+    plan : Plan
 
     Attributes
     ----------
@@ -94,6 +96,8 @@ class State(Structure):
     trace : array of `TRACE`
     settings : Settings or None
         Those that were taken.
+    plan : Plan
+        That the runs follow.
     """
 
     settings: Settings | None = None
@@ -108,8 +112,15 @@ class State(Structure):
     sigma, alpha_affine, alpha, started, now = number(), number(), number(), number(), number()
     trace = records(TRACE, "rows")
 
-    def __init__(self, form: StandardForm, kkt: KKT) -> None:
+    def __init__(self, form: StandardForm, kkt: KKT, plan: Plan) -> None:
         super().__init__(n=form.n, p=form.p, m=form.m, rows=ROWS, form=form, kkt=kkt)
+        self.plan = plan
+
+    def follow_plan(self, plan: Plan) -> None:
+        """Let the runs that follow go by another plan for the same backend."""
+        self.kkt.regularize(plan.regularization, plan.refinement_steps)
+        self.kkt.precise, self.settings = plan.precise, None
+        self.plan = plan._replace(what=self.plan.what, flops=self.plan.flops, correctors=self.plan.correctors)
 
 
 @kernel
@@ -189,7 +200,7 @@ def begin(state: State) -> int:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):
         return NOT_FACTORED
-    return judge(state)
+    return check_termination(state)
 
 
 @kernel
@@ -226,15 +237,15 @@ def iterate(state: State) -> int:
     state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, point)))
     if state.warm and state.alpha < SHORT_WARM_STEP:
         state.warm = False
-        return judge(state) if start_cold(newton, point) else NOT_FACTORED
+        return check_termination(state) if start_cold(newton, point) else NOT_FACTORED
     if not state.alpha > SMALL_STEP:
         return SHORT_STEP
     advance(newton, point, state.alpha)
-    return judge(state)
+    return check_termination(state)
 
 
 @inner
-def judge(state: State) -> int:
+def check_termination(state: State) -> int:
     """Measure the iterate, record it, keep it when it is the best so far; why the loop comes back, if it does."""
     newton, point = state.newton, state.point
     measure(newton, point)

@@ -259,11 +259,13 @@ def linearize(newton: Newton, point: Point) -> bool:
     if scaling.nesterov_todd(form.l, form.ptr, point.s, z, newton.kkt.w, newton.kkt.eta, newton.lam) != 0:
         return False
     form_rhs(newton)
-    allow(newton, 0, abs(newton.dtau))
-    allow(newton, 1, 1.0)
-    kkt.rough = not kkt.precise  # the affine direction is not taken: it tells sigma and the second-order term
+    limit_residuals(newton, 0, abs(newton.dtau))
+    limit_residuals(newton, 1, 1.0)
+    kkt.skip_affine_refinement = (
+        not kkt.precise
+    )  # the affine direction is not taken: it tells sigma and the second-order term
     replaced = factor_and_solve(kkt, 2, newton.rhs, newton.solution)
-    kkt.rough = False
+    kkt.skip_affine_refinement = False
     if replaced < 0:
         return False
     newton.curvature = tau_curvature(newton, point, kkt.Px[0])
@@ -271,22 +273,22 @@ def linearize(newton: Newton, point: Point) -> bool:
 
 
 @inner
-def allow(newton: Newton, row: int, factor: float) -> None:
-    """What a solve may leave of a right-hand side that enters the direction with a factor: `SHARE` of the residuals
-    that the step is to remove, block by block, and of those that count where a block is far ahead of the others.
+def limit_residuals(newton: Newton, row: int, factor: float) -> None:
+    """The residuals that a solve may leave: of each block `SHARE` of the present residual, divided by the factor with
+    which the solution enters the direction; more of a block that is far smaller than the others.
     """
     kkt, n, r = newton.kkt, newton.form.n, newton.r
     if kkt.precise:
         return
     form, first, share = newton.form, n + newton.form.p, SHARE / max(factor, 1e-300)
-    kkt.allowed[3 * row] = share * norm_within(r, 0, n)
-    kkt.allowed[3 * row + 1] = share * norm_within(r, n, first)
-    kkt.allowed[3 * row + 2] = share * norm_within(r, first, r.size)
+    kkt.block_limits[3 * row] = share * norm_within(r, 0, n)
+    kkt.block_limits[3 * row + 1] = share * norm_within(r, n, first)
+    kkt.block_limits[3 * row + 2] = share * norm_within(r, first, r.size)
     primal, dual = relative_residuals(newton)
     level = max(BEHIND * max(primal, dual), NEGLIGIBLE * newton.tol) / max(factor, 1e-300)
-    kkt.behind[3 * row] = level * newton.dual_size * form.cost_scale
-    kkt.behind[3 * row + 1] = level * newton.rows_size
-    kkt.behind[3 * row + 2] = level * newton.cone_size
+    kkt.caller_limits[3 * row] = level * newton.dual_size * form.cost_scale
+    kkt.caller_limits[3 * row + 1] = level * newton.rows_size
+    kkt.caller_limits[3 * row + 2] = level * newton.cone_size
 
 
 @inner
@@ -336,9 +338,9 @@ def correct(newton: Newton, point: Point, sigma: float) -> float:
     newton.kappa_rhs = sigma * newton.mu - point.tau * point.kappa - newton.dtau * newton.dkappa
     corrector_rhs(newton, sigma, newton.rhs[size:])
     for block in range(3):  # what `linearize` has allowed the affine direction, at the same residuals
-        newton.kkt.allowed[block], newton.kkt.behind[block] = (
-            newton.kkt.allowed[3 + block],
-            newton.kkt.behind[3 + block],
+        newton.kkt.block_limits[block], newton.kkt.caller_limits[block] = (
+            newton.kkt.block_limits[3 + block],
+            newton.kkt.caller_limits[3 + block],
         )
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
     return direction(newton, point, sigma, newton.kappa_rhs)

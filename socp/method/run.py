@@ -137,7 +137,7 @@ class Run:
         One record an iterate, once `solve` is done.
     effort : (int, float, float)
         Then the iterations, the seconds of factorizations and those of solves; with those of the other runs where
-        there were several (see `method.attempts`).
+        there were several (see `method.fallbacks`).
     """
 
     # until it ends
@@ -153,13 +153,13 @@ class Run:
     def __init__(
         self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.Test | None
     ) -> None:
-        self.program, self.state, self.form, self.settings = program, state, state.form, settings
-        self.test: stopping.Test = stopping.ProgramTest(program) if test is None else test
+        self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
+        self.test: stopping.Test = stopping.ConeTest(program) if test is None else test
         self.started = time.perf_counter()
         if state.settings is not settings:
             take_settings(
                 state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
-                settings.tol_infeasible or settings.tol, settings.step_fraction, min(settings.max_iter, MANY),
+                settings.tol_infeasible or settings.tol, state.plan.step_fraction, min(settings.max_iter, MANY),
             )  # fmt: skip
             state.settings = settings
         prepare_run(state, program.offset)
@@ -199,7 +199,7 @@ class Run:
         """The run, one iterate at a time."""
         settings, state = self.settings, self.state
         if settings.verbose:
-            printing.header(self.form, state.kkt.description, settings.tol)
+            printing.header(self.form, str(state.plan), settings.tol)
         reason = begin(state)
         while True:
             if settings.verbose and reason in (GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED):
@@ -409,7 +409,7 @@ class Run:
         (x, y, z, s), found = self.answer, self.found
         objective = dual_objective = primal = dual = gap = math.nan
         if found is not None:
-            if not isinstance(self.test, stopping.ProgramTest):
+            if not isinstance(self.test, stopping.ConeTest):
                 found = stopping.residuals(program, x, y, z, s)
             primal, dual, gap = found.relative
             objective = found.primal_objective + program.offset
@@ -431,7 +431,7 @@ class Run:
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
             primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
             setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace,
-            timings=timings,
+            timings=timings, plan=self.plan,
         )  # fmt: skip
 
     def unscale(self, point: Point) -> Point4:

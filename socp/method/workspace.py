@@ -5,8 +5,8 @@ factorization: ten variables take 63 us with a workspace that is there, 90 us wi
 with, and whoever is set up next in the same thread acquires it.  All in it is written before it is read: one run comes
 after another in the same memory also where a program is updated.
 
-A workspace is for programs of one kind.  That has all by which `kkt.choice` decides, so that a program is solved in the
-same way, to the bit, whatever was solved before it.
+A workspace is for programs of one kind, which has all that `plan.choice` decides by: the plan goes along, and a program
+is solved in the same way, to the bit, whatever was solved before it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import threading
 
 import numpy as np
 
-from ..form.hessian import DenseHessian
 from ..form.standard import Sizes
-from ..kkt.choice import SMALL, is_small
 from ..kkt.dense import DenseKKT
+from ..plan.choice import SMALL, is_small
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from .loop import State
@@ -26,7 +25,7 @@ from .loop import State
 MOST = 100_000  # words that are kept
 
 _thread = threading.local()
-Kind = tuple[Sizes, bool, str, float | None, int]
+Kind = tuple[Sizes, bool, str, float | None, int, float, bool, int]
 
 
 def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | None:
@@ -50,12 +49,15 @@ def release(state: State, settings: Settings) -> None:
     """Leave the workspace of a program that nobody asks for any more to the next one."""
     form, kkt = state.form, state.kkt
     if not form.is_pooled:
-        chosen = settings.kkt == "auto" and isinstance(kkt, DenseKKT)
+        chosen = state.plan.is_free and state.plan.backend == "dense"
         small = form.n + form.p <= SMALL and is_small(form)
         form.is_pooled = chosen and small and form.words + kkt.words + state.words <= MOST
     if form.is_pooled:
-        _thread.released = _kind(form.sizes, isinstance(form.P, DenseHessian), settings), state
+        _thread.released = _kind(form.sizes, form.P.is_full, settings), state
 
 
 def _kind(sizes: Sizes, dense: bool, settings: Settings) -> Kind:
-    return sizes, dense, settings.kkt, settings.regularization, settings.refinement_steps
+    return (
+        sizes, dense, settings.kkt, settings.regularization, settings.refinement_steps, settings.step_fraction,
+        settings.equilibrate, settings.threads,
+    )  # fmt: skip

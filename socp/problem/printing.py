@@ -13,8 +13,8 @@ from . import notebook
 COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
 
 
-def header(form: Any, kkt_description: str, tol: float) -> None:
-    """The sizes, the method of the KKT system, and the heads of the columns."""
+def header(form: Any, plan: str, tol: float) -> None:
+    """The sizes, the plan, and the heads of the columns."""
     sizes = np.diff(form.ptr)
     cones = f"{form.l} nonnegative rows"
     if sizes.size:
@@ -22,7 +22,8 @@ def header(form: Any, kkt_description: str, tol: float) -> None:
     title = (
         "centralpath: homogeneous primal-dual interior point\n"
         f"  variables {form.n}, equalities {form.p}, {cones}\n"
-        f"  entries of P {form.P.entries}, of A and G {form.M_indices.size}; KKT system: {kkt_description}; tol {tol:g}"
+        f"  entries of P {form.P.entries}, of A and G {form.M_indices.size}; tol {tol:g}\n"
+        f"  plan: {plan}"
     )
     if not notebook.begin(title, COLUMNS):
         print(title)

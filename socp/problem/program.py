@@ -92,13 +92,17 @@ class ConeProgram:
     ----------
     c : array_like, shape (n,)
         The linear objective.
-    G, h : matrix, shape (m, n), and array_like, shape (m,), optional
-        The cone rows.  A row of a nonnegative orthant may have ``h = +inf``: it always holds.
+    G : sparse or dense matrix, shape (m, n), optional
+        The cone rows; given together with h.
+    h : array_like, shape (m,), optional
+        Their right-hand side.  A row of a nonnegative orthant may have ``h = +inf``: it always holds.
     cones : sequence of `NonNeg` and `SecondOrder`, optional
         The cones of s, describing the rows of G in order; their dimensions add up to m.
-    A, b : matrix, shape (p, n), and array_like, shape (p,), optional
-        The equalities.
-    P : matrix, shape (n, n), or `LowRank`, optional
+    A : sparse or dense matrix, shape (p, n), optional
+        The equalities; given together with b.
+    b : array_like, shape (p,), optional
+        Their right-hand side.
+    P : sparse or dense matrix, shape (n, n), or `LowRank`, optional
         Symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by the
         `Solver`: a Cholesky factor must exist once each P_ii is raised by 1e-8 of itself and by 64 + n units in the
         last place of the largest one.  A negative curvature below that is not seen.
@@ -106,12 +110,14 @@ class ConeProgram:
     offset : float, default 0
         A constant of the objective, added to the reported values and to nothing else.
 
-    Matrices are scipy sparse in any format or numpy arrays; all data are copied.
-
     Raises
     ------
     ProgramError
         A shape, a value or a cone does not fit; the message names it.
+
+    Notes
+    -----
+    Matrices are scipy sparse in any format or numpy arrays.  All data are copied.
 
     Examples
     --------

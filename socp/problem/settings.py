@@ -6,130 +6,48 @@ import difflib
 import functools
 import inspect
 import math
-import operator
 import re
 import sys
 import textwrap
-import types
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast, get_args
 
 import numpy as np
 
 from .checks import ProgramError
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 Way = Literal["auto", "ldl", "dense", "lowrank"]
 WAYS = get_args(Way)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of `socp.solve`, `socp.Solver`, `socp.iterates`, `qp.solve` and `qp.Solver`, each by its name.
+class ConeSettings(TypedDict, total=False):
+    """The settings of cone programs as keyword arguments, for type checkers."""
 
-    Parameters
-    ----------
-    tol : float, default 1e-8
-        Relative tolerance of the stopping test, in the caller's own units.
-    tol_abs : float, optional
-        When given, residuals and gap must also be at most this.
-    tol_infeasible : float, optional
-        Tolerance of infeasibility certificates; `tol` when None.
-    max_iter : int, default 200
-        Iteration limit of a run; a run that fails may be followed by others.
-    time_limit : float, optional
-        Seconds for one solve; None is no limit.
-    verbose : bool, default False
-        Print one line an iteration.
-    callback : callable, optional
-        Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted".
-    kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
-        How the Newton systems are solved; "auto" decides by the count of the work.  "lowrank" takes a full P or a
-        `LowRank` one, of whatever rank, where every variable has a bound or a positive entry in the diagonal d of that.
-    equilibrate : bool, default True
-        Ruiz equilibration of the data.
-    step_fraction : float, default 0.99
-        The share of the way to the boundary of the cone that a step may go.
-    regularization : float, optional
-        Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None.
-    refinement_steps : int, default 10
-        At most so many steps of iterative refinement a solve.
-    threads : int, default 1
-        Threads for large factors: those of BLAS for dense ones, and the engine's own for sparse ones, where Linux and
-        macOS have them; the bits of an answer belong to this number.
-    sifting : bool, default True
-        Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only).
-    check_convexity : bool, default True
-        Refuse a P that is not semidefinite.  When False, P is taken to be where an active set solves the program,
-        which then takes less than the check would; of another P the answer may be a local minimum (`qp` only).
-    presolve : bool, default True
-        Leave out what a quadratic program has too much (`qp` only).
+    tol: float
+    tol_abs: float | None
+    tol_infeasible: float | None
+    max_iter: int
+    time_limit: float | None
+    verbose: bool
+    callback: Callable[[Any], Any] | None
+    kkt: Way
+    equilibrate: bool
+    step_fraction: float
+    regularization: float | None
+    refinement_steps: int
+    threads: int
 
-    Raises
-    ------
-    ProgramError
-        A value is not one of the setting's; the message names it.
 
-    Examples
-    --------
-    >>> import socp
-    >>> socp.Settings(tol=1e-6).max_iter
-    200
-    >>> socp.solve(c=[1.0], G=[[-1.0]], h=[0.0], cones=[socp.NonNeg(1)], tol=-1.0)
-    Traceback (most recent call last):
-    ...
-    socp.problem.checks.ProgramError: tol must be a positive number, but -1.0 came
-    """
+class QuadraticSettings(ConeSettings, total=False):
+    """Those of quadratic programs."""
 
-    tol: float = 1e-8
-    tol_abs: float | None = None
-    tol_infeasible: float | None = None
-    max_iter: int = 200
-    time_limit: float | None = None
-    verbose: bool = False
-    callback: Callable[[Any], Any] | None = None
-    kkt: Way = "auto"
-    equilibrate: bool = True
-    step_fraction: float = 0.99
-    regularization: float | None = None
-    refinement_steps: int = 10
-    threads: int = 1
-    sifting: bool = True
-    check_convexity: bool = True
-    presolve: bool = True
-
-    def __post_init__(self) -> None:
-        for name, check in CHECKS.items():
-            object.__setattr__(self, name, check(name, getattr(self, name)))
-
-    @classmethod
-    def checked(cls, settings: dict[str, Any]) -> Settings:
-        """Settings from keyword arguments; an unknown name is refused."""
-        if not settings:
-            return DEFAULTS
-        values = dict(DEFAULTS.__dict__)
-        for name, value in settings.items():
-            if name not in CHECKS:
-                known = f"the settings are {', '.join(CHECKS)}"
-                raise ProgramError(f"unknown setting {name!r}{did_you_mean(name, CHECKS)}; {known}")
-            values[name] = CHECKS[name](name, value)
-        checked = object.__new__(cls)
-        checked.__dict__.update(values)
-        return checked
-
-    @classmethod
-    def among(cls, arguments: dict[str, Any]) -> Settings:
-        """Settings from the arguments of a call, all of `socp.solve` or all of `qp.solve`, among others.
-
-        Those that came before cost next to nothing.
-        """
-        values: Any = _all_values(arguments) if QP_ONLY[0] in arguments else _values(arguments) + _rest
-        if arguments.get("callback") is None:  # what it refers to is not to be kept
-            try:
-                return _kept(*values)
-            except TypeError:  # a value that is no key is no setting, either
-                pass
-        return cls(*values)
+    active_set: bool
+    check_convexity: bool
+    presolve: bool
 
 
 def _positive(name: str, value: Any) -> float:
@@ -194,23 +112,126 @@ def _way(name: str, value: Any) -> str:
     return value
 
 
-CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "tol": _positive, "tol_abs": _positive_or_none, "tol_infeasible": _positive_or_none, "max_iter": _count,
-    "time_limit": _seconds, "verbose": _flag, "callback": _callback, "kkt": _way, "equilibrate": _flag,
-    "step_fraction": _share, "regularization": _positive_or_none, "refinement_steps": _count,
-    "threads": _positive_count, "sifting": _flag, "check_convexity": _flag, "presolve": _flag,
-}  # fmt: skip
-"""What makes each setting a value of Python's own type, or refuses it."""
+@dataclass(frozen=True, init=False)
+class Settings:
+    """Settings of `socp.solve`, `socp.Solver`, `socp.iterates`, `qp.solve` and `qp.Solver`, each by its name.
 
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Relative tolerance of the stopping test, in the caller's own units.
+    tol_abs : float, optional
+        When given, residuals and gap must also be at most this.
+    tol_infeasible : float, optional
+        Tolerance of infeasibility certificates; `tol` when None.
+    max_iter : int, default 200
+        Iteration limit of a run; a run that fails may be followed by others.
+    time_limit : float, optional
+        Seconds for one solve; None is no limit.
+    verbose : bool, default False
+        Print one line an iteration.
+    callback : callable, optional
+        Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted".
+    kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
+        How the Newton systems are solved; "auto" decides by the count of the work.  "lowrank" takes a full P or a
+        `LowRank` one, of whatever rank, where every variable has a bound or a positive entry in the diagonal d of that.
+    equilibrate : bool, default True
+        Ruiz equilibration of the data.
+    step_fraction : float, default 0.99
+        The share of the way to the boundary of the cone that a step may go.
+    regularization : float, optional
+        Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None.
+    refinement_steps : int, default 10
+        At most so many steps of iterative refinement a solve.
+    threads : int, default 1
+        Threads for large factors: those of BLAS for dense ones, and the engine's own for sparse ones, where Linux and
+        macOS have them; the bits of an answer belong to this number.
+    active_set : bool, default True
+        Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only; also
+        taken as `sifting`).
+    check_convexity : bool, default True
+        Refuse a P that is not semidefinite.  When False, P is taken to be where an active set solves the program,
+        which then takes less than the check would; of another P the answer may be a local minimum (`qp` only).
+    presolve : bool, default True
+        Leave out what a quadratic program has too much (`qp` only).
+
+    Raises
+    ------
+    ProgramError
+        A value is not one of the setting's; the message names it.
+
+    Examples
+    --------
+    >>> import socp
+    >>> socp.Settings(tol=1e-6).max_iter
+    200
+    >>> socp.solve(c=[1.0], G=[[-1.0]], h=[0.0], cones=[socp.NonNeg(1)], tol=-1.0)
+    Traceback (most recent call last):
+    ...
+    socp.problem.checks.ProgramError: tol must be a positive number, but -1.0 came
+    """
+
+    tol: float = field(default=1e-8, metadata={"check": _positive})
+    tol_abs: float | None = field(default=None, metadata={"check": _positive_or_none})
+    tol_infeasible: float | None = field(default=None, metadata={"check": _positive_or_none})
+    max_iter: int = field(default=200, metadata={"check": _count})
+    time_limit: float | None = field(default=None, metadata={"check": _seconds})
+    verbose: bool = field(default=False, metadata={"check": _flag})
+    callback: Callable[[Any], Any] | None = field(default=None, metadata={"check": _callback})
+    kkt: Way = field(default="auto", metadata={"check": _way})
+    equilibrate: bool = field(default=True, metadata={"check": _flag})
+    step_fraction: float = field(default=0.99, metadata={"check": _share})
+    regularization: float | None = field(default=None, metadata={"check": _positive_or_none})
+    refinement_steps: int = field(default=10, metadata={"check": _count})
+    threads: int = field(default=1, metadata={"check": _positive_count})
+    active_set: bool = field(default=True, metadata={"check": _flag})
+    check_convexity: bool = field(default=True, metadata={"check": _flag})
+    presolve: bool = field(default=True, metadata={"check": _flag})
+
+    def __init__(self, **given: Unpack[QuadraticSettings]) -> None:
+        values = dict(_defaults)
+        for name, value in given.items():
+            ours = ALIASES.get(name, name)
+            if ours not in CHECKS:
+                known = f"the settings are {', '.join(CHECKS)}"
+                raise ProgramError(f"unknown setting {name!r}{did_you_mean(name, CHECKS)}; {known}")
+            values[ours] = CHECKS[ours](name, value)
+        self.__dict__.update(values)
+
+    @property
+    def sifting(self) -> bool:
+        """`active_set`, by its first name."""
+        return self.active_set
+
+    @classmethod
+    def of_call(cls, named: Mapping[str, Any], function: str, known: Collection[str]) -> Settings:
+        """Settings from the keyword arguments of a function that has these and others; unknown names are a TypeError.
+
+        Those that came before cost next to nothing.
+        """
+        if not named:
+            return DEFAULTS
+        for name in named:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+        if named.get("callback") is None:  # what it refers to is not to be kept
+            try:
+                return _kept(**named)
+            except TypeError:  # a value that is no key is no setting, either
+                pass
+        return cls(**named)
+
+
+ALIASES = {"sifting": "active_set"}
+CHECKS: dict[str, Callable[[str, Any], Any]] = {each.name: each.metadata["check"] for each in fields(Settings)}
+_defaults = {each.name: each.default for each in fields(Settings)}
 DEFAULTS = Settings()
 
-QP_ONLY = ("sifting", "check_convexity", "presolve")
+QP_ONLY = ("active_set", "check_convexity", "presolve")
 """Settings of quadratic programs, the last of all: `socp.solve` does not take them."""
 
 _kept = functools.lru_cache(maxsize=64, typed=True)(Settings)  # typed: True is no number of threads
-_all_values = operator.itemgetter(*DEFAULTS.__dict__)
-_values = operator.itemgetter(*(name for name in DEFAULTS.__dict__ if name not in QP_ONLY))
-_rest = tuple(getattr(DEFAULTS, name) for name in QP_ONLY)
 
 ELSEWHERE = {
     "tol": (
@@ -256,6 +277,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 ITEM_OF_ALL = re.compile(r"^( *)tol, max_iter, \.\.\.\n +.*\n", re.MULTILINE)
 Told = TypeVar("Told", bound=Callable[..., Any])
+Updating = TypeVar("Updating", bound=Callable[..., Any])
 
 
 def explained() -> dict[str, str]:
@@ -264,35 +286,33 @@ def explained() -> dict[str, str]:
     return {item[1]: item[0] for item in re.finditer(r"^(\w+) : .*\n(?: +.*\n)+", text, re.MULTILINE)}
 
 
-def telling_settings(thing: Told) -> Told:
-    """Decorate a function or class of which the docstring has one item for all settings, ``tol, max_iter, ...``:
-    `help` shows what `Settings` says of each that it takes, and a name that it does not take is met by the right one.
+def document_settings(thing: Told) -> Told:
+    """Decorate a function or class that takes settings as ``**settings``: its signature has each by its name, and its
+    docstring, in place of ``tol, max_iter, ...``, what `Settings` says of it.
     """
-    taken = inspect.signature(thing).parameters
+    taker: Any = vars(thing)["__init__"] if isinstance(thing, type) else thing
+    shown, kinds = inspect.signature(taker), inspect.Parameter
+    own = [each for each in shown.parameters.values() if each.kind is not kinds.VAR_KEYWORD]
+    quadratic = "Quadratic" in str(shown.parameters["settings"].annotation)
+    taken = [each for each in fields(Settings) if quadratic or each.name not in QP_ONLY]
+    own += [kinds(each.name, kinds.KEYWORD_ONLY, default=each.default, annotation=each.type) for each in taken]
+    taker.__signature__ = shown.replace(parameters=own)
     if thing.__doc__:
-        text = "".join(item for name, item in explained().items() if name in taken)
+        explanations = explained()
+        text = "".join(explanations[each.name] for each in taken if each.name in explanations)
         thing.__doc__ = ITEM_OF_ALL.sub(lambda line: textwrap.indent(text, line[1]), thing.__doc__, count=1)
-    if isinstance(thing, type):
-        for name in ("__init__", "update"):
-            setattr(thing, name, telling_names(vars(thing)[name], f"{thing.__name__}.{name}".removesuffix(".__init__")))
-        return thing
-    return telling_names(thing, thing.__name__)
+    return thing
 
 
-def telling_names(function: Any, told: str) -> Any:
-    """The function, which says of an unknown keyword argument what may have been meant."""
-    known, guess = inspect.signature(function).parameters, did_you_mean  # for `call`, which has other globals
+def document_names(function: Updating) -> Updating:
+    """Decorate a method that takes data by name: it says of an unknown name what may have been meant."""
+    known, told = inspect.signature(function).parameters, function.__qualname__
 
+    @functools.wraps(function)
     def call(*values: Any, **named: Any) -> Any:
-        try:
-            return function(*values, **named)
-        except TypeError:
-            for name in named:
-                if name not in known:
-                    hint = guess(name, known)
-                    raise TypeError(f"{told}() got an unexpected keyword argument {name!r}{hint}") from None
-            raise
+        for name in named:
+            if name not in known:
+                raise TypeError(f"{told}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}")
+        return function(*values, **named)
 
-    # doctest finds a module's functions by their globals
-    copied = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
-    return functools.wraps(function)(copied)
+    return cast(Updating, call)

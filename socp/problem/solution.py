@@ -74,6 +74,9 @@ class Solution:
 
         A part that did not occur is 0.
 
+    plan : Plan
+        How the program was solved, which prints in words (see `socp.plan.plan`).
+
     Examples
     --------
     >>> import socp
@@ -98,6 +101,7 @@ class Solution:
     message: str
     trace: np.ndarray = field(repr=False)
     timings: dict[str, float] = field(default_factory=dict, repr=False)
+    plan: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return summary(self)

@@ -453,7 +453,7 @@ class Test(Protocol):
         ...
 
 
-class ProgramTest:
+class ConeTest:
     """The `Test` of a cone program: `residuals`, `primal_infeasibility` and `dual_infeasibility` on its data.
 
     Parameters

@@ -70,6 +70,8 @@ VARIANTS = [
     models.SVCCV(multi_class="ovr", kernel="linear"),
     models.SVR(kernel="linear"),
     models.SVR(solver="primal"),
+    models.LinearSVC(loss="hinge", class_weight="balanced"),
+    models.LinearSVR(0.1, loss="squared_epsilon_insensitive"),
     models.MultiTaskSVC(C1=0.1, C2=1.0, kernel="rbf"),
     models.ExplanationAugmentedSVC(explain=first_features, kernel="rbf", penalty="l2"),
     models.ExplanationAugmentedSVC(explain=first_features, Q=np.inf, multi_class="ovr"),

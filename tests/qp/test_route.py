@@ -36,7 +36,7 @@ def test_by_the_data(name):
 
 
 @pytest.mark.parametrize("asked", [
-    {"sifting": False}, {"kkt": "dense"}, {"callback": print}, {"verbose": True}, {"time_limit": 0.5},
+    {"active_set": False}, {"kkt": "dense"}, {"callback": print}, {"verbose": True}, {"time_limit": 0.5},
     {"regularization": 1e-9},
 ])  # fmt: skip
 def test_settings_of_the_interior_point_method_choose_it(asked):

@@ -22,7 +22,7 @@ CONE = {"c": [1.0], "G": [[-1.0]], "h": [-3.0], "cones": [socp.NonNeg(1)]}
 OTHER = {
     "tol": 1e-5, "tol_abs": 1e-3, "tol_infeasible": 1e-3, "max_iter": 77, "time_limit": 9.0, "verbose": True,
     "callback": print, "kkt": "ldl", "equilibrate": False, "step_fraction": 0.9, "regularization": 1e-9,
-    "refinement_steps": 3, "threads": 2, "sifting": False, "check_convexity": False, "presolve": False,
+    "refinement_steps": 3, "threads": 2, "active_set": False, "check_convexity": False, "presolve": False,
 }  # fmt: skip
 
 ids = pytest.mark.parametrize("thing", TAKEN, ids=lambda thing: f"{thing.__module__}.{thing.__name__}")

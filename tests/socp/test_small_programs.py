@@ -6,10 +6,10 @@ import pytest
 import qp
 import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
-from socp.kkt.choice import is_small
 from socp.kkt.dense import DenseKKT, apply_dense
 from socp.kkt.sparse import SparseKKT
-from socp.method.attempts import Attempts
+from socp.method.fallbacks import Fallbacks
+from socp.plan.choice import is_small
 from tests.support.kkt_systems import factor_never
 from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, check, planted_optimum, solve_and_check
 
@@ -159,8 +159,9 @@ def test_a_run_by_the_callers_choice_of_dense_cholesky_does_not():
 
 def test_where_both_fail_it_is_said():
     solver = with_failing_cholesky(OPTIMAL["disk"][0])
-    solver._attempts = Attempts(solver._state, solver.settings)
-    solver._attempts.robust().kkt._use(factor_never, apply_dense)
+    solver._fallbacks = Fallbacks(solver._state, solver.settings)
+    sparse = solver.plan._replace(backend="sparse")
+    solver._fallbacks._state_for(sparse, solver.program).kkt._use(factor_never, apply_dense)
     solution = solver.solve()
     assert solution.status is Status.NUMERICAL_ERROR and solution.iterations == 0
 

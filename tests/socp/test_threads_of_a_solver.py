@@ -26,8 +26,8 @@ def test_a_cone_program():
 
 def test_a_quadratic_program_by_both_methods():
     program = generate.svm_dual_rbf(300)
-    for sifting in (True, False):
-        check_that_threads_wait(qp.Solver(program, sifting=sifting))
+    for active_set in (True, False):
+        check_that_threads_wait(qp.Solver(program, active_set=active_set))
 
 
 def test_an_update_waits_for_a_solve():

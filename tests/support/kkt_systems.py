@@ -8,22 +8,10 @@ from socp.compiled.signatures import Floats
 from socp.compiled.structures import floats, integer, integers, matrix, number
 from socp.form.standard import StandardForm
 from socp.kkt.base import KKT
-from socp.kkt.sparse import (
-    apply_by_panels,
-    apply_by_rows,
-    apply_by_strips,
-    factor_by_panels,
-    factor_by_rows,
-    factor_by_strips,
-)
 from socp.linalg.ldl.factorization import LDL
 
 ROOM = 1000
-KERNELS = {
-    "scalar": (factor_by_rows, apply_by_rows),
-    "strips": (factor_by_strips, apply_by_strips),
-    "supernodal": (factor_by_panels, apply_by_panels),
-}
+METHODS = ("scalar", "four-wide", "supernodal")
 
 
 class GivenKKT(KKT):
@@ -112,6 +100,8 @@ def symmetric(rng, n, shift):
 def factored_by(method, kkt):
     """The sparse KKT system with the kernels of that method, whatever their model of the time says."""
     matrix = kkt.matrix
-    kkt.ldl = LDL(matrix.size, matrix.indptr, matrix.indices, matrix.signs, weak=matrix.weak, method=method)
-    kkt._use(*KERNELS[method])
+    kkt.ldl = LDL(
+        matrix.size, matrix.indptr, matrix.indices, matrix.signs, zero_diagonal=matrix.zero_diagonal, method=method
+    )
+    kkt.factors = kkt.ldl.factors
     return kkt

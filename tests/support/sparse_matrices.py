@@ -68,11 +68,11 @@ def dense_factor_pattern(K, perm):
     return np.tril(pattern)
 
 
-def follow_a_neighbour(K, weak, perm):
-    """Whether each weak variable that has a neighbour which is not weak comes behind one of its neighbours."""
+def follow_a_neighbour(K, zero_diagonal, perm):
+    """Whether each zero diagonal beside one that is not zero comes behind a neighbour of its own."""
     place = np.argsort(perm)
-    for i in np.flatnonzero(weak):
+    for i in np.flatnonzero(zero_diagonal):
         others = K.indices[K.indptr[i] : K.indptr[i + 1]]
-        if place[others].min() >= place[i] and not weak[others].all():
+        if place[others].min() >= place[i] and not zero_diagonal[others].all():
             return False
     return True

@@ -13,7 +13,7 @@ def newton_step(
         G dx + ds          = -(Gx + s - h)
         z ds + s dz        = sigma mu - s z           mu = s'z / m
 
-    `data` has P, c, A, b, G, h.  Solve a symmetric system of order n + p + m, or a smaller one: what is graded is the
-    step, and that it is right also where s and z are as small as 1e-6.
+    `data` has P, c, A, b, G, h.  Solve a symmetric system of order n + p + m, or a smaller one.  The step is
+    graded, also where s and z are as small as 1e-6 and where (x, y, z, s) is not feasible.
     """
     raise NotImplementedError

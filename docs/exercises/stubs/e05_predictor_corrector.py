@@ -3,11 +3,26 @@
 import numpy as np
 
 
+def step(
+    data: dict[str, np.ndarray], x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The next (x, y, z, s) from a point with s, z > 0, which need not be feasible: one iteration.
+
+    1. predictor: the Newton direction of exercise 3 with sigma = 0, and the largest alpha <= 1 that keeps s, z >= 0
+    2. sigma = (1 - alpha)^3
+    3. combined direction: right-hand side  sigma mu - s z - ds dz  in the last equation, ds and dz of the predictor
+    4. step: 0.99 of the way to the boundary in s and z, at most 1, the same length for x, y, z and s
+
+    Both directions come from one matrix: the grader counts the different matrices given to numpy.linalg and
+    scipy.linalg.
+    """
+    raise NotImplementedError
+
+
 def solve(data: dict[str, np.ndarray], tol: float = 1e-8) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """(x, y, z, iterations) of  minimize 1/2 x'Px + c'x  subject to  Ax = b,  Gx <= h.
 
-    `data` has P, c, A, b, G, h; the program has a solution.  Stop when all residuals of the optimality conditions and
-    the gap s'z are at most tol.  The grader counts: a predictor with sigma = (1 - alpha)^3, the corrector, and steps of
-    0.99 of the way to the boundary are enough to pass.
+    `data` has P, c, A, b, G, h; the program has a solution.  Start anywhere with s, z > 0 and call `step` until the
+    largest entry of the residuals  Px + c + A'y + G'z,  Ax - b,  Gx + s - h  and the gap s'z are at most tol.
     """
     raise NotImplementedError

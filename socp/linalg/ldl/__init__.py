@@ -1,1 +1,13 @@
-"""The sparse LDL' factorization: its order, its analysis, and two ways to compute it."""
+"""Sparse LDL' factorization of symmetric quasi-definite matrices, room by room.
+
+    rows/uplooking.py    the whole idea in one page: row by row, scalar operations; read this first
+    order/               a permutation with little fill: minimum degree, dense blocks, nested dissection
+    symbolic/            the elimination tree, the entries of L, and which columns go together
+    rows/                four columns at a time, and columns that stay from one factorization to the next
+    panels/              dense panels by BLAS, for factors with much fill
+    parallel/            panels by several threads
+    factorization.py     which of them serves a matrix
+
+The figures at the head of a room are geometric means of ordering, analysis and twelve iterations of one factorization
+and four solves, without the part beside with it, over the KKT matrices of a set.
+"""

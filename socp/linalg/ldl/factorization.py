@@ -4,9 +4,8 @@ L is unit lower triangular and D diagonal.  A quasi-definite matrix has such a f
 permutation P, and the signs of D are those of the diagonal blocks (Vanderbei 1995), so that they are known
 beforehand: a pivot that comes out with the wrong sign, or too small, is replaced.
 
-Three methods give the same L and D up to rounding: row by row with scalar operations (`uplooking`), by strips of four
-rows and columns (`strip_factor`) and by dense panels (`supernodal`), which pay the more, the more entries the columns
-of L have.
+Three methods give the same L and D up to rounding: row by row with scalar operations (`rows.uplooking`), by supernodes
+of four columns (`rows.factor`), and by dense panels (`panels`), each for columns of L with more entries than the last.
 """
 
 from __future__ import annotations
@@ -20,46 +19,32 @@ from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
 from ...compiled.teams import available
-from .constant import constants_first
-from .dissection import dissection
-from .factors import Factors
-from .ordering import amd
-from .panels import product_size, scaled_size
-from .sharing import shared
-from .siblings import siblings_together
-from .side_by_side import (
-    assemble_columns,
-    factor_task,
-    finish_rows,
-    solve_lower_task,
-    solve_upper_task,
-    update_behind,
-)
-from .strip_factor import strip_factor
-from .strip_solve import strip_solve, strip_solve_two
-from .strips import Strips, strip_pattern, strips_of
-from .supernodal import supernodal_factor, supernodal_solve, supernodal_solve_two
-from .supernodes import AssemblyTree, assembly_tree, merged_supernodes
-from .symbolic import Analysis, IntArray, analyze
-from .uplooking import scalar_factor, scalar_pattern, scalar_solve, scalar_solve_two, scalar_time
+from .factors import Factors, factor, solve
+from .order.dissection import dissection
+from .order.minimum_degree import amd
+from .panels.supernodal import panel_factors
+from .parallel.factor import parallel_factors
+from .rows.factor import four_wide_factor
+from .rows.four_wide import FourWideFactors, Supernodes, supernodes_of
+from .rows.solve import four_wide_solve
+from .rows.static import static_first
+from .rows.uplooking import ScalarFactors
+from .symbolic.analysis import Analysis, IntArray, analyze
+from .symbolic.assembly_tree import AssemblyTree, assembly_tree
+from .symbolic.siblings import siblings_together
 
 FloatArray = NDArray[np.float64]
 
-SPARSE = 80.0  # operations per entry of L up to which panels are never quicker, but by several threads
+METHODS = ("auto", "scalar", "four-wide", "supernodal")
+SMALL = 1e4  # operations of a factorization up to which scalar ones do,
+SCALAR = 10  # and operations for each entry of L: the better of the two methods but for 1 % of the time on all sets
+PANELS = 4e8  # operations from which on panels are quicker than rows; divided by the threads that share panels
+COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
-SHARED = 5e7  # operations of a factorization from which on threads share it,
-LARGE = 1_000_000  # and entries of L from which on they share solves
-KERNELS = {
-    "scalar": (scalar_factor, scalar_solve, scalar_solve_two),
-    "strips": (strip_factor, strip_solve, strip_solve_two),
-    "supernodal": (supernodal_factor, supernodal_solve, supernodal_solve_two),
-}
-LITTLE = 1e4  # nanoseconds of a factorization by scalar operations, up to which nothing else is worth a look,
-QUICK = 1e6  # and of one by rows up to which to find panels takes longer than they would save
 
 
-class LDL(Factors):
+class LDL:
     """The factorization ``K = P' (L D L') P`` for a fixed pattern and fixed signs of D.
 
     Parameters
@@ -74,14 +59,14 @@ class LDL(Factors):
         How the order of elimination is chosen; an array gives it. With "auto" it is that of minimum degree or of nested
         dissection, which is tried where the factorization takes much longer. It is postordered in any case, which
         changes neither fill nor work.
-    weak : (n,) bool array, optional
+    zero_diagonal : (n,) bool array, optional
         Diagonal entries that are zero or nearly so: each is eliminated behind one of its neighbours, which makes a
         pivot of it.
-    fixed : (n,) bool array, optional
+    static : (n,) bool array, optional
         Variables whose entries, on the diagonal and off it, rarely change from one factorization to the next: columns
         of L that come from such alone are computed when they do.
-    method : {"auto", "scalar", "strips", "supernodal"}
-        The kernels; "auto" takes those that a model of their times, from the symbolic counts, expects to be quicker.
+    method : {"auto", "scalar", "four-wide", "supernodal"}
+        The kernels; "auto" takes those that suit the operations of a factorization and those for each entry of L.
     threads : int, default 1
         How many threads may share the work of the supernodal kernels, where that is worth the while.
 
@@ -89,6 +74,8 @@ class LDL(Factors):
     ----------
     perm : (n,) array
         Row k of ``P K P'`` is row ``perm[k]`` of K.
+    factors : Factors
+        L and D as the kernels of the method have them.
     nnz : int
         Entries of L below the diagonal, without the zeros that panels may hold.
     flops : float
@@ -96,7 +83,7 @@ class LDL(Factors):
     d : (n,) array
         The diagonal of D after `factor`, in the order of elimination.
     method : str
-        The kernels in use, "scalar", "strips" or "supernodal".
+        The kernels in use, "scalar", "four-wide" or "supernodal".
     time : float
         What one factorization and three solves are expected to take, in nanoseconds.
     ordering_time, symbolic_time : float
@@ -129,8 +116,8 @@ class LDL(Factors):
         signs: NDArray[np.integer],
         *,
         ordering: str | NDArray[np.integer] = "amd",
-        weak: NDArray[np.bool_] | None = None,
-        fixed: NDArray[np.bool_] | None = None,
+        zero_diagonal: NDArray[np.bool_] | None = None,
+        static: NDArray[np.bool_] | None = None,
         method: str = "auto",
         threads: int = 1,
     ) -> None:
@@ -138,75 +125,51 @@ class LDL(Factors):
         self._given_signs = np.ascontiguousarray(signs, np.float64)
         _check_arguments(n, indptr, indices, self._given_signs, method)
         start = perf_counter()
-        perm = _order(n, indptr, indices, ordering, weak)
+        perm = _order(n, indptr, indices, ordering, zero_diagonal)
         ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
         _check_room(n, analysis.nnz / DISSECTION_SAVES, analysis.nnz)
         if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
             begin = perf_counter()
-            analysis = _least_work(analysis, n, indptr, indices, weak)
+            analysis = _least_work(analysis, n, indptr, indices, zero_diagonal)
             ordered += perf_counter() - begin
-        self._threads, self._fixed = threads, fixed
-        self._choose(indptr, indices, analysis, method)
+        self._threads, self._static = threads, static
+        self.method, self.factors = self._choose(indptr, indices, analysis, method)
+        self.perm, self.d = self.factors.perm, self.factors.d
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
 
-    def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> None:
-        """The method that takes less time, and its memory."""
-        self.nnz, self.flops, self._given = analysis.nnz, analysis.flops, int(indptr[-1])
-        self.time = scalar_time(analysis)
-        if method == "scalar" or (method == "auto" and self.time <= LITTLE):
-            return self._prepare_scalar(analysis)
-        by_rows, constant = constants_first(siblings_together(analysis), self._fixed)
-        strips = strips_of(by_rows, constant)
-        wide = method == "strips" or (method == "auto" and strips.time < self.time)
-        self.time = min(strips.time, self.time)
-        shares = self._threads if self.flops >= SHARED else 1  # nobody shares the work by rows
-        sparse = shares == 1 and (self.flops <= SPARSE * self.nnz or self.time <= QUICK)
-        merging = merged_supernodes(analysis) if method == "supernodal" or (method == "auto" and not sparse) else None
-        if merging is None or (method == "auto" and self.time <= merging.time / shares):
-            return self._prepare_strips(by_rows, strips) if wide else self._prepare_scalar(analysis)
-        self.time = merging.time
-        return self._prepare_supernodal(assembly_tree(indptr, indices, analysis, merging))
+    def _choose(self, indptr: IntArray, indices: IntArray, analysis: Analysis, method: str) -> tuple[str, Factors]:
+        """The method that suits the operations for each entry of L, and its factors."""
+        n, nnz, flops = analysis.perm.size, analysis.nnz, analysis.flops
+        self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
+        self.time = COLUMN * n + ENTRY * nnz + FLOP * flops
+        if method == "auto":
+            few = flops <= max(SMALL, SCALAR * nnz)
+            method = "scalar" if few else "four-wide" if flops <= PANELS / self._threads else "supernodal"
+        if method == "scalar":
+            return method, self._scalar(analysis)
+        if method == "four-wide":
+            by_rows, static = static_first(siblings_together(analysis), self._static)
+            return method, self._four_wide(by_rows, supernodes_of(by_rows, static))
+        tree = assembly_tree(indptr, indices, analysis)
+        self.time = tree.time
+        return method, self._panels(tree)
 
-    def _prepare_scalar(self, analysis: Analysis) -> None:
-        n = self._given_signs.size
-        _check_room(n, 3 * self.nnz, self.nnz)
-        super().__init__(n=n, entries=self.nnz, scalar=1, by_rows=1, given=self._given, lists=n, held=self.nnz)
-        self.n, self.method = n, "scalar"
-        scalar_pattern(self, analysis, self._given_signs)
+    def _scalar(self, analysis: Analysis) -> Factors:
+        _check_room(analysis.perm.size, 3 * self.nnz, self.nnz)
+        return ScalarFactors(analysis, self._given_signs)
 
-    def _prepare_strips(self, analysis: Analysis, strips: Strips) -> None:
-        n = self._given_signs.size
-        based = int(strips.constant > 0)
-        _check_room(n, (1 + based) * strips.entries + 2 * strips.rows, self.nnz)
-        super().__init__(
-            n=n, entries=strips.entries, striped=1, by_rows=1, given=self._given, lists=strips.count, held=strips.rows,
-            based=based, kept=strips.kept,
-        )  # fmt: skip
-        self.n, self.method = n, "strips"
-        strip_pattern(self, strips, analysis, self._given_signs)
+    def _four_wide(self, analysis: Analysis, supernodes: Supernodes) -> Factors:
+        words = (1 + int(supernodes.static > 0)) * supernodes.entries + 2 * supernodes.rows
+        _check_room(analysis.perm.size, words, self.nnz)
+        return FourWideFactors(supernodes, analysis, self._given_signs).use(four_wide_factor, four_wide_solve)
 
-    def _prepare_supernodal(self, tree: AssemblyTree) -> None:
-        n = self._given_signs.size
-        several = self._threads > 1 and tree.flops >= SHARED and available()
-        sharing = shared(tree) if several else None
-        workers = self._threads if several else 1
-        _check_room(n, int(tree.panel_start[-1]), int(tree.panel_start[-1]))
-        tasks, boundary = (sharing.count, sharing.rows.size) if sharing is not None else (0, 0)
-        super().__init__(
-            n=n, entries=int(tree.panel_start[-1]), supernodal=1, supernodes=tree.parent.size, tree=tree,
-            product=product_size(tree.largest_update), scaled=scaled_size(tree.largest_front),
-            below=2 * tree.largest_front, workers=workers, team=workers, sharing=sharing, tasks=tasks,
-            boundary=boundary, shared=int(several and tree.panel_start[-1] >= LARGE),
-        )  # fmt: skip
-        self.n, self.method, self.workers = n, "supernodal", workers
-        self.gather(workers)
-        if several:
-            self.tasks_of_factors, self.tasks_of_panels = factor_task.address, assemble_columns.address
-            self.rows_of_panels, self.columns_of_panels = finish_rows.address, update_behind.address
-            self.lower_tasks, self.upper_tasks = solve_lower_task.address, solve_upper_task.address
-        self.perm, self.signs = tree.perm, self._given_signs[tree.perm]
-        self.d[:] = 1.0
+    def _panels(self, tree: AssemblyTree) -> Factors:
+        words = int(tree.panel_start[-1])
+        _check_room(tree.perm.size, words, words)
+        if self._threads > 1 and available():
+            return parallel_factors(tree, self._given_signs, self._threads)
+        return panel_factors(tree, self._given_signs)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:
         """Factorize.
@@ -225,18 +188,19 @@ class LDL(Factors):
         """
         if len(data) != self._given:
             raise ValueError(f"data must have {self._given} entries, but {len(data)} came")
-        return int(KERNELS[self.method][0](self, data, eps, delta))
+        return int(factor(self.factors, data, eps, delta))
 
     def solve(self, rhs: FloatArray, out: FloatArray) -> None:
         """``K out = rhs``; both of length n, float64, and `out` may be `rhs` itself.
 
         For two right-hand sides at once, the rows of `rhs`, both have the shape (2, n).
         """
-        if rhs.shape != out.shape or rhs.shape not in ((self.n,), (2, self.n)):
+        n = self.factors.n
+        if rhs.shape != out.shape or rhs.shape not in ((n,), (2, n)):
             raise ValueError(
-                f"rhs and out must have the shape ({self.n},) or (2, {self.n}), but {rhs.shape} and {out.shape} came"
+                f"rhs and out must have the shape ({n},) or (2, {n}), but {rhs.shape} and {out.shape} came"
             )
-        KERNELS[self.method][rhs.ndim](self, rhs.reshape(-1), out.reshape(-1))
+        solve(self.factors, rhs.ndim, rhs.reshape(-1), out.reshape(-1))
 
 
 def _check_room(n: int, words: float, entries: int) -> None:
@@ -251,8 +215,8 @@ def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatAr
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
     if signs.size != n or not are_signs(signs):
         raise ValueError("signs must be n numbers +1 or -1")
-    if method != "auto" and method not in KERNELS:
-        raise ValueError(f'method must be "auto", "scalar", "strips" or "supernodal", but {method!r} came')
+    if method not in METHODS:
+        raise ValueError(f'method must be "auto", "scalar", "four-wide" or "supernodal", but {method!r} came')
 
 
 def _order(
@@ -260,11 +224,11 @@ def _order(
     indptr: IntArray,
     indices: IntArray,
     ordering: str | NDArray[np.integer],
-    weak: NDArray[np.bool_] | None,
+    zero_diagonal: NDArray[np.bool_] | None,
 ) -> IntArray:
     if isinstance(ordering, str):
         if ordering in ("amd", "auto"):
-            return amd(n, indptr, indices, weak)
+            return amd(n, indptr, indices, zero_diagonal)
         if ordering == "natural":
             return np.arange(n)
         raise ValueError(f'ordering must be "amd", "auto", "natural" or a permutation, but {ordering!r} came')
@@ -275,16 +239,14 @@ def _order(
 
 
 def _least_work(
-    analysis: Analysis, n: int, indptr: IntArray, indices: IntArray, weak: NDArray[np.bool_] | None
+    analysis: Analysis, n: int, indptr: IntArray, indices: IntArray, zero_diagonal: NDArray[np.bool_] | None
 ) -> Analysis:
     """The given analysis or that of an order by nested dissection, whichever takes fewer operations."""
     stage = dissection(n, indptr, indices, analysis.flops)
     if not stage.any():
         return analysis
-    for stages in (stage, np.minimum(stage, 1)):
-        perm = amd(n, indptr, indices, weak, stages)
-        analysis = min(analysis, analyze(n, indptr, indices, perm), key=lambda each: each.flops)
-    return analysis
+    nested = analyze(n, indptr, indices, amd(n, indptr, indices, zero_diagonal, stage))
+    return min(analysis, nested, key=lambda each: each.flops)
 
 
 @kernel

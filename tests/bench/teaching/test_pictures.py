@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 import socp
 from bench.programs import generate
-from bench.teaching import barrier, pictures
+from bench.teaching import barrier, neighbourhoods, pictures
 from models import SVC, BilevelClassifier, GenerativePrior
-from socp import ConeProgram, NonNeg, SecondOrder, textbook
+from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, textbook
 
 PROGRAM = ConeProgram(  # the unit disk, cut off above and below
     c=[-1.0, -0.6],
@@ -224,3 +224,15 @@ def test_derivatives_of_the_barrier():
 def test_no_path_without_a_strictly_feasible_point():
     with pytest.raises(socp.ProgramError, match="no strictly feasible point"):
         barrier.central_path(ConeProgram([1.0], [[1.0], [-1.0]], [1.0, -1.0], [NonNeg(2)]), [1.0])
+
+
+def test_the_products_of_iterates_lie_in_the_shaded_neighbourhoods():
+    interval = ConeProgram([1.0], [[-1.0], [1.0]], [0.0, 1.0], [NonNeg(2)])
+    iterates = list(neighbourhoods.predictor_corrector(interval, 1.0, 1e-4))
+    picture = pictures.products(iterates, (0.25, 0.5))
+    axes = picture.axes[0]
+    assert len(axes.collections) == 2 and np.allclose(axes.lines[1].get_ydata(), [it.s[1] * it.z[1] for it in iterates])
+    wide = axes.collections[0].get_paths()[0]
+    assert all(wide.contains_point(it.s * it.z, radius=1e-9) for it in iterates)
+    with pytest.raises(ProgramError, match="two products, but 3 came"):
+        pictures.products([textbook.Iterate(np.zeros(1), np.zeros(0), np.ones(3), np.ones(3))], (0.5,))

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import socp
 from models import BilevelClassifier, GenerativePrior
+from models.bilevel.elliptical import constants
 from models.bilevel.programs import SIDES, Constants, Samples
 from models.bilevel.span import Features, Span, choose_coordinates
 from models.bilevel.steps import HyperplaneStep, evaluate, farthest_means, farthest_means_by_cones
@@ -313,3 +314,56 @@ def test_no_warning_on_ordinary_data():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BilevelClassifier().fit(rng.normal(size=(60, 5)) + y[:, None], y)
+
+
+def test_other_starts_are_no_worse_and_their_spread_is_told():
+    gains = []
+    for seed, apart in ((0, 0.8), (5, 2.0), (12, 0.8), (43, 2.0)):
+        samples, prior, _ = random_problem(seed, samples=10, n=4, apart=apart, sigma="full", omega="full")
+        fixed = (1.5, 3.0, 10.0, 10.0, math.inf)
+        one = BilevelClassifier(prior, *fixed).fit(samples.X, samples.y)
+        many = BilevelClassifier(prior, *fixed, n_init=6, random_state=0).fit(samples.X, samples.y)
+        assert many.objectives_.shape == (6,) and many.objective_ == np.nanmin(many.objectives_)
+        assert many.objectives_[0] == pytest.approx(one.objective_, rel=1e-6)
+        gains.append(1.0 - many.objective_ / one.objective_)
+    assert min(gains) > -1e-6 and max(gains) > 0.05
+
+
+def test_infeasible_starts_are_skipped():
+    samples, prior, _ = random_problem(7, samples=10, sigma="identity", omega="diagonal", apart=2.5)
+    model = BilevelClassifier(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
+    assert np.isnan(model.objectives_).any() and model.objective_ == np.nanmin(model.objectives_)
+    again = BilevelClassifier(prior, 1.0, 1.5, *HARD, n_init=12, random_state=1).fit(samples.X, samples.y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    with pytest.raises(ValueError, match="n_init must be a whole number of at least 1"):
+        BilevelClassifier(prior, n_init=0).fit(samples.X, samples.y)
+
+
+@pytest.mark.parametrize("form", [HARD, (1.0, 2.0, math.inf), (1.0, 2.0, 0.05)])
+def test_beta_may_be_one_for_each_class(form):
+    samples, prior, _ = random_problem(7, samples=10, sigma="diagonal", omega="diagonal", apart=2.5)
+    one = BilevelClassifier(prior, 0.7, 0.8, *form).fit(samples.X, samples.y)
+    same = BilevelClassifier(prior, (0.7, 0.7), 0.8, *form).fit(samples.X, samples.y)
+    np.testing.assert_allclose(same.coef_, one.coef_, atol=1e-8)
+    pair = BilevelClassifier(prior, (0.3, 1.1), 0.8, *form, tol=1e-9).fit(samples.X, samples.y)
+    by_cones = BilevelClassifier(prior, (0.3, 1.1), 0.8, *form, step2="socp", tol=1e-9).fit(samples.X, samples.y)
+    np.testing.assert_allclose(by_cones.coef_, pair.coef_, atol=1e-5)
+    assert pair.certificate(samples.X, samples.y).error < 1e-5
+    w, b = pair.coef_[0], pair.intercept_[0]
+    for i, (side, beta) in enumerate(zip(SIDES, (0.3, 1.1), strict=True)):
+        kept = side * (w @ pair.means_[i] + b)
+        assert kept >= beta * (prior.Sigma[i].length(w) - pair.zeta_[i]) - 1e-7
+
+
+def test_a_likelier_class_keeps_the_farther_away():
+    prior = GenerativePrior(t=([-1.0, 0.0], [1.0, 0.0]), Omega=(0.1, 0.1))
+    found = constants(prior, eta=(0.1, 0.4), probability=0.5)
+    assert found["beta"][0] > found["beta"][1] > 0.0
+    X, y = [[-1.0, 1.0], [2.0, 1.5]], [0, 1]
+    even = BilevelClassifier(prior, C2=10.0).fit(X, y)
+    moved = BilevelClassifier(prior, found["beta"], C2=10.0).fit(X, y)
+    assert moved.intercept_[0] / np.linalg.norm(moved.coef_) < even.intercept_[0] / np.linalg.norm(even.coef_)
+    with pytest.raises(ValueError, match="beta must be a number or a pair"):
+        BilevelClassifier(prior, (0.1, 0.2, 0.3)).fit(X, y)
+    with pytest.raises(ValueError, match="eta must be a number or a pair"):
+        constants(prior, eta=(0.1, 0.2, 0.3), probability=0.5)

@@ -77,6 +77,50 @@ def test_a_set_that_is_shattered_is_not_larger_than_the_bound(cosine):
     assert bound.value < bounds.large_margin_dimension(gamma, R) or cosine < 0.8
 
 
+def test_the_propositions_on_angles_hold_and_the_sharp_ones_are_attained():
+    rng = np.random.default_rng(0)
+    least = {"B.1": 9.0, "B.2": 9.0, "B.3": 9.0}
+    for _ in range(4000):
+        v, w1, w2, step = rng.normal(size=(4, 2))
+        v, w1, w2 = (x / np.linalg.norm(x) for x in (v, w1, w2))
+        alpha = min(w1 @ v, w2 @ v)
+        if alpha >= 0.0:
+            product, distance = bounds.widest_rotation(alpha)
+            assert w1 @ w2 >= product - 1e-12 and np.linalg.norm(w1 - w2) <= distance + 1e-7
+            least["B.1"] = min(least["B.1"], w1 @ w2 - product)
+        t, tau = 2.0 * v, 1.2 * rng.random()
+        mu = t + tau * step / np.linalg.norm(step)
+        cosine = t @ mu / (2.0 * np.linalg.norm(mu))
+        sharp = bounds.least_alignment(2.0, tau, sharp=True)
+        assert cosine >= sharp - 1e-12 and sharp >= bounds.least_alignment(2.0, tau) - 1e-12
+        least["B.2"] = min(least["B.2"], cosine - sharp)
+        known = w1 @ mu / np.linalg.norm(mu)
+        if known >= 0.0:
+            sharp = bounds.least_alignment_of_w(known, 2.0, tau, sharp=True)
+            assert w1 @ v >= sharp - 1e-7 and sharp >= bounds.least_alignment_of_w(known, 2.0, tau) - 1e-12
+            least["B.3"] = min(least["B.3"], w1 @ v - sharp)
+    assert max(least.values()) < 1e-3
+
+
+def test_the_bound_of_a_fitted_classifier():
+    prior = GenerativePrior(t=([-3.0, 0.0], [3.0, 0.0]), Omega=(0.01, 0.01))
+    X = np.array([[-3.0, 1.0], [-4.0, -1.0], [3.0, -1.0], [4.0, 1.0]])
+    y = [0, 0, 1, 1]
+    model = BilevelClassifier(prior, 2.9, 0.1, math.inf, math.inf).fit(X, y)
+    model.intercept_[:] = 0.0  # the problem is symmetric
+    found = model.error_bound(X, y)
+    gamma = np.abs(X @ model.coef_[0]).min() / np.linalg.norm(model.coef_)
+    assert found.details["gamma"] == pytest.approx(gamma) and found.details["R"] == pytest.approx(math.sqrt(17.0))
+    by_hand = bounds.prior_error(prior, 2.9, 0.1, gamma, math.sqrt(17.0), 4, 0.05, model.means_)
+    assert (found.dimension, found.failing) == (by_hand.dimension, by_hand.failing)
+    model.intercept_[:] = 0.5
+    assert any("without b" in text for text in model.error_bound(X, y).failing)
+    model.coef_ *= -1.0
+    assert "all samples must be on their side" in model.error_bound(X, y).failing[0]
+    soft = BilevelClassifier(prior, 4.0, 0.1, 1.0, 1e-3).fit(X, y)
+    assert any("without slack" in text for text in soft.error_bound(X, y).failing)
+
+
 def test_a_stronger_prior_has_a_smaller_bound():
     prior = GenerativePrior(([-3.0, 0.0], [3.0, 0.0]), (0.5, 0.5))
     rising = [bounds.prior_dimension(prior, beta, 0.01, 1.0, 5.0).value for beta in (2.3, 2.6, 2.9)]

@@ -428,3 +428,16 @@ def test_fitted_models_survive_pickling():
     model = QuadraticDiscriminant().fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.add_class(X[:9], "d").predict(X), model.add_class(X[:9], "d").predict(X))
+
+
+@pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "identity"])
+def test_the_log_odds_are_a_quadratic_in_x(kind, covariance):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)) @ rng.normal(size=(3, 3)), np.arange(90) % 3
+    X = X * (1.0 + y)[:, None] + y[:, None]
+    model = kind(covariance).fit(X, y)
+    a, b, C = model.log_odds_terms()
+    odds = model.predict_log_proba(X) - model.predict_log_proba(X)[:, -1:]
+    np.testing.assert_allclose(a + X @ b.T + np.einsum("ni,kij,nj->nk", X, C, X), odds, rtol=1e-9, atol=1e-9)
+    assert C.any() == (kind is QuadraticDiscriminant and covariance != "identity")

@@ -224,3 +224,44 @@ def test_linear_systems():
     assert np.allclose(H @ found, rhs, rtol=0, atol=1e-8)
     flat = np.outer(np.ones(4), np.ones(4))  # singular: any solution of what is consistent
     assert np.allclose(flat @ solve_cholesky(flat, np.full(4, 2.0)), 2.0, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_class_weights_are_factors_of_the_losses(classes):
+    X, y = samples(classes)
+    sizes = np.array([0.5, 3.0, 1.0])[:classes]
+    one = LogisticRegression(class_weight=dict(enumerate(sizes))).fit(X, y)
+    assert np.allclose(one.coef_, LogisticRegression().fit(X, y, sizes[y]).coef_, rtol=0, atol=1e-9)
+    kept = (y > 0) | (np.arange(len(y)) < 40)
+    X, y = X[kept], y[kept]
+    balanced = LogisticRegression(class_weight="balanced").fit(X, y)
+    counts = np.bincount(y)
+    by_hand = LogisticRegression().fit(X, y, (len(y) / (classes * counts))[y])
+    assert np.allclose(balanced.coef_, by_hand.coef_, rtol=0, atol=1e-9)
+    with pytest.raises(ValueError, match="class_weight must be"):
+        LogisticRegression(class_weight="even").fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_quadratic_log_odds(classes):
+    """The gradient of the program in (w, A, b) vanishes, and of normal classes it finds what QDA finds."""
+    X, y = samples(classes)
+    model = LogisticRegression(C=0.5, quadratic=True).fit(X, y)
+    R = model.predict_proba(X) - np.eye(classes)[y]
+    R = R[:, 1:] if classes == 2 else R
+    assert np.abs(0.5 * R.T @ X + model.coef_).max() < 1e-8
+    assert np.abs(0.5 * np.einsum("ik,ij,il->kjl", R, X, X) + model.quadratic_).max() < 1e-8
+    assert np.array_equal(model.quadratic_, model.quadratic_.transpose(0, 2, 1))
+    penalty = 0.5 * ((model.coef_**2).sum() + (model.quadratic_**2).sum())
+    losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
+    assert math.isclose(penalty + 0.5 * losses.sum(), model.objective_, rel_tol=1e-12)
+    ring = np.random.default_rng(0).normal(size=(400, 2))
+    inside = (ring**2).sum(axis=1) < 1.2
+    assert LogisticRegression(C=100.0, quadratic=True).fit(ring, inside).score(ring, inside) > 0.98
+
+
+def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(300, 60)) @ rng.normal(size=(60, 60)), rng.integers(0, 5, 300)
+    one, other = (LogisticRegression(solver=solver).fit(X, y) for solver in ("conjugate_gradients", "cholesky"))
+    assert np.allclose(one.coef_, other.coef_, rtol=0, atol=1e-7)

@@ -72,3 +72,59 @@ def test_sparse_samples_more_classes_and_the_seed():
     assert not np.array_equal(Perceptron(max_iter=50, random_state=1).fit(X, y).coef_, one.coef_)
     with pytest.raises(ValueError, match="margin must be a number of at least 0"):
         Perceptron(margin=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("margin", [0.0, 2.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_bound_of_mistakes_holds_and_is_that_of_the_largest_margin(margin, fit_intercept):
+    for seed in range(5):
+        X, y = separable(gap=0.3, seed=seed)
+        perceptron = Perceptron(margin, fit_intercept=fit_intercept, n_iter_no_change=None).fit(X, y)
+        bound = perceptron.mistake_bound(X, y)
+        assert bound.shape == (1,) and perceptron.mistakes_.shape == (1, y.size)
+        assert 0 < perceptron.mistakes_.sum() <= bound[0]
+        if not fit_intercept:
+            w = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, y).coef_[0]
+            radius = np.linalg.norm(X, axis=1).max()
+            assert bound[0] == pytest.approx((radius**2 + 2.0 * margin) * (w @ w), rel=1e-6)
+
+
+def test_no_bound_where_the_classes_overlap_and_one_a_class():
+    X, y = two_classes(noise=2.0)
+    with pytest.warns(ConvergenceWarning):
+        assert Perceptron(max_iter=3).fit(X, y).mistake_bound(X, y).tolist() == [np.inf]
+    X, y = wine(3)
+    perceptron = Perceptron().fit(X, y)
+    assert perceptron.mistakes_.shape == (3, y.size)
+    assert (perceptron.mistakes_.sum(axis=1) <= perceptron.mistake_bound(X, y)).all()
+
+
+def test_the_average_is_that_of_all_samples_seen():
+    """With one feature and a sample of each class w after every sample is known by hand, whatever the order."""
+    X, y = np.array([[1.0], [2.0]]), [1, -1]  # w goes up at the first and down at the second
+    with pytest.warns(ConvergenceWarning):
+        last = Perceptron(max_iter=1, average=False, fit_intercept=False).fit(X, y)
+        mean = Perceptron(max_iter=1, average=True, fit_intercept=False).fit(X, y)
+    (ways,) = last.coef_.tolist()
+    # 1 and -1, or -2 and -1
+    assert (ways[0], mean.coef_[0, 0]) in {(-1.0, 0.0), (-1.0, -1.5)}
+
+
+def test_the_average_is_the_better_classifier_where_the_classes_overlap():
+    shares = []
+    for seed in range(10):
+        X, y = two_classes(400, 10, noise=1.0, seed=seed)
+        with pytest.warns(ConvergenceWarning):
+            one, other = (Perceptron(average=a).fit(X[:200], y[:200]) for a in (True, False))
+        shares.append(one.score(X[200:], y[200:]) - other.score(X[200:], y[200:]))
+    assert np.mean(shares) > 0.02
+
+
+def test_it_ends_when_passes_bring_nothing():
+    X, y = two_classes(noise=2.0)
+    with pytest.warns(ConvergenceWarning, match="raise n_iter_no_change"):
+        assert Perceptron(n_iter_no_change=3).fit(X, y).n_iter_ < 100
+        assert Perceptron(n_iter_no_change=None, max_iter=200).fit(X, y).n_iter_ == 200
+    for parameters, words in (({"average": "no"}, "average must be"), ({"n_iter_no_change": 0}, "n_iter_no_change")):
+        with pytest.raises(ValueError, match=words):
+            Perceptron(**parameters).fit(X, y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models import SVC, SubgradientSVC
+from models import SVC, LinearSVC, SubgradientSVC
 from tests.support.svm_data import breast_cancer, two_classes, wine
 
 
@@ -38,3 +38,42 @@ def test_a_hard_margin_has_no_hinge_loss():
         SubgradientSVC(C=np.inf).fit(X, y)
     with pytest.raises(ValueError, match=r"sample_weight is zero for every sample of the classes \[-1\]"):
         SubgradientSVC().fit(X, y, sample_weight=(y > 0) * 1.0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_one_sample_at_a_time_comes_near_the_minimum(form):
+    for X, y in (two_classes(200, 5), breast_cancer()):
+        minimum = LinearSVC(0.1, "hinge").fit(X, y).objective_
+        descent = SubgradientSVC(0.1, method="stochastic", passes=200).fit(form(X), y)
+        signs = np.where(y == descent.classes_[1], 1.0, -1.0)
+        hinge = np.maximum(0.0, 1.0 - signs * descent.decision_function(X)).sum()
+        objective = 0.5 * (descent.coef_**2).sum() + 0.5 * descent.intercept_[0] ** 2 + 0.1 * hinge
+        assert minimum * (1.0 - 1e-9) <= objective <= 1.05 * minimum
+        assert descent.n_iter_ == 200 == descent.objectives_[0].size
+
+
+def test_one_sample_at_a_time_is_the_method_as_it_is_written():
+    """Two passes in numpy, in the orders that are seen from outside: with one sample there is only one."""
+    X, y, C = np.array([[1.0, 2.0], [-3.0, 1.0]]), np.array([1, -1]), 0.7
+    found = SubgradientSVC(C, method="stochastic", passes=1, fit_intercept=False).fit(X, y)
+    candidates = []
+    for order in ([0, 1], [1, 0]):
+        w, visited = np.zeros(2), []
+        for t, i in enumerate(order, start=1):
+            violated = y[i] * (X[i] @ w) < 1.0
+            w = (1.0 - 1.0 / t) * w + 2.0 * C / t * violated * y[i] * X[i]
+            visited.append(w)
+        candidates += [visited[1]]
+    assert min(np.abs(found.coef_[0] - w).max() for w in candidates) < 1e-12
+
+
+def test_weights_and_the_order_of_samples_in_the_stochastic_method():
+    X, y = two_classes(80, 4)
+    weights = np.random.default_rng(0).integers(1, 4, size=y.size)
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(y.size), weights))
+    one = SubgradientSVC(method="stochastic").fit(X, y, sample_weight=weights)
+    other = SubgradientSVC(method="stochastic").fit(X[rows], y[rows])
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-10)
+    assert not np.array_equal(SubgradientSVC(method="stochastic", random_state=1).fit(X, y, weights).coef_, one.coef_)
+    with pytest.raises(ValueError, match="method must be one of 'batch', 'stochastic'"):
+        SubgradientSVC(method="sgd").fit(X, y)

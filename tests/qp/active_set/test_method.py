@@ -56,7 +56,7 @@ def solve_both(program, **asked):
     solution = qp.solve(program, **asked)
     check(program, solution)
     assert by_active_set(solution)
-    other = qp.solve(program, sifting=False, **asked)
+    other = qp.solve(program, active_set=False, **asked)
     assert not by_active_set(other)
     scale = 1.0 + abs(other.objective)
     assert abs(solution.objective - other.objective) <= 1e-7 * scale
@@ -100,7 +100,7 @@ def test_boxed_programs_of_all_kinds(seed, width, copies, row, one_sided, fixed)
     solution = qp.solve(QuadraticProgram(P, q, lb=lb, ub=ub, **rows))
     program = QuadraticProgram(P, q, lb=lb, ub=ub, **rows)
     check(program, solution)
-    other = qp.solve(program, sifting=False)
+    other = qp.solve(program, active_set=False)
     assert abs(solution.objective - other.objective) <= 1e-7 * (1.0 + abs(other.objective))
 
 
@@ -191,8 +191,8 @@ def test_the_same_bits_every_time():
 
 
 def test_the_setting_is_checked():
-    with pytest.raises(ProgramError, match="sifting must be True or False"):
-        Settings(sifting=2)
+    with pytest.raises(ProgramError, match="active_set must be True or False"):
+        Settings(active_set=2)
 
 
 def test_infeasible_and_unbounded_programs():
@@ -345,7 +345,7 @@ def test_updates_of_every_part():
         check(solver.program, solution)
         assert by_active_set(solution)
         assert solution.objective == pytest.approx(
-            qp.solve(solver.program, sifting=False).objective, rel=1e-6, abs=1e-8
+            qp.solve(solver.program, active_set=False).objective, rel=1e-6, abs=1e-8
         )
 
 
@@ -376,7 +376,7 @@ def test_descent_keeps_the_row_and_the_box():
         assert now <= objective + 1e-14 * abs(x) @ (abs(g) + abs(q))
         objective = now
     assert largest_wrong_slope(program) < 1e-5 and program.rows_read > 0
-    best = qp.solve(P, q, A=a[None], l=0.0, u=0.0, lb=lb, ub=ub, sifting=False).objective
+    best = qp.solve(P, q, A=a[None], l=0.0, u=0.0, lb=lb, ub=ub, active_set=False).objective
     assert objective == pytest.approx(best, rel=1e-7)
 
 

@@ -7,6 +7,7 @@ import textwrap
 import types
 from pathlib import Path
 
+import llvmlite.binding
 import pytest
 
 from socp.compiled import kernels
@@ -237,3 +238,23 @@ def reverse(x: Floats) -> None:
 def test_no_frame_of_python_lies_before_the_machine_code():
     assert clock() > 0.0
     assert isinstance(clock.__call__, types.BuiltinFunctionType)
+
+
+@kernels.kernel
+def doubled(x: float) -> float:
+    return 2.0 * x
+
+
+def test_a_load_that_is_interrupted_is_done_again(monkeypatch):
+    add_symbol = llvmlite.binding.add_symbol
+
+    def interrupted(name, address):
+        if name == doubled.symbol:
+            monkeypatch.setattr(llvmlite.binding, "add_symbol", add_symbol)
+            raise KeyboardInterrupt
+        add_symbol(name, address)
+
+    monkeypatch.setattr(llvmlite.binding, "add_symbol", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        doubled(1.0)
+    assert doubled(1.0) == 2.0 and doubled(4.0) == 8.0

@@ -5,10 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 import socp
-from socp import ConeProgram
+from socp import ConeProgram, ProgramError
 from socp.form.hessian import (
     GLANCE,
     SEMIDEFINITE_TOL,
+    DenseHessian,
     as_operator,
     check_semidefinite,
     is_clearly_semidefinite,
@@ -156,3 +157,47 @@ def test_variables_that_stand_alone_cost_nothing(coupled):
         assert not looks_semidefinite(bad)
         with pytest.raises(socp.ProgramError, match="eliminating variable"):
             check_semidefinite(as_operator(as_csc("P", bad), n))
+
+
+def kernel_of_samples(n, rank, seed=0):
+    """A linear kernel, of samples of very different lengths."""
+    X = np.random.default_rng(seed).normal(size=(n, rank)) * np.logspace(-3, 3, n)[:, None]
+    return X @ X.T
+
+
+@pytest.mark.parametrize("n, rank", [(65, 3), (200, 40), (400, 1)])
+def test_a_low_rank_is_found_in_a_full_array(n, rank):
+    P = kernel_of_samples(n, rank)
+    hessian = DenseHessian(P)
+    assert hessian.rank is None and hessian.is_semidefinite(np.zeros(n)) and hessian.rank == rank
+    F, d = hessian.low_rank_form()
+    root = np.sqrt(P.diagonal())
+    np.testing.assert_allclose(F @ F.T / np.outer(root, root), P / np.outer(root, root), rtol=0.0, atol=1e-11)
+    assert not d.any() and (F == hessian.factor()).all()
+
+
+@pytest.mark.parametrize("place", [(195, 195), (180, 199)])
+def test_what_a_low_rank_does_not_explain_is_seen(place):
+    P = kernel_of_samples(200, 10)
+    i, j = place
+    P[i, j] = P[j, i] = P[i, j] - 1e-4 * np.sqrt(P[i, i] * P[j, j])  # no semidefinite matrix has such an entry
+    hessian = DenseHessian(P)
+    assert hessian._has_low_rank(P.diagonal().max()) and not hessian._find_factor(P.diagonal().max())
+    with pytest.raises(ProgramError, match="semidefinite"):
+        check_semidefinite(hessian)
+
+
+def test_more_columns_than_a_low_rank_may_have_end_the_search():
+    P = np.kron(np.eye(50), np.ones((4, 4)))  # of rank 50, the most for 200 variables, and one more
+    P[0, 0] += 1.0
+    hessian = DenseHessian(P)
+    assert not hessian._find_factor(2.0) and hessian.rank is None
+    assert hessian.is_semidefinite(np.full(200, 1e-8))
+    assert DenseHessian(np.zeros((70, 70))).is_semidefinite(np.zeros(70))
+
+
+def test_a_factor_that_is_asked_for_has_the_rank_of_the_matrix():
+    P = kernel_of_samples(30, 20)
+    F = DenseHessian(P).factor()
+    assert F.shape == (30, 20)
+    np.testing.assert_allclose(F @ F.T, P, rtol=0.0, atol=1e-10 * P.max())

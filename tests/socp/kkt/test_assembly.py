@@ -54,9 +54,9 @@ def test_weak_entries_of_the_diagonal_are_zero_but_for_delta(dims):
         False,
     )  # fmt: skip
     matrix, K = assembled(form, *scaling_point(form), delta)
-    weak = np.flatnonzero(matrix.weak)
-    np.testing.assert_array_equal(weak, np.flatnonzero(np.abs(np.diag(K)) == delta))
-    assert not matrix.weak[:3].any() and matrix.weak[n : n + p].all()
+    zero_diagonal = np.flatnonzero(matrix.zero_diagonal)
+    np.testing.assert_array_equal(zero_diagonal, np.flatnonzero(np.abs(np.diag(K)) == delta))
+    assert not matrix.zero_diagonal[:3].any() and matrix.zero_diagonal[n : n + p].all()
 
 
 def short_rows(seed, head, long=0, n=6, dim=9):

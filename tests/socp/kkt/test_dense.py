@@ -56,7 +56,7 @@ def test_a_split_that_does_not_solve_is_given_up():
     rhs = np.random.default_rng(2).normal(size=K.shape[0])
     out = np.empty_like(rhs)
     assert kkt.factor(w, np.zeros(0), rhs, out) == 0
-    assert kkt.weak == 0 and kkt.caution < 1.0
+    assert kkt.weak == 0 and kkt.split_tolerance < 1.0
     np.testing.assert_allclose(K @ out, rhs, rtol=0, atol=1e-6)
 
 
@@ -67,7 +67,7 @@ def test_a_program_with_many_variables_at_their_bounds():
     square = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
     program = qp.QuadraticProgram(np.exp(-square / 8) * np.outer(y, y), -np.ones(n), y[None, :], 0.0, 0.0, 0.0, 1.0)
-    solver = qp.Solver(program, sifting=False)
+    solver = qp.Solver(program, active_set=False)
     weak = []
     for iterate in solver.cone_solver.iterates():
         weak.append(iterate.newton.kkt.weak)
@@ -83,7 +83,7 @@ def test_a_program_with_all_variables_at_their_bounds():
     n = MIN_SPLIT + 50
     factor = rng.normal(size=(n, 2 * n)) / n
     program = qp.QuadraticProgram(factor @ factor.T, -np.ones(n), lb=0.0, ub=0.01)
-    solver = qp.Solver(program, sifting=False)
+    solver = qp.Solver(program, active_set=False)
     weak = []
     for iterate in solver.cone_solver.iterates():
         weak.append(iterate.newton.kkt.weak)

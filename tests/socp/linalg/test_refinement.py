@@ -15,7 +15,7 @@ from socp.linalg.refinement import (
     TAKE_BACK,
     USEFUL,
     extend_basis,
-    verdict,
+    refinement_decision,
 )
 from tests.support.kkt_systems import symmetric, system
 
@@ -113,7 +113,7 @@ def test_gmres_in_as_many_steps_as_there_are_eigenvalues():
     kkt = system(K, np.eye(12))
     kkt.residual[:12] = rhs
     kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
-    kkt.excess[0] = np.inf
+    kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
     assert kkt.solves[0] == kkt.applied == 3
     np.testing.assert_allclose(K @ out, rhs, rtol=1e-12)
@@ -126,7 +126,7 @@ def test_gmres_ends_where_nothing_more_is_asked():
         kkt, out = system(K, np.eye(size)), np.zeros(size)
         kkt.residual[:size] = rhs
         kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
-        kkt.excess[0] = excess
+        kkt.scaled[0] = excess
         gmres(kkt, 0, rhs, out)
         assert np.linalg.norm(rhs - K @ out) <= SURE / 1e5 * np.linalg.norm(rhs)
         counts.append(kkt.applied)
@@ -151,7 +151,7 @@ def test_gmres_gives_up_where_it_gains_nothing():
     kkt = system(K, np.eye(size))
     kkt.residual[:size] = rhs
     kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
-    kkt.excess[0] = np.inf
+    kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
     assert kkt.applied == HOPE < KRYLOV_STEPS
     np.testing.assert_array_equal(out, np.zeros(size))
@@ -170,15 +170,15 @@ def test_gmres_on_what_is_not_finite_adds_nothing(bad):
 
 def test_what_follows_a_solve():
     # (what is left beside what may be, the same before, further solves so far, most of them, those in prospect)
-    assert verdict(1e3, np.inf, 0, 10, 2) == GO_ON
-    assert verdict(0.5, np.inf, 0, 10, 2) == STOP
-    assert verdict(1e3, np.inf, 0, 0, 2) == STOP
-    assert verdict(0.9 * SLOW, 1.0, 1, 10, 2) == STOP  # it is small enough
-    assert verdict(1.1, 0.9 * 1.1 / SLOW, 1, 10, 2) == STOP  # it falls too slowly
+    assert refinement_decision(1e3, np.inf, 0, 10, 2) == GO_ON
+    assert refinement_decision(0.5, np.inf, 0, 10, 2) == STOP
+    assert refinement_decision(1e3, np.inf, 0, 0, 2) == STOP
+    assert refinement_decision(0.9 * SLOW, 1.0, 1, 10, 2) == STOP  # it is small enough
+    assert refinement_decision(1.1, 0.9 * 1.1 / SLOW, 1, 10, 2) == STOP  # it falls too slowly
     for further in (1, 2, 10):  # small enough after so many further steps, or not
-        assert verdict(0.9 * 0.3**-further, 0.9 * 0.3 ** -(further + 1), 1, 10, further) == GO_ON
-        assert verdict(1.1 * 0.3**-further, 1.1 * 0.3 ** -(further + 1), 1, 10, further) == STOP
-    assert verdict(1.1e4 * USEFUL, 1e4, 1, 10, 2) == TAKE_BACK
-    assert verdict(1e3, 1e4, 10, 10, 2) == STOP
-    assert verdict(np.inf, 1e4, 3, 10, 2) == TAKE_BACK
-    assert verdict(np.inf, np.inf, 0, 10, 2) == GO_ON  # the first one may be beyond all bounds
+        assert refinement_decision(0.9 * 0.3**-further, 0.9 * 0.3 ** -(further + 1), 1, 10, further) == GO_ON
+        assert refinement_decision(1.1 * 0.3**-further, 1.1 * 0.3 ** -(further + 1), 1, 10, further) == STOP
+    assert refinement_decision(1.1e4 * USEFUL, 1e4, 1, 10, 2) == TAKE_BACK
+    assert refinement_decision(1e3, 1e4, 10, 10, 2) == STOP
+    assert refinement_decision(np.inf, 1e4, 3, 10, 2) == TAKE_BACK
+    assert refinement_decision(np.inf, np.inf, 0, 10, 2) == GO_ON  # the first one may be beyond all bounds

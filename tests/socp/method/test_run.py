@@ -28,7 +28,7 @@ from socp.method.loop import (
 )
 from socp.method.run import PATIENT, Run
 from socp.problem.settings import Settings
-from socp.problem.stopping import ProgramTest, evaluate, residuals
+from socp.problem.stopping import ConeTest, evaluate, residuals
 from tests.support.exact import cone_figures
 from tests.support.programs import (
     DUAL_INFEASIBLE,
@@ -78,8 +78,8 @@ BACKENDS = {
     "dense": (lambda: planted_optimum(np.random.default_rng(11), n=14)[0], "auto", DenseKKT, "dense"),
     "dense, by choice": (lambda: planted_optimum(np.random.default_rng(12), n=60)[0], "dense", DenseKKT, "dense"),
     "sparse, by rows": (lambda: chain(400), "auto", SparseKKT, "(scalar)"),
-    "sparse, by strips": (lambda: grid(60), "auto", SparseKKT, "(strips)"),
-    "sparse, by panels": (lambda: full(500), "ldl", SparseKKT, "(supernodal)"),
+    "sparse, four-wide": (lambda: grid(60), "auto", SparseKKT, "(four-wide)"),
+    "sparse, by panels": (lambda: full(1100), "ldl", SparseKKT, "(supernodal)"),
     "low rank": (lambda: factors(300, 5), "auto", LowRankKKT, "low rank"),
 }
 
@@ -154,7 +154,7 @@ def test_limits_where_the_room_ends(limit):
 # ---- claims
 
 
-class Strict(ProgramTest):
+class Strict(ConeTest):
     """Believes nothing the first few times."""
 
     def __init__(self, program, times):
@@ -210,7 +210,7 @@ def test_a_claim_that_is_never_believed_ends_without_an_answer():
 
 
 def test_multipliers_outside_of_the_cone_are_no_certificate():
-    class Turned(ProgramTest):
+    class Turned(ConeTest):
         """Sees the multipliers of a row or a cone with the other sign."""
 
         def __init__(self, program, row):
@@ -235,7 +235,7 @@ def test_multipliers_outside_of_the_cone_are_no_certificate():
 
 
 def test_rays_outside_of_the_cone_are_no_certificate():
-    class Turned(ProgramTest):
+    class Turned(ConeTest):
         """Sees the ray against the rows, and so that the objective still falls."""
 
         def dual_infeasibility(self, x):
@@ -255,7 +255,7 @@ def test_rays_outside_of_the_cone_are_no_certificate():
 def test_a_ray_that_was_refused_is_asked_for_again_when_its_slope_is_half_of_that():
     asked = []
 
-    class Refusing(ProgramTest):
+    class Refusing(ConeTest):
         """Believes no ray."""
 
         def dual_infeasibility(self, x):
@@ -306,7 +306,7 @@ def test_a_better_ray_is_progress():
 # ---- what rounding excuses
 
 
-class Rounded(ProgramTest):
+class Rounded(ConeTest):
     """Finds a dual residual of this relative size, all of it rounding."""
 
     def __init__(self, program, size):
@@ -350,13 +350,13 @@ def test_last_steps_leave_the_policy_as_it_was():
     run = Run(solver.program, solver._state, solver.settings, False, None)
     run.solve()
     kkt = solver._state.kkt
-    before = kkt.precise, kkt.enough, kkt.equations
+    before = kkt.precise, kkt.relative_limit, kkt.equation_limit
     assert not kkt.precise
     take_best(solver._state)
     answer = run.unscale(solver._state.point)
     found, _ = run._judge(answer)
     _, better, _ = run._last_steps(answer, found, "")
-    assert better.worst <= found.worst and (kkt.precise, kkt.enough, kkt.equations) == before
+    assert better.worst <= found.worst and (kkt.precise, kkt.relative_limit, kkt.equation_limit) == before
 
 
 def test_residuals_of_the_callers_data_are_those_that_a_step_removes():
@@ -396,7 +396,7 @@ def test_a_small_bound_is_met_beside_a_large_variable(kind):
     assert residuals(program, solution.x, solution.y, solution.z, solution.s).meets(1e-8)
 
 
-class Missing(ProgramTest):
+class Missing(ConeTest):
     """Sees bounds missed unless x is exactly within them, and counts."""
 
     asked = 0

@@ -51,7 +51,7 @@ def test_outside_of_a_notebook_nothing_changes(handles, capsys, monkeypatch, she
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
     solution = disk(verbose=True)
     assert handles == []
-    assert len(capsys.readouterr().out.splitlines()) == 4 + len(solution.trace) + 3
+    assert len(capsys.readouterr().out.splitlines()) == 5 + len(solution.trace) + 3
 
 
 def test_a_solution_shows_its_convergence_where_matplotlib_is(monkeypatch):

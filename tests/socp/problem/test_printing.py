@@ -56,7 +56,7 @@ def test_header_says_sizes_and_method(capsys, program):
     assert header.startswith("centralpath")
     assert f"variables {program.n}, equalities {program.p}, {form.l} nonnegative rows" in header
     assert f"of A and G {form.M_indices.size}" in header
-    assert solver.kkt.description in header and "sparse LDL'" in header and "entries" in header
+    assert f"plan: {solver.plan}\n" in header and "sparse LDL'" in header and "entries" in header
     assert "tol 1e-08" in header
     if form.ptr.size > 1:
         sizes = np.diff(form.ptr)

@@ -17,7 +17,7 @@ def test_defaults_are_what_the_design_says():
     settings = Settings()
     assert (settings.tol, settings.tol_abs, settings.max_iter) == (1e-8, None, 200)
     assert (settings.time_limit, settings.verbose, settings.callback, settings.kkt) == (None, False, None, "auto")
-    assert Settings.checked({}) == settings
+    assert Settings() == settings
     assert pickle.loads(pickle.dumps(settings)) == settings
 
 
@@ -71,14 +71,14 @@ def test_counts(value):
     assert Settings(max_iter=value, refinement_steps=value).max_iter == value
 
 
-@pytest.mark.parametrize("name", ["verbose", "equilibrate", "sifting", "check_convexity", "presolve"])
+@pytest.mark.parametrize("name", ["verbose", "equilibrate", "active_set", "check_convexity", "presolve"])
 @pytest.mark.parametrize("value", [2, -1, "no", "True", None, 1.0, [True], np.ones(1, np.bool_)])
 def test_neither_true_nor_false(name, value):
     with pytest.raises(ProgramError, match=f"^{name} must be True or False, but {re.escape(repr(value))} came"):
         Settings(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["verbose", "equilibrate", "sifting", "check_convexity", "presolve"])
+@pytest.mark.parametrize("name", ["verbose", "equilibrate", "active_set", "check_convexity", "presolve"])
 @pytest.mark.parametrize("value", [True, False, np.True_, np.False_, 1, 0, np.int64(1)])
 def test_flags(name, value):
     assert getattr(Settings(**{name: value}), name) is bool(value)
@@ -127,7 +127,7 @@ def test_unknown_settings_are_named_and_the_known_ones_listed():
     with pytest.raises(
         ProgramError, match=r"^unknown setting 'tolerance'; did you mean 'tol'.; the settings are "
     ) as error:
-        Settings.checked({"tol": 1e-6, "tolerance": 1e-6})
+        Settings(**{"tol": 1e-6, "tolerance": 1e-6})
     for field in dataclasses.fields(Settings):
         assert field.name in str(error.value)
 

@@ -47,7 +47,7 @@ def test_residuals_by_hand():
 
 
 def test_the_test_of_a_program_is_these_functions():
-    test = stopping.ProgramTest(LINE)
+    test = stopping.ConeTest(LINE)
     point = array(4), array(), array(1.5), array(0.5)
     assert test.residuals(*point) == residuals(LINE, *point)
     assert test.primal_infeasibility(array(), array(-1)) == primal_infeasibility(LINE, array(), array(-1)) == np.inf

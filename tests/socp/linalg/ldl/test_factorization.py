@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from socp.linalg.ldl.factorization import LDL
 from tests.support.sparse_matrices import arrow, grid_laplacian, kkt, random_spd, upper
 
-METHODS = ["scalar", "strips", "supernodal"]
+METHODS = ["scalar", "four-wide", "supernodal"]
 EPS, DELTA = 1e-13, 1e-7
 
 
@@ -213,5 +213,6 @@ def test_method_is_chosen_from_the_counts():
         return LDL(K.shape[0], *upper(K)[:2], np.ones(K.shape[0])).method
 
     assert chosen(grid_laplacian(1, 3000)) == chosen(arrow(500, 2)) == chosen(CASES["diagonal"][0]) == "scalar"
-    assert chosen(random_spd(40, 1.0, 0)) == chosen(grid_laplacian(60, 60)) == "strips"
-    assert chosen(random_spd(400, 1.0, 0)) == "supernodal"
+    assert chosen(random_spd(40, 1.0, 0)) == chosen(grid_laplacian(60, 60)) == "four-wide"
+    assert chosen(random_spd(400, 1.0, 0)) == "four-wide"
+    assert chosen(random_spd(1100, 1.0, 0)) == "supernodal"

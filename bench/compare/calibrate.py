@@ -1,0 +1,131 @@
+"""The rates that decide between ways to factorize, measured here next to the table that the engine decides by.
+
+Each is measured on matrices of several orders or kinds; the number is the median and the spread the range.  The table
+itself (`socp.plan.costs`, and the models of time in `socp.linalg.ldl`) is the same on every machine, and so are the
+decisions: a rate that is several times off on many machines is a reason to edit it.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from socp.linalg.ldl.factorization import LDL
+from socp.plan.costs import COSTS, SOLVES
+
+from .measurement import hardware
+
+ORDERS = (300, 600, 1000)
+RUNS = 5
+
+
+class Rate(NamedTuple):
+    """A measured rate: its name, unit, what the table says, and one number an order or kind of matrix."""
+
+    name: str
+    unit: str
+    table: float
+    measured: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.measured)
+
+    def line(self) -> str:
+        """The rate as a line of a table."""
+        low, high = min(self.measured), max(self.measured)
+        return f"{self.name:28s} {self.table:9.2g} {self.median:9.2g} {low:9.2g} to {high:<9.2g} {self.unit}"
+
+
+def best_seconds(work: Callable[[], Any], runs: int = RUNS) -> float:
+    """The shortest of some runs."""
+    seconds = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+def rates(orders: tuple[int, ...] = ORDERS) -> Iterator[Rate]:
+    """Every rate in turn."""
+    dense = [_dense(order) for order in orders]
+    yield Rate("Cholesky factorization", "flops a second", COSTS.flops, tuple(flops for flops, _ in dense))
+    yield Rate("solve with the factor", "bytes a second", COSTS.bandwidth, tuple(bandwidth for _, bandwidth in dense))
+    shares = tuple(_share(matrix) for matrix in _patterns(orders[0]))
+    yield Rate("sparse LDL' and its solves", "of the time expected", 1.0, shares)
+
+
+def _dense(order: int) -> tuple[float, float]:
+    """(flops a second of Cholesky, bytes a second of a solve), at an order."""
+    P = np.random.default_rng(0).normal(size=(order, order)) / order + 2.0 * np.eye(order)
+    P = P @ P.T
+    L, x = P.reshape(-1).copy(), np.ones(order)
+
+    def factor() -> None:
+        L[:] = P.reshape(-1)
+        cholesky(order, L)
+
+    def solve() -> None:
+        solve_lower(order, L, 1, x)
+        solve_lower_transposed(order, L, 1, x)
+
+    return order**3 / 3 / best_seconds(factor), 8.0 * order**2 / best_seconds(solve)
+
+
+def _patterns(order: int) -> Iterator[sp.csc_array]:
+    """Upper triangles: a chain, a grid, a random pattern, and a dense block behind a diagonal."""
+    rng = np.random.default_rng(0)
+    yield _upper(sp.diags_array([np.ones(10 * order - 1)], offsets=[1]))
+    side = sp.diags_array([np.ones(order // 5 - 1)], offsets=[1])
+    eye = sp.eye_array(order // 5)
+    yield _upper(sp.kron(eye, side) + sp.kron(side, eye))
+    yield _upper(sp.random_array((2 * order, 2 * order), density=2.0 / order, rng=rng))
+    yield _upper(sp.block_array([[None, sp.random_array((4 * order, order), density=0.05, rng=rng)],
+                                 [sp.csc_array((order, 4 * order)), None]]))  # fmt: skip
+
+
+def _upper(above: Any) -> sp.csc_array:
+    """The upper triangle of a dominant matrix with such a pattern above its diagonal."""
+    n = above.shape[0]
+    pattern = abs(above)
+    whole = sp.csc_array(sp.triu(pattern + pattern.T, 1))
+    degree = (whole + whole.T).sum(axis=1)
+    upper = sp.csc_array(sp.triu(sp.diags_array(degree + 1.0) - whole))
+    upper.sort_indices()
+    return upper if upper.shape == (n, n) else whole
+
+
+def _share(upper: sp.csc_array) -> float:
+    """The time of a factorization and its solves, as a share of what its own model expects."""
+    n = upper.shape[0]
+    ldl = LDL(n, upper.indptr, upper.indices, np.ones(n, np.int64))
+    data, x = upper.data.astype(float), np.ones(n)
+    ldl.factor(data, 0.0, 1.0)
+
+    def work() -> None:
+        ldl.factor(data, 0.0, 1.0)
+        for _ in range(SOLVES):
+            ldl.solve(x, x)
+
+    return best_seconds(work) / (1e-9 * ldl.time)
+
+
+def write(path: Path, found: list[Rate]) -> None:
+    """The rates with the machine that they are of, as JSON."""
+    rows = [
+        {"rate": rate.name, "unit": rate.unit, "table": rate.table, "median": rate.median, "measured": rate.measured}
+        for rate in found
+    ]
+    path.write_text(json.dumps({"machine": hardware(), "rates": rows}, indent=1) + "\n")
+
+
+HEADER = f"{'rate':28s} {'table':>9s} {'here':>9s} {'spread'}"

@@ -1,0 +1,213 @@
+"""Linear machines beside scikit-learn's: LIBLINEAR and the solvers of its logistic regression, as a Markdown table.
+
+The objectives are computed here, in float64, from the weights that each returns.  The other is run at its default
+tolerance or at several; ours is asked for a relative gap that is at most the distance of the other's objective from the
+best one known, and so is never given the easier task.  Logistic regressions are compared at equal gradient: beside ours
+stands the fastest run of any of scikit-learn's solvers whose gradient is at most ours, or else their smallest gradient.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from models import LinearSVC, LinearSVR, LogisticRegression
+
+from .. import peers
+from ..programs import generate, learning
+from ..programs.sets import DataError, chosen
+
+Data = tuple[Any, np.ndarray]
+LONG_ENOUGH = 1.0  # seconds after which a time is not measured again
+RUNS = 10
+PRECISE = 1e-11  # relative gap of the objective to which all others are compared
+LEAST = 1e-10  # relative distance below which the other counts as exact
+TOLS = (1e-4, 1e-6, 1e-8)  # of the solvers of scikit-learn's logistic regression
+LOGISTIC_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
+HEADER = (
+    "| data | samples x features | machine | ms | other | its ms | share of its time | error | its error | default ms "
+    "| default gap |\n|---|---|---|---|---|---|---|---|---|---|---|"
+)
+MOST_FACTORED = 2000  # features up to which newton-cholesky is asked
+
+
+@dataclass(frozen=True)
+class Row:
+    """One machine on one set of data.
+
+    Attributes
+    ----------
+    data, machine : str
+    samples, features : int
+    seconds, other_seconds : float
+    error, other_error : float
+        Of a support vector machine the relative distance of the objective from the best one known, of a logistic
+        regression the largest entry of the gradient.
+    other : str
+        Which of the others it is, with its tolerance.
+    default_seconds, default_gap : float
+        Ours at its own tolerance, and the gap that it certifies, relative.
+    """
+
+    data: str
+    machine: str
+    samples: int
+    features: int
+    seconds: float
+    other_seconds: float
+    error: float
+    other_error: float
+    other: str
+    default_seconds: float
+    default_gap: float
+
+    def line(self) -> str:
+        """In the table."""
+        return (
+            f"| {self.data} | {self.samples} x {self.features} | {self.machine} | {1e3 * self.seconds:.1f} "
+            f"| {self.other} "
+            f"| {1e3 * self.other_seconds:.1f} | {self.seconds / self.other_seconds:.2f} | {self.error:.0e} "
+            f"| {self.other_error:.0e} | {1e3 * self.default_seconds:.1f} | {max(self.default_gap, 0.0):.0e} |"
+        )
+
+
+def data_sets() -> dict[str, Callable[[], Data]]:
+    """By name, how to get samples of two or more classes."""
+    return {
+        "texts 1000": lambda: _texts(1000),
+        "texts 4000": lambda: _texts(4000),
+        "points 1000": lambda: generate.two_classes(np.random.default_rng(0), 1000),
+        "points 5000": lambda: generate.two_classes(np.random.default_rng(0), 5000),
+        "breast cancer": lambda: _scaled("load_breast_cancer"),
+        "digits": lambda: _scaled("load_digits"),
+    }
+
+
+def run(only: str | None = None) -> Iterator[Row]:
+    """The rows one after the other, of the data whose names match `only` (see `sets.matches`).
+
+    Raises
+    ------
+    DataError
+        No data match; or scikit-learn is not installed.
+    """
+    wanted = chosen(list(data_sets()), only, "data")
+    if not peers.is_installed("libsvm"):
+        raise DataError("the comparison needs scikit-learn, for LIBLINEAR and the data: install the extra 'bench'")
+    for name in wanted:
+        X, y = data_sets()[name]()
+        yield from measure(name, X, y)
+
+
+def measure(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
+    """All machines on one set of data: of support vector machines only where there are two classes."""
+    if np.unique(y).size == 2:
+        signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
+        for loss in ("hinge", "squared_hinge"):
+            yield _support_vectors(name, X, signs, loss)
+        for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+            yield _support_vectors(name, X, signs + 0.1 * np.cos(np.arange(y.size)), loss)
+    yield _logistic(name, X, y)
+
+
+def objective(X: Any, y: np.ndarray, loss: str, w: np.ndarray, b: float, epsilon: float) -> float:
+    """1/2 |w|^2 + b^2 / 2 + the sum of the losses."""
+    scores = np.asarray(X @ w) + b
+    losses = np.maximum(1.0 - y * scores if "hinge" in loss else np.abs(y - scores) - epsilon, 0.0)
+    return float(0.5 * (w @ w + b * b) + (losses**2 if "squared" in loss else losses).sum())
+
+
+def _support_vectors(name: str, X: Any, y: np.ndarray, loss: str) -> Row:
+    from sklearn import svm
+
+    kind: Any
+    kind, other_kind, epsilon = (LinearSVC, svm.LinearSVC, 0.0) if "hinge" in loss else (LinearSVR, svm.LinearSVR, 0.1)
+    shape = int(X.shape[0]), int(X.shape[1])
+    more: dict[str, Any] = {} if "hinge" in loss else {"epsilon": epsilon}
+
+    def value(model: Any) -> float:
+        return objective(X, y, loss, np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]), epsilon)
+
+    exact = kind(loss=loss, tol=PRECISE, max_iter=10000, **more).fit(X, y)
+    other_seconds, other = _best(lambda: other_kind(loss=loss, dual=True, random_state=0, **more).fit(X, y))
+    least = min(value(exact), value(other))
+    other_error = max((value(other) - least) / (1.0 + least), LEAST)
+    seconds, ours = _best(lambda: kind(loss=loss, tol=other_error, **more).fit(X, y))
+    default_seconds, default = _best(lambda: kind(loss=loss, **more).fit(X, y))
+    return Row(
+        name, f"{kind.__name__}, {loss}", shape[0], shape[1], seconds, other_seconds,
+        (value(ours) - least) / (1.0 + least), other_error,
+        "LIBLINEAR, its default", default_seconds, default.solution_.gap,
+    )  # fmt: skip
+
+
+def _logistic(name: str, X: Any, y: np.ndarray) -> Row:
+    from sklearn.linear_model import LogisticRegression as Other
+
+    found = []
+    for solver in LOGISTIC_SOLVERS[: 3 if X.shape[1] <= MOST_FACTORED else 2]:
+        for tol in TOLS:
+            seconds, other = _best(lambda: Other(solver=solver, tol=tol, max_iter=10000).fit(X, y))  # noqa: B023
+            found.append((seconds, _gradient(other, X, y), f"{solver}, {tol:g}"))
+    rows = []
+    for tol in (1e-4, 1e-6, 1e-9, LogisticRegression().tol):
+        seconds, ours = _best(lambda: LogisticRegression(tol=tol).fit(X, y))  # noqa: B023
+        rows.append((seconds, _gradient(ours, X, y), ours))
+    default_seconds, _, default = rows[-1]
+    target = min(gradient for _, gradient, _ in found)
+    seconds, error, _ = min((row for row in rows if row[1] <= max(target, rows[-1][1])), key=lambda row: row[0])
+    other_seconds, other_error, which = min(row for row in found if row[1] <= max(error, target))
+    gap = (default.objective_ - default.dual_objective_) / (1.0 + default.objective_)
+    return Row(
+        name,
+        "LogisticRegression",
+        int(X.shape[0]),
+        int(X.shape[1]),
+        seconds,
+        other_seconds,
+        error,
+        other_error,
+        which,
+        default_seconds,
+        gap,
+    )
+
+
+def _gradient(model: Any, X: Any, y: np.ndarray) -> float:
+    """The largest entry of the gradient at C = 1."""
+    R = model.predict_proba(X) - (y[:, None] == model.classes_)
+    R = R[:, 1:] if R.shape[1] == 2 else R
+    return float(max(np.abs(np.asarray(X.T @ R).T + model.coef_).max(), np.abs(R.sum(axis=0)).max()))
+
+
+def _best(fit: Callable[[], Any]) -> tuple[float, Any]:
+    """The shortest of at least two runs, as many as fit into a second or so, and what came of it."""
+    best, spent = np.inf, 0.0
+    for k in range(RUNS):
+        begin = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = fit()
+        took = time.process_time() - begin
+        best, spent = min(best, took), spent + took
+        if k > 0 and spent > LONG_ENOUGH:
+            break
+    return best, model
+
+
+def _texts(size: int) -> Data:
+    documents, labels, _ = learning.documents(np.random.default_rng(0), size)
+    return sp.csr_matrix(documents), labels
+
+
+def _scaled(loader: str) -> Data:
+    import sklearn.datasets
+
+    X, y = getattr(sklearn.datasets, loader)(return_X_y=True)
+    return (X / 16.0 if loader == "load_digits" else (X - X.mean(axis=0)) / X.std(axis=0)), y

@@ -1,0 +1,142 @@
+r"""The certificate of Theorem 4.2 of Epshteyn and DeJong 2006: that nothing near the answer is better.
+
+At a point without feasible descent directions some multipliers of (4.5)-(4.9), alpha_i of the samples, gamma_i of
+s_i (w'mu_i + b) - beta |Sigma_i^(1/2) w| >= 0 and kappa_i of |Omega_i^(-1/2) (mu_i - t_i)| <= phi + nu_i, satisfy
+
+    w / |w| = sum_i alpha_i y_i x_i + sum_i gamma_i (s_i mu_i - beta Sigma_i w / |Sigma_i^(1/2) w|)
+    0 = sum_i alpha_i y_i + sum_i gamma_i s_i
+    gamma_i s_i Omega_i w = kappa_i (mu_i - t_i) / (phi + nu_i),   kappa_i = gamma_i |Omega_i^(1/2) w|
+
+(theorem A.4 prints lambda_(A.6) for the last one's multiplier, which is lambda'_(A.9) lambda_(A.6)).  With slacks
+alpha_i <= C_1 and gamma_i <= C_2 / beta, attained where a slack is positive.
+
+The theorem has no nu.  Where C_3 is finite the point is stationary for the radii phi + nu_i that it has; that no other
+nu_i is better asks for kappa_i <= C_3, with equality where nu_i > 0.  The alternation does not see to that, as it
+changes nu with the hyperplane held: `radii` tells by how much it misses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from socp import ProgramError
+
+from .programs import SIDES, Constants, Samples
+
+if TYPE_CHECKING:
+    from .prior import GenerativePrior
+
+NIL = 1e-9  # a shorter w is zero
+ACTIVE = 1e-6  # a constraint that is nearer to its side, in units of the margin, may have a multiplier
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Multipliers of the bilevel classifier's answer, and by how much they miss the conditions.
+
+    Attributes
+    ----------
+    alpha : array, shape (samples,)
+        Of the samples.
+    gamma, kappa : array, shape (2,)
+        Of (4.8) and (4.9), and of (4.7).
+    stationarity : float
+        Length of w / |w| less what the multipliers make of it.
+    balance : float
+        |sum alpha_i y_i + sum gamma_i s_i|.
+    means : float
+        The greater length of gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i).
+    infeasibility : float
+        By how much the worst hard constraint is missed.
+    radii : float
+        By how much kappa_i is above C_3, or below where nu_i > 0: the objective's slope in nu_i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Certificate(np.ones(2), np.zeros(2), np.zeros(2), 1e-9, 0.0, 0.0, 0.0, 0.5).error
+    1e-09
+    """
+
+    alpha: np.ndarray
+    gamma: np.ndarray
+    kappa: np.ndarray
+    stationarity: float
+    balance: float
+    means: float
+    infeasibility: float
+    radii: float
+
+    @property
+    def error(self) -> float:
+        """The greatest of stationarity, balance, means and infeasibility."""
+        return max(self.stationarity, self.balance, self.means, self.infeasibility)
+
+
+def certify(
+    samples: Samples, prior: GenerativePrior, constants: Constants, w: np.ndarray, b: float, mu: np.ndarray,
+    nu: np.ndarray,
+) -> Certificate:  # fmt: skip
+    """The certificate of a point: its multipliers are those within their bounds that miss the conditions least."""
+    if np.linalg.norm(w) <= NIL:
+        raise ProgramError("w is zero, where the constraints (4.8) and (4.9) have no gradient: nothing is certified")
+    y, s, reach = samples.y, np.array(SIDES), np.array([Omega.length(w) for Omega in prior.Omega])
+    length, betas = float(np.linalg.norm(w)), constants.betas
+    # the surplus of every constraint, and the gradients by (w, b)
+    margins = y * (samples.X @ w + b) - 1.0
+    gradients, surplus = np.zeros((2, w.size + 1)), np.zeros(2)
+    for i, Sigma in enumerate(prior.Sigma):
+        spread = Sigma.length(w)
+        tail = betas[i] * Sigma.times(w) / spread if spread > 0.0 else np.zeros(w.size)
+        gradients[i] = np.append(s[i] * mu[i] - tail, s[i])
+        surplus[i] = s[i] * (w @ mu[i] + b) - betas[i] * spread
+    prices = [constants.C2 / beta if beta > 0.0 else np.inf for beta in betas]
+    greatest = np.concatenate([constants.C1 * samples.weights, prices])
+    attained = np.concatenate([margins, surplus])
+    low = np.where(attained < -ACTIVE, greatest, 0.0)
+    low[~np.isfinite(low)] = 0.0  # a hard constraint that is missed
+    high = np.where(attained > ACTIVE, 0.0, greatest)
+    rows = np.concatenate([np.flatnonzero(high[:-2]), y.size + np.flatnonzero(high[-2:])])
+    near = samples.X[rows[rows < y.size]]
+    near = near.toarray() if hasattr(near, "toarray") else near
+    signs = y[rows[rows < y.size]]
+    columns = np.vstack(
+        [signs[:, None] * np.column_stack([near, np.ones(signs.size)]), gradients[rows[rows >= y.size] - y.size]]
+    )
+    target = np.append(w / length, 0.0)
+    found = np.zeros(high.size)
+    found[rows] = _bounded(columns.T, target, low[rows], high[rows])
+    left = target - columns.T @ found[rows]
+    gamma = found[-2:]
+    kappa = gamma * reach
+    off = [
+        gamma[i] * s[i] * prior.Omega[i].times(w) - kappa[i] * (mu[i] - prior.t[i]) / max(constants.phi + nu[i], 1e-300)
+        for i in (0, 1)
+        if constants.phi + nu[i] > 0.0
+    ]
+    hard = np.concatenate(
+        [np.where(np.isinf(constants.C1), -margins, 0.0), np.where(np.isinf(constants.C2), -surplus, 0.0)]
+    )
+    radii = 0.0
+    if np.isfinite(constants.C3):
+        slope = constants.C3 - kappa  # of the objective in nu_i
+        radii = max(float(np.where(nu > ACTIVE, np.abs(slope), -slope).max()), 0.0)
+    return Certificate(
+        found[:-2], gamma, kappa,
+        float(np.linalg.norm(left[:-1])), abs(float(left[-1])),
+        max((float(np.linalg.norm(part)) for part in off), default=0.0), max(float(hard.max()), 0.0), radii,
+    )  # fmt: skip
+
+
+def _bounded(A: np.ndarray, target: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The v in [low, high] with the least |A v - target|."""
+    found = low.copy()
+    free = high > low
+    if free.any():
+        rest = target - A[:, ~free] @ low[~free]
+        found[free] = lsq_linear(A[:, free], rest, (low[free], high[free]), method="bvls", tol=1e-14).x
+    return found

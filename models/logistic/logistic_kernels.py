@@ -1,0 +1,91 @@
+"""Logistic losses and products with their Hessians, compiled.
+
+X is in CSR, the unknowns are a table (columns, rows), b the last column: one row of two classes, else one a class.
+"""
+
+import math
+
+import numpy as np
+
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Ints, Matrix, Unsigned
+
+
+@kernel
+def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix) -> float:
+    """sum_i s_i loss_i, and the probabilities: of the second class where the scores have one column."""
+    n, rows = scores.shape
+    total = 0.0
+    for i in range(n):
+        if rows == 1:
+            z = scores[i, 0]
+            small = math.exp(-abs(z))
+            P[i, 0] = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
+            wrong = z if codes[i] == 0 else -z
+            total += weights[i] * (max(wrong, 0.0) + math.log1p(small))
+            continue
+        top, below = scores[i, 0], 0.0
+        for k in range(1, rows):
+            top = max(top, scores[i, k])
+        for k in range(rows):
+            P[i, k] = math.exp(scores[i, k] - top)
+            below += P[i, k]
+        for k in range(rows):
+            P[i, k] /= below
+        total += weights[i] * (top - scores[i, codes[i]] + math.log(below))
+    return total
+
+
+@kernel
+def bend(P: Matrix, weights: Floats, U: Matrix) -> None:
+    """U := weights times the curvature of the loss, P (1 - P) or diag(P) - P P', times U, sample by sample."""
+    n, rows = P.shape
+    for i in range(n):
+        mean = P[i, 0] * U[i, 0]
+        for k in range(1, rows):
+            mean += P[i, k] * U[i, k]
+        for k in range(rows):
+            U[i, k] = weights[i] * P[i, k] * (U[i, k] - mean)
+
+
+@kernel
+def multiply_hessian(
+    indptr: Ints, indices: Unsigned, values: Floats, intercept: bool, P: Matrix, weights: Floats, V: Matrix, u: Floats,
+    out: Matrix,
+) -> None:  # fmt: skip
+    """out := [X 1]' C [X 1] V in one pass over X, C as in `bend`; u has room for a row of scores."""
+    n, rows = P.shape
+    last = np.uint64(V.shape[0] - 1)
+    for j in range(out.shape[0]):
+        for k in range(rows):
+            out[j, k] = 0.0
+    for i in range(n):
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        if rows == 1:
+            total = V[last, 0] if intercept else 0.0
+            for q in range(start, stop):
+                total += values[q] * V[indices[q], 0]
+            total *= weights[i] * P[i, 0] * (1.0 - P[i, 0])
+            for q in range(start, stop):
+                out[indices[q], 0] += total * values[q]
+            if intercept:
+                out[last, 0] += total
+            continue
+        for k in range(rows):
+            u[k] = V[last, k] if intercept else 0.0
+        for q in range(start, stop):
+            x, j = values[q], indices[q]
+            for k in range(rows):
+                u[k] += x * V[j, k]
+        mean = 0.0
+        for k in range(rows):
+            mean += P[i, k] * u[k]
+        for k in range(rows):
+            u[k] = weights[i] * P[i, k] * (u[k] - mean)
+        for q in range(start, stop):
+            x, j = values[q], indices[q]
+            for k in range(rows):
+                out[j, k] += x * u[k]
+        if intercept:
+            for k in range(rows):
+                out[last, k] += u[k]

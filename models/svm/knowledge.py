@@ -1,0 +1,159 @@
+r"""Support vector machines with polyhedral knowledge (Fung, Mangasarian and Shavlik 2002).
+
+All x with D x <= d belong to the side s.  That s (w'x + b) >= 1 there is, by linear programming's duality, that some
+u >= 0 has D'u = -s w and s b - d'u >= 1; with slacks:
+
+    minimize    1/2 |w|^2 + sum_i C_i xi_i + Q sum_j (1'r_j + zeta_j)
+    subject to  y_i (w'x_i + b) >= 1 - xi_i,   -r_j <= D_j'u_j + s_j w <= r_j,   s_j b - d_j'u_j >= 1 - zeta_j
+                xi, zeta, u_j >= 0
+
+An infinite Q leaves r and zeta out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+
+from ..base.validation import as_dense, check_number
+from .linear_programs import ProgramClassifier, check_price
+
+
+class Region(NamedTuple):
+    """The polyhedron D x <= d and the side, -1 or 1, of its class."""
+
+    D: np.ndarray
+    d: np.ndarray
+    side: float
+
+
+def knowledge_program(X: Any, y: np.ndarray, C: np.ndarray, regions: Sequence[Region], Q: float) -> qp.Blocks:
+    """The program of samples X with signs y and prices C_i, and of regions at the price Q."""
+    (m, k), soft = X.shape, math.isfinite(Q)
+    names = [f"u{j}" for j in range(len(regions))]
+    sizes = {name: region.d.size for name, region in zip(names, regions)}
+    sizes |= {f"r{j}": k for j in range(len(regions)) if soft}
+    p = qp.Blocks(w=k, b=1, xi=m, zeta=len(regions) if soft else 0, **sizes)
+    p.minimize(quadratic={"w": 1.0}, xi=C)
+    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(X), b=y, xi=1.0)
+    p.bounds(xi=(0.0, None))
+    for j, (u, (D, d, s)) in enumerate(zip(names, regions)):
+        p.bounds(**{u: (0.0, None)})
+        rest: dict[str, Any] = {}
+        if soft:
+            price: dict[str, Any] = {f"r{j}": Q}
+            p.minimize(**price)
+            p.at_least(0.0, **{f"r{j}": 1.0, u: D.T, "w": s})
+            p.at_most(0.0, **{f"r{j}": -1.0, u: D.T, "w": s})
+            rest = {"zeta": np.eye(len(regions))[[j]]}
+        else:
+            p.equal(0.0, **{u: D.T, "w": s})
+        p.at_least(1.0, b=s, **{u: -d[None, :]}, **rest)
+    if soft:
+        p.minimize(zeta=Q)
+        p.bounds(zeta=(0.0, None))
+    return p
+
+
+class KnowledgeSVC(ProgramClassifier):
+    r"""Linear support vector classifier that is told regions, not only samples, of its two classes.
+
+    .. math::
+        \min_{w, b}\; \tfrac12 \|w\|^2 + \sum_i C_i \xi_i \quad\text{s.t. }
+        y_i (w^\top x_i + b) \ge 1 - \xi_i,\;
+        s_j (w^\top x + b) \ge 1 \text{ for all } x \text{ with } D_j x \le d_j
+
+    Each region is one vector of multipliers in a quadratic program.  With a finite Q it may be missed, at a price.
+
+    Parameters
+    ----------
+    knowledge : list of (D, d, label), default ()
+        All x with D x <= d have the label; D of shape (rows, features).  "x_1 >= 3 and x_2 <= 1 is malign" has the rows
+        (-1, 0) and (0, 1), and d = (-3, 1).  A region that is empty says nothing.
+    C : float, default 1.0
+        The price of a violated margin, times the sample's weight; finite.
+    Q : float, default inf
+        The price of missing a region; ``inf`` forbids it.
+    tol, max_iter, verbose
+        Of the engine, as in `models.SVC`.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (machines, features)
+    intercept_ : array, shape (machines,)
+    program_, solution_, n_iter_
+        Of the last machine; the most iterations of any.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names; or Q is infinite and no hyperplane respects all regions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import KnowledgeSVC
+    >>> X, y = [[-1.0, 0.0], [1.0, 0.0]], ["no", "yes"]
+    >>> told = [([[-1.0, 0.0], [0.0, -1.0]], [0.0, -1.0], "yes")]  # x_1 >= 0 and x_2 >= 1
+    >>> machine = KnowledgeSVC(told, C=100.0).fit(X, y)
+    >>> machine.coef_.round(4), machine.intercept_.round(4)
+    (array([[1., 1.]]), array([0.]))
+    >>> machine.predict([[0.0, 3.0], [0.0, -3.0]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    _multiclass = False
+    infeasible = "no hyperplane respects all of the knowledge, as Q=inf asks for: give a finite Q"
+
+    def __init__(
+        self,
+        knowledge: Any = (),
+        C: float = 1.0,
+        Q: float = math.inf,
+        *,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: int = 0,
+    ) -> None:
+        self.knowledge = knowledge
+        self.C = C
+        self.Q = Q
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_price(self.C)
+        check_number("Q", self.Q, 0.0, open_low=True)
+
+    def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> qp.Blocks:
+        given = self.knowledge
+        if isinstance(given, (str, dict)) or not hasattr(given, "__len__"):
+            raise ValueError(f"knowledge must be a list of (D, d, label), but {given!r} came")
+        labels = self.classes_.tolist()
+        regions = [_region(f"knowledge[{j}]", one, X.shape[1], labels) for j, one in enumerate(given)]
+        return knowledge_program(X, y, self.C * weights, regions, float(self.Q))
+
+
+def _region(name: str, given: Any, features: int, labels: list[Any]) -> Region:
+    """One region, checked."""
+    if not isinstance(given, (tuple, list)) or len(given) != 3:
+        raise ValueError(f"{name} must be a triple (D, d, label), but {given!r} came")
+    D, d = (np.asarray(as_dense(part), dtype=np.float64) for part in given[:2])
+    if D.ndim != 2 or D.shape[1] != features or d.shape != D.shape[:1]:
+        raise ValueError(
+            f"{name} must have a D of shape (rows, {features}) and a d with an entry for each row, but shapes "
+            f"{D.shape} and {d.shape} came"
+        )
+    if not np.isfinite(D).all() or not np.isfinite(d).all():
+        raise ValueError(f"{name} must be finite, but it is not")
+    if given[2] not in labels:
+        raise ValueError(f"{name} is about the class {given[2]!r}, but y holds {labels}")
+    return Region(D, d, 2.0 * labels.index(given[2]) - 1.0)

@@ -1,0 +1,269 @@
+"""Linear support vector machines for many samples or sparse features: classification and regression."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import qp
+
+from ..base.estimator import Regressor, convergence_warning
+from ..base.linear import LinearClassifier
+from ..base.validation import as_generator, as_targets, as_weights, check_choice, check_number
+from .coordinate_descent import Answer, Dual, solve
+
+ENGINE_TOL = 1e-10
+FINITE = "C must be finite: a hard margin has no bound on its multipliers; use SVC(C=inf) or SVR(C=inf)"
+
+
+class _Machine:
+    """What the two machines share: their parameters checked, their dual solved, and what is kept of it.
+
+    The program is stated when somebody asks for it, from the data of the fit; they do not go into a pickle.
+    """
+
+    C: float
+    tol: float
+    max_iter: int
+    fit_intercept: bool
+    intercept_scaling: float
+    random_state: Any
+    n_iter_: int
+    objective_: float
+    dual_objective_: float
+    _dual: Dual
+    _answer: Answer
+
+    def _check(self) -> None:
+        if check_number("C", self.C, 0.0, open_low=True) == np.inf:
+            raise ValueError(FINITE)
+        check_number("tol", self.tol, 0.0, open_low=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        check_number("intercept_scaling", self.intercept_scaling, 0.0, open_low=True)
+        self.n_iter_, self.objective_, self.dual_objective_ = 0, 0.0, 0.0
+        self._seed = int(as_generator(self.random_state).integers(2**62))
+
+    def _solve(
+        self, X: Any, q: np.ndarray, epsilon: float, C: np.ndarray, is_squared: bool, signs: Any
+    ) -> np.ndarray:  # fmt: skip
+        """w, and b in the end; the multipliers have the given signs, 0 for either."""
+        bias, name = float(self.intercept_scaling) if self.fit_intercept else 0.0, type(self).__name__
+        size = np.full(q.size, np.inf) if is_squared else C
+        low, high = np.where(signs > 0.0, 0.0, -size), np.where(signs < 0.0, 0.0, size)
+        damping = 0.5 / C if is_squared else np.zeros(q.size)
+        dual = Dual(X, bias, q, epsilon, damping, low, high)
+        settings = {"tol": min(float(self.tol), ENGINE_TOL)}
+        history = self._history("objective")  # type: ignore[attr-defined]
+        answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, settings, history)
+        history.end(answer.converged)
+        if not answer.converged:
+            warnings.warn(
+                f"{name}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
+                f"share of {answer.gap:.1e}. Scale the features, lower C, or raise tol or max_iter.",
+                convergence_warning(),
+                stacklevel=5,
+            )
+        self.n_iter_ = max(self.n_iter_, answer.passes)
+        self.objective_ += answer.objective
+        self.dual_objective_ += answer.dual_objective
+        self._dual, self._answer = dual, answer
+        return np.append(answer.w[:-1], bias * answer.w[-1])
+
+    @property
+    def program_(self) -> qp.QuadraticProgram:
+        """The dual of the last machine; see `models.svm.coordinate_descent`."""
+        return self._last("_dual").program()
+
+    @property
+    def solution_(self) -> Answer:
+        """Where the last machine's descent ended: w, the multipliers, both objectives."""
+        answer: Answer = self._last("_answer")
+        return answer
+
+    def _last(self, name: str) -> Any:
+        if name not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has this after fit, in the process of the fit alone")
+        return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_dual", "_answer")}
+
+
+class LinearSVC(_Machine, LinearClassifier):
+    r"""Linear support vector classifier, its intercept regularized: for sparse samples, many samples or features.
+
+    .. math::
+        \min_{w, b}\; \tfrac12 \|w\|^2 + \tfrac12 (b / s)^2 + \sum_i C_i\, \ell(y_i (w^\top x_i + b)),
+        \quad \ell(m) = \max(0, 1 - m) \text{ or its square}
+
+    with C_i = C * class weight * sample weight and s = `intercept_scaling`.  By dual coordinate descent, from where it
+    is slow by the interior point (few features) or by Newton's method on the free multipliers; the gap of primal and
+    dual objective is measured, and at most `tol` times 1 plus their size.  More than two classes one against the rest.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+    loss : {"squared_hinge", "hinge"}
+    tol : float, default 1e-8
+        Relative gap.
+    fit_intercept : bool, default True
+    intercept_scaling : float, default 1.0
+        The value of the feature whose weight is b: the larger, the less b is regularized.
+    class_weight : dict, "balanced" or None
+    random_state : int, generator or None, default 0
+        Of the order of the samples, which has an influence below `tol` alone.
+    max_iter : int, default 1000
+        Passes over the samples.
+    verbose : int, default 0
+        1 prints a line for each time the gap is measured.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (machines, features)
+    intercept_ : array, shape (machines,)
+    objective_, dual_objective_ : float
+        The sums over the machines.
+    n_iter_ : int
+        Passes, the most of any machine.
+    program_, solution_ : qp.QuadraticProgram, Answer
+        Of the last machine; not in a pickle.
+
+    See Also
+    --------
+    SVC : with kernels, and with an intercept that is free of charge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import LinearSVC
+    >>> X, y = np.array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [3.0, 2.0]]), ["no", "no", "yes", "yes"]
+    >>> svc = LinearSVC(C=10.0, loss="hinge").fit(X, y)
+    >>> svc.coef_.round(4), svc.intercept_.round(4), svc.predict([[1.5, 0.0]]).tolist()
+    (array([[1., 0.]]), array([-1.]), ['yes'])
+    >>> bool(svc.objective_ - svc.dual_objective_ < 1e-8)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        loss: str = "squared_hinge",
+        *,
+        tol: float = 1e-8,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+        """Learn from samples X, dense or sparse, with labels y; weights of samples are factors of C."""
+        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        self._check()
+        self._fit_machines(X, y, sample_weight, self.class_weight)
+        return self
+
+    def _descend(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return self._solve(X, y, 0.0, self.C * weights, self.loss == "squared_hinge", y)
+
+
+class LinearSVR(_Machine, Regressor):
+    r"""Linear support vector regression, its intercept regularized: for sparse samples, many samples or features.
+
+    .. math::
+        \min_{w, b}\; \tfrac12 \|w\|^2 + \tfrac12 (b / s)^2 + \sum_i C_i\, \ell(|y_i - w^\top x_i - b|),
+        \quad \ell(r) = \max(0, r - \epsilon) \text{ or its square}
+
+    By the methods of `LinearSVC`, on signed multipliers.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.0
+        Half the width of the tube.
+    C : float, default 1.0
+        Times the sample's weight.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
+    tol, fit_intercept, intercept_scaling, random_state, max_iter, verbose
+        As in `LinearSVC`.
+
+    Attributes
+    ----------
+    coef_ : array, shape (features,)
+    intercept_ : float
+    objective_, dual_objective_, n_iter_, program_, solution_
+        As in `LinearSVC`.
+
+    See Also
+    --------
+    SVR : with kernels, and with an intercept that is free of charge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import LinearSVR
+    >>> X, y = np.arange(5.0)[:, None] - 2.0, [-2.0, -1.0, 0.0, 1.0, 2.0]
+    >>> svr = LinearSVR(C=100.0, epsilon=0.5).fit(X, y)  # the flattest line within 0.5 of all points
+    >>> svr.coef_.round(4), round(abs(svr.intercept_), 4)
+    (array([0.75]), 0.0)
+    """
+
+    _takes_sparse = True
+
+    coef_: np.ndarray
+    intercept_: float
+
+    def __init__(
+        self,
+        epsilon: float = 0.0,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        *,
+        tol: float = 1e-8,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = 0,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
+        """Learn from samples X, dense or sparse, with targets y; weights of samples are factors of C."""
+        is_squared = check_choice("loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive"))[0] == "s"
+        epsilon = check_number("epsilon", self.epsilon, 0.0)
+        self._check()
+        X = self._matrix_to_fit(X)
+        y = as_targets(y, X.shape[0], "LinearSVR")
+        weights = as_weights(sample_weight, X.shape[0])
+        used = weights > 0.0
+        if not used.all():
+            X, y, weights = X[used], y[used], weights[used]
+        w = self._solve(X, y, epsilon, self.C * weights, is_squared, np.zeros(y.size))
+        self.coef_, self.intercept_ = w[:-1], float(w[-1])
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The values of the function at the rows of X."""
+        return np.asarray(self._matrix_to_predict(X) @ self.coef_ + self.intercept_)

@@ -1,0 +1,123 @@
+"""Linear classifiers of which every two-class machine is one program, stated by its blocks."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+import qp
+import socp
+
+from ..base.estimator import uninterrupted
+from ..base.linear import LinearClassifier
+from ..base.multiclass import two_class_problems
+from ..base.sharpening import sharpened
+from ..base.validation import check_choice, check_number
+from .margin import warn_unless_good
+
+
+class ProgramClassifier(LinearClassifier):
+    """A linear classifier whose subclass states the program of one machine, with blocks w and b.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (machines, features)
+    intercept_ : array, shape (machines,)
+    program_, solution_
+        Of the last machine.
+    n_iter_ : int
+        Iterations of the engine, the most of any machine.
+    """
+
+    fit_intercept = True
+    infeasible = "the program has no solution, which should not happen"
+
+    program_: socp.ConeProgram | qp.QuadraticProgram
+    solution_: socp.Solution | qp.Solution
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Solve the programs of all machines.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+        y : array_like, shape (samples,)
+            Labels of two or more classes; of more than two, one against the rest.
+        sample_weight : array_like, shape (samples,), optional
+            An integer is as good as so many copies, zero as leaving the sample out.
+        """
+        self._check_parameters()
+        self._fit_programs(X, y, sample_weight)
+        return self
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Find all machines, of the samples that have a weight."""
+        self._engine_settings()
+        X, codes, weights = self._samples_to_fit(X, y, sample_weight)
+        used = np.flatnonzero(weights > 0.0)
+        samples = self._prepared(X, used, weights)
+        self.n_iter_ = 0
+        machines = [
+            self._machine(samples, signs, weights[used])
+            for _, signs in two_class_problems(codes[used], self.classes_.size, "ovr")
+        ]
+        self.coef_ = np.array([w for w, _ in machines])
+        self.intercept_ = np.array([b for _, b in machines])
+
+    def _prepared(self, X: Any, used: np.ndarray, weights: np.ndarray) -> Any:
+        """The samples `used`, as `_stated` takes them."""
+        return X[used]
+
+    def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks | qp.Blocks:
+        """The program of the machine with signs y."""
+        raise NotImplementedError
+
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """w and b of the machine with signs y."""
+        p = self._stated(X, y, weights)
+        x = self._solved(p)
+        return x[p.w], float(x[p.b][0])
+
+    def _solved(self, p: socp.Blocks | qp.Blocks) -> np.ndarray:
+        """The variables of a program, to all digits where it has cones."""
+        program = self.program_ = p.program()
+        solve: Any = qp.solve if isinstance(program, qp.QuadraticProgram) else socp.solve
+        solution = self.solution_ = uninterrupted(solve(program, **self._engine_settings()))
+        if solution.status.is_infeasible:
+            raise ValueError(self.infeasible)
+        warn_unless_good(type(self).__name__, solution)
+        self.n_iter_ = max(self.n_iter_, solution.iterations)
+        return sharpened(program, solution) if isinstance(program, socp.ConeProgram) else solution.x
+
+
+def check_price(C: float) -> None:
+    """Refuse a price that is not positive and finite."""
+    check_number("C", C, 0.0, open_low=True)
+    if np.isinf(C):
+        raise ValueError("C must be finite, but inf came")
+
+
+def chance_factor(epsilon: Any, distribution: Any) -> float:
+    r"""kappa with which w'x + b >= kappa |Sigma^(1/2) w| says Prob(w'x + b < 0) <= epsilon, w'x + b the mean's value.
+
+    "any" is for all distributions with these moments, sqrt((1 - epsilon) / epsilon) (Chebyshev and Cantelli, attained
+    by some distribution); "gaussian" the quantile of the normal one.
+
+    Examples
+    --------
+    >>> chance_factor(0.2, "any"), round(chance_factor(0.2, "gaussian"), 4)
+    (2.0, 0.8416)
+    """
+    check_choice("distribution", distribution, ("any", "gaussian"))
+    check_number("epsilon", epsilon, 0.0, 1.0, open_low=True)
+    if distribution == "any":
+        return float(np.sqrt((1.0 - epsilon) / epsilon))
+    if epsilon > 0.5:
+        raise ValueError(f"epsilon must be at most 1/2 with distribution='gaussian', but {epsilon!r} came")
+    return NormalDist().inv_cdf(1.0 - epsilon)

@@ -1,0 +1,160 @@
+r"""The minimax probability machine: the least worst-case error of classes of which only two moments are known.
+
+Lanckriet, El Ghaoui, Bhattacharyya and Jordan 2002: of all distributions with means mu_i and covariances Sigma_i,
+
+    maximize    kappa
+    subject to  -(w'mu_1 + b) >= kappa |Sigma_1^(1/2) w|,   w'mu_2 + b >= kappa |Sigma_2^(1/2) w|
+
+keeps the share of wrong answers in either class at most 1 / (1 + kappa^2).  It is one program with two cones:
+
+    minimize    r_1 + r_2
+    subject to  w'(mu_2 - mu_1) = 1,   r_i >= |Sigma_i^(1/2) w|
+
+with kappa = 1 / (r_1 + r_2) and b = -w'mu_1 - kappa r_1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import socp
+
+from ..base.validation import as_dense, check_number
+from .linear_programs import ProgramClassifier
+
+APART = 1e-9  # the least r_1 + r_2, of sides of length one, that is not nil
+
+
+def minimax_program(d: np.ndarray, roots: Sequence[Any]) -> socp.Blocks:
+    """The program for d = mu_2 - mu_1 and the matrices R_i with R_i'R_i = Sigma_i."""
+    p = socp.Blocks(w=d.size, r=2)
+    p.minimize(r=1.0)
+    p.equal(1.0, w=d)
+    for i, root in enumerate(roots):
+        p.cone({"r": np.eye(2)[i]}, w=root)
+    return p
+
+
+class MinimaxProbabilityClassifier(ProgramClassifier):
+    r"""Linear classifier with the least worst-case error over all distributions with the classes' moments.
+
+    .. math::
+        \max_{\kappa, w \ne 0, b}\; \kappa \quad\text{s.t. } -(w^\top \mu_1 + b) \ge \kappa \|\Sigma_1^{1/2} w\|,\;
+        w^\top \mu_2 + b \ge \kappa \|\Sigma_2^{1/2} w\|,
+        \qquad \sup \text{Prob}(\text{wrong}) = \frac{1}{1 + \kappa^2}
+
+    The moments are those of the samples.  Where they are uncertain, the means within nu standard deviations and the
+    covariances within rho in the Frobenius norm, the worst case has Sigma_i + rho I, and kappa - nu in place of kappa.
+
+    Parameters
+    ----------
+    rho : float, default 1e-6
+        How far the covariances may be off, in units of the mean variance within the classes.  With zero, classes that
+        a direction without any variance parts have kappa = inf, and w is along the means' difference there.
+    nu : float, default 0.0
+        How far the means may be off, in standard deviations; it changes the error told, and not the machine.
+    tol, max_iter, verbose
+        Of the engine, as in `models.SVC`.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (machines, features)
+        w, scaled to w'(mu_2 - mu_1) = 1.
+    intercept_ : array, shape (machines,)
+    kappa_ : array, shape (machines,)
+        Less nu, and at least zero.
+    worst_case_error_ : array, shape (machines,)
+        1 / (1 + kappa^2): of either class, under the worst distribution with these moments.
+    program_, solution_, n_iter_
+        Of the last machine; the most iterations of any.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names; or two classes have the same mean.
+
+    See Also
+    --------
+    GenerativePrior.largest_beta : the same kappa, of a prior's means and covariances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import MinimaxProbabilityClassifier
+    >>> X, y = [[-3.0], [-1.0], [1.0], [5.0]], [0, 0, 1, 1]  # means -2 and 3, standard deviations 1 and 2
+    >>> machine = MinimaxProbabilityClassifier(rho=0.0).fit(X, y)
+    >>> machine.kappa_.round(6), machine.worst_case_error_.round(6)
+    (array([1.666667]), array([0.264706]))
+    >>> bool(abs(machine.decision_function([[-2.0 + 5.0 / 3.0]])[0]) < 1e-9)
+    True
+    """
+
+    kappa_: np.ndarray
+    worst_case_error_: np.ndarray
+
+    def __init__(
+        self, rho: float = 1e-6, nu: float = 0.0, *, tol: float = 1e-10, max_iter: int = 200, verbose: int = 0
+    ) -> None:
+        self.rho = rho
+        self.nu = nu
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_number("rho", self.rho, 0.0)
+        check_number("nu", self.nu, 0.0)
+
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._kappas: list[float] = []
+        super()._fit_programs(X, y, sample_weight)
+        self.kappa_ = np.maximum(np.array(self._kappas) - self.nu, 0.0)
+        self.worst_case_error_ = 1.0 / (1.0 + self.kappa_**2)
+        del self._kappas
+
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """w and b of the machine with signs y."""
+        means, roots = self._moments(as_dense(X), y, weights)
+        d = means[1] - means[0]
+        length = float(np.linalg.norm(d))
+        if length == 0.0:
+            raise ValueError("two classes must differ in their means, but they have the same: no hyperplane parts them")
+        # scaled to a difference of the means and variances near one
+        unit = max(float(np.linalg.norm(R, 2)) for R in roots)
+        if unit == 0.0:
+            w, radii = d / length**2, np.zeros(2)
+        else:
+            w, radii = self._direction(d / length, [R / unit for R in roots])
+            w, radii = w / length, radii * unit / length
+        kappa = 1.0 / radii.sum() if radii.sum() > 0.0 else np.inf
+        self._kappas.append(kappa)
+        share = radii[0] / radii.sum() if radii.sum() > 0.0 else 0.5
+        return w, float(-w @ means[0] - share)
+
+    def _direction(self, d: np.ndarray, roots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """w and the |Sigma_i^(1/2) w| with w'd = 1."""
+        p = minimax_program(d, roots)
+        w = self._solved(p)[p.w]
+        if self.solution_.objective <= APART:  # along the means' difference, where there is no variance
+            _, sizes, V = np.linalg.svd(np.vstack(roots))
+            flat = V[np.concatenate([sizes, np.zeros(V.shape[0] - sizes.size)]) <= APART]
+            w = flat.T @ (flat @ d)
+            return w / (w @ d), np.zeros(2)
+        w = w / (w @ d)
+        return w, np.array([np.linalg.norm(R @ w) for R in roots])
+
+    def _moments(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The means, and matrices R_i with R_i'R_i = Sigma_i + rho s^2 I, s^2 the mean variance within the classes."""
+        means, centred = [], []
+        for side in (-1.0, 1.0):
+            at = y == side
+            share = weights[at] / weights[at].sum()
+            means.append(share @ X[at])
+            centred.append(np.sqrt(share)[:, None] * (X[at] - means[-1]))
+        ridge = np.sqrt(self.rho * sum(float((R**2).sum()) for R in centred) / (2.0 * X.shape[1])) * np.eye(X.shape[1])
+        roots = [np.vstack([R, ridge]) if ridge.any() else R for R in centred]
+        return np.array(means), [np.linalg.qr(R)[1] if R.shape[0] > R.shape[1] else R for R in roots]

@@ -1,0 +1,304 @@
+r"""Support vector machines whose parameter is a share of samples: nu in place of C or of epsilon.
+
+Classification, Schölkopf, Smola, Williamson and Bartlett 2000, with c_i the samples' weights:
+
+    minimize    1/2 |w|^2 - nu rho sum_i c_i + sum_i c_i xi_i
+    subject to  y_i (w'phi(x_i) + b) >= rho - xi_i,   xi >= 0,   rho >= 0
+
+    minimize    1/2 alpha'G alpha                                 G_ij = y_i y_j k(x_i, x_j)
+    subject to  y'alpha = 0,   1'alpha = nu sum_i c_i,   0 <= alpha_i <= c_i
+
+Divided by rho, w, b and alpha are those of the machine with C_i = c_i / rho.  Regression, with the width as a variable:
+
+    minimize    1/2 |w|^2 + nu epsilon sum_i C_i + sum_i C_i (xi_i + xi*_i)
+    subject to  -epsilon - xi*_i <= y_i - w'phi(x_i) - b <= epsilon + xi_i,   xi, xi*, epsilon >= 0
+
+    minimize    1/2 (alpha - alpha*)'K (alpha - alpha*) - y'(alpha - alpha*)
+    subject to  1'(alpha - alpha*) = 0,   1'(alpha + alpha*) <= nu sum_i C_i,   0 <= alpha_i, alpha*_i <= C_i
+
+With epsilon as it was found, that is the machine with a tube of that width.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import qp
+from socp.problem.blocks import Rows
+
+from ..base.validation import check_number
+from .margin import Machine, Margin, MarginDual, machine_of, solve, warn_unless_good
+from .svc import SVC
+from .svr import SVR
+
+ZERO = 1e-7  # a margin below this share of the values of f counts as none
+TOO_LARGE = "nu is too large for these classes: it can be at most twice the (weighted) share of the smaller one, {:.6g}"
+TOO_SMALL = (
+    "NuSVC: nu is too small: the classes overlap, no margin is left and w is zero. The machine only knows the larger "
+    "class. Raise nu, or take a kernel that parts the classes"
+)
+NO_TUBE = "the program of NuSVR has no solution, which should not happen"
+
+
+def nu_classifier(G: np.ndarray | qp.LowRank, y: np.ndarray, c: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
+    """The dual of the classifier, and its row 1'alpha = nu sum c, whose multiplier is -rho."""
+    p = qp.Blocks(alpha=y.size)
+    p.minimize(quadratic={"alpha": G})
+    p.equal(0.0, alpha=y)
+    share = p.equal(nu * c.sum(), alpha=np.ones(y.size))
+    p.bounds(alpha=(0.0, c))
+    return p, share
+
+
+def nu_regression(P: np.ndarray | qp.LowRank, y: np.ndarray, C: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
+    """The dual of the regression in (alpha, alpha*), and its row 1'(alpha + alpha*), whose multiplier is epsilon."""
+    p = qp.Blocks(alpha=2 * y.size)
+    p.minimize(quadratic={"alpha": P}, alpha=np.concatenate([-y, y]))
+    p.equal(0.0, alpha=np.repeat([1.0, -1.0], y.size))
+    width = p.at_most(nu * C.sum(), alpha=np.ones(2 * y.size))
+    p.bounds(alpha=(0.0, np.concatenate([C, C])))
+    return p, width
+
+
+class NuSVC(SVC):
+    r"""Support vector classifier with nu, a share of the samples, in place of C.
+
+    .. math::
+        \min_{w, b, \rho, \xi}\; \tfrac12 \|w\|^2 - \nu \rho \sum_i c_i + \sum_i c_i \xi_i
+        \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge \rho - \xi_i,\; \xi \ge 0,\; \rho \ge 0
+
+    with c_i the samples' weights.  At most the share nu of the samples is inside of the margin or on the wrong side,
+    at least the share nu are support vectors.  Divided by rho, the machine is `models.SVC` with C = 1 / rho, and is
+    given so: f(x) = +-1 on the margin.
+
+    Parameters
+    ----------
+    nu : float, default 0.25
+        In (0, 1], at most twice the share of the smaller class.
+    kernel, degree, gamma, coef0, multi_class, decision_function_shape, tol, max_iter, verbose
+        As in `models.SVC`.
+
+    Attributes
+    ----------
+    rho_ : array, shape (machines,)
+        The margin's value before the division by it: C = 1 / rho gives the same machine.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, support_kinds_, coef_, intercept_, margin_, n_iter_
+        As in `models.SVC`.
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        Of the last machine.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names; or nu is too large for the classes' sizes.
+
+    Warns
+    -----
+    UserWarning
+        nu is so small that no margin is left (the reduced convex hulls of the classes meet): w = 0 and rho = 0, and the
+        machine says the larger class always.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import SVC, NuSVC
+    >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
+    >>> machine = NuSVC(nu=0.25, kernel="linear").fit(X, y)
+    >>> machine.coef_.round(4), machine.intercept_.round(4), machine.rho_.round(4)
+    (array([[1., 1.]]), array([-1.]), array([0.5]))
+    >>> SVC(C=1.0 / machine.rho_[0], kernel="linear").fit(X, y).coef_.round(4)
+    array([[1., 1.]])
+    """
+
+    rho_: np.ndarray
+    C = 1.0  # the weights by themselves
+    class_weight = None
+    random_state = None
+    fit_intercept = True
+    solver = "dual"
+    cache_size = 200.0
+    shrinking = True
+
+    def __init__(
+        self,
+        nu: float = 0.25,
+        kernel: Any = "rbf",
+        *,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: int = 0,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
+        """Solve the programs of all machines.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+            Or (samples, samples) for a precomputed kernel.
+        y : array_like, shape (samples,)
+            Labels of two or more classes.
+        sample_weight : array_like, shape (samples,), optional
+            An integer is as good as so many copies, zero as leaving the sample out.
+        """
+        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
+        self._rhos: list[float] = []
+        super().fit(X, y, sample_weight)
+        self.rho_ = np.array(self._rhos)
+        del self._rhos
+        return self
+
+    def _fit_machine(self, X: Any, rows: np.ndarray, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
+        """The machine divided by rho, which is kept."""
+        most = 2.0 * min(C[y > 0.0].sum(), C[y < 0.0].sum()) / C.sum()
+        if self.nu > most * (1.0 + 1e-12):
+            raise ValueError(f"{TOO_LARGE.format(most)}, but {self.nu!r} came")
+        margin = Margin(self._samples_of(X, rows), self.kernel_, y, np.full(y.size, -1.0), C, True)
+        P = in_full(margin.hessian(self.cache_size))
+        p, share = nu_classifier(P, y, C, min(float(self.nu), most))
+        program = p.program()
+        solution = solve(program, self.kernel_, settings)
+        warn_unless_good("NuSVC", solution)
+        rho = -float(solution.y[share.rows][0])
+        if rho <= ZERO * np.abs(P @ C).max(initial=0.0):
+            warnings.warn(TOO_SMALL, UserWarning, stacklevel=4)
+            self._rhos.append(0.0)
+            larger = float(np.sign(C @ y))
+            return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, program, solution)
+        self._rhos.append(rho)
+        return divided(margin, P, program, solution, rho)
+
+
+class NuSVR(SVR):
+    r"""Support vector regression with nu, a share of the samples, in place of the width epsilon of the tube.
+
+    .. math::
+        \min_{w, b, \epsilon, \xi, \xi^*}\; \tfrac12 \|w\|^2 + \nu \epsilon \sum_i C_i + \sum_i C_i (\xi_i + \xi_i^*)
+        \quad\text{s.t. } -\epsilon - \xi_i^* \le y_i - w^\top \phi(x_i) - b \le \epsilon + \xi_i,\;
+        \xi, \xi^*, \epsilon \ge 0
+
+    At most the share nu of the samples is outside of the tube, at least the share nu are support vectors (on its edge
+    or outside).  `models.SVR` with ``epsilon=epsilon_`` is the same function.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1].
+    C : float, default 1.0
+        The price of leaving the tube, times the sample's weight; finite.
+    kernel, degree, gamma, coef0, tol, max_iter, verbose
+        As in `models.SVC`.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        Half the width of the tube.
+    support_, support_vectors_, dual_coef_, coef_, intercept_, program_, solution_, n_iter_
+        As in `models.SVR`.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import NuSVR
+    >>> X, y = np.arange(5.0)[:, None], [0.0, 1.2, 1.8, 3.1, 3.9]
+    >>> svr = NuSVR(nu=0.5, C=10.0, kernel="linear").fit(X, y)
+    >>> svr.coef_.round(4), svr.intercept_.round(4), round(svr.epsilon_, 4)
+    (array([[0.95]]), array([0.125]), 0.125)
+    """
+
+    epsilon_: float
+    epsilon = 0.0  # of the checks in SVR: the program finds it
+    fit_intercept = True
+    solver = "dual"
+    cache_size = 200.0
+    shrinking = True
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        *,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: int = 0,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
+        """Solve the program.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+            Or (samples, samples) for a precomputed kernel.
+        y : array_like, shape (samples,)
+        sample_weight : array_like, shape (samples,), optional
+            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
+        """
+        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
+        check_number("C", self.C, 0.0, open_low=True)
+        if np.isinf(self.C):
+            raise ValueError("C must be finite, but inf came: nu weighs the width of the tube against it")
+        super().fit(X, y, sample_weight)
+        return self
+
+    def _fit_samples(self, X: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
+        sides, both = np.repeat([1.0, -1.0], y.size), np.concatenate([C, C])
+        margin = Margin(X, self.kernel_, sides, np.concatenate([-y, y]), both, True)
+        P = in_full(margin.hessian(self.cache_size))
+        p, width = nu_regression(P, y, C, float(self.nu))
+        program = p.program()
+        solution = solve(program, self.kernel_, settings, NO_TUBE)
+        warn_unless_good("NuSVR", solution)
+        self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
+        return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)
+
+
+def in_full(P: Any) -> Any:
+    """The matrix of a program with two rows, for which rows of a kernel matrix on demand are no help."""
+    return P.among(np.arange(P.shape[0])) if isinstance(P, qp.KernelMatrix) else P
+
+
+def divided(margin: Margin, P: Any, program: qp.QuadraticProgram, solution: qp.Solution, rho: float = 1.0) -> Machine:
+    """The machine of a margin with prices C / rho, from a program's answer divided by rho."""
+    A = margin.signs[None, :] if margin.bias else None
+    dual = MarginDual(P, margin.q, 0.0, margin.C / rho, A, {}, semidefinite=True)
+    return machine_of(
+        replace(margin, C=margin.C / rho), dual, program, solution, solution.x / rho, solution.z_bounds / rho
+    )

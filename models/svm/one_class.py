@@ -1,0 +1,203 @@
+r"""One class: the region where all but a share of the samples lie.
+
+Schölkopf, Platt, Shawe-Taylor, Smola and Williamson 2001, with c_i the samples' weights:
+
+    minimize    1/2 |w|^2 - nu rho sum_i c_i + sum_i c_i xi_i
+    subject to  w'phi(x_i) >= rho - xi_i,   xi >= 0
+
+    minimize    1/2 alpha'K alpha
+    subject to  1'alpha = nu sum_i c_i,   0 <= alpha_i <= c_i
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import qp
+from socp.problem.blocks import Rows
+
+from ..base.estimator import Estimator
+from ..base.validation import as_dense, as_weights, check_number
+from .kernels import Kernel, make_kernel
+from .margin import Margin, intercept_of, solve, warn_unless_good
+from .nu import ZERO, divided, in_full
+
+CACHE = 200.0  # megabytes
+EDGE = 1e-9  # how far below rho, relatively, the offset is, so that samples on the edge are inside for all rounding
+NO_SIDE = (
+    "OneClassSVM: zero is within the (reduced) convex hull of the samples in the features of this kernel, w is zero "
+    "and every sample is inside. Raise nu, or take a Gaussian kernel"
+)
+NO_REGION = "the program of OneClassSVM has no solution, which should not happen"
+
+
+def one_class(K: np.ndarray | qp.LowRank, c: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
+    """The dual, and its row 1'alpha = nu sum c, whose multiplier is -rho."""
+    p = qp.Blocks(alpha=c.size)
+    p.minimize(quadratic={"alpha": K})
+    share = p.equal(nu * c.sum(), alpha=np.ones(c.size))
+    p.bounds(alpha=(0.0, c))
+    return p, share
+
+
+class OneClassSVM(Estimator):
+    r"""The half-space of the kernel's features, farthest from zero, that holds all samples but the share nu.
+
+    .. math::
+        \min_{w, \rho, \xi}\; \tfrac12 \|w\|^2 - \nu \rho \sum_i c_i + \sum_i c_i \xi_i
+        \quad\text{s.t. } w^\top \phi(x_i) \ge \rho - \xi_i,\; \xi \ge 0
+
+    At most the share nu of the samples is outside, at least the share nu are support vectors.  With nu = 1 all alpha_i
+    are equal: w'phi(x) is the sum of the kernels at the samples, for the Gaussian kernel Parzen's density.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1].
+    kernel, degree, gamma, coef0, tol, max_iter, verbose
+        As in `models.SVC`.
+
+    Attributes
+    ----------
+    support_ : array of int
+        The samples on the edge of the region or outside.
+    support_vectors_ : array or CSR, shape (vectors, features)
+    dual_coef_ : array, shape (1, vectors)
+        alpha.
+    coef_ : array, shape (1, features)
+        w, for the linear kernel.
+    offset_ : float
+        rho, less 1e-9 of it, which puts samples on the edge inside; ``decision_function`` is ``score_samples`` less it.
+    intercept_ : array, shape (1,)
+        ``-offset_``.
+    program_, solution_, n_iter_
+        The program, the engine's answer and its iterations.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names.
+
+    Warns
+    -----
+    UserWarning
+        No half-space parts the samples from zero: w = 0 and rho = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import OneClassSVM
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [5.0]])
+    >>> region = OneClassSVM(nu=0.5, gamma=1.0).fit(X)
+    >>> region.predict(X), region.predict([[0.15], [3.0]])
+    (array([ 1,  1,  1,  1, -1]), array([ 1, -1]))
+    """
+
+    _kind = "outlier_detector"
+    _takes_sparse = True
+
+    kernel_: Kernel
+    support_: np.ndarray
+    support_vectors_: Any
+    dual_coef_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    offset_: float
+    n_iter_: int
+    program_: qp.QuadraticProgram
+    solution_: qp.Solution
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        *,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: int = 0,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _is_pairwise(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+        """Solve the program.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+            Or (samples, samples) for a precomputed kernel.
+        y : ignored
+        sample_weight : array_like, shape (samples,), optional
+            An integer is as good as so many copies, zero as leaving the sample out.
+        """
+        check_number("nu", self.nu, 0.0, 1.0, open_low=True)
+        settings = self._engine_settings()
+        X = self._matrix_to_fit(X)
+        weights = as_weights(sample_weight, X.shape[0])
+        self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
+        rows = np.flatnonzero(weights > 0.0)
+        part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and rows.size < weights.size else X[rows]
+        ones = np.ones(rows.size)
+        # without b, alpha / rho is that of the margin w'phi(x_i) >= 1 with C = c / rho
+        margin = Margin(part, self.kernel_, ones, -ones, weights[rows], False)
+        P = in_full(margin.hessian(CACHE))
+        p, share = one_class(P, margin.C, float(self.nu))
+        self.program_ = p.program()
+        self.solution_ = solve(self.program_, self.kernel_, settings, NO_REGION)
+        warn_unless_good("OneClassSVM", self.solution_)
+        self.n_iter_ = self.solution_.iterations
+        rho = -float(self.solution_.y[share.rows][0])
+        alpha, self.offset_ = np.zeros(rows.size), 0.0
+        if rho <= ZERO * np.abs(P @ margin.C).max(initial=0.0):
+            warnings.warn(NO_SIDE, UserWarning, stacklevel=2)
+        else:
+            machine = divided(margin, P, self.program_, self.solution_, rho)
+            alpha = rho * machine.coefficients
+            self.offset_ = -intercept_of(-(P @ alpha), ones, machine.kinds) * (1.0 - EDGE)
+        self.intercept_ = np.array([-self.offset_])
+        kept = alpha > 0.0
+        self.support_, self.dual_coef_ = rows[kept], alpha[None, kept]
+        self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
+        if self.kernel_.is_linear:
+            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
+        elif hasattr(self, "coef_"):
+            del self.coef_
+        return self
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """w'phi(x) of every sample (of a precomputed kernel: its values at the samples of fit)."""
+        X = self._matrix_to_predict(X)
+        if self.kernel_.is_linear:
+            values = X @ self.coef_[0]
+        elif self.kernel_.is_precomputed:
+            values = X[:, self.support_] @ self.dual_coef_[0]
+        else:
+            values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_[0]
+        return np.asarray(as_dense(values))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """w'phi(x) - rho of every sample: negative outside of the region."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """1 for a sample in the region or on its edge, -1 for one outside."""
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit to X, and `predict` of it."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)

@@ -1,0 +1,193 @@
+r"""SVM+: features that only the training samples have (Vapnik and Vashist 2009).
+
+The privileged features x*_i model the slack, xi_i = w*'phi*(x*_i) + b*:
+
+    minimize    1/2 |w|^2 + gamma/2 |w*|^2 + sum_i C_i xi_i
+    subject to  y_i (w'phi(x_i) + b) >= 1 - xi_i,   xi_i = w*'phi*(x*_i) + b*,   xi >= 0
+
+phi and phi* are the features themselves or the rows of a factor of the kernel matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+from socp.problem.blocks import Rows
+
+from ..base.validation import as_matrix, check_number, check_same_length
+from .kernel_expansion import KernelClassifier
+from .kernels import Kernel, make_kernel
+from .linear_programs import check_price
+from .margin import Margin, features_of, largest_margin, solve, warn_unless_good
+
+ZERO = 1e-8  # multipliers below this share of the largest are zero
+
+
+def privileged_program(F: Any, S: Any, y: np.ndarray, C: np.ndarray, gamma: float) -> tuple[qp.Blocks, Rows]:
+    """The program of features F and privileged features S, and its rows of the margins."""
+    (m, k), privileged = F.shape, S.shape[1]
+    p = qp.Blocks(w=k, b=1, w_star=privileged, b_star=1, xi=m)
+    p.minimize(quadratic={"w": 1.0, "w_star": gamma}, xi=C)
+    margins = p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(F), b=y, xi=1.0)
+    p.equal(0.0, w_star=-S, b_star=-np.ones(m), xi=1.0)
+    p.bounds(xi=(0.0, None))
+    return p, margins
+
+
+class PrivilegedSVC(KernelClassifier):
+    r"""Support vector classifier whose training samples have features that no later sample will have (SVM+).
+
+    .. math::
+        \min_{w, b, w^*, b^*}\; \tfrac12 \|w\|^2 + \tfrac{\gamma}{2} \|w^*\|^2 + \sum_i C_i \xi_i \quad\text{s.t. }
+        y_i (w^\top \phi(x_i) + b) \ge 1 - \xi_i,\; \xi_i = w^{*\top} \phi^*(x_i^*) + b^* \ge 0
+
+    The privileged features, such as a later report on a patient or how hard a teacher finds an example, tell which
+    margins may be missed.  Without them every slack is free, and the machine is `models.SVC`.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        The price of the slack, times the sample's weight; finite.
+    gamma_star : float, default 1.0
+        The price of w*: a large one makes all slacks equal, with one near zero they are as free as x* tells the
+        samples apart.
+    kernel, degree, gamma, coef0
+        Of x, as in `models.SVC`, without "precomputed".
+    privileged_kernel : {"linear", "poly", "rbf"} or callable, default "linear"
+        Of x*, with the same degree, gamma and coef0.
+    tol, max_iter, verbose
+        Of the engine, as in `models.SVC`.
+
+    Attributes
+    ----------
+    classes_ : array, shape (2,)
+    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_
+        As in `models.SVC`; alpha_i has no upper bound here.
+    slacks_ : array, shape (samples,)
+        xi_i of every sample that has a weight, and zero of the others.
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+    n_iter_ : int
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names.
+
+    Examples
+    --------
+    The third sample is said to be a hard one, and it alone misses its margin:
+
+    >>> import numpy as np
+    >>> from models import SVC, PrivilegedSVC
+    >>> X, y, hard = [[-2.0], [-1.0], [1.6], [2.0], [3.0]], [0, 0, 0, 1, 1], [[0.0], [0.0], [1.0], [0.0], [0.0]]
+    >>> SVC(kernel="linear").fit(X, y).decision_function(X).round(2)
+    array([-1.5, -1. ,  0.3,  0.5,  1. ])
+    >>> PrivilegedSVC(gamma_star=0.01).fit(X, y, privileged=hard).decision_function(X).round(2)
+    array([-1.67, -1.  ,  0.73,  1.  ,  1.67])
+    """
+
+    _multiclass = False
+    multi_class = "ovo"
+    decision_function_shape = "ovr"
+    fit_intercept = True
+    class_weight = None
+
+    slacks_: np.ndarray
+    n_support_: np.ndarray
+    n_iter_: int
+    program_: qp.QuadraticProgram
+    solution_: qp.Solution
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        gamma_star: float = 1.0,
+        kernel: Any = "linear",
+        privileged_kernel: Any = "linear",
+        *,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.gamma_star = gamma_star
+        self.kernel = kernel
+        self.privileged_kernel = privileged_kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, privileged: Any = None) -> PrivilegedSVC:
+        """Solve the program.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+        y : array_like, shape (samples,)
+            Labels of two classes.
+        sample_weight : array_like, shape (samples,), optional
+            Factors of C; an integer is as good as so many copies, zero as leaving the sample out.
+        privileged : array_like or sparse, shape (samples, privileged features), optional
+            x*_i of every sample.
+        """
+        settings = self._check_parameters()
+        check_price(self.C)
+        check_number("gamma_star", self.gamma_star, 0.0, open_low=True)
+        X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
+        self.kernel_ = self._checked_kernel(self.kernel, X, weights)
+        used = np.flatnonzero(weights > 0.0)
+        signs = np.where(codes[used] == 1, 1.0, -1.0)
+        self.slacks_ = np.zeros(codes.size)
+        if privileged is None:
+            margin = Margin(X[used], self.kernel_, signs, np.full(used.size, -1.0), C[used], True)
+            machine = largest_margin(margin, "auto", settings)
+            self.program_, self.solution_ = machine.program, machine.solution
+            signed, b = machine.coefficients, machine.intercept
+        else:
+            S = self._privileged_features(privileged, weights, used)
+            signed, b, self.slacks_[used] = self._solve(X[used], S, signs, C[used], settings)
+        warn_unless_good("PrivilegedSVC", self.solution_)
+        self.n_iter_ = self.solution_.iterations
+        kept = signed != 0.0
+        self.support_, self.dual_coef_, self.intercept_ = used[kept], signed[None, kept], np.array([b])
+        self.support_vectors_ = X[self.support_]
+        self.n_support_ = np.bincount(codes[self.support_], minlength=2)
+        self._set_coef()
+        if privileged is None:
+            self.slacks_[used] = np.maximum(0.0, 1.0 - signs * self._decisions(X[used])[:, 0])
+        return self
+
+    def _checked_kernel(self, kernel: Any, X: Any, weights: np.ndarray) -> Kernel:
+        found = make_kernel(kernel, X, weights, self.gamma, self.degree, self.coef0)
+        if found.is_precomputed:
+            raise ValueError("kernel must be one that can be evaluated, but 'precomputed' came")
+        return found
+
+    def _privileged_features(self, privileged: Any, weights: np.ndarray, used: np.ndarray) -> Any:
+        """The features of the privileged kernel at the samples `used`."""
+        S = as_matrix(privileged, "PrivilegedSVC", sparse=True)
+        check_same_length("privileged", S, weights.size)
+        kernel = self._checked_kernel(self.privileged_kernel, S, weights)
+        return S[used] if kernel.is_linear else features_of(kernel.gram(S[used]))
+
+    def _solve(
+        self, X: Any, S: Any, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]
+    ) -> tuple[np.ndarray, float, np.ndarray]:
+        """alpha_i y_i, b and xi of the machine with privileged features S."""
+        F = X if self.kernel_.is_linear else features_of(self.kernel_.gram(X))
+        p, margins = privileged_program(F, S, y, C, float(self.gamma_star))
+        self.program_ = p.program()
+        solution = self.solution_ = solve(self.program_, self.kernel_, settings)
+        alpha = -solution.y[margins.rows]
+        alpha = np.where(alpha > ZERO * alpha.max(), alpha, 0.0)
+        return alpha * y, float(solution.x[p.b][0]), solution.x[p.xi]

@@ -1,0 +1,231 @@
+r"""Support vector machines of uncertain samples: every margin holds with a probability, and costs a cone.
+
+Bhattacharyya, Pannagadatta and Smola 2004; Shivaswamy, Bhattacharyya and Smola 2006.  With x_i of mean xbar_i and
+covariance Sigma_i, the constraint Prob(y_i (w'x_i + b) >= 1 - xi_i) >= 1 - epsilon is
+
+    minimize    1/2 |w|^2 + sum_i C_i xi_i
+    subject to  y_i (w'xbar_i + b) >= 1 - xi_i + kappa r_i,   r_i >= |Sigma_i^(1/2) w|,   xi >= 0
+
+with kappa = sqrt((1 - epsilon) / epsilon) for all distributions with these moments.  Samples of one Sigma share r.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+import socp
+
+from ..base.validation import as_dense
+from .linear_programs import ProgramClassifier, chance_factor, check_price
+
+
+class Uncertain(NamedTuple):
+    """Samples by their means (m, k), the roots R_j with R_j'R_j = Sigma_j, and which one each has; -1 for none."""
+
+    means: Any
+    roots: list[Any]
+    which: np.ndarray
+
+
+def robust_program(samples: Uncertain, y: np.ndarray, C: np.ndarray, kappa: float) -> socp.Blocks:
+    """The program of samples with signs y and prices C_i."""
+    (m, k), count = samples.means.shape, len(samples.roots)
+    p = socp.Blocks(w=k, b=1, r=count, xi=m)
+    p.minimize(quadratic={"w": 1.0}, xi=C)
+    sure = np.flatnonzero(samples.which < 0)
+    kept = np.delete(np.arange(m), sure)
+    radii = sp.csr_array((np.full(kept.size, -kappa), (kept, samples.which[kept])), shape=(m, count))
+    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.means), b=y, r=radii, xi=1.0)
+    p.bounds(xi=(0.0, None))
+    for j, root in enumerate(samples.roots):
+        p.cone({"r": np.eye(1, count, j)}, w=root)
+    return p
+
+
+class RobustSVC(ProgramClassifier):
+    r"""Linear support vector classifier of samples that are known up to a mean and a covariance.
+
+    .. math::
+        \min_{w, b, \xi}\; \tfrac12 \|w\|^2 + \sum_i C_i \xi_i \quad\text{s.t. }
+        y_i (w^\top \bar x_i + b) \ge 1 - \xi_i + \kappa \|\Sigma_i^{1/2} w\|,\; \xi \ge 0
+
+    says that each margin holds with probability 1 - epsilon.  Sigma_i is the sum of `noise`^2 in every feature, what
+    `fit` is told, and of a missing feature (NaN) its variance over all samples; its mean stands in its place.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        The price of a violated margin, times the sample's weight; finite.
+    epsilon : float, default 0.1
+        The probability with which a margin may fail, in (0, 1].
+    noise : float or array_like of shape (features,), default 0.1
+        The standard deviation of the measurement of every feature, in units of X.
+    distribution : {"any", "gaussian"}, default "any"
+        kappa = sqrt((1 - epsilon) / epsilon), good for all distributions, or the normal one's quantile.
+    tol, max_iter, verbose
+        Of the engine, as in `models.SVC`.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (machines, features)
+    intercept_ : array, shape (machines,)
+    kappa_ : float
+    means_ : array, shape (features,)
+        Of every feature over the samples that have it: what stands for a missing one.
+    program_, solution_, n_iter_
+        Of the last machine; the most iterations of any.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names.
+
+    Notes
+    -----
+    A cone for every covariance that occurs: with `noise` alone one, and with missing features one for every pattern of
+    them.
+
+    Examples
+    --------
+    The second feature is measured badly, and the first one decides:
+
+    >>> import numpy as np
+    >>> from models import SVC, RobustSVC
+    >>> X, y = np.array([[1.0, 1.0], [0.8, 1.0], [-1.0, -1.0], [-0.8, -1.0]]), [1, 1, 0, 0]
+    >>> SVC(C=10.0, kernel="linear").fit(X, y).coef_.round(2)
+    array([[0.49, 0.61]])
+    >>> RobustSVC(C=10.0, noise=[0.0, 0.5]).fit(X, y).coef_.round(2)
+    array([[1.25, 0.  ]])
+    """
+
+    _takes_nan = True
+
+    kappa_: float
+    means_: np.ndarray
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        noise: Any = 0.1,
+        *,
+        distribution: str = "any",
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.noise = noise
+        self.distribution = distribution
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, covariance: Any = None) -> RobustSVC:
+        """Solve the programs of all machines.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+            The means; NaN is a missing feature, of dense X.
+        y : array_like, shape (samples,)
+            Labels of two or more classes; of more than two, one against the rest.
+        sample_weight : array_like, shape (samples,), optional
+            An integer is as good as so many copies, zero as leaving the sample out.
+        covariance : array_like, shape (samples, features) or (samples, features, features), optional
+            The variances of every sample's features, or their covariances, beside `noise`.
+        """
+        check_price(self.C)
+        self.kappa_ = chance_factor(self.epsilon, self.distribution)
+        self._covariance = covariance
+        try:
+            self._fit_programs(X, y, sample_weight)
+        finally:
+            del self._covariance
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The decision values w'x + b: positive for ``classes_[1]``, or a column a class; a mean for a missing x_k."""
+        X = self._matrix_to_predict(X)
+        return self._values(X if sp.issparse(X) else np.where(np.isnan(X), self.means_, X))
+
+    def _stated(self, X: Uncertain, y: np.ndarray, weights: np.ndarray) -> socp.Blocks:
+        return robust_program(X, y, self.C * weights, self.kappa_)
+
+    def _prepared(self, X: Any, used: np.ndarray, weights: np.ndarray) -> Uncertain:
+        """The samples with their uncertainty; keeps the features' means."""
+        noise = self._checked_noise(X.shape[1])
+        extra = self._checked_covariance(X.shape)
+        X, share = X[used], weights[used]
+        if sp.issparse(X):
+            if np.isnan(X.data).any():
+                raise ValueError("Input X contains NaN: a missing feature is taken in dense X only; use X.toarray()")
+            self.means_ = np.asarray(share @ X).ravel() / share.sum()
+            variances = np.zeros((1, X.shape[1]))
+        else:
+            known = ~np.isnan(X)
+            total = share @ known
+            total[total == 0.0] = np.inf  # a feature that nobody has
+            self.means_ = share @ np.where(known, X, 0.0) / total
+            spread = share @ np.where(known, X - self.means_, 0.0) ** 2 / total
+            X = np.where(known, X, self.means_)
+            variances = np.where(known, 0.0, spread) if not known.all() else np.zeros((1, X.shape[1]))
+        variances = np.broadcast_to(variances + noise**2, (used.size, X.shape[1]))
+        if extra is not None and extra.ndim == 3:
+            return _with_matrices(X, variances, extra[used])
+        return _with_variances(X, variances if extra is None else variances + extra[used])
+
+    def _checked_noise(self, features: int) -> np.ndarray:
+        try:
+            noise = np.asarray(self.noise, dtype=np.float64)
+        except (TypeError, ValueError):
+            noise = np.full(2, np.nan)
+        if noise.shape not in ((), (features,)) or not np.isfinite(noise).all() or (noise < 0.0).any():
+            raise ValueError(
+                f"noise must be a nonnegative number, or one for each of the {features} features, but {self.noise!r} "
+                "came"
+            )
+        return np.broadcast_to(noise, (features,))
+
+    def _checked_covariance(self, shape: tuple[int, int]) -> np.ndarray | None:
+        if self._covariance is None:
+            return None
+        found = np.asarray(as_dense(self._covariance), dtype=np.float64)
+        if found.shape not in (shape, (*shape, shape[1])) or not np.isfinite(found).all():
+            raise ValueError(
+                f"covariance must be finite, of shape {shape} (variances) or {(*shape, shape[1])}, but shape "
+                f"{found.shape} came"
+            )
+        smallest = found.min() if found.ndim == 2 else np.linalg.eigvalsh(found).min()
+        if smallest < -1e-10 * np.abs(found).max():
+            raise ValueError(
+                f"covariance must be positive semidefinite, but {smallest:.2g} is a variance or eigenvalue"
+            )
+        return found
+
+
+def _with_variances(means: Any, variances: np.ndarray) -> Uncertain:
+    """Samples with diagonal covariances, each kind once."""
+    kinds, which = np.unique(variances, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    certain = ~kinds.any(axis=1)
+    place = np.where(certain, -1, np.cumsum(~certain) - 1)
+    roots = []
+    for kind in kinds[~certain]:
+        at = np.flatnonzero(kind)
+        roots.append(sp.csr_array((np.sqrt(kind[at]), (np.arange(at.size), at)), shape=(at.size, kind.size)))
+    return Uncertain(means, roots, place[which])
+
+
+def _with_matrices(means: Any, variances: np.ndarray, matrices: np.ndarray) -> Uncertain:
+    """Samples with full covariances, a root for each."""
+    roots = []
+    for matrix, variance in zip(matrices, variances):
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T) + np.diag(variance))
+        roots.append(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+    return Uncertain(means, roots, np.arange(len(roots)))

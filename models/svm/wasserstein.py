@@ -1,0 +1,121 @@
+r"""Support vector machines against all distributions near that of the samples.
+
+Shafieezadeh-Abadeh, Mohajerin Esfahani and Kuhn 2015, and with Kuhn 2019.  Of a ball of radius epsilon in Wasserstein's
+distance around the weighted samples, where moving a sample costs its length and turning its label the price kappa:
+
+    minimize    lam epsilon + sum_i p_i xi_i
+    subject to  y_i (w'x_i + b) >= 1 - xi_i,   -y_i (w'x_i + b) >= 1 - xi_i - kappa lam,   xi >= 0,   lam >= |w|
+
+The value is the largest mean of the hinge loss over the ball.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import socp
+
+from ..base.validation import check_number
+from .linear_programs import ProgramClassifier
+
+
+def wasserstein_program(X: Any, y: np.ndarray, share: np.ndarray, epsilon: float, kappa: float) -> socp.Blocks:
+    """The program of samples X with signs y and shares p; an infinite kappa leaves its rows out."""
+    m, k = X.shape
+    p = socp.Blocks(w=k, b=1, lam=1, xi=m)
+    p.minimize(lam=epsilon, xi=share)
+    signed = sp.diags_array(y) @ X if sp.issparse(X) else y[:, None] * X
+    p.at_least(1.0, w=signed, b=y, xi=1.0)
+    if math.isfinite(kappa):
+        p.at_least(1.0, w=-signed, b=-y, xi=1.0, lam=np.full(m, kappa))
+    p.bounds(xi=(0.0, None))
+    p.cone("lam", w=1.0)
+    return p
+
+
+class WassersteinSVC(ProgramClassifier):
+    r"""Linear classifier with the least worst-case hinge loss over all distributions near the samples.
+
+    .. math::
+        \min_{w, b}\; \sup_{W(Q, \hat P) \le \epsilon} E_Q \max\{0, 1 - y (w^\top x + b)\}
+        = \min_{w, b}\; \epsilon \|w\| + \frac1m \sum_i \max\{0, 1 - y_i (w^\top x_i + b)\}
+
+    The distance W counts |x - x'| for a sample that moves; a label that turns costs `label_cost`, and with an infinite
+    one, the default, as on the right, labels stay.  The machine is then a support vector machine whose C the program
+    finds: C = |w| / (m epsilon).
+
+    Parameters
+    ----------
+    epsilon : float, default 0.1
+        The radius of the ball, in units of X.  From the length of sum_i y_i x_i / m of balanced classes on, w is zero.
+    label_cost : float, default inf
+        kappa: what it costs to turn a label, in units of X.
+    tol, max_iter, verbose
+        Of the engine, as in `models.SVC`.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : array, shape (machines, features)
+    intercept_ : array, shape (machines,)
+    worst_case_loss_ : array, shape (machines,)
+        The value: the largest mean hinge loss over the ball, and so a bound on the share of errors there.
+    program_, solution_, n_iter_
+        Of the last machine; the most iterations of any.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import SVC, WassersteinSVC
+    >>> X, y = np.array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [3.0, 2.0]]), np.array([0, 0, 1, 1])
+    >>> robust = WassersteinSVC(epsilon=0.2).fit(X, y)
+    >>> C = np.linalg.norm(robust.coef_) / (4 * 0.2)
+    >>> bool(np.allclose(SVC(C=C, kernel="linear").fit(X, y).coef_, robust.coef_, atol=1e-5))
+    True
+    """
+
+    worst_case_loss_: np.ndarray
+
+    def __init__(
+        self,
+        epsilon: float = 0.1,
+        label_cost: float = math.inf,
+        *,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.label_cost = label_cost
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_number("epsilon", self.epsilon, 0.0, open_low=True)
+        if not math.isfinite(self.epsilon):
+            raise ValueError(f"epsilon must be finite, but {self.epsilon!r} came")
+        check_number("label_cost", self.label_cost, 0.0)
+
+    def _fit_programs(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._losses: list[float] = []
+        super()._fit_programs(X, y, sample_weight)
+        self.worst_case_loss_ = np.array(self._losses)
+        del self._losses
+
+    def _stated(self, X: Any, y: np.ndarray, weights: np.ndarray) -> socp.Blocks:
+        return wasserstein_program(X, y, weights / weights.sum(), float(self.epsilon), float(self.label_cost))
+
+    def _machine(self, X: Any, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        found = super()._machine(X, y, weights)
+        self._losses.append(self.solution_.objective)
+        return found

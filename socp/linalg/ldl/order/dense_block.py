@@ -1,0 +1,265 @@
+"""Graphs with a sparse part around a dense block: the order of elimination by counts alone.
+
+A least squares term  D w - r = t  of few variables w and many rows, a slack variable in each row, has such a KKT
+matrix: slacks, then rows, go without fill, and what they leave of w is a full matrix, for which all orders are alike.
+Minimum degree would find the same, but it updates the degrees of all w after each row, which takes longer than the
+factorization.  Here the variables are taken once, by ascending degree in K.  One is eliminated if its column of L has
+hardly more entries than K has there, and belongs to the dense block otherwise.  So
+
+    the columns of the sparse part have at most 1 + FILL times the entries of K, and no order can have less than K;
+    in the dense block, once the sparse part is gone, all but SPARSE of the variables have at least 1 - SPARSE of all
+    others for neighbours, so that no order of the dense block leaves much of it empty,
+
+or this order is not taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.signatures import Bools, Ints
+from ....compiled.structures import Structure, integer, integers, structure
+from .quotient_graph import QuotientGraph
+
+IntArray = NDArray[np.int64]
+
+FILL = 0.05  # of the entries of K in the columns of the sparse part
+SPARSE = 0.15
+COLUMN_FILL = 8  # a column of the sparse part may have one entry more than K for each so many, but two in any case
+NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
+BLOCK_ENTRIES = 4  # times the entries of K that a full block may have
+
+OPEN, WAITING, GONE = 0, 1, 2  # states of a variable
+
+
+class Partition(Structure):
+    """A graph, the columns of the sparse part, and what is known of the variables.
+
+    A variable of the sparse part is an element, as in
+    `quotient_graph`, with a column of L, columns[column_start : column_start + column_length], until a later one
+    absorbs it.
+    """
+
+    n, gone, fill, entries, free = integer(), integer(), integer(), integer(), integer()
+    graph = structure(QuotientGraph)
+    state, parent, mark = integers("n"), integers("n", scratch=True), integers("n", scratch=True)
+    element_mark, column_start = integers("n", scratch=True), integers("n", scratch=True)
+    column_length = integers("n", scratch=True)
+    columns = integers("room", scratch=True)
+    ascending = integers("n", scratch=True)
+    count = integers("n + 1")  # of variables of each degree; then the elements beside a variable
+
+
+def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[np.bool_], perm: IntArray) -> bool:
+    """perm := the sparse part, then the dense block, if the graph is of this kind.
+
+    Parameters
+    ----------
+    graph : QuotientGraph
+        As `adjacency` leaves it, and as it stays.
+    dense : int
+        Variables with more neighbours belong to the dense block.
+    zero_diagonal : (n,) bool array
+        Variables that no pivot should be taken from before a neighbour of theirs.
+    perm : (n,) int64 array
+        The result.
+
+    Returns
+    -------
+    bool
+    """
+    n, entries = graph.n, count_if_worthwhile(graph, dense)
+    if entries < 0:
+        return False
+    split = Partition(n=n, room=entries // 2 + entries // (2 * COLUMN_FILL) + 2 * n, graph=graph)
+    split.n = n
+    return _order_by_counts(split, dense, zero_diagonal, perm)
+
+
+@kernel
+def count_if_worthwhile(graph: QuotientGraph, dense: int) -> int:
+    """The entries of all lists, or -1 where minimum degree would update little."""
+    total, degrees, squares = 0, 0, 0
+    for each in graph.length:
+        total += each
+        if each <= dense:
+            degrees += each
+            squares += each * each
+    return total if squares >= NEIGHBOURS * degrees else -1
+
+
+@kernel
+def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: Ints) -> bool:
+    graph = split.graph
+    n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
+    _sort_by_degree(split, zero_diagonal)
+    edges = 0
+    for i in range(n):
+        split.parent[i] = split.mark[i] = split.element_mark[i] = -1
+        edges += length[i]
+    edges //= 2
+    waiting, left, watched = 0, 0, 0
+    for k in range(n):
+        i = split.ascending[k]
+        if zero_diagonal[i] and not _has_pivot(split, i):
+            state[i] = WAITING
+            waiting += 1
+            continue
+        if length[i] > dense or not _eliminate(split, i, perm):
+            left += 1
+            if left * (left - 1) // 2 > BLOCK_ENTRIES * edges:
+                return False
+            continue
+        while waiting > 0 and watched < split.gone:  # the neighbours that wait for it
+            j = perm[watched]
+            watched += 1
+            for p in range(np.uint64(start[j]), np.uint64(start[j] + length[j])):
+                i = lists[p]
+                if state[np.uint64(i)] == WAITING:
+                    state[i] = OPEN
+                    waiting -= 1
+                    if length[i] > dense or not _eliminate(split, i, perm):
+                        left += 1
+        watched = split.gone if waiting == 0 else watched
+    size = n - split.gone
+    if split.fill > FILL * split.entries or (size * (size - 1) // 2 > FILL * split.entries and not _is_full(split)):
+        return False
+    _append_block(split, zero_diagonal, perm)
+    return True
+
+
+@inner
+def _sort_by_degree(split: Partition, zero_diagonal: Bools) -> None:
+    """ascending := the variables by degree; of the same degree those with a zero diagonal last."""
+    n, length, count, ascending = split.n, split.graph.length, split.count, split.ascending
+    for i in range(n):  # unsigned: numba then makes no test of negative indices
+        count[np.uint64(length[i] + 1)] += 1
+    for d in range(n):
+        count[d + 1] += count[d]
+    for turn in range(2):
+        for i in range(n):
+            if zero_diagonal[i] == (turn == 1):
+                degree = np.uint64(length[i])
+                ascending[np.uint64(count[degree])] = i
+                count[degree] += 1
+
+
+@inner
+def _has_pivot(split: Partition, i: int) -> bool:
+    """Whether a neighbour of i has been eliminated."""
+    lists, start, length = split.graph.lists, split.graph.start, split.graph.length
+    for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+        if split.state[np.uint64(lists[p])] == GONE:
+            return True
+    return False
+
+
+@leaf
+def _element(parent: Ints, i: int) -> int:
+    """The element that holds the variable i of the sparse part, with path compression."""
+    e = i
+    while parent[np.uint64(e)] != -1:
+        e = parent[np.uint64(e)]
+    while i != e:
+        above = parent[np.uint64(i)]
+        parent[np.uint64(i)] = e
+        i = above
+    return e
+
+
+@inner
+def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
+    """Eliminate i if its column of L has hardly more entries than K."""
+    lists, start, length = split.graph.lists, split.graph.start, split.graph.length
+    state, parent, mark, element_mark = split.state, split.parent, split.mark, split.element_mark
+    columns, column_start, column_length = split.columns, split.column_start, split.column_length
+    absorbed, elements = split.count, 0
+    begin, end = np.uint64(start[i]), np.uint64(start[i] + length[i])
+    write = first = split.free
+    mark[i] = i
+    for p in range(begin, end):
+        j = lists[p]
+        if state[np.uint64(j)] != GONE:
+            mark[np.uint64(j)] = i
+            columns[np.uint64(write)] = j
+            write += 1
+    own = write - first
+    most = write + max(2, own // COLUMN_FILL)
+    for p in range(begin, end):
+        if state[np.uint64(lists[p])] != GONE:
+            continue
+        e = np.uint64(_element(parent, lists[p]))
+        if element_mark[e] == i:
+            continue
+        element_mark[e] = i
+        absorbed[elements] = e
+        elements += 1
+        for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
+            j = columns[q]
+            if mark[np.uint64(j)] != i:
+                if write == most:
+                    return False
+                mark[np.uint64(j)] = i
+                columns[np.uint64(write)] = j
+                write += 1
+    for k in range(elements):
+        parent[absorbed[k]] = i
+    column_start[i], column_length[i] = first, write - first
+    state[i] = GONE
+    split.free = write
+    perm[split.gone] = i
+    split.gone += 1
+    split.entries += own
+    split.fill += write - first - own
+    return True
+
+
+@inner
+def _is_full(split: Partition) -> bool:
+    """Whether nearly all variables of the dense block have nearly all others for neighbours."""
+    lists, start, length = split.graph.lists, split.graph.start, split.graph.length
+    state, mark, element_mark, columns = split.state, split.mark, split.element_mark, split.columns
+    column_start, column_length = split.column_start, split.column_length
+    size = split.n - split.gone
+    enough, short = size - 1 - int(SPARSE * size), int(SPARSE * size)
+    for i in range(split.n):
+        mark[i] = element_mark[i] = -1
+    for i in range(split.n):
+        if state[i] == GONE:
+            continue
+        found = 0
+        mark[i] = i
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+            j = np.uint64(lists[p])
+            if state[j] != GONE:
+                mark[j] = i
+                found += 1
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+            if found >= enough:
+                break
+            if state[np.uint64(lists[p])] == GONE:
+                e = np.uint64(_element(split.parent, lists[p]))
+                if element_mark[e] != i:
+                    element_mark[e] = i
+                    for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
+                        j = np.uint64(columns[q])
+                        found += mark[j] != i
+                        mark[j] = i
+        if found < enough:
+            short -= 1
+            if short < 0:
+                return False
+    return True
+
+
+@inner
+def _append_block(split: Partition, zero_diagonal: Bools, perm: Ints) -> None:
+    """The dense block behind the sparse part; last those with a zero diagonal and no neighbour in the sparse part."""
+    count = split.gone
+    for turn in range(2):
+        for i in range(split.n):
+            if split.state[i] != GONE and (zero_diagonal[i] and not _has_pivot(split, i)) == (turn == 1):
+                perm[count] = i
+                count += 1

@@ -1,0 +1,500 @@
+"""Fill-reducing order of elimination: approximate minimum degree.
+
+    amd(n, indptr, indices) -> perm
+
+The method is that of Amestoy, Davis and Duff (SIAM J. Matrix Anal. Appl. 17, 1996).  The graph of the partly
+eliminated matrix is kept as a quotient graph, in no more space than the matrix itself: each variable i has a
+list of elements E(i), the eliminated pivots that it is adjacent to, and of variables A(i), the entries of the
+matrix which no element covers yet; each element e has its list of variables L(e), the pattern of the pivot's
+column of L.  Eliminating a pivot p makes the new element
+
+    L(p) = (A(p) + union of the L(e), e in E(p)) - {p},      all e in E(p) are absorbed,
+
+and the degree of each i in L(p) is bounded from above by
+
+    d(i) = min( n left - |i|,
+                d(i) + |L(p) - i|,
+                |A(i) - i| + |L(p) - i| + sum of |L(e) - L(p)| over e in E(i), e != p ).
+
+Variables which have become indistinguishable are merged into one supervariable, variables which have no
+neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(p) are absorbed, and
+variables with very many neighbours are set aside and ordered last.  Variables whose diagonal entry is
+zero wait until a neighbour has been eliminated.
+
+A pivot without elements whose neighbours have long lists, a column of few entries among long rows, leaves these as they
+are: it stays among their variables, and their degrees, which fall by one at most, are measured when they are the least.
+To go through all lists beside each such pivot would take longer than all the rest.
+
+Where the graph is a sparse part around a dense block, all this is not needed: see `dense_block`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.signatures import Bools, Ints
+from ..symbolic.analysis import postorder
+from .dense_block import dense_block_order
+from .quotient_graph import WAITING, QuotientGraph, adjacency, compress, dense_degree, link, unlink
+
+IntArray = NDArray[np.int64]
+
+LONG = 24  # entries of a list that is not gone through each time that a neighbour is eliminated
+ALONE = -1  # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
+
+
+def amd(
+    n: int,
+    indptr: IntArray,
+    indices: IntArray,
+    zero_diagonal: NDArray[np.bool_] | None = None,
+    stage: IntArray | None = None,
+) -> IntArray:
+    """Approximate minimum degree order of a symmetric pattern.
+
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    indptr, indices : int64 arrays
+        A pattern by columns: the upper triangle, the lower one, or both. The pattern of K + K' is ordered; the
+        diagonal does not matter, and neither do repeated entries.
+    zero_diagonal : (n,) bool array, optional
+        Variables that no pivot should be taken from before a neighbour of theirs.
+    stage : (n,) int64 array, optional
+        Variables of a later stage are eliminated when those of all earlier ones, from 0 on, have been.
+
+    Returns
+    -------
+    perm : (n,) int64 array
+        ``perm[k]`` is the variable that is eliminated as the k-th; postordered by the assembly tree.
+
+    Examples
+    --------
+    The hub of a star goes last, or last but one.
+
+    >>> import numpy as np
+    >>> perm = amd(4, np.array([0, 1, 3, 5, 7]), np.array([0, 0, 1, 0, 2, 0, 3]))
+    >>> sorted(perm.tolist()), 0 in perm[-2:]
+    ([0, 1, 2, 3], True)
+    """
+    dense = dense_degree(n)
+    zero_diagonal = np.zeros(n, np.bool_) if zero_diagonal is None else np.ascontiguousarray(zero_diagonal, np.bool_)
+    perm = np.empty(n, np.int64)
+    if n:
+        entries = 2 * int(indptr[n])
+        graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
+        graph.n = n
+        adjacency(graph, indptr, indices)
+        if stage is not None:
+            graph.stage[:] = stage
+        elif dense_block_order(graph, dense, zero_diagonal, perm):
+            return perm
+        minimum_degree(graph, dense, zero_diagonal, perm)
+    return perm
+
+
+@kernel
+def minimum_degree(graph: QuotientGraph, dense: int, zero_diagonal: Bools, perm: Ints) -> None:
+    """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
+    n, size, degree, mark, elements = graph.n, graph.size, graph.degree, graph.mark, graph.elements
+    head, after, before = graph.head, graph.after, graph.before
+    eliminated = _start_degree_lists(graph, dense, zero_diagonal)
+    flag, least, largest, last_value = 2, 0, 0, 1
+    while 2 * last_value <= n:
+        last_value *= 2
+    last_value -= 1  # hash values are 0 ... 2^k - 1
+    while eliminated < n:
+        while least < n and head[least] == -1:
+            least += 1
+        while least == n:
+            least = _link_waiting(graph, zero_diagonal)
+        pivot = head[least]
+        unlink(degree, head, after, before, pivot)
+        if graph.stale[pivot]:
+            _settle(graph, pivot)
+            least = min(least, _true_degree(graph, pivot, flag))
+            link(degree, head, after, before, pivot)
+            flag += 1
+            continue
+        eliminated += size[pivot]
+        if elements[pivot] == 0 and _has_long_lists(graph, pivot):
+            least = min(least, _eliminate_apart(graph, pivot))
+            largest = max(largest, degree[pivot])
+            continue
+        _form_element(graph, pivot, n - eliminated)
+        mark[pivot] = flag
+        largest = max(largest, degree[pivot])
+        _measure_elements(graph, pivot, flag)
+        eliminated += _update_variables(graph, pivot, flag, last_value)
+        flag = _merge_indistinguishable(graph, pivot, flag + largest + 1)
+        least = min(least, _close_element(graph, pivot, n - eliminated))
+    _assembly_order(graph, zero_diagonal, perm)
+
+
+@inner
+def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) -> int:
+    """Set dense variables aside, eliminate those without neighbours, list the others; how many are done."""
+    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    size, degree, parent, mark, head = graph.size, graph.degree, graph.parent, graph.mark, graph.head
+    after, before, bucket = graph.after, graph.before, graph.bucket
+    done = 0
+    for i in range(n):
+        size[i] = 1
+        mark[i] = 1
+        graph.stale[i] = 0
+        degree[i] = length[i]
+        parent[i] = head[i] = bucket[i] = -1
+        if length[i] > dense:
+            size[i] = 0
+            done += 1
+    for i in range(n):
+        if size[i] == 0:
+            for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+                degree[np.uint64(lists[p])] -= 1
+    for i in range(n):
+        if size[i] == 0:
+            continue
+        if degree[i] == 0:
+            elements[i] = -1
+            mark[i] = 0
+            done += 1
+        elif zero_diagonal[i] or graph.stage[i] > 0:
+            before[i] = WAITING
+        else:
+            link(degree, head, after, before, i)
+    return done
+
+
+@inner
+def _link_waiting(graph: QuotientGraph, zero_diagonal: Bools) -> int:
+    """List the variables of the next stage, in the end those with zero diagonals all around; the least degree."""
+    n, elements, size, degree, stage = graph.n, graph.elements, graph.size, graph.degree, graph.stage
+    head, after, before = graph.head, graph.after, graph.before
+    least, following = n, n
+    for i in range(n):
+        if stage[i] > graph.latest:
+            following = min(following, stage[i])
+    graph.latest = following
+    for i in range(n):
+        if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
+            continue
+        if following == n or (stage[i] <= following and (elements[i] > 0 or graph.stale[i] or not zero_diagonal[i])):
+            link(degree, head, after, before, i)
+            least = min(least, degree[i])
+    return least
+
+
+@inner
+def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
+    """L(p) = A(p) + union of L(e), e in E(p), without p; its variables leave the degree lists, sizes negative."""
+    lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
+    degree, parent, mark = graph.degree, graph.parent, graph.mark
+    head, after, before = graph.head, graph.after, graph.before
+    count = elements[pivot]
+    size[pivot] = -size[pivot]
+    total = 0
+    if count == 0:  # L(p) = A(p) in its own place
+        write = start[pivot]
+    else:
+        if graph.free + left > len(lists):
+            compress(graph)
+        write = graph.free
+    begin = write
+    for k in range(count + 1):
+        if k < count:
+            source = lists[start[pivot] + k]
+            first, end = start[source], start[source] + length[source]
+            parent[source] = pivot
+            mark[source] = 0
+        else:
+            first, end = start[pivot] + count, start[pivot] + length[pivot]
+        for p in range(np.uint64(first), np.uint64(end)):  # unsigned: numba then makes no test of negative indices
+            i = lists[p]
+            size_i = size[np.uint64(i)]
+            if size_i > 0:
+                total += size_i
+                size[np.uint64(i)] = -size_i
+                lists[np.uint64(write)] = i
+                write += 1
+                unlink(degree, head, after, before, i)
+                if graph.stale[np.uint64(i)]:
+                    _settle(graph, i)
+                    degree[i] = graph.n  # what it was is no bound
+    start[pivot] = begin
+    length[pivot] = write - begin
+    degree[pivot] = total
+    elements[pivot] = -1
+
+
+@inner
+def _has_long_lists(graph: QuotientGraph, pivot: int) -> bool:
+    """Whether the neighbours of a pivot without elements have long lists."""
+    lists, start, length, total = graph.lists, graph.start, graph.length, 0
+    for p in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        total += length[np.uint64(lists[p])]
+    return total > LONG * length[pivot]
+
+
+@inner
+def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
+    """Make an element of a pivot without elements, L(p) = A(p) in its own place, and leave its neighbours as they are.
+
+    Returns the least of their degrees, which count as one less than before until they are measured.
+    """
+    lists, start, length, size, degree = graph.lists, graph.start, graph.length, graph.size, graph.degree
+    head, after, before, stage, stale = graph.head, graph.after, graph.before, graph.stage, graph.stale
+    begin, write, least, latest = start[pivot], start[pivot], graph.n, graph.latest
+    for p in range(np.uint64(begin), np.uint64(begin + length[pivot])):
+        variable = lists[p]
+        i = np.uint64(variable)
+        if size[i] == 0:
+            continue
+        lists[np.uint64(write)] = variable
+        write += 1
+        stale[i] = 1
+        unlink(degree, head, after, before, variable)
+        degree[i] = max(degree[i] - 1, 0)
+        if stage[i] > latest:
+            before[i] = WAITING
+        else:
+            least = min(least, degree[i])
+            link(degree, head, after, before, variable)
+    graph.elements[pivot], length[pivot] = -1, write - begin
+    graph.mark[pivot] = 1 if write > begin else 0
+    degree[pivot] = 0
+    for p in range(begin, write):
+        degree[pivot] += size[lists[p]]
+    return least
+
+
+@inner
+def _settle(graph: QuotientGraph, i: int) -> None:
+    """Put the elements among the variables of i where they belong, and leave out what is gone."""
+    lists, elements, size, mark = graph.lists, graph.elements, graph.size, graph.mark
+    begin = graph.start[i]
+    middle, end = begin + elements[i], begin + graph.length[i]
+    first = write = middle  # of the variables; elements go before them
+    for p in range(np.uint64(middle), np.uint64(end)):
+        v = lists[p]
+        if elements[np.uint64(v)] == -1:
+            if mark[np.uint64(v)] != 0:
+                lists[np.uint64(write)] = lists[np.uint64(first)]
+                lists[np.uint64(first)] = v
+                first += 1
+                write += 1
+        elif size[np.uint64(v)] != 0:
+            lists[np.uint64(write)] = v
+            write += 1
+    elements[i], graph.length[i], graph.stale[i] = first - begin, write - begin, 0
+
+
+@inner
+def _true_degree(graph: QuotientGraph, i: int, flag: int) -> int:
+    """degree[i] := the number of variables beside i, which is returned; their marks become the flag."""
+    lists, start, length, size, mark = graph.lists, graph.start, graph.length, graph.size, graph.mark
+    begin, total = start[i], 0
+    middle, end = begin + graph.elements[i], begin + length[i]
+    mark[i] = flag
+    for k in range(np.uint64(begin), np.uint64(middle)):
+        e = np.uint64(lists[k])
+        for p in range(np.uint64(start[e]), np.uint64(start[e] + length[e])):
+            j = np.uint64(lists[p])
+            if mark[j] != flag:
+                mark[j] = flag
+                total += size[j]
+    for p in range(np.uint64(middle), np.uint64(end)):
+        j = np.uint64(lists[p])
+        if mark[j] != flag:
+            mark[j] = flag
+            total += size[j]
+    graph.degree[i] = total
+    return total
+
+
+@inner
+def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
+    """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
+    lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
+    degree, mark = graph.degree, graph.mark
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        i = np.uint64(lists[k])
+        size_i = size[i]  # negative
+        for p in range(np.uint64(start[i]), np.uint64(start[i] + elements[i])):
+            e = np.uint64(lists[p])
+            mark_e = mark[e]
+            if mark_e >= flag:
+                mark[e] = mark_e + size_i
+            elif mark_e != 0:
+                mark[e] = degree[e] + flag + size_i
+
+
+@inner
+def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: int) -> int:
+    """E(i), A(i), d(i) and the hash value for each i in L(p); returns how many variables went with the pivot."""
+    lists, start, length, elements = graph.lists, graph.start, graph.length, graph.elements
+    size, degree, parent, mark, after = graph.size, graph.degree, graph.parent, graph.mark, graph.after
+    before, bucket = graph.before, graph.bucket
+    with_pivot = 0
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        variable = lists[k]
+        i = np.uint64(variable)
+        begin, middle, end = start[i], start[i] + elements[i], start[i] + length[i]
+        write, value, external = begin, 0, 0
+        for p in range(np.uint64(begin), np.uint64(middle)):
+            element = lists[p]
+            e = np.uint64(element)
+            mark_e = mark[e]
+            if mark_e > flag:
+                external += mark_e - flag
+                lists[np.uint64(write)] = element
+                write += 1
+                value += element
+            elif mark_e != 0:  # L(e) is inside of L(p): absorbed
+                parent[e] = pivot
+                mark[e] = 0
+        first_variable = write
+        for p in range(np.uint64(middle), np.uint64(end)):
+            j = lists[p]
+            size_j = size[np.uint64(j)]
+            if size_j > 0:
+                external += size_j
+                lists[np.uint64(write)] = j
+                write += 1
+                value += j
+        if external == 0:  # no neighbour outside of L(p)
+            parent[i] = pivot
+            if elements[i] == 0:
+                degree[i] = ALONE
+            with_pivot -= size[i]
+            size[i] = 0
+            continue
+        lists[np.uint64(write)] = lists[np.uint64(first_variable)]  # make room for the pivot at the front
+        lists[np.uint64(first_variable)] = lists[np.uint64(begin)]
+        lists[np.uint64(begin)] = pivot
+        elements[i] = first_variable - begin + 1
+        length[i] = write - begin + 1
+        degree[i] = min(degree[i], external)
+        value &= last_value
+        before[i] = value
+        after[i] = bucket[np.uint64(value)]
+        bucket[np.uint64(value)] = variable
+    size[pivot] -= with_pivot
+    degree[pivot] -= with_pivot
+    return with_pivot
+
+
+@inner
+def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int:
+    """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
+    lists, start, length, size, parent = graph.lists, graph.start, graph.length, graph.size, graph.parent
+    mark, after, before, bucket = graph.mark, graph.after, graph.before, graph.bucket
+    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+        if size[np.uint64(lists[k])] == 0:
+            continue
+        value = np.uint64(before[np.uint64(lists[k])])
+        i = bucket[value]
+        bucket[value] = -1
+        while i != -1 and after[np.uint64(i)] != -1:
+            for p in range(np.uint64(start[i] + 1), np.uint64(start[i] + length[i])):
+                mark[np.uint64(lists[p])] = flag
+            previous, j = i, after[i]
+            while j != -1:
+                if _same_lists(graph, i, j, flag):
+                    parent[j] = i
+                    size[i] += size[j]
+                    size[j] = 0
+                    after[previous] = after[j]
+                else:
+                    previous = j
+                j = after[j]
+            flag += 1
+            i = after[i]
+    return flag
+
+
+@leaf
+def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
+    """Whether j has the lists of i, whose entries carry the flag."""
+    lists, start, length, elements, mark = graph.lists, graph.start, graph.length, graph.elements, graph.mark
+    if length[i] != length[j] or elements[i] != elements[j]:
+        return False
+    for p in range(np.uint64(start[j] + 1), np.uint64(start[j] + length[j])):
+        if mark[np.uint64(lists[p])] != flag:
+            return False
+    return True
+
+
+@inner
+def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
+    """Put the variables of L(p) that are left back into the degree lists; returns the least degree."""
+    n, lists, start, length, size, degree = graph.n, graph.lists, graph.start, graph.length, graph.size, graph.degree
+    mark, head, after, before, stage = graph.mark, graph.head, graph.after, graph.before, graph.stage
+    begin, end = start[pivot], start[pivot] + length[pivot]
+    write, least = begin, n
+    own, latest = degree[pivot], graph.latest
+    for k in range(np.uint64(begin), np.uint64(end)):
+        variable = lists[k]
+        i = np.uint64(variable)
+        size_i = -size[i]
+        if size_i == 0:
+            continue
+        size[i] = size_i
+        degree_i = min(degree[i] + own, left) - size_i
+        degree[i] = degree_i
+        if stage[i] > latest:
+            before[i] = WAITING
+        else:
+            least = min(least, degree_i)
+            link(degree, head, after, before, variable)
+        lists[np.uint64(write)] = variable
+        write += 1
+    size[pivot] = -size[pivot]
+    length[pivot] = write - begin
+    if write == begin:
+        mark[pivot] = 0
+    if begin >= graph.free:
+        graph.free = write
+    return least
+
+
+@inner
+def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> None:
+    """Elements in postorder of the assembly tree, each with the variables it absorbed, zero diagonals last of them;
+    dense variables behind all."""
+    n, start, elements, size, parent = graph.n, graph.start, graph.elements, graph.size, graph.parent
+    degree, owner, before, bucket, mark = (
+        graph.degree, graph.owner, graph.before, graph.bucket, graph.mark
+    )  # fmt: skip
+    tree, order = graph.head, graph.after  # the degree lists have done their part
+    for i in range(n):
+        tree[i] = parent[i] if elements[i] == -1 else -1
+        j = i
+        while elements[np.uint64(j)] != -1 and parent[np.uint64(j)] != -1:
+            j = parent[np.uint64(j)]
+        owner[i] = j
+        k = i
+        while k != j:  # path compression, among absorbed variables alone
+            above = parent[np.uint64(k)]
+            parent[np.uint64(k)] = j
+            k = above
+    postorder(tree, before, bucket, mark, order)
+    count = 0
+    for k in range(n):
+        element = np.uint64(order[k])
+        if elements[element] == -1:
+            start[element] = count
+            count += size[element]
+    for turn in range(3):
+        for i in range(n):
+            if turn != (0 if not zero_diagonal[i] else 2 if degree[i] == ALONE else 1):
+                continue
+            last = np.uint64(owner[i])
+            if elements[last] == -1:
+                perm[np.uint64(start[last])] = i
+                start[last] += 1
+            else:  # dense
+                perm[count] = i
+                count += 1

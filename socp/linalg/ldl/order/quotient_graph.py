@@ -1,0 +1,164 @@
+"""The quotient graph of a partly eliminated matrix, as `ordering` describes it, and its variables by degree.
+
+The lists of variables and elements are in one array, and new elements are written behind all others.  When the array is
+used up, the lists that are alive are moved together.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.signatures import Ints
+from ....compiled.structures import Structure, integer, integers
+
+DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense,
+DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
+
+WAITING = -2  # in `before`: a variable with a zero diagonal or of a later stage, that is in no list yet
+
+
+def dense_degree(n: int) -> int:
+    """The number of neighbours beyond which a variable of n is set aside as dense."""
+    return max(DENSE_LEAST, int(DENSE_FACTOR * math.sqrt(n)))
+
+
+class QuotientGraph(Structure):
+    """The lists of variables and elements, and what is known of them.
+
+    A list is lists[start : start + length]: of a variable its elements, then its variables, of an element its
+    variables.
+    """
+
+    n, free = integer(), integer()  # free is the first free place of `lists`
+    lists = integers("room", scratch=True)
+    start, length = integers("n", scratch=True), integers("n")
+    elements = integers("n")  # of a variable: how many elements its list begins with; -1: it is an element
+    size = integers(
+        "n", scratch=True
+    )  # variables in a supervariable, 0 when absorbed, negative in the element in progress
+    degree = integers("n", scratch=True)  # of a variable: the bound on its external degree; of an element: |L(e)|
+    parent = integers("n", scratch=True)  # what an absorbed variable or element went into; -1 at a root
+    mark = integers("n")  # of an element: flag + |L(e) - L(p)|, 0 when absorbed
+    head = integers("n", scratch=True)  # of degree d: first variable of that degree
+    after = integers("n", scratch=True)  # next variable of the same degree, or of the same hash value
+    before = integers("n", scratch=True)  # previous variable of the same degree; or the hash value
+    bucket = integers("n", scratch=True)  # of a hash value: first variable
+    stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
+    stale = integers("n", scratch=True)  # of a variable: 1 where its list has elements among the variables
+    owner = integers("n", scratch=True)  # in the end: the element in which a variable was eliminated
+
+
+@kernel
+def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
+    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
+
+    `graph` comes as zeros, but for what is scratch.
+    """
+    n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
+    repeats = False
+    for j in range(n):
+        previous = -1
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = indices[p]
+            if i != j:
+                length[j] += 1
+                length[np.uint64(i)] += 1
+            repeats = repeats or i <= previous or i > j
+            previous = i
+    total = 0
+    for j in range(n):
+        start[j] = total
+        total += length[j]
+    for j in range(n):
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = indices[p]
+            if i != j:
+                put(lists, start, i, j)
+                put(lists, start, j, i)
+    for j in range(n):
+        start[j] -= length[j]
+    graph.free = total
+    if repeats:
+        _remove_repetitions(graph)
+
+
+@leaf
+def put(lists: Ints, end: Ints, i: int, neighbour: int) -> None:
+    """One more neighbour at the end of the list of i."""
+    at = end[np.uint64(i)]
+    lists[np.uint64(at)] = neighbour
+    end[np.uint64(i)] = at + 1
+
+
+@inner
+def _remove_repetitions(graph: QuotientGraph) -> None:
+    """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
+    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
+    write = 0
+    for j in range(n):
+        begin = write
+        for p in range(start[j], start[j] + length[j]):
+            i = lists[p]
+            if mark[i] != j + 1:
+                mark[i] = j + 1
+                lists[write] = i
+                write += 1
+        start[j] = begin
+        length[j] = write - begin
+    graph.free = write
+
+
+@inner
+def compress(graph: QuotientGraph) -> None:
+    """Move all lists that are alive to the front of the space."""
+    n, lists, start, length, elements = graph.n, graph.lists, graph.start, graph.length, graph.elements
+    size, mark = graph.size, graph.mark
+    for i in range(n):
+        alive = mark[i] != 0 if elements[i] == -1 else size[i] != 0
+        if alive and length[i] > 0:  # the list's head tells its owner, its first entry waits in start
+            first = start[i]
+            start[i] = lists[first]
+            lists[first] = -i - 1
+    write, p, end = 0, 0, graph.free
+    while p < end:
+        if lists[p] >= 0:
+            p += 1
+            continue
+        i = -lists[p] - 1
+        lists[write] = start[i]
+        start[i] = write
+        for k in range(1, length[i]):
+            lists[write + k] = lists[p + k]
+        write += length[i]
+        p += length[i]
+    graph.free = write
+
+
+@leaf
+def link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
+    """Put variable i at the head of the list of its degree."""
+    place, own = np.uint64(degree[i]), np.uint64(i)
+    first = head[place]
+    before[own] = -1
+    after[own] = first
+    if first != -1:
+        before[np.uint64(first)] = i
+    head[place] = i
+
+
+@leaf
+def unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
+    """Take variable i out of the list of its degree."""
+    own = np.uint64(i)
+    left, right = before[own], after[own]
+    if left == WAITING:
+        return
+    if right != -1:
+        before[np.uint64(right)] = left
+    if left != -1:
+        after[np.uint64(left)] = right
+    else:
+        head[np.uint64(degree[own])] = right

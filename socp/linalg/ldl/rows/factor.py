@@ -1,0 +1,150 @@
+"""Sparse LDL' factorization by rows, four columns at a time: for matrices with some fill.
+
+The up-looking method on supernodes of four columns (see `four_wide`).  An entry's row and the number that it changes
+are read once for four columns, and four rows at once do not wait for each other.  LLVM makes vector
+instructions of four entries side by side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....compiled.kernels import inner
+from ....compiled.signatures import Floats
+from ..factors import put_pivot
+from .eliminate import FIVE, FOUR, ONE, SIX, THREE, TWO, eliminate, factor_block
+from .four_wide import FourWideFactors
+from .static import are_unchanged, find_base
+
+SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
+
+
+@inner
+def four_wide_factor(ldl: FourWideFactors, data: Floats) -> int:
+    """L in values, supernode after supernode, and D in d.
+
+    `work` and `work_four` come as zeros and leave as zeros.  Constant columns whose entries are as they were stay.
+    """
+    if ldl.static > 0 and not are_unchanged(ldl, data):
+        ldl.replaced_static = factor_range(ldl, 0, ldl.static, data)
+        if ldl.replaced_static >= 0:
+            find_base(ldl, data)
+    if ldl.static > 0 and ldl.replaced_static < 0:
+        return -1
+    replaced = factor_range(ldl, ldl.static, ldl.supernodes, data)
+    return replaced if replaced < 0 else replaced + ldl.replaced_static
+
+
+@inner
+def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
+    """Some supernodes; the number of replaced pivots, -1 for one that is not finite."""
+    table, s, replaced = ldl.table.view(np.uint64), np.uint64(from_supernode), 0
+    while s < np.uint64(to_supernode):
+        narrow = table[(s << TWO) + FOUR] - table[s << TWO] == ONE
+        if narrow:
+            bad = factor_ones(ldl, s, to_supernode, data)
+        else:
+            bad = factor_fours(ldl, s, to_supernode, data)
+        if bad < 0:
+            for i in range(ldl.work.size):
+                ldl.work[i] = 0.0
+            for i in range(ldl.work_four.size):
+                ldl.work_four[i] = 0.0
+            return -1
+        replaced += bad
+        s = np.uint64(ldl.reached)
+    return replaced
+
+
+@inner
+def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
+    """The rows of supernodes of one column; returns the number of replaced pivots, -1 for one that is not finite.
+
+    Supernodes of other kinds begin where it has `reached`.
+    """
+    indices, source, linked = ldl.indices.view(np.uint64), ldl.source.view(np.uint64), ldl.columns.view(np.uint64)
+    table, rows, indptr = ldl.table.view(np.uint64), ldl.rows.view(np.uint64), ldl.indptr.view(np.uint64)
+    row_start, link, middle = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.middle.view(np.uint64)
+    d, inverse, work, values, replaced = ldl.d, ldl.inverse, ldl.work, ldl.values, 0
+    base, based = ldl.base, ldl.base.size > 0
+    for s in range(np.uint64(from_supernode), np.uint64(to_supernode)):
+        own = s << TWO
+        k = table[own]
+        if table[own + FOUR] - k != ONE:
+            ldl.reached = s
+            return replaced
+        table[own + THREE] = table[own + ONE]
+        for p in range(middle[k], indptr[k + ONE]):
+            work[indices[p]] = data[source[p]]
+        pivot = work[k] - ldl.base_d[k] if based else work[k]
+        work[k] = 0.0
+        for q in range(link[s], row_start[s + ONE]):
+            t = linked[q] << TWO
+            j, begin, at, end = table[t], table[t + ONE], table[t + TWO], table[t + THREE]
+            table[t + THREE] = end + ONE
+            y0 = work[j]  # D(j) L(k, j)
+            work[j] = 0.0
+            if table[t + FOUR] - j == ONE:
+                at -= begin
+                if based:
+                    y0 -= base[at + end]
+                for p in range(begin, end):
+                    work[rows[p]] -= values[at + p] * y0
+                l0 = y0 / d[j]
+                pivot -= l0 * y0
+                values[at + end] = l0
+                continue
+            x1, x2, x3 = work[j + ONE], work[j + TWO], work[j + THREE]
+            if based:
+                place = at + SIX + ((end - begin) << TWO)
+                y0, x1, x2, x3 = (
+                    y0 - base[place],
+                    x1 - base[place + ONE],
+                    x2 - base[place + TWO],
+                    x3 - base[place + THREE],
+                )
+            y1 = x1 - values[at] * y0
+            y2 = x2 - (values[at + ONE] * y0 + values[at + TWO] * y1)
+            y3 = x3 - ((values[at + THREE] * y0 + values[at + FOUR] * y1) + values[at + FIVE] * y2)
+            work[j + ONE] = work[j + TWO] = work[j + THREE] = 0.0
+            at += SIX
+            for p in range(begin, end):
+                work[rows[p]] -= (values[at] * y0 + values[at + ONE] * y1) + (
+                    values[at + TWO] * y2 + values[at + THREE] * y3
+                )
+                at += FOUR
+            l0, l1, l2, l3 = y0 * inverse[j], y1 * inverse[j + ONE], y2 * inverse[j + TWO], y3 * inverse[j + THREE]
+            values[at], values[at + ONE], values[at + TWO], values[at + THREE] = l0, l1, l2, l3
+            pivot -= (l0 * y0 + l1 * y1) + (l2 * y2 + l3 * y3)
+        wrong = put_pivot(ldl, k, pivot)
+        if wrong < 0:
+            return -1
+        replaced += wrong
+        inverse[k] = 1.0 / d[k]
+    ldl.reached = to_supernode
+    return replaced
+
+
+@inner
+def factor_fours(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
+    """`factor_ones` for supernodes of four columns: the entries of four rows are side by side in `work_four`."""
+    indices, source = ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
+    table, indptr, row_start = ldl.table.view(np.uint64), ldl.indptr.view(np.uint64), ldl.row_start.view(np.uint64)
+    link, middle, work, replaced = ldl.link.view(np.uint64), ldl.middle.view(np.uint64), ldl.work_four, 0
+    for s in range(np.uint64(from_supernode), np.uint64(to_supernode)):
+        own = s << TWO
+        k = table[own]
+        if table[own + FOUR] - k == ONE:
+            ldl.reached = s
+            return replaced
+        table[own + THREE] = table[own + ONE]
+        for c in range(FOUR):
+            for p in range(middle[k + c], indptr[k + c + ONE]):
+                work[(indices[p] << TWO) + c] = data[source[p]]
+        eliminate(ldl, link[s], row_start[s + ONE], k, 4)
+        bad = factor_block(ldl, k, table[own + TWO])
+        if bad < 0:
+            return -1
+        replaced += bad
+    ldl.reached = to_supernode
+    return replaced

@@ -1,0 +1,218 @@
+"""Supernodes of L: one column, or four neighbouring ones over the same rows, for factorization by rows.
+
+Columns of a fundamental supernode have the same rows by themselves, and so have some siblings (see `siblings`).  A
+column and its parent beside it are put together, too, at the price of few explicit zeros: four columns cost little more
+than one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....compiled.kernels import inner, kernel
+from ....compiled.signatures import Floats
+from ....compiled.structures import Structure, floats, integer, integers, number
+from ..factors import Factors
+from ..symbolic.analysis import Analysis, find_rows
+from ..symbolic.siblings import are_siblings
+
+ZEROS = 0.2  # of the entries of a supernode may be explicit zeros
+
+
+class Supernodes(Structure):
+    """The supernodes of a factor.
+
+    Attributes
+    ----------
+    first : array
+        Strip s has the columns first[s] ... first[s + 1] - 1.
+    count, rows, entries : int
+        The supernodes, the rows below the triangles of all of them, and the numbers that they hold.
+    static_columns, static, kept : int
+        The columns that are static (see `static`), the first ones; the supernodes of these, and the entries of K there.
+    """
+
+    first = integers("n + 1")
+    count, rows, entries = integer(), integer(), integer()
+    static_columns, static, kept = integer(), integer(), integer()
+
+
+def supernodes_of(analysis: Analysis, static: int = 0) -> Supernodes:
+    """The supernodes for an order of elimination in which so many columns are static, the first ones."""
+    supernodes = Supernodes(n=analysis.perm.size)
+    supernodes.static_columns = static
+    find_supernodes(supernodes, analysis)
+    return supernodes
+
+
+@kernel
+def find_supernodes(supernodes: Supernodes, analysis: Analysis) -> None:
+    """Four columns where they fit together, else one."""
+    n, counts, first, count, rows, entries, j = analysis.perm.size, analysis.counts, supernodes.first, 0, 0, 0, 0
+    static = supernodes.static_columns
+    while j < n:
+        first[count] = j
+        count += 1
+        if go_together(analysis, j) and not j < static < j + 4:
+            rows += counts[j + 3]
+            entries += 6 + 4 * counts[j + 3]
+            j += 4
+        else:
+            rows += counts[j]
+            entries += counts[j]
+            j += 1
+        if j == static:
+            supernodes.static = count
+    first[count] = n
+    supernodes.count, supernodes.rows, supernodes.entries = count, rows, entries
+    if static > 0:
+        supernodes.kept = static_entries(analysis, static)
+
+
+@inner
+def static_entries(analysis: Analysis, static: int) -> int:
+    """The entries of K in so many first columns of its lower triangle."""
+    kept = 0
+    for i in analysis.indices:
+        kept += i < static
+    return kept
+
+
+@inner
+def go_together(analysis: Analysis, j: int) -> bool:
+    """Whether columns j ... j + 3 make a supernode: siblings, or each the parent of the one before, with few zeros."""
+    parent, counts = analysis.parent, analysis.counts
+    if j + 4 > parent.size:
+        return False
+    if are_siblings(parent, counts, j):
+        return True
+    last, zeros = counts[j + 3], 0
+    for i in range(j, j + 3):
+        if parent[i] != i + 1:
+            return False
+        zeros += last + (j + 3 - i) - counts[i]
+    return zeros <= ZEROS * (4 * last + 6)
+
+
+class FourWideFactors(Factors):
+    """L by supernodes.
+
+    Attributes
+    ----------
+    indptr, indices, source : arrays
+        The permuted upper triangle of K by columns; its entry q is entry ``source[q]`` of K.
+    table : array
+        Four numbers for each supernode: its first column, the places of its rows and of its values, and the end of the
+        rows that are factored.
+    start : array
+        Twice the place of the rows of each supernode, and 1 more for four columns.
+    rows, values : arrays
+        The rows of each supernode below its triangle; the triangle of each, then its rows.
+    row_start, columns : arrays
+        The supernodes that have rows of supernode s are ``columns[row_start[s]:row_start[s + 1]]``.
+    inverse : (n,) array
+        1 / D.
+    static, static_columns : int
+        The supernodes and columns that are static (see `static`), the first ones; of these
+    base, base_d, kept : arrays
+        L21 D1 L21', its diagonal, and the entries of K that it was made of.
+    link, middle : arrays
+        Where in each row the other supernodes, and the other entries of K, begin.
+    """
+
+    indptr, indices = integers("n + 1"), integers("given", scratch=True)
+    source = integers("given", scratch=True)
+    table, supernodes, reached = integers("4 * (count + 2)"), integer(), integer()
+    start, row_start, link = integers("count + 1"), integers("count + 1"), integers("count")
+    rows, columns = integers("held", scratch=True), integers("held", scratch=True)
+    values, inverse = floats("entries", scratch=True), floats("n")
+    work, work_four = floats("2 * n"), floats("4 * n")
+    static, static_columns, replaced_static = integer(), integer(), integer()
+    base, base_d, kept, middle = floats("based * entries"), floats("based * n"), floats("kept_entries"), integers("n")
+    kept_eps, kept_delta = number(), number()
+
+    def __init__(self, supernodes: Supernodes, analysis: Analysis, signs: Floats) -> None:
+        super().__init__(
+            n=analysis.perm.size, given=analysis.source.size, count=supernodes.count, held=supernodes.rows,
+            entries=supernodes.entries, based=int(supernodes.static > 0), kept_entries=supernodes.kept,
+        )  # fmt: skip
+        four_wide_pattern(self, supernodes, analysis, signs)
+
+
+@kernel
+def four_wide_pattern(ldl: FourWideFactors, supernodes: Supernodes, analysis: Analysis, signs: Floats) -> None:
+    """The order, the permuted K, and the pattern of L by supernodes and, for the order of the work, by their rows."""
+    n, table, first, counts = analysis.perm.size, ldl.table, supernodes.first, analysis.counts
+    ldl.supernodes = supernodes.count
+    for k in range(n):
+        ldl.perm[k] = analysis.perm[k]
+        ldl.signs[k], ldl.d[k], ldl.inverse[k] = signs[ldl.perm[k]], 1.0, 1.0
+        ldl.indptr[k + 1] = analysis.indptr[k + 1]
+    ldl.static, ldl.static_columns = supernodes.static, supernodes.static_columns
+    put_entries(ldl, analysis)
+    for s in range(supernodes.count):
+        width, height = first[s + 1] - first[s], counts[first[s + 1] - 1]
+        ldl.start[s] = 2 * table[4 * s + 1] + (width > 1)
+        table[4 * s + 4] = first[s + 1]
+        table[4 * s + 5] = table[4 * s + 1] + height
+        table[4 * s + 6] = table[4 * s + 2] + (width * (width - 1)) // 2 + width * height
+    ldl.start[supernodes.count] = 2 * table[4 * supernodes.count + 1]
+    link_rows(ldl, analysis)
+    for s in range(supernodes.count):
+        ldl.link[s] = ldl.row_start[s]
+        if s >= ldl.static:
+            while ldl.link[s] < ldl.row_start[s + 1] and ldl.columns[ldl.link[s]] < ldl.static:
+                ldl.link[s] += 1
+    for i in range(ldl.kept.size):
+        ldl.kept[i] = np.nan
+
+
+@inner
+def put_entries(ldl: FourWideFactors, analysis: Analysis) -> None:
+    """The permuted K by columns, where the entries of static columns of its lower triangle come before `middle`."""
+    indptr, indices, static = analysis.indptr, analysis.indices, ldl.static_columns
+    for k in range(ldl.middle.size):
+        at = ldl.middle[k] = indptr[k]
+        if k < static or static == 0:
+            for q in range(indptr[k], indptr[k + 1]):
+                ldl.indices[q], ldl.source[q] = indices[q], analysis.source[q]
+            continue
+        end = indptr[k + 1]
+        for q in range(indptr[k], indptr[k + 1]):
+            if indices[q] < static:
+                ldl.indices[at], ldl.source[at] = indices[q], analysis.source[q]
+                at += 1
+            else:
+                end -= 1
+                ldl.indices[end], ldl.source[end] = indices[q], analysis.source[q]
+        ldl.middle[k] = at
+
+
+@inner
+def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
+    """rows := the rows of each supernode below its triangle; columns := for each supernode those that have its rows."""
+    n, count, table, linked, row_start = analysis.perm.size, ldl.supernodes, ldl.table, ldl.columns, ldl.row_start
+    owner, above = np.empty(n, np.int64), np.empty(count, np.int64)
+    begin, fill = np.empty(count + 1, np.int64), np.empty(count, np.int64)
+    for s in range(count):
+        begin[s], begin[s + 1] = table[4 * s + 1], table[4 * s + 5]
+        for j in range(table[4 * s], table[4 * s + 4]):
+            owner[j] = s
+    for s in range(count):
+        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # nobody asks for that of a root
+    find_rows(analysis.indptr, analysis.indices, owner, above, begin, ldl.rows)
+    for turn in range(2):  # count, then note
+        for s in range(count):
+            before = np.int64(-1)
+            for p in range(np.uint64(begin[s]), np.uint64(begin[s + 1])):
+                own = owner[np.uint64(ldl.rows[p])]
+                if own != before and turn == 0:
+                    row_start[own + 1] += 1
+                elif own != before:
+                    linked[fill[own]] = s
+                    fill[own] += 1
+                before = own
+        if turn == 0:
+            for s in range(count):
+                fill[s] = row_start[s]
+                row_start[s + 1] += row_start[s]

@@ -1,0 +1,131 @@
+"""Columns of L that stay as they are from one factorization to the next.
+
+Where entries of K never change, as those of free variables and of equations in a KKT matrix, a column of L stays as it
+is if it and all of its descendants in the elimination tree are such columns.  With these first,
+
+    K = [ K11  K21' ]     L11, D1 and L21 are computed once, and so is  base := L21 D1 L21',
+        [ K21  K22  ]     and a factorization is that of K22 - base.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....compiled.kernels import inner, kernel
+from ....compiled.signatures import Bools, Floats, Ints
+from ..symbolic.analysis import Analysis
+from ..symbolic.siblings import reordered
+from .eliminate import FIVE, FOUR, ONE, THREE, TWO, eliminate
+from .four_wide import FourWideFactors
+
+WORTH = 2.0  # operations that must be saved for each entry of L: base is subtracted, and K compared, entry by entry
+
+
+def static_first(analysis: Analysis, may_stay: NDArray[np.bool_] | None) -> tuple[Analysis, int]:
+    """An equivalent order with the static columns first, and their number; the same with 0 where these are too few.
+
+    `may_stay` tells, in the order of K, which columns of its lower triangle never change.
+    """
+    if may_stay is None:
+        return analysis, 0
+    order = np.empty(analysis.perm.size, np.int64)
+    count = static_order(analysis, may_stay, order)
+    return (reordered(analysis, order), count) if count > 0 else (analysis, 0)
+
+
+@kernel
+def static_order(analysis: Analysis, may_stay: Bools, order: Ints) -> int:
+    """order := the static columns, then the others; returns how many they are, 0 where they are not worth it."""
+    n, parent, counts, perm = analysis.perm.size, analysis.parent, analysis.counts, analysis.perm
+    changes, saved, count = np.zeros(n, np.int64), 0.0, 0
+    for j in range(n):
+        if changes[j] == 0 and may_stay[perm[j]]:
+            saved += counts[j] * (counts[j] + 2.0)
+            order[count] = j
+            count += 1
+        elif parent[j] >= 0:
+            changes[parent[j]] = 1
+    if saved <= WORTH * analysis.nnz or count == n:
+        return 0
+    at = count
+    for j in range(n):
+        if changes[j] != 0 or not may_stay[perm[j]]:
+            order[at] = j
+            at += 1
+    return count
+
+
+@inner
+def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
+    """Whether the static columns of K, and how pivots are replaced, are as in the last factorization.
+
+    They are noted for the next one.
+    """
+    kept, indptr, middle, source, at = ldl.kept, ldl.indptr, ldl.middle, ldl.source.view(np.uint64), 0
+    same = ldl.kept_eps == ldl.eps and ldl.kept_delta == ldl.delta
+    ldl.kept_eps, ldl.kept_delta = ldl.eps, ldl.delta
+    for k in range(ldl.n):
+        stop = indptr[k + 1] if k < ldl.static_columns else middle[k]
+        for p in range(np.uint64(indptr[k]), np.uint64(stop)):
+            value = data[source[p]]
+            same &= kept[at] == value
+            kept[at] = value
+            at += 1
+    return same
+
+
+@inner
+def find_base(ldl: FourWideFactors, data: Floats) -> None:
+    """L21, and base := L21 D1 L21' in the pattern of L, its diagonal apart."""
+    table, indices, source = ldl.table.view(np.uint64), ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
+    indptr, middle, linked = ldl.indptr.view(np.uint64), ldl.middle.view(np.uint64), ldl.columns.view(np.uint64)
+    row_start, link, work = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.work_four
+    for s in range(np.uint64(ldl.static), np.uint64(ldl.supernodes)):
+        k = table[s << TWO]
+        count = table[(s << TWO) + FOUR] - k
+        table[(s << TWO) + THREE] = table[(s << TWO) + ONE]
+        for c in range(count):
+            for p in range(indptr[k + c], middle[k + c]):
+                work[(indices[p] << TWO) + c] = data[source[p]]
+        eliminate(ldl, row_start[s], link[s], k, count)
+        for q in range(link[s], row_start[s + ONE]):
+            note_base(ldl, linked[q], k, count)
+        note_triangle(ldl, s)
+
+
+@inner
+def note_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
+    """The part of base of so many rows, from `row` on, in one supernode; the rows leave as zeros there."""
+    t, k, table, rows = (
+        np.uint64(at_supernode) << TWO,
+        np.uint64(row),
+        ldl.table.view(np.uint64),
+        ldl.rows.view(np.uint64),
+    )
+    begin, end, stop, end_row = table[t + ONE], table[t + THREE], table[t + FIVE], k + np.uint64(count)
+    width, i, work = table[t + FOUR] - table[t], table[t] << TWO, ldl.work_four
+    place = table[t + TWO] + ((width * (width - ONE)) >> ONE) + width * (end - begin)
+    while end < stop and rows[end] < end_row:
+        for j in range(width):
+            ldl.base[place] = -work[i + (j << TWO) + (rows[end] - k)]
+            place += ONE
+        end += ONE
+    table[t + THREE] = end
+    for p in range(i, i + (width << TWO)):
+        work[p] = 0.0
+
+
+@inner
+def note_triangle(ldl: FourWideFactors, own_supernode: int) -> None:
+    """The part of base in the triangle of a supernode and on its diagonal."""
+    s, table, work = np.uint64(own_supernode) << TWO, ldl.table.view(np.uint64), ldl.work_four
+    k, place = table[s], table[s + TWO]
+    width = table[s + FOUR] - k
+    for c in range(width):
+        for i in range(c):
+            ldl.base[place] = -work[((k + i) << TWO) + c]
+            place += ONE
+        ldl.base_d[k + c] = -work[((k + c) << TWO) + c]
+    for p in range(k << TWO, (k + width) << TWO):
+        work[p] = 0.0

@@ -1,0 +1,326 @@
+"""Symbolic analysis of the sparse factorization P K P' = L D L': tree, counts and index map, without values.
+
+The elimination tree of a symmetric pattern has  parent(j) = min{i > j : L(i,j) != 0};  the pattern of
+row k of L is the subtree of the tree that is cut off by the entries of row k of K (Liu 1990).  All
+routines take the upper triangle by columns, which is the lower triangle by rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....compiled.kernels import inner, kernel
+from ....compiled.signatures import Ints
+from ....compiled.structures import Structure, integer, integers, number
+
+IntArray = NDArray[np.int64]
+
+SHORT = 8  # entries of L, to one of K, up to which it takes less time to visit all of them
+
+
+class Analysis(Structure):
+    """What the pattern of K and a permutation determine about  P K P' = L D L'.
+
+    Attributes
+    ----------
+    perm : (n,) array
+        The order of elimination, postordered: row k of P K P' is row ``perm[k]`` of K.
+    parent : (n,) array
+        Elimination tree of P K P', -1 at a root; ``parent[j] > j``, and every subtree is a range that ends in its root.
+    counts : (n,) array
+        Entries of each column of L below the diagonal.
+    indptr, indices : arrays
+        Upper triangle of P K P' by columns, in no particular order of the rows.
+    source : (nnz,) array
+        Entry q of the permuted upper triangle is entry ``source[q]`` of K.
+    nnz : int
+        Entries of L below the diagonal.
+    flops : float
+        Floating-point operations of one factorization: c divisions and c (c + 1) for the update, per column.
+    """
+
+    perm, parent, counts = integers("n", scratch=True), integers("n", scratch=True), integers("n", scratch=True)
+    indptr, indices = integers("n + 1", scratch=True), integers("entries", scratch=True)
+    source = integers("entries", scratch=True)
+    nnz, flops = integer(), number()
+
+
+def analyze(n: int, indptr: IntArray, indices: IntArray, perm: IntArray) -> Analysis:
+    """Analyze ``P K P'`` for the permutation `perm`, which is first postordered by its own elimination tree.
+
+    A postorder is an equivalent order: the same fill and the same operations, with the columns that are
+    alike beside each other.
+
+    Parameters
+    ----------
+    n : int
+        Order of K.
+    indptr, indices : int64 arrays
+        Upper triangle of K by columns (row <= column), the diagonal included.
+    perm : (n,) int64 array
+        Order of elimination.
+
+    Returns
+    -------
+    Analysis
+
+    Examples
+    --------
+    An arrow that points up fills in; eliminated from the tail it does not.
+
+    >>> import numpy as np
+    >>> indptr, indices = np.array([0, 1, 3, 5, 7]), np.array([0, 0, 1, 0, 2, 0, 3])
+    >>> analyze(4, indptr, indices, np.arange(4)).nnz, analyze(4, indptr, indices, np.arange(4)[::-1].copy()).nnz
+    (6, 3)
+    """
+    analysis = Analysis(n=n, entries=int(indptr[n]))
+    determine(analysis, indptr, indices, perm)
+    return analysis
+
+
+@kernel
+def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> None:
+    """`analyze`, into memory that is there."""
+    n, size, parent, counts = perm.size, analysis.source.size, analysis.parent, analysis.counts
+    up, ui, source = np.empty(n + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    weight = np.empty(n, np.int64)
+    permute_upper(indptr, indices, perm, up, ui, source)
+    counted = tree_and_counts(up, ui, SHORT * size, parent, weight)
+    if not counted:
+        elimination_tree(up, ui, parent)
+    postorder(parent, child, sibling, counts, order)
+    relabel(analysis, up, ui, source, order)
+    above, place = child, sibling
+    for k in range(n):
+        node = np.uint64(order[k])
+        analysis.perm[k], above[k], counts[k], place[node] = perm[node], parent[node], weight[node], k
+    for k in range(n):
+        parent[k] = place[np.uint64(above[k])] if above[k] != -1 else -1
+    if not counted:
+        lower_triangle(analysis.indptr, analysis.indices, up, ui)
+        column_counts(up, ui, parent, counts)
+    nnz, flops = 0, 0.0
+    for j in range(n):
+        nnz += counts[j]
+        flops += counts[j] * (counts[j] + 2.0)
+    analysis.nnz, analysis.flops = nnz, flops
+
+
+@inner
+def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -> None:
+    """The upper triangle in another topological order of the tree: whole columns move, as i stays before its parent."""
+    indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), np.uint64(0)
+    for k in range(order.size):
+        place[np.uint64(order[k])] = k
+    indptr[0] = 0
+    for k in range(order.size):
+        j = np.uint64(order[k])
+        for p in range(np.uint64(up[j]), np.uint64(up[j + np.uint64(1)])):
+            indices[q], analysis.source[q] = place[np.uint64(ui[p])], source[p]
+            q += np.uint64(1)
+        indptr[k + 1] = q
+
+
+@inner
+def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_ind: Ints, source: Ints) -> None:
+    """The upper triangle of ``P K P'`` from that of K; its entry q is entry ``source[q]`` of K."""
+    n, inverse = perm.size, np.empty(perm.size, np.int64)
+    for k in range(n):  # unsigned: numba then makes no test of negative indices
+        inverse[np.uint64(perm[k])] = k
+    for j in range(n + 1):
+        out_ptr[j] = 0
+    for j in range(n):
+        k = inverse[j]
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            out_ptr[np.uint64(max(inverse[np.uint64(indices[p])], k) + 1)] += 1
+    for j in range(n):
+        out_ptr[j + 1] += out_ptr[j]
+    for j in range(n):  # column k goes to out_ptr[k] and on, which ends where column k + 1 begins
+        k = inverse[j]
+        for p in range(indptr[j], indptr[j + 1]):
+            i = inverse[np.uint64(indices[np.uint64(p)])]
+            column = np.uint64(max(i, k))
+            q = out_ptr[column]
+            out_ptr[column] = q + 1
+            out_ind[np.uint64(q)] = min(i, k)
+            source[np.uint64(q)] = p
+    for j in range(n, 0, -1):
+        out_ptr[j] = out_ptr[j - 1]
+    out_ptr[0] = 0
+
+
+@inner
+def tree_and_counts(indptr: Ints, indices: Ints, most: int, parent: Ints, counts: Ints) -> bool:
+    """Parents in the elimination tree, and counts := the entries of each column of L below the diagonal.
+
+    All entries of L are visited, row by row; False where they are more than `most`, and nothing is known then.
+    """
+    n, left, seen = parent.size, most, np.empty(parent.size, np.int64)
+    for k in range(n):
+        parent[k], counts[k], seen[k] = -1, 0, k
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+            i = np.uint64(indices[p])
+            while seen[i] != k:
+                seen[i] = k
+                counts[i] += 1
+                left -= 1
+                if parent[i] == -1:
+                    parent[i] = k
+                i = np.uint64(parent[i])
+        if left < 0:
+            return False
+    return True
+
+
+@inner
+def elimination_tree(indptr: Ints, indices: Ints, parent: Ints) -> None:
+    """Parents in the elimination tree of a symmetric matrix given by its upper triangle; -1 at a root."""
+    n, ancestor = parent.size, np.empty(parent.size, np.int64)  # a shortcut to the root of the tree built so far
+    for k in range(n):
+        parent[k] = ancestor[k] = -1
+        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+            i = indices[p]
+            while i != -1 and i < k:
+                above = ancestor[np.uint64(i)]
+                ancestor[np.uint64(i)] = k
+                if above == -1:
+                    parent[np.uint64(i)] = k
+                i = above
+
+
+@kernel
+def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
+    """order := the nodes of a forest, each behind all of its descendants; children and roots in ascending order.
+
+    `child` (the first one of each node), `sibling` and `stack` are work arrays.
+    """
+    n = len(parent)
+    for j in range(n):
+        child[j] = sibling[j] = -1
+    for j in range(n - 1, -1, -1):
+        if parent[j] != -1:
+            above = np.uint64(parent[j])  # unsigned: numba then makes no test of negative indices
+            sibling[j] = child[above]
+            child[above] = j
+    depth_first(parent, child, sibling, stack, order)
+
+
+@inner
+def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
+    """order := postorder of a forest whose children are linked lists, -1 at the end; `child` is used up."""
+    count = 0
+    for root in range(len(parent)):
+        if parent[root] != -1:
+            continue
+        stack[0] = root
+        depth = 0
+        while depth >= 0:
+            j = np.uint64(stack[np.uint64(depth)])
+            below = child[j]
+            if below == -1:
+                order[np.uint64(count)] = j
+                count += 1
+                depth -= 1
+            else:
+                depth += 1
+                stack[np.uint64(depth)] = below
+                child[j] = sibling[np.uint64(below)]
+
+
+@inner
+def column_counts(lower_ptr: Ints, lower_ind: Ints, parent: Ints, weight: Ints) -> None:
+    """weight := the entries of each column of L below the diagonal, for a postordered tree (Gilbert, Ng, Peyton 1994).
+
+    Row i of L is a subtree of the elimination tree.  A node j has  count(j) = sum over its subtree of the
+    weights: +1 where a row subtree has a leaf, -1 at the least common ancestor of two neighbouring leaves
+    of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L,
+    of which the lower triangle is given.
+    """
+    n = parent.size
+    first, ancestor = np.empty(n, np.int64), np.empty(n, np.int64)  # the first descendant of each node
+    latest_first, latest_leaf = np.empty(n, np.int64), np.empty(n, np.int64)  # of each row, and its first descendant
+    for j in range(n):
+        ancestor[j] = j
+        weight[j] = 0
+        first[j] = latest_first[j] = latest_leaf[j] = -1
+    for j in range(n):
+        if first[j] == -1:
+            first[j] = j
+            weight[j] = 1  # a leaf of the tree is the leaf of its own row subtree
+        if parent[j] != -1 and first[parent[j]] == -1:
+            first[parent[j]] = first[j]
+    for j in range(n):
+        if parent[j] != -1:
+            weight[parent[j]] -= 1  # row subtree j ends in j, the diagonal of L
+        first_j = first[j]
+        for p in range(np.uint64(lower_ptr[j]), np.uint64(lower_ptr[j + 1])):
+            i = np.uint64(lower_ind[p])
+            if first_j > latest_first[i] and i != np.uint64(j):
+                weight[j] += 1
+                if latest_leaf[i] != -1:
+                    weight[_root(ancestor, latest_leaf[i])] -= 1
+                latest_leaf[i] = j
+                latest_first[i] = first_j
+        if parent[j] != -1:
+            ancestor[j] = parent[j]
+    for j in range(n):
+        if parent[j] != -1:
+            weight[parent[j]] += weight[j]
+        weight[j] -= 1
+
+
+@inner
+def lower_triangle(indptr: Ints, indices: Ints, lower_ptr: Ints, lower_ind: Ints) -> None:
+    """The pattern of the lower triangle by columns, from that of the upper one."""
+    n = indptr.size - 1
+    for j in range(n + 1):
+        lower_ptr[j] = 0
+    for i in indices:
+        lower_ptr[np.uint64(i)] += 1
+    total = 0
+    for j in range(n):
+        total += lower_ptr[j]
+        lower_ptr[j] = total
+    lower_ptr[n] = total
+    for j in range(n - 1, -1, -1):  # from the end of each column down to its beginning
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[p])
+            q = lower_ptr[i] - 1
+            lower_ptr[i], lower_ind[np.uint64(q)] = q, j
+
+
+@inner
+def _root(ancestor: Ints, j: int) -> int:
+    """The root of the set of j, with path compression."""
+    root = j
+    while ancestor[root] != root:
+        root = ancestor[root]
+    while ancestor[j] != root:
+        above = ancestor[j]
+        ancestor[j] = root
+        j = above
+    return root
+
+
+@inner
+def find_rows(indptr: Ints, indices: Ints, owner: Ints, parent: Ints, row_start: Ints, rows: Ints) -> None:
+    """rows[row_start[k]:row_start[k + 1]] := the rows of block k of columns of L below its triangle, ascending.
+
+    `owner` is the block of each column and `parent` that of each block in the tree.  Row i of L lives in the blocks on
+    the paths of the tree from the entries of K(1:i, i) to i.
+    """
+    fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent.view(np.uint64)
+    owners = owner.view(np.uint64)  # unsigned: numba then makes no test of negative indices
+    for k in range(parent.size):
+        seen[k] = -1
+    for i in range(owner.size):
+        seen[owners[i]] = i
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            k = owners[np.uint64(indices[p])]
+            while seen[k] != i:
+                seen[k] = i
+                rows[np.uint64(fill[k])] = i
+                fill[k] += 1
+                k = above[k]

@@ -1,0 +1,172 @@
+"""Supernodes and the assembly tree of a sparse factor L.
+
+A supernode is a set of neighbouring columns of L which are stored as one dense panel: w columns over the same m rows
+below them.  It updates the panels of ancestors in the assembly tree alone, those that have its rows as columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.signatures import Ints
+from ....compiled.structures import Structure, integer, integers, number
+from .amalgamation import Merging, amalgamate
+from .analysis import Analysis, IntArray, find_rows, permute_upper
+
+
+class AssemblyTree(Structure):
+    """Supernodes of ``P K P' = L D L'`` in postorder.
+
+    Attributes
+    ----------
+    perm : (n,) array
+        Order of elimination; the columns of a supernode are neighbours.
+    first : (s + 1,) array
+        Supernode k has the columns ``first[k] ... first[k+1] - 1``.
+    parent : (s,) array
+        Parent in the assembly tree, -1 at a root.
+    row_start, rows : (s + 1,) array and array
+        Rows of supernode k below its triangle, ascending: ``rows[row_start[k] : row_start[k+1]]``.
+    owner : (n,) array
+        The supernode of each column.
+    panel_start : (s + 1,) array
+        The panel of k, w + m rows by w columns, stored by columns, begins at ``panel_start[k]``.
+    entry_start, source, target : arrays
+        ``panels[target[q]] = data[source[q]]`` for q from ``entry_start[k]`` to ``entry_start[k+1] - 1`` puts K into
+        panel k.
+    largest_update, largest_front : int
+        Largest number of rows below a triangle, and of rows of a panel.
+    flops, time : float
+        Floating-point operations of one factorization, those on explicit zeros included; what one factorization and
+        three solves are expected to take, in nanoseconds.
+    """
+
+    perm, owner = integers("n"), integers("n")
+    first, parent, row_start = integers("supernodes + 1"), integers("supernodes"), integers("supernodes + 1")
+    rows, panel_start = integers("below", scratch=True), integers("supernodes + 1")
+    entry_start, source = integers("supernodes + 1"), integers("entries", scratch=True)
+    target = integers("entries", scratch=True)
+    largest_update, largest_front, flops, time = integer(), integer(), number(), number()
+
+    @property
+    def nnz(self) -> int:
+        """Entries of L below the diagonal, explicit zeros included."""
+        w, m = np.diff(self.first), np.diff(self.row_start)
+        return int(np.sum(w * (w - 1) // 2 + w * m))
+
+
+def merged_supernodes(analysis: Analysis) -> Merging:
+    """Which supernodes an assembly tree would have, and what it would cost."""
+    merging = Merging(n=analysis.parent.size, count=count_supernodes(analysis))
+    merge_supernodes(merging, analysis)
+    return merging
+
+
+def assembly_tree(indptr: IntArray, indices: IntArray, analysis: Analysis) -> AssemblyTree:
+    """Supernodes for the order of an analysis, which is changed within the freedom of its elimination tree.
+
+    Parameters
+    ----------
+    indptr, indices
+        Upper triangle of K by columns, as given to `socp.linalg.ldl.symbolic.analysis.analyze`.
+    analysis : Analysis
+        Its result.
+
+    Returns
+    -------
+    AssemblyTree
+    """
+    merging = merged_supernodes(analysis)
+    tree = AssemblyTree(n=analysis.parent.size, supernodes=merging.left, below=merging.rows, entries=int(indptr[-1]))
+    build_tree(tree, merging, analysis, indptr, indices)
+    return tree
+
+
+@leaf
+def _begins(parent: Ints, counts: Ints, j: int) -> bool:
+    """Whether j begins a fundamental supernode: the pattern of j - 1 below j is another one."""
+    return j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1
+
+
+@kernel
+def count_supernodes(analysis: Analysis) -> int:
+    """The number of fundamental supernodes."""
+    count, parent, counts = 0, analysis.parent, analysis.counts
+    for j in range(parent.size):
+        count += _begins(parent, counts, j)
+    return count
+
+
+@kernel
+def merge_supernodes(merging: Merging, analysis: Analysis) -> None:
+    """The fundamental supernodes and what is merged of them."""
+    fundamental_supernodes(merging, analysis)
+    amalgamate(merging)
+
+
+@inner
+def fundamental_supernodes(merging: Merging, analysis: Analysis) -> None:
+    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
+    parent, counts, begin, height, count = analysis.parent, analysis.counts, merging.begin, merging.height, -1
+    owner = np.empty(parent.size, np.int64)
+    for j in range(parent.size):
+        if _begins(parent, counts, j):
+            count += 1
+        owner[j] = count
+        begin[count + 1], height[count] = j + 1, counts[j]  # the last column decides
+    for k in range(height.size):
+        above = parent[begin[k + 1] - 1]
+        merging.above[k] = owner[above] if above != -1 else -1
+
+
+@kernel
+def build_tree(tree: AssemblyTree, merging: Merging, analysis: Analysis, indptr: Ints, indices: Ints) -> None:
+    """The supernodes that are left, their rows, and the places of the entries of K."""
+    perm, first, parent, owner = tree.perm, tree.first, tree.parent, tree.owner
+    row_start, panel_start = tree.row_start, tree.panel_start
+    for j in range(perm.size):
+        perm[j] = analysis.perm[merging.order[j]]
+    tree.flops, tree.time = merging.flops, merging.time
+    for k in range(parent.size):
+        first[k + 1], parent[k], height = merging.first[k + 1], merging.parent[k], merging.new_height[k]
+        width = first[k + 1] - first[k]
+        row_start[k + 1] = row_start[k] + height
+        panel_start[k + 1] = panel_start[k] + width * (width + height)
+        tree.largest_update = max(tree.largest_update, height)
+        tree.largest_front = max(tree.largest_front, width + height)
+        for j in range(first[k], first[k + 1]):
+            owner[j] = k
+    size = tree.source.size
+    up, ui, source = np.empty(perm.size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    permute_upper(indptr, indices, perm, up, ui, source)
+    find_rows(up, ui, owner, parent, row_start, tree.rows)
+    sort_entries(tree, up, ui, source)
+
+
+@inner
+def sort_entries(tree: AssemblyTree, indptr: Ints, indices: Ints, source: Ints) -> None:
+    """The entries of the permuted upper triangle by columns of L, and where they go; entry (i, j) of it is L(j, i)."""
+    n, first, row_start, rows, target = tree.owner.size, tree.first, tree.row_start, tree.rows, tree.target
+    begin, place = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    for i in indices:
+        begin[np.uint64(i)] += 1
+    for j in range(n):
+        begin[j + 1] += begin[j]
+    for j in range(n - 1, -1, -1):  # from the end of each column of L to its beginning
+        for q in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            i = np.uint64(indices[q])
+            at = begin[i] - 1
+            begin[i], target[np.uint64(at)], tree.source[np.uint64(at)] = at, j, source[q]
+    for k in range(tree.parent.size):
+        width = first[k + 1] - first[k]
+        length = width + row_start[k + 1] - row_start[k]
+        tree.entry_start[k + 1] = begin[first[k + 1]]
+        for j in range(first[k], first[k + 1]):
+            place[j] = j - first[k]
+        for p in range(row_start[k], row_start[k + 1]):
+            place[rows[p]] = width + p - row_start[k]
+        for j in range(first[k], first[k + 1]):
+            column = tree.panel_start[k] + (j - first[k]) * length
+            for p in range(np.uint64(begin[j]), np.uint64(begin[j + 1])):
+                target[p] = column + place[np.uint64(target[p])]

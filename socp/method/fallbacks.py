@@ -1,0 +1,82 @@
+"""What is done after a run has failed: the program is solved by the next plans, and the best answer of all is kept."""
+
+from __future__ import annotations
+
+import logging
+
+from ..form.standard import StandardForm
+from ..kkt.backends import build
+from ..plan.fallbacks import fallbacks
+from ..plan.plan import Plan
+from ..problem.program import ConeProgram
+from ..problem.settings import Settings
+from ..problem.status import Status
+from ..problem.stopping import Test
+from .loop import State
+from .run import Run
+
+logger = logging.getLogger("socp")
+
+FAILED = (Status.INACCURATE, Status.NUMERICAL_ERROR)
+DECIDED = (Status.OPTIMAL, Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
+
+
+class Fallbacks:
+    """The runs after a failed one.
+
+    Parameters
+    ----------
+    state : State
+        The memory of the first run, with its plan.
+    settings : Settings
+    """
+
+    def __init__(self, state: State, settings: Settings) -> None:
+        self.state, self.settings, self.plan = state, settings, state.plan
+        self._robust: State | None = None  # the same form with another backend
+        self._other: State | None = None  # another form
+
+    def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
+        """The first run that decides the program, or the best, `run` being one that has failed.
+
+        One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.
+        """
+        efforts, self._other = [run.effort], None
+        try:
+            for plan in fallbacks(self.plan, self.state.form, run.iterations):
+                state = self._state_for(plan, program)
+                state.follow_plan(plan)
+                again = Run(program, state, self.settings, False, test)
+                again.started = run.started
+                again.solve()
+                efforts.append(again.effort)
+                if again.status in DECIDED or _worst(again) < _worst(run):
+                    run = again
+                if again.status not in FAILED:
+                    break
+        except MemoryError as error:  # of another KKT solver: the answer that there is is not lost
+            logger.info("no further attempt: %s", error)
+        finally:
+            self.state.follow_plan(self.plan)
+        iterations, factorization, solves = zip(*efforts)
+        run.effort = sum(iterations), sum(factorization), sum(solves)
+        return run
+
+    def _state_for(self, plan: Plan, program: ConeProgram) -> State:
+        """The memory that a plan needs: that of the first run, of its form with another backend, or of another form."""
+        if plan.is_for_form_of(self.plan):
+            if plan.backend == self.plan.backend:
+                return self.state
+            if self._robust is None:
+                self._robust = State(self.state.form, *build(self.state.form, plan))
+            return self._robust
+        if self._other is None or not plan.is_for_form_of(self._other.plan):
+            form = StandardForm(program, plan.equilibrate, limit=plan.limit)
+            self._other = State(form, *build(form, plan))
+        return self._other
+
+
+def _worst(run: Run) -> float:
+    """The largest relative residual of the answer with which a run has ended."""
+    assert run.found is not None
+    return run.found.worst

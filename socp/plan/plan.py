@@ -1,0 +1,86 @@
+"""How a program is solved, as data that can be read aloud."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Backend = Literal["dense", "sparse", "low rank"]
+PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+class Plan(NamedTuple):
+    """One way to solve a program; what follows a failed run is another plan (`plan.fallbacks`).
+
+    Attributes
+    ----------
+    backend : {"dense", "sparse", "low rank"}
+        How the Newton systems are factorized.
+    reason : str
+        Why, in words.
+    is_free : bool
+        Whether the backend was for the engine to choose.
+    method : {"interior point", "active set", "working set"}
+    regularization : float or None
+        The one static regularization, or None for the ladder of the backend.
+    refinement_steps : int
+        The most that a solve takes.
+    threads : int
+    equilibrate : bool
+    limit : float
+        How far from one the scales of the equilibration may go.
+    step_fraction : float
+        The share of the way to the boundary that a step goes.
+    precise : bool
+        Whether solves leave next to nothing instead of what the direction does not need.
+    seconds : dict of float
+        What an iteration should take in each way that was compared, by the table of `plan.costs`; empty where the
+        counts alone decided.
+    what : str
+        The factorization in words, once its analysis is done.
+    flops : float
+        Of a factorization.
+    correctors : int
+        Centrality correctors that an iteration may try.
+
+    Examples
+    --------
+    >>> import numpy as np, qp
+    >>> print(qp.solve(np.eye(3), -np.ones(3), A=np.ones((1, 3)), u=[1.0]).plan)
+    dense Cholesky, order 3, 1 dense row, about 18 flop: the program is small
+    >>> print(qp.solve(np.eye(100) + 1.0, np.ones(100), lb=-1.0, ub=1.0).plan)
+    active set, 100 variables with a dense P: most have bounds
+    """
+
+    backend: Backend
+    reason: str
+    is_free: bool = True
+    method: str = "interior point"
+    regularization: float | None = None
+    refinement_steps: int = 10
+    threads: int = 1
+    equilibrate: bool = True
+    limit: float = 1e4
+    step_fraction: float = 0.99
+    precise: bool = False
+    seconds: dict[str, float] = {}  # noqa: RUF012 (never written to)
+    what: str = ""
+    flops: float = 0.0
+    correctors: int = 0
+
+    def is_for_form_of(self, other: Plan) -> bool:
+        """Whether both want the same standard form."""
+        return (self.equilibrate, self.limit) == (other.equilibrate, other.limit)
+
+    def __str__(self) -> str:
+        work = f", about {_quantity(self.flops)}flop" if self.flops else ""
+        own = self.seconds.get(self.backend, 0.0)
+        others = [f"{name} ({t / own:.1f}x)" for name, t in self.seconds.items() if name != self.backend and own > 0.0]
+        return f"{self.what}{work}: {'chosen over ' + ' and '.join(others) if others else self.reason}"
+
+
+def _quantity(value: float) -> str:
+    """A number of two digits and the prefix of its unit."""
+    for size, prefix in PREFIXES:
+        if value >= size:
+            return f"{float(f'{value / size:.2g}'):g} {prefix}"
+    return f"{float(f'{value:.2g}'):g} "

@@ -1,0 +1,52 @@
+"""Mizuno, Todd and Ye's method: its points are where the theorem has them, and it ends at the solution."""
+
+import numpy as np
+import pytest
+
+import socp
+from bench.teaching import neighbourhoods
+from bench.teaching.neighbourhoods import advance, direction, distance, longest_step, predictor_corrector
+from socp import ConeProgram, NonNeg, ProgramError, SecondOrder
+
+
+def program(rng, n=4, m=12, p=1, curved=True):
+    """A program with x = 0 strictly feasible, and a strictly feasible dual."""
+    F, G, A = rng.normal(size=(n, n)), rng.normal(size=(m, n)), rng.normal(size=(p, n))
+    P = F @ F.T if curved else None
+    c = -(A.T @ rng.normal(size=p) + G.T @ rng.uniform(0.5, 1.5, m))
+    return ConeProgram(c, G, rng.uniform(0.5, 1.5, m), [NonNeg(m)], A, np.zeros(p), P)
+
+
+@pytest.mark.parametrize("curved", [True, False])
+def test_predictors_end_in_the_wide_and_correctors_in_the_narrow_neighbourhood(curved):
+    rng = np.random.default_rng(0)
+    one = program(rng, curved=curved)
+    start, *points = predictor_corrector(one, 1.0, 1e-7)
+    assert distance(start.s, start.z) < 1e-3 and len(points) % 2 == 0
+    mu = start.s @ start.z / one.m
+    for k, it in enumerate(points):
+        assert distance(it.s, it.z) <= (neighbourhoods.INNER if k % 2 else neighbourhoods.OUTER) + 1e-7
+        assert min(it.s.min(), it.z.min()) > 0.0
+        if k % 2:
+            after = it.s @ it.z / one.m
+            assert after <= (1.0 - 0.29 / np.sqrt(one.m)) * mu  # the theorem
+            mu = after
+    assert np.allclose(points[-1].x, socp.solve(one, tol=1e-9).x, atol=1e-4)
+
+
+def test_the_longest_step_ends_on_the_boundary_of_the_neighbourhood():
+    one = program(np.random.default_rng(1))
+    it = next(predictor_corrector(one, 1.0, 1e-7))
+    step = direction(one, it, 0.0)
+    for beta in (0.1, 0.5):
+        alpha = longest_step(it, step, beta)
+        there, before = advance(it, step, alpha), advance(it, step, 0.999 * alpha)
+        assert 0.0 < alpha < 1.0 and np.isclose(distance(there.s, there.z), beta)
+        assert distance(before.s, before.z) < beta
+    assert longest_step(it, direction(one, it, 1.0), 0.5) == 1.0
+
+
+def test_second_order_cones_are_refused():
+    disk = ConeProgram([1.0, 0.0], np.vstack([np.zeros(2), -np.eye(2)]), [1.0, 0.0, 0.0], [SecondOrder(3)])
+    with pytest.raises(ProgramError, match="second-order"):
+        next(predictor_corrector(disk, 1.0, 1e-6))

@@ -1,0 +1,200 @@
+"""Linear machines: the certified gap, the optimality conditions, other programs and peers as oracles, hard cases."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import svm
+from sklearn.exceptions import ConvergenceWarning
+
+import qp
+from models import SVC, SVR, LinearSVC, LinearSVR
+from models.svm.coordinate_descent import Dual
+from tests.support.sparse_matrices import random_sparse
+from tests.support.svm_data import breast_cancer, two_classes, wine
+
+CLASSIFIER_LOSSES = ("hinge", "squared_hinge")
+REGRESSOR_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+
+
+def objective(model, X, y, C):
+    """The program of the docstring."""
+    b = model.intercept_ / model.intercept_scaling if model.fit_intercept else 0.0
+    if isinstance(model, LinearSVC):
+        loss = np.maximum(0.0, 1.0 - np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X))
+    else:
+        loss = np.maximum(0.0, np.abs(y - model.predict(X)) - model.epsilon)
+    if model.loss.startswith("squared"):
+        loss = loss**2
+    return 0.5 * (model.coef_**2).sum() + 0.5 * float(np.sum(np.square(b))) + float(np.sum(C * loss))
+
+
+def texts(documents=200, words=600, seed=0):
+    """Sparse samples with more features than samples."""
+    rng = np.random.default_rng(seed)
+    X = abs(random_sparse((documents, words), density=0.03, rng=rng, format="csr"))
+    return X, np.where(X @ rng.normal(size=words) + 0.1 * rng.normal(size=documents) > 0.0, 1, -1)
+
+
+def tube(samples=80, features=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(samples, features))
+    return X, X @ rng.normal(size=features) + 0.3 * rng.normal(size=samples) + 2.0
+
+
+@pytest.mark.parametrize("loss", CLASSIFIER_LOSSES)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_gap_certifies_the_objective(loss, C, fit_intercept):
+    for X, y in (two_classes(100, 5), breast_cancer(), texts(), two_classes(30, 40)):
+        model = LinearSVC(C, loss, fit_intercept=fit_intercept).fit(X, y)
+        assert objective(model, X, y, C) == pytest.approx(model.objective_, rel=1e-9)
+        assert -1e-12 * model.objective_ <= model.objective_ - model.dual_objective_
+        assert model.objective_ - model.dual_objective_ <= 1e-8 * (1.0 + model.objective_)
+
+
+@pytest.mark.parametrize("loss", REGRESSOR_LOSSES)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+def test_the_gap_certifies_the_objective_of_a_regression(loss, C, epsilon):
+    words, _ = texts()
+    for X, y in (tube(), tube(20, 30), (words, words @ np.arange(600.0) / 300.0)):
+        model = LinearSVR(epsilon, C, loss).fit(X, y)
+        assert objective(model, X, y, C) == pytest.approx(model.objective_, rel=1e-9)
+        assert model.objective_ - model.dual_objective_ <= 1e-8 * (1.0 + model.objective_)
+
+
+@pytest.mark.parametrize("loss", CLASSIFIER_LOSSES)
+def test_the_engine_and_liblinear_find_no_less(loss):
+    for X, y in (two_classes(100, 5), texts()):
+        model = LinearSVC(1.0, loss, tol=1e-11).fit(X, y)
+        solution = qp.solve(model.program_, tol=1e-10)
+        assert -solution.objective == pytest.approx(model.objective_, rel=1e-8)
+        other = svm.LinearSVC(loss=loss, tol=1e-8, max_iter=100000).fit(X, y)
+        np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
+        np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", REGRESSOR_LOSSES)
+def test_the_engine_and_liblinear_find_no_less_in_regression(loss):
+    X, y = tube()
+    model = LinearSVR(0.2, 1.0, loss, tol=1e-11).fit(X, y)
+    assert -qp.solve(model.program_, tol=1e-10).objective == pytest.approx(model.objective_, rel=1e-8)
+    other = svm.LinearSVR(epsilon=0.2, loss=loss, tol=1e-9, max_iter=1000000).fit(X, y)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
+
+
+def test_without_an_intercept_they_are_the_kernel_machines():
+    X, y = two_classes(100, 5)
+    model = LinearSVC(2.0, "hinge", fit_intercept=False, tol=1e-11).fit(X, y)
+    np.testing.assert_allclose(model.coef_, SVC(2.0, "linear", fit_intercept=False).fit(X, y).coef_, atol=1e-5)
+    X, y = tube()
+    line = LinearSVR(0.2, 2.0, fit_intercept=False, tol=1e-11).fit(X, y)
+    np.testing.assert_allclose(line.coef_, SVR(2.0, 0.2, "linear", fit_intercept=False).fit(X, y).coef_[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", CLASSIFIER_LOSSES)
+def test_sparse_is_dense_and_weights_are_copies(loss):
+    X, y = wine(3)
+    weights = np.arange(y.size) % 3
+    one = LinearSVC(0.5, loss).fit(X, y, weights)
+    other = LinearSVC(0.5, loss).fit(sp.csr_array(np.repeat(X, weights, axis=0)), np.repeat(y, weights))
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+    assert one.coef_.shape == (3, 13) and one.score(X, y) > 0.97
+
+
+def test_class_weights_are_factors_of_C():
+    X, y = two_classes(noise=1.0)
+    sizes = np.where(y == 1, 5.0, 0.5)
+    one = LinearSVC(class_weight={1: 5.0, -1: 0.5}).fit(X, y)
+    np.testing.assert_allclose(one.coef_, LinearSVC().fit(X, y, sizes).coef_, atol=1e-8)
+
+
+def test_a_large_scaling_frees_the_intercept():
+    X, y = two_classes(100, 5)
+    free = SVC(1.0, "linear").fit(X, y)
+    near = LinearSVC(1.0, "hinge", intercept_scaling=1e3, max_iter=10000).fit(X, y)
+    np.testing.assert_allclose(near.coef_, free.coef_, atol=1e-4)
+    np.testing.assert_allclose(near.intercept_, free.intercept_, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e3])
+def test_slow_descent_is_taken_to_the_end(scale):
+    """Few badly scaled features: descent alone needs millions of passes."""
+    X, y = two_classes(300, 4, noise=1.0)
+    X = X * np.array([1.0, scale, 1.0, 1.0])
+    for loss in CLASSIFIER_LOSSES:
+        model = LinearSVC(10.0, loss).fit(X, y)
+        assert model.objective_ - model.dual_objective_ <= 1e-8 * (1.0 + model.objective_)
+
+
+def test_samples_of_zeros_and_of_one_value():
+    X, y = two_classes(40, 3)
+    X[:5] = 0.0
+    for loss in CLASSIFIER_LOSSES:
+        model = LinearSVC(1.0, loss, fit_intercept=False).fit(X, y)
+        assert objective(model, X, y, 1.0) == pytest.approx(model.dual_objective_, rel=1e-7)
+        nothing = LinearSVC(1.0, loss, fit_intercept=False).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+        assert not nothing.coef_.any() and nothing.objective_ == 4.0
+
+
+def test_an_early_end_warns_and_tells_the_gap():
+    X, y = texts()
+    with pytest.warns(ConvergenceWarning, match="LinearSVC: descent ended after 2 passes"):
+        model = LinearSVC(100.0, max_iter=2, tol=1e-12).fit(X, y)
+    assert model.n_iter_ == 2 and not model.solution_.converged
+    assert objective(model, X, y, 100.0) == pytest.approx(model.objective_, rel=1e-9)
+
+
+def test_the_gap_is_of_any_multipliers():
+    """Weak duality at random points, and equality of the two sides' terms only at the answer."""
+    X, y = two_classes(30, 3)
+    rng = np.random.default_rng(0)
+    best = LinearSVC(1.0, "hinge").fit(X, y).objective_
+    dual = Dual(X, 1.0, y * 1.0, 0.0, np.zeros(30), np.minimum(0.0, y), np.maximum(0.0, y * 1.0))
+    for _ in range(5):
+        found = dual.measured(y * rng.random(30), 0)
+        assert found.dual_objective <= best * (1.0 + 1e-9) and found.objective >= best * (1.0 - 1e-9)
+
+
+def test_a_pickle_holds_the_weights_alone():
+    X, y = texts()
+    model = LinearSVC().fit(X, y)
+    data = pickle.dumps(model)
+    again = pickle.loads(data)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert len(data) < 8 * 600 + 2000
+    assert not hasattr(again, "program_") and hasattr(model, "program_")
+
+
+def test_distances_are_signed_and_do_not_depend_on_the_length_of_w():
+    X, y = two_classes()
+    model = LinearSVC().fit(X, y)
+    distances = model.signed_distance(X)
+    foot = X - distances[:, None] * model.coef_ / np.linalg.norm(model.coef_)
+    np.testing.assert_allclose(model.decision_function(foot), 0.0, atol=1e-12)
+    assert ((distances > 0.0) == (model.predict(X) == 1)).all()
+    X, y = wine(3)
+    assert LinearSVC().fit(X, y).signed_distance(X).shape == (y.size, 3)
+
+
+@pytest.mark.parametrize(
+    "kind, parameters, words",
+    [
+        (LinearSVC, {"C": 0.0}, "C must be"),
+        (LinearSVC, {"C": np.inf}, "C must be finite"),
+        (LinearSVC, {"loss": "logistic"}, "loss must be one of 'hinge'"),
+        (LinearSVC, {"tol": 0.0}, "tol must be"),
+        (LinearSVC, {"max_iter": 0}, "max_iter must be"),
+        (LinearSVC, {"intercept_scaling": 0.0}, "intercept_scaling must be"),
+        (LinearSVC, {"class_weight": "even"}, "class_weight must be"),
+        (LinearSVC, {"random_state": "seed"}, "random_state must be"),
+        (LinearSVR, {"epsilon": -0.1}, "epsilon must be"),
+        (LinearSVR, {"loss": "hinge"}, "loss must be one of 'epsilon_insensitive'"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(kind, parameters, words):
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=words):
+        kind(**parameters).fit(X, y)

@@ -1,0 +1,97 @@
+"""The minimax probability machine: its optimality, its worst case attained, and the prior's largest beta."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from models import GenerativePrior, MinimaxProbabilityClassifier
+from tests.support.svm_data import breast_cancer, two_classes, wine
+
+
+def moments(X, y):
+    return [(X[y == k].mean(axis=0), np.cov(X[y == k].T, bias=True)) for k in np.unique(y)]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = two_classes(samples=80)
+    return X, y, MinimaxProbabilityClassifier(rho=0.0).fit(X, y)
+
+
+def test_both_classes_keep_kappa_deviations(fitted):
+    X, y, machine = fitted
+    w, b, kappa = machine.coef_[0], machine.intercept_[0], machine.kappa_[0]
+    for side, (mu, Sigma) in zip((-1.0, 1.0), moments(X, y), strict=True):
+        assert side * (w @ mu + b) == pytest.approx(kappa * np.sqrt(w @ Sigma @ w), rel=1e-8)
+
+
+def test_kappa_is_that_of_the_prior_with_these_moments(fitted):
+    X, y, machine = fitted
+    (m1, S1), (m2, S2) = moments(X, y)
+    prior = GenerativePrior(t=(m1, m2), Omega=(0.0, 0.0), Sigma=(S1, S2))
+    assert machine.kappa_[0] == pytest.approx(prior.largest_beta(), rel=1e-7)
+
+
+def test_w_is_stationary(fitted):
+    X, y, machine = fitted
+    (m1, S1), (m2, S2) = moments(X, y)
+    w = machine.coef_[0]
+    # Sigma_1 w / |Sigma_1^(1/2) w| + Sigma_2 w / |Sigma_2^(1/2) w| = (mu_2 - mu_1) / kappa
+    gradient = S1 @ w / np.sqrt(w @ S1 @ w) + S2 @ w / np.sqrt(w @ S2 @ w)
+    np.testing.assert_allclose(gradient, (m2 - m1) / machine.kappa_[0], atol=1e-5)
+
+
+def test_some_distribution_with_these_moments_has_the_worst_error(fitted):
+    X, y, machine = fitted
+    w, b, kappa = machine.coef_[0], machine.intercept_[0], machine.kappa_[0]
+    error = machine.worst_case_error_[0]
+    for side, (mu, Sigma) in zip((-1.0, 1.0), moments(X, y), strict=True):
+        # mass `error` on the hyperplane, the rest beyond the mean: along w the mean and the variance are right
+        value, deviation = side * (w @ mu + b), np.sqrt(w @ Sigma @ w)
+        rest = value + deviation / kappa
+        assert error * 0.0 + (1.0 - error) * rest == pytest.approx(value, rel=1e-8)
+        assert error * value**2 + (1.0 - error) * (rest - value) ** 2 == pytest.approx(deviation**2, rel=1e-8)
+
+
+def test_the_error_on_samples_is_below_the_worst():
+    X, y = breast_cancer()
+    machine = MinimaxProbabilityClassifier().fit(X, y)
+    wrong = machine.predict(X) != y
+    assert max(wrong[y == k].mean() for k in (0, 1)) < machine.worst_case_error_[0] < 0.25
+    unsure = MinimaxProbabilityClassifier(nu=0.5).fit(X, y)
+    np.testing.assert_allclose(unsure.kappa_, machine.kappa_ - 0.5, rtol=1e-9)
+    np.testing.assert_allclose(unsure.coef_, machine.coef_, rtol=1e-9)
+
+
+def test_units_do_not_matter():
+    X, y = two_classes()
+    plain, scaled = MinimaxProbabilityClassifier().fit(X, y), MinimaxProbabilityClassifier().fit(1e4 * X, y)
+    np.testing.assert_allclose(scaled.kappa_, plain.kappa_, rtol=1e-8)
+    np.testing.assert_allclose(scaled.decision_function(1e4 * X), plain.decision_function(X), atol=1e-5)
+
+
+def test_without_variance_between_the_classes_nothing_can_go_wrong():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 3.0]])
+    machine = MinimaxProbabilityClassifier(rho=0.0).fit(X, [0, 0, 1, 1])
+    np.testing.assert_allclose(machine.coef_, [[0.5, 0.0]], atol=1e-9)
+    assert np.isinf(machine.kappa_[0]) and machine.worst_case_error_[0] == 0.0
+    points = MinimaxProbabilityClassifier().fit([[0.0], [2.0]], [0, 1])
+    assert points.decision_function([[1.0]]) == pytest.approx(0.0)
+
+
+def test_more_classes_sparse_samples_and_weights():
+    X, y = wine(3)
+    machine = MinimaxProbabilityClassifier().fit(X, y)
+    assert machine.score(X, y) > 0.98 and machine.kappa_.shape == (3,)
+    np.testing.assert_allclose(machine.fit(sp.csr_array(X), y).decision_function(X), machine.decision_function(X))
+    times = np.random.default_rng(0).integers(1, 3, size=y.size)
+    again = np.repeat(np.arange(y.size), times)
+    weighted = machine.fit(X, y, sample_weight=times).decision_function(X)
+    np.testing.assert_allclose(machine.fit(X[again], y[again]).decision_function(X), weighted, atol=1e-6)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="must differ in their means"):
+        MinimaxProbabilityClassifier().fit([[0.0], [2.0], [1.0], [1.0]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="rho must be a number of at least 0"):
+        MinimaxProbabilityClassifier(rho=-1.0).fit([[0.0], [2.0]], [0, 1])

@@ -1,0 +1,101 @@
+"""nu in place of C or epsilon: the machines of C and epsilon again, shares of samples, other solvers, refusals."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import svm
+
+from models import SVC, SVR, NuSVC, NuSVR
+from tests.support.svm_data import breast_cancer, separable, two_classes, wine
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("nu", [0.5, 0.75])
+def test_the_machine_is_that_of_C_over_rho(kernel, nu):
+    X, y = two_classes()
+    machine = NuSVC(nu, kernel).fit(X, y)
+    plain = SVC(1.0 / machine.rho_[0], kernel).fit(X, y)
+    np.testing.assert_allclose(machine.decision_function(X), plain.decision_function(X), atol=1e-6)
+    assert machine.support_.tolist() == plain.support_.tolist()
+    assert machine.support_kinds_.tolist() == plain.support_kinds_.tolist()
+    # 1'alpha = nu m, after the division by rho
+    np.testing.assert_allclose(np.abs(machine.dual_coef_).sum() * machine.rho_[0], nu * y.size, rtol=1e-6)
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.3, 0.6])
+def test_nu_lies_between_the_share_of_errors_and_that_of_support_vectors(nu):
+    X, y = breast_cancer()
+    machine = NuSVC(nu).fit(X, y)
+    inside = np.isin(machine.support_kinds_, ["inside", "wrong"]).sum()
+    assert inside <= nu * y.size <= machine.support_.size
+    t = X[:, 0] + np.sin(3.0 * X[:, 1])
+    tube = NuSVR(nu, C=10.0).fit(X[:120], t[:120])
+    outside = np.abs(tube.predict(X[:120]) - t[:120]) > tube.epsilon_ + 1e-6
+    assert outside.sum() <= nu * 120 <= tube.support_.size
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_tube_is_that_of_its_width(kernel):
+    X, _ = two_classes()
+    t = X[:, 0] ** 2 + X[:, 1]
+    tube = NuSVR(0.4, C=2.0, kernel=kernel).fit(X, t)
+    plain = SVR(C=2.0, epsilon=tube.epsilon_, kernel=kernel).fit(X, t)
+    assert tube.epsilon_ > 0.01
+    np.testing.assert_allclose(tube.predict(X), plain.predict(X), atol=1e-6)
+
+
+def test_all_of_the_samples_outside_need_no_tube():
+    X, _ = two_classes()
+    tube = NuSVR(1.0, C=0.1).fit(X, X[:, 0])
+    assert tube.epsilon_ == pytest.approx(0.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_another_solver_finds_the_same(kernel):
+    X, y = wine(3)
+    ours, theirs = NuSVC(0.3, kernel).fit(X, y), svm.NuSVC(nu=0.3, kernel=kernel, tol=1e-8).fit(X, y)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    X, y = two_classes()
+    ours, theirs = NuSVC(0.6, kernel).fit(X, y), svm.NuSVC(nu=0.6, kernel=kernel, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    t = X[:, 0] + 0.1 * X[:, 1] ** 2
+    ours, theirs = NuSVR(0.4, 2.0, kernel).fit(X, t), svm.NuSVR(nu=0.4, C=2.0, kernel=kernel, tol=1e-8).fit(X, t)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-5)
+
+
+def test_weights_are_copies_and_sparse_samples_are_samples():
+    X, y = two_classes(samples=40)
+    times = np.random.default_rng(0).integers(0, 3, size=y.size)
+    again = np.repeat(np.arange(y.size), times)
+    for machine in (NuSVC(0.7, "linear"), NuSVR(0.4, kernel="linear")):
+        t = y if isinstance(machine, NuSVC) else X[:, 0] + 0.5 * y
+        weighted = machine.fit(X, t, sample_weight=times).predict(X)
+        np.testing.assert_allclose(machine.fit(X[again], t[again]).predict(X), weighted, atol=1e-6)
+        np.testing.assert_allclose(machine.fit(sp.csr_array(X), t, sample_weight=times).predict(X), weighted, atol=1e-6)
+
+
+def test_a_precomputed_kernel_of_three_classes():
+    X, y = wine(3)
+    K = X @ X.T
+    known = NuSVC(0.2, "precomputed").fit(K, y)
+    np.testing.assert_allclose(
+        known.decision_function(K), NuSVC(0.2, "linear").fit(X, y).decision_function(X), atol=1e-5
+    )
+    assert known.rho_.shape == (3,)
+
+
+def test_refusals():
+    X, y = two_classes(noise=2.0)
+    with pytest.raises(ValueError, match="nu must be a number above 0 and at most 1, but"):
+        NuSVC(1.5).fit(X, y)
+    with pytest.warns(UserWarning, match="nu is too small: the classes overlap"):
+        machine = NuSVC(0.05, "linear").fit(X, y)
+    assert machine.rho_ == 0.0 and not machine.coef_.any()
+    assert (machine.predict(X) == np.sign(y.sum())).all()
+    few = np.where(np.arange(y.size) < 6, 1, -1)
+    with pytest.raises(ValueError, match=r"at most twice .* smaller one, 0.2, but 0.5 came"):
+        NuSVC(0.5).fit(X, few)
+    with pytest.raises(ValueError, match="C must be finite"):
+        NuSVR(C=np.inf).fit(X, X[:, 0])
+    X, y = separable()
+    assert NuSVC(0.05, "linear").fit(X, y).score(X, y) == 1.0

@@ -1,0 +1,64 @@
+"""The region of one class: shares of samples, Parzen's density, the direct program, another solver, refusals."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import svm
+from sklearn.metrics.pairwise import rbf_kernel
+
+from models import OneClassSVM
+from tests.support.svm_data import breast_cancer, two_classes
+
+X, _ = two_classes()
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.2, 0.5])
+def test_nu_lies_between_the_share_outside_and_that_of_support_vectors(nu):
+    X, _ = breast_cancer()
+    region = OneClassSVM(nu).fit(X)
+    assert (region.decision_function(X) < -1e-9).sum() <= nu * X.shape[0] <= region.support_.size
+    np.testing.assert_allclose(region.dual_coef_.sum(), nu * X.shape[0], rtol=1e-6)
+
+
+def test_all_of_the_samples_outside_is_the_density_of_parzen():
+    region = OneClassSVM(1.0, gamma=0.7).fit(X)
+    np.testing.assert_allclose(region.score_samples(X), rbf_kernel(X, X, gamma=0.7).sum(axis=1), rtol=1e-9)
+
+
+def test_samples_on_the_edge_are_there_exactly():
+    region = OneClassSVM(0.3, gamma=0.5).fit(X)
+    alpha = region.dual_coef_[0]
+    edge = region.support_[(alpha > 0.0) & (alpha < 1.0)]
+    np.testing.assert_allclose(region.decision_function(X[edge]), 0.0, atol=1e-7)
+    assert edge.size > 2 and (region.predict(X[edge]) == 1).all()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_another_solver_finds_the_same(kernel):
+    Z = X + 4.0
+    ours, theirs = OneClassSVM(0.31, kernel).fit(Z), svm.OneClassSVM(nu=0.31, kernel=kernel, tol=1e-10).fit(Z)
+    scale = np.abs(theirs.score_samples(Z)).max()
+    np.testing.assert_allclose(ours.decision_function(Z) / scale, theirs.decision_function(Z) / scale, atol=1e-5)
+
+
+def test_weights_are_copies_in_every_kind_of_samples():
+    times = np.random.default_rng(0).integers(0, 3, size=X.shape[0])
+    again = np.repeat(np.arange(times.size), times)
+    copied = OneClassSVM(0.3, gamma=0.5).fit(X[again]).decision_function(X)
+    region = OneClassSVM(0.3, gamma=0.5)
+    for samples in (X, sp.csr_array(X)):
+        np.testing.assert_allclose(region.fit(samples, sample_weight=times).decision_function(X), copied, atol=1e-6)
+    K = rbf_kernel(X, X, gamma=0.5)
+    known = OneClassSVM(0.3, "precomputed").fit(K, sample_weight=times)
+    np.testing.assert_allclose(known.decision_function(K), copied, atol=1e-6)
+
+
+def test_zero_among_the_samples_leaves_no_half_space():
+    with pytest.warns(UserWarning, match="zero is within"):
+        region = OneClassSVM(0.2, "linear").fit(np.vstack([X, -X]))
+    assert not region.coef_.any() and (region.fit_predict(X + 5.0) == 1).mean() > 0.7
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="nu must be a number above 0 and at most 1"):
+        OneClassSVM(0.0).fit(X)

@@ -1,0 +1,185 @@
+"""Separators separate, orders that follow them fill no more than theory says, and LDL takes them where they pay."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.csgraph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from socp.linalg.ldl import factorization
+from socp.linalg.ldl.factorization import LDL
+from socp.linalg.ldl.order import dissection as module
+from socp.linalg.ldl.order.dissection import (
+    LEFT,
+    RIGHT,
+    SMALL,
+    Graph,
+    contract,
+    dissection,
+    grow,
+    match,
+    project,
+    refine,
+)
+from socp.linalg.ldl.order.minimum_degree import amd
+from socp.linalg.ldl.symbolic.analysis import analyze
+from tests.support.sparse_matrices import arrow, dense_factor_pattern, follow_a_neighbour, grid_laplacian, kkt, upper
+
+
+def solid_laplacian(k):
+    """The seven-point Laplacian of k by k by k points."""
+    return sp.csc_array(
+        sp.kron(grid_laplacian(k, k), sp.eye_array(k)) + sp.kron(sp.eye_array(k * k), grid_laplacian(1, k))
+    )
+
+
+GRAPHS = {
+    "grid": grid_laplacian(40, 40),
+    "long grid": grid_laplacian(400, 5),
+    "solid": solid_laplacian(12),
+    "path": grid_laplacian(1, 2000),
+    "kkt": kkt(900, 500, 0.003, 1)[0],
+    "dense rows": sp.csc_array(grid_laplacian(40, 40) + 0.01 * arrow(1600, 2)),
+    "pieces": sp.csc_array(sp.block_diag([grid_laplacian(25, 25)] * 4 + [sp.eye_array(50)])),
+}
+
+
+def stages(K):
+    indptr, indices, _ = upper(K)
+    return dissection(K.shape[0], indptr, indices)
+
+
+def graph_of(K):
+    """The structure, all sizes and weights 1."""
+    full = sp.csr_array(K - sp.diags_array(K.diagonal()))
+    full.eliminate_zeros()
+    graph = Graph(n=K.shape[0], edges=full.nnz)
+    graph.n = K.shape[0]
+    graph.indptr[:], graph.indices[:] = full.indptr, full.indices
+    graph.weight[:] = graph.size[:] = 1
+    return graph
+
+
+def crosses(graph):
+    """Whether an edge joins the two sides."""
+    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    columns = graph.indices[: graph.indptr[graph.n]]
+    return bool(((graph.part[rows] == LEFT) & (graph.part[columns] == RIGHT)).any())
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_what_is_left_of_a_graph_without_separators_is_small(name):
+    K = GRAPHS[name]
+    stage = stages(K)
+    dense = np.diff(K.indptr) > 10 * np.sqrt(K.shape[0]) + 1
+    inside = np.flatnonzero((stage == 0) & ~dense)
+    _, label = scipy.sparse.csgraph.connected_components(K[inside][:, inside], directed=False)
+    assert np.bincount(label).max() <= SMALL
+    np.testing.assert_array_equal(stages(K), stage)
+
+
+@pytest.mark.parametrize("k", [32, 64, 128])
+def test_fill_of_a_square_grid(k):
+    """31/4 k^2 log2 k + O(k^2) entries by George's nested dissection."""
+    K = grid_laplacian(k, k)
+    indptr, indices, _ = upper(K)
+    stage = dissection(k * k, indptr, indices)
+    for each in (stage, np.minimum(stage, 1)):
+        assert analyze(k * k, indptr, indices, amd(k * k, indptr, indices, stage=each)).nnz <= 31 / 4 * k * k * np.log2(
+            k
+        )
+    assert (stage == stage.max()).sum() <= 1.3 * k
+
+
+def test_a_solid_has_less_work_than_by_minimum_degree():
+    K = solid_laplacian(22)
+    indptr, indices, _ = upper(K)
+    n, stage = K.shape[0], stages(K)
+    ours = analyze(n, indptr, indices, amd(n, indptr, indices, stage=stage)).flops
+    assert ours < analyze(n, indptr, indices, amd(n, indptr, indices)).flops
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_step_of_refinement_never_loses(name):
+    graph = graph_of(GRAPHS[name])
+    for seed in (0, graph.n // 2):
+        grow(graph, seed)
+        assert not crosses(graph)
+        before = refine(graph, 0)
+        after = refine(graph, 4)
+        assert not crosses(graph)
+        assert after == (graph.part == module.BETWEEN).sum() <= before
+        np.testing.assert_array_equal(graph.side, np.bincount(graph.part, minlength=3))
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_coarse_graphs_keep_sizes_and_weights(name):
+    K = GRAPHS[name]
+    graph = graph_of(K)
+    count = match(graph, 10)
+    coarse = Graph(n=count, edges=int(graph.indptr[-1]))
+    coarse.n = count
+    contract(graph, coarse)
+    number = graph.coarse
+    np.testing.assert_array_equal(coarse.size, np.bincount(number, minlength=count))
+    assert coarse.size.max() <= 2
+    into = sp.csr_array((np.ones(graph.n), (number, np.arange(graph.n))), shape=(count, graph.n))
+    edges = sp.csr_array((graph.weight, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    expected = (into @ edges @ into.T).toarray()
+    np.fill_diagonal(expected, 0.0)
+    found = sp.csr_array((coarse.weight, coarse.indices, coarse.indptr), shape=(count, count)).toarray()
+    np.testing.assert_array_equal(found, expected)
+    coarse.part[:] = np.arange(count) % 3
+    project(graph, coarse)
+    np.testing.assert_array_equal(graph.part, number % 3)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_weak_variables_wait_for_a_neighbour(name):
+    K = GRAPHS[name]
+    indptr, indices, _ = upper(K)
+    zero_diagonal = (np.arange(K.shape[0]) % 3 != 0) | (np.diff(K.indptr) > 10 * np.sqrt(K.shape[0]))  # these come last
+    for stage in (None, stages(K), np.minimum(stages(K), 1)):
+        perm = amd(K.shape[0], indptr, indices, zero_diagonal, stage)
+        np.testing.assert_array_equal(np.sort(perm), np.arange(K.shape[0]))
+        assert follow_a_neighbour(K, zero_diagonal, perm)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.data())
+def test_any_small_pattern(data):
+    """Separators at all sizes: stages are stages, and with any stages at all the order is one."""
+    n = data.draw(st.integers(1, 16))
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=40))
+    zero_diagonal = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    rows, columns = np.array([*pairs, *((i, i) for i in range(n))]).T
+    K = sp.csc_array(sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)))
+    K = sp.csc_array(K + K.T)
+    indptr, indices, _ = upper(K)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SMALL", 2)
+        stage = dissection(n, indptr, indices)
+    assert set(stage) <= set(range(stage.max() + 1))
+    other = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.int64)
+    for each in (stage, other):
+        perm = amd(n, indptr, indices, zero_diagonal, each)
+        np.testing.assert_array_equal(np.sort(perm), np.arange(n))
+        assert analyze(n, indptr, indices, perm).nnz == dense_factor_pattern(K, perm).sum() - n
+
+
+def test_ldl_takes_the_order_with_less_work(monkeypatch):
+    K = solid_laplacian(18)
+    indptr, indices, data = upper(K + sp.eye_array(K.shape[0]))
+    n, signs = K.shape[0], np.ones(K.shape[0], np.int64)
+    plain = LDL(n, indptr, indices, signs, ordering="amd")
+    monkeypatch.setattr(factorization, "DISSECTED", 0.0)
+    least = LDL(n, indptr, indices, signs, ordering="auto")
+    assert least.flops < plain.flops
+    rhs, x = np.random.default_rng(0).normal(size=n), np.empty(n)
+    least.factor(data, 1e-13, 1e-7)
+    least.solve(rhs, x)
+    np.testing.assert_allclose((K + sp.eye_array(n)) @ x, rhs, atol=1e-10)
+    path = grid_laplacian(1, 3000)  # nothing is less than no fill
+    indptr, indices, _ = upper(path)
+    assert LDL(3000, indptr, indices, np.ones(3000, np.int64), ordering="auto").nnz == 2999

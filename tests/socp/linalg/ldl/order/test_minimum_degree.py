@@ -1,0 +1,171 @@
+"""The order is a permutation, its fill is that of other implementations of minimum degree, and it is fast."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from socp.linalg.ldl.order.minimum_degree import amd
+from socp.linalg.ldl.symbolic.analysis import analyze
+from tests.support.sparse_matrices import (
+    arrow,
+    dense_factor_pattern,
+    follow_a_neighbour,
+    grid_laplacian,
+    kkt,
+    random_sparse,
+    random_spd,
+    upper,
+)
+
+
+def dense_rows(n, seed):
+    """A path graph with a few rows that reach nearly everybody."""
+    K = sp.lil_array(grid_laplacian(1, n))
+    rng = np.random.default_rng(seed)
+    for i in rng.choice(n, 3, replace=False):
+        others = rng.choice(n, n - 5, replace=False)
+        K[i, others] = 1.0
+        K[others, i] = 1.0
+    return sp.csc_array(K)
+
+
+PATTERNS = {
+    "random 300": random_spd(300, 0.01, 1),
+    "random 1000": random_spd(1000, 0.001, 2),
+    "grid": grid_laplacian(30, 30),
+    "long grid": grid_laplacian(200, 6),
+    "arrow": arrow(400, 2),
+    "dense rows": dense_rows(900, 3),
+    "kkt": kkt(300, 200, 0.01, 4)[0],
+    "kkt, few rows": kkt(400, 40, 0.01, 5)[0],
+    "diagonal": sp.csc_array(sp.eye_array(50)),
+    "full": sp.csc_array(np.ones((30, 30))),
+}
+
+
+def fill(K, perm):
+    indptr, indices, _ = upper(K)
+    return analyze(K.shape[0], indptr, indices, np.asarray(perm, np.int64)).nnz
+
+
+def order(K):
+    indptr, indices, _ = upper(K)
+    return amd(K.shape[0], indptr, indices)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_fill_against_natural_order_and_multiple_minimum_degree(name):
+    K = PATTERNS[name]
+    n = K.shape[0]
+    perm = order(K)
+    np.testing.assert_array_equal(np.sort(perm), np.arange(n))
+    ours = fill(K, perm)
+    assert ours <= fill(K, np.arange(n))
+    dominant = K + sp.diags_array(1e3 * np.asarray(abs(K).sum(axis=1)).ravel() + 1.0)  # no pivoting
+    options = dict(SymmetricMode=True)
+    lu = scipy.sparse.linalg.splu(
+        sp.csc_array(dominant), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options
+    )
+    assert ours <= 1.1 * (lu.L.nnz - n) + 10
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_fill_against_cvxopt(name):
+    cvxopt = pytest.importorskip("cvxopt")
+    pytest.importorskip("cvxopt.amd")
+    K = sp.coo_array(sp.tril(PATTERNS[name]))
+    pattern = cvxopt.spmatrix(1.0, K.coords[0].tolist(), K.coords[1].tolist(), K.shape)
+    theirs = np.array(cvxopt.amd.order(pattern)).ravel()
+    assert fill(PATTERNS[name], order(PATTERNS[name])) <= 1.1 * fill(PATTERNS[name], theirs) + 10
+
+
+def test_full_upper_and_lower_patterns_give_one_order():
+    K = PATTERNS["kkt"]
+    n = K.shape[0]
+    lower = sp.csc_array(sp.tril(K))
+    full = sp.csc_array(K)
+    for given_pattern in (lower, full):
+        perm = amd(n, given_pattern.indptr.astype(np.int64), given_pattern.indices.astype(np.int64))
+        np.testing.assert_array_equal(np.sort(perm), np.arange(n))
+        assert abs(fill(K, perm) / fill(K, order(K)) - 1) < 0.1
+    np.testing.assert_array_equal(order(K), order(K))
+
+
+def test_dense_rows_go_last():
+    K = dense_rows(900, 3)
+    degrees = np.diff(K.indptr)
+    assert set(order(K)[-3:]) == set(np.argsort(degrees)[-3:])
+
+
+def test_tridiagonal_and_tree_have_no_fill():
+    assert fill(grid_laplacian(1, 500), order(grid_laplacian(1, 500))) == 499
+    rng = np.random.default_rng(0)
+    n = 400
+    parent = np.array([rng.integers(0, max(1, i)) for i in range(1, n)])
+    tree = sp.coo_array((np.ones(n - 1), (parent, np.arange(1, n))), shape=(n, n))
+    K = sp.csc_array(tree + tree.T + sp.eye_array(n))
+    assert fill(K, order(K)) == n - 1
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_any_small_pattern(data):
+    """A permutation in every case; on graphs this small the fill stays near the least one of exact minimum degree."""
+    n = data.draw(st.integers(0, 14))
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, 13), st.integers(0, 13)), max_size=40))
+    pairs = [(i, j) for i, j in pairs if i < n and j < n]
+    rows = np.array([i for i, _ in pairs] + list(range(n)), np.int64)
+    columns = np.array([j for _, j in pairs] + list(range(n)), np.int64)
+    K = sp.csc_array(sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)))
+    perm = amd(n, K.indptr.astype(np.int64), K.indices.astype(np.int64))
+    np.testing.assert_array_equal(np.sort(perm), np.arange(n))
+    if n:
+        best = min(dense_factor_pattern(K, p).sum() for p in (np.arange(n), exact_minimum_degree(K)))
+        assert dense_factor_pattern(K, perm).sum() <= best + n
+
+
+def exact_minimum_degree(K):
+    """The greedy order with true degrees, on a dense boolean matrix."""
+    n = K.shape[0]
+    graph = K.toarray() != 0
+    graph |= graph.T
+    np.fill_diagonal(graph, False)
+    left, perm = list(range(n)), []
+    while left:
+        pivot = min(left, key=lambda i: graph[i, left].sum())
+        left.remove(pivot)
+        perm.append(pivot)
+        neighbours = [i for i in left if graph[pivot, i]]
+        graph[np.ix_(neighbours, neighbours)] = True
+        np.fill_diagonal(graph, False)
+    return np.array(perm)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_short_columns_among_long_rows(seed):
+    """The KKT pattern of a linear program, whose rows' lists are not gone through each time."""
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(15, 40)), int(rng.integers(200, 300))
+    A = random_sparse((rows, columns), density=2.5 / rows, rng=rng)
+    chain = sp.diags_array([np.ones(rows - 1)], offsets=[1], shape=(rows, rows))
+    A = sp.hstack([A, sp.eye_array(rows) + chain])
+    n = columns + rows
+    K = sp.csc_array(sp.block_array([[sp.eye_array(n), A.T], [A, sp.eye_array(rows)]]))
+    zero_diagonal = np.arange(n + rows) >= n
+    indptr, indices, _ = upper(K)
+    perm = amd(n + rows, indptr, indices, zero_diagonal)
+    np.testing.assert_array_equal(np.sort(perm), np.arange(n + rows))
+    assert follow_a_neighbour(K, zero_diagonal, perm)
+    assert fill(K, perm) <= 1.1 * fill(K, exact_minimum_degree(K))
+    stage = (rng.random(n + rows) < 0.1).astype(np.int64)
+    np.testing.assert_array_equal(np.sort(amd(n + rows, indptr, indices, zero_diagonal, stage)), np.arange(n + rows))
+
+
+def test_a_hundred_thousand_columns():
+    K = kkt(60_000, 40_000, 3e-5, 7)[0]
+    indptr, indices, _ = upper(K)
+    perm = amd(K.shape[0], indptr, indices)
+    np.testing.assert_array_equal(np.sort(perm), np.arange(K.shape[0]))

@@ -1,0 +1,69 @@
+"""Columns with the same rows are put side by side, in an equivalent order."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from socp.linalg.ldl.factorization import LDL
+from socp.linalg.ldl.order.minimum_degree import amd
+from socp.linalg.ldl.symbolic.analysis import analyze
+from socp.linalg.ldl.symbolic.siblings import LEAST, are_siblings, siblings_together
+
+from ..test_factorization import CASES, upper
+
+
+def beside_a_dense_block(leaves, core):
+    """A diagonal block beside a dense one: all columns of the former have the same rows."""
+    dense, beside = np.ones((core, core)) + (leaves + core) * np.eye(core), np.ones((leaves, core))
+    return sp.csc_array(sp.block_array([[4.0 * sp.eye_array(leaves), beside], [beside.T, dense]]))
+
+
+def analysis_of(K):
+    n = K.shape[0]
+    indptr, indices = upper(K)[:2]
+    return analyze(n, indptr, indices, amd(n, indptr, indices))
+
+
+@pytest.mark.parametrize(("leaves", "fours"), [(3, 0), (4, 1), (11, 2), (40, 10)])
+def test_leaves_of_a_dense_block_are_taken_by_four(leaves, fours):
+    analysis = siblings_together(analysis_of(beside_a_dense_block(leaves, LEAST + 3)))
+    found, j = 0, 0
+    while j + 4 <= analysis.perm.size:
+        here = are_siblings(analysis.parent, analysis.counts, j)
+        found, j = found + here, j + (4 if here else 1)
+    assert found == fours
+
+
+def test_few_rows_do_not_make_up_for_the_zeros():
+    analysis = analysis_of(beside_a_dense_block(40, LEAST - 1))
+    assert siblings_together(analysis) is analysis
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_order_is_equivalent(name):
+    K, signs = CASES[name]
+    K = sp.csc_array(sp.block_array([[K, None], [None, beside_a_dense_block(9, LEAST)]]))
+    signs = np.concatenate([signs, np.ones(9 + LEAST)])
+    before = analysis_of(K)
+    after = siblings_together(before)
+    assert after is not before
+    np.testing.assert_array_equal(np.sort(after.perm), np.arange(K.shape[0]))
+    assert all(j < p for j, p in enumerate(after.parent) if p >= 0)
+    place = np.argsort(before.perm)
+    np.testing.assert_array_equal(after.counts, before.counts[place[after.perm]])
+    # the same tree, and the entries of K where the permutation puts them
+    old = [before.perm[p] if p >= 0 else -1 for p in before.parent]
+    new = [after.perm[p] if p >= 0 else -1 for p in after.parent]
+    np.testing.assert_array_equal(new, np.array(old)[place[after.perm]])
+    columns = np.repeat(np.arange(K.shape[0]), np.diff(after.indptr))
+    indptr, indices, _ = upper(K)
+    rows_of_K, columns_of_K = indices[after.source], np.repeat(np.arange(K.shape[0]), np.diff(indptr))[after.source]
+    at = np.argsort(after.perm)
+    np.testing.assert_array_equal(np.minimum(at[rows_of_K], at[columns_of_K]), after.indices)
+    np.testing.assert_array_equal(np.maximum(at[rows_of_K], at[columns_of_K]), columns)
+    assert (after.nnz, after.flops) == (before.nnz, before.flops)
+    ldl = LDL(K.shape[0], indptr, indices, signs, method="four-wide")
+    assert ldl.factor(upper(K)[2], 1e-13, 1e-7) == 0
+    x = np.empty(K.shape[0])
+    ldl.solve(K @ np.ones(K.shape[0]), x)
+    np.testing.assert_allclose(x, 1.0, rtol=1e-6)

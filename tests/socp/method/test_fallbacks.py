@@ -1,0 +1,189 @@
+"""Programs at which the first run fails, by rounding near the boundary of a cone, and what may follow a run."""
+
+import numpy as np
+import pytest
+
+import socp
+from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
+from socp.method.fallbacks import Fallbacks
+from socp.method.run import Run
+from socp.plan.fallbacks import LARGE, SHORT_STEPS, fallbacks
+from tests.support.programs import planted_optimum
+
+# The optimal sets are thin: s and z are both on the boundary of their cones there, or z is not bounded.
+THIN = {
+    "a cone that x fills": (ConeProgram([0.0], [[3.0], [3.0]], [0.0, 0.0], [SecondOrder(2)]), 0.0),
+    "a cone of two beside equalities without entries": (
+        ConeProgram(
+            [0.0, 4.0], [[2.0, -3.0], [-2.0, 0.0]], [3.0, 0.0], [SecondOrder(2)], A=np.zeros((2, 2)), b=[0.0, 0.0],
+            P=LowRank(np.array([[0.0], [2.0]])),
+        ),
+        -2.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", THIN)
+@pytest.mark.parametrize("kkt", ["auto", "dense", "ldl"])
+def test_thin_optimal_sets(name, kkt):
+    program, objective = THIN[name]
+    solution = socp.solve(program, kkt=kkt)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(objective, abs=1e-7)
+
+
+def plans_after(iterations=1, **settings):
+    solver = Solver(THIN["a cone that x fills"][0], **settings)
+    return [
+        (plan.backend, plan.equilibrate, plan.step_fraction, plan.precise)
+        for plan in fallbacks(solver.plan, solver.form, iterations)
+    ]
+
+
+def test_the_plans_in_turn():
+    assert plans_after() == [
+        ("dense", True, 0.99, True),
+        ("sparse", True, 0.99, True),
+        ("sparse", True, 0.99, False),
+        ("dense", True, SHORT_STEPS, False),
+        ("sparse", True, SHORT_STEPS, True),
+        ("dense", True, 0.99, False),
+        ("sparse", False, SHORT_STEPS, False),
+        ("sparse", False, 0.99, False),
+    ]
+    assert {plan[:3] for plan in plans_after(kkt="ldl", equilibrate=False, step_fraction=0.5)} == {
+        ("sparse", False, 0.5)
+    }
+    # a matrix that cannot be factored at the start
+    assert plans_after(0) == [("sparse", True, 0.99, True), ("sparse", True, 0.99, False)]
+
+
+def test_each_plan_has_the_memory_of_its_form_and_backend():
+    solver = Solver(THIN["a cone that x fills"][0])
+    runs = Fallbacks(solver._state, solver.settings)
+    states = [runs._state_for(plan, solver.program) for plan in fallbacks(solver.plan, solver.form, 1)]
+    assert [type(state.kkt).__name__ for state in states[:3]] == ["DenseKKT", "SparseKKT", "SparseKKT"]
+    assert states[0] is solver._state and states[1] is states[2] and states[6] is states[7]
+    assert [state.form is solver.form for state in states] == 6 * [True] + 2 * [False]
+
+
+def inconsistent(seed):
+    """Equalities, and sums of them that miss each other by 1e-9: no feasible point, and some that pass the test."""
+    rng = np.random.default_rng(seed)
+    n, p = 20, 6
+    A, x, G = rng.normal(size=(p, n)), rng.normal(size=n), rng.normal(size=(30, n))
+    sums = rng.integers(-2, 3, (4, p)).astype(float)
+    A, b = np.vstack([A, sums @ A]), np.append(A @ x, sums @ A @ x + 1e-9 * rng.uniform(-1.0, 1.0, 4))
+    z = np.maximum(rng.normal(size=30), 0.0)
+    h = G @ x + np.where(z > 0.0, 0.0, rng.uniform(size=30))
+    return ConeProgram(-(G.T @ z) - A.T @ rng.normal(size=10), G, h, [NonNeg(30)], A, b)
+
+
+@pytest.mark.parametrize("kkt", ["auto", "ldl"])
+def test_equalities_that_miss_each_other_by_less_than_the_tolerance(kkt):
+    for seed in range(20):
+        program = inconsistent(seed)
+        solution = socp.solve(program, kkt=kkt)
+        assert solution.status is Status.OPTIMAL
+
+
+def heavy(seed):
+    """Whole numbers, with a column of the equalities times 6e12."""
+    rng = np.random.default_rng(seed)
+    n, p, m = 30, 15, 20
+    A, G = rng.integers(-3, 4, (p, n)).astype(float), rng.integers(-3, 4, (m, n)).astype(float)
+    A[:, 3] *= 6e12
+    x, y = rng.integers(-3, 4, n), rng.integers(-3, 4, p)
+    z = np.where(rng.random(m) < 0.5, rng.integers(1, 4, m), 0)
+    F = rng.integers(-2, 3, (n, 4)).astype(float)
+    P = F @ F.T
+    c = -(P @ x + A.T @ y + G.T @ z)
+    return ConeProgram(c, G, G @ x + np.where(z > 0, 0.0, 1.0), [NonNeg(m)], A, A @ x, P)
+
+
+def test_columns_that_need_scales_beyond_the_limit():
+    solved = sum(socp.solve(heavy(seed)).status is Status.OPTIMAL for seed in range(24))
+    assert solved >= 21  # 23, and 18 without them
+
+
+def test_after_the_attempts_a_solver_is_as_before():
+    program = inconsistent(2)
+    solver = Solver(program)
+    deltas, steps = solver.kkt.deltas.copy(), solver.kkt.refinement_steps
+    first, again = solver.solve(), solver.solve()
+    assert solver._fallbacks is not None
+    assert np.array_equal(solver.kkt.deltas, deltas) and solver.kkt.refinement_steps == steps
+    assert np.array_equal(first.x, again.x) and np.array_equal(first.y, again.y)
+
+
+def test_an_attempt_without_room_in_memory_loses_no_answer(monkeypatch):
+    program = THIN["a cone that x fills"][0]
+
+    def no_room(*arguments, **settings):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("socp.method.fallbacks.build", no_room)
+    monkeypatch.setattr(Run, "_is_solved", lambda run: False)  # so that every run fails
+    solution = socp.solve(program, max_iter=1000)
+    assert solution.x.shape == (1,) and solution.status is not Status.MAX_ITERATIONS
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatch):
+    starts, seen = [], []
+
+    def stopped(iterate):
+        starts.append(iterate.iteration == 0)
+        seen.append(max(iterate.primal_residual, iterate.dual_residual, iterate.gap))
+        return sum(starts) == 1 + stop  # at once in that attempt
+
+    # so that every run that is not stopped ends as inaccurate
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped)
+    assert sum(starts) == 1 + stop
+    assert solution.status is not Status.INTERRUPTED
+    assert max(solution.primal_residual, solution.dual_residual, solution.gap) < 1e-3 * seen[-1]
+
+
+def test_a_large_program_fails_once():
+    n = LARGE
+    program = ConeProgram(np.ones(n), -np.ones((1, n)), [-1.0], [NonNeg(1)])
+    solver = Solver(program, kkt="ldl")
+    assert list(fallbacks(solver.plan, solver.form, 1)) == []
+
+
+def test_the_time_limit_is_one_for_all_attempts():
+    program = THIN["a cone that x fills"][0]
+    solution = socp.solve(program, time_limit=1e-9)
+    assert solution.status is Status.TIME_LIMIT
+
+
+def test_iterations_and_times_are_those_of_all_attempts(monkeypatch):
+    efforts, solve = [], Run.solve
+
+    def counted(run):
+        solve(run)
+        efforts.append((run.trace.size - 1, run.state.kkt.factor_seconds, run.state.kkt.solve_seconds))
+
+    monkeypatch.setattr(Run, "solve", counted)
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    solution = socp.solve(THIN["a cone that x fills"][0])
+    iterations, factorization, solves = map(sum, zip(*efforts))
+    assert len(efforts) > 2 and solution.iterations == iterations > len(solution.trace) - 1
+    assert solution.timings["factorization"] == pytest.approx(factorization)
+    assert solution.timings["solves"] == pytest.approx(solves)
+
+
+def test_precise_solves_end_with_the_attempts(monkeypatch):
+    program = planted_optimum(np.random.default_rng(0))[0]
+    solver = Solver(program)
+    run, state = solver.run(), solver._state
+    seen = []
+    solve = Run.solve
+    monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.precise), solve(run)))
+    # a plan that decides the program
+    monkeypatch.setattr("socp.method.fallbacks.fallbacks", lambda *of: iter([solver.plan._replace(precise=True)]))
+    Fallbacks(state, solver.settings).improve(run, program, None)
+    assert seen == [True] and not state.kkt.precise

@@ -1,0 +1,96 @@
+"""The plan that is chosen, and told in words."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+import socp
+from socp import ConeProgram, LowRank, NonNeg, Solver, Status
+from socp.kkt.dense import DenseKKT
+from socp.kkt.sparse import SparseKKT
+from socp.method.run import Run
+from socp.plan.plan import Plan
+
+
+def with_dense_rows(count, diagonal):
+    """A program in 200 variables with that many dense rows and a sparse P, diagonal or with the bands beside it."""
+    n, rng = 200, np.random.default_rng(0)
+    offsets = [0] if diagonal else [-1, 0, 1]
+    P = sp.diags_array([rng.uniform(0.1, 0.4, n - abs(k)) if k == 0 else np.full(n - 1, 0.03) for k in offsets],
+                       offsets=offsets, format="csc")  # fmt: skip
+    G = np.vstack([rng.normal(size=(count, n)), -np.eye(n)])
+    return ConeProgram(rng.normal(size=n), G, np.r_[np.full(count, 10.0), np.zeros(n)], [NonNeg(count + n)], P=P)
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+@pytest.mark.parametrize("count, way", [(8, SparseKKT), (600, DenseKKT)])
+def test_few_dense_rows_stay_behind_a_sparse_hessian(count, way, diagonal):
+    program = with_dense_rows(count, diagonal)
+    solver = Solver(program)
+    assert isinstance(solver.kkt, way)
+    found = solver.solve()
+    for other in ("ldl", "dense"):
+        assert found.objective == pytest.approx(Solver(program, kkt=other).solve().objective, rel=1e-6)
+
+
+def test_a_dense_hessian_takes_cholesky_with_few_rows_too():
+    program = with_dense_rows(8, True)
+    root = np.random.default_rng(1).normal(size=(200, 200)) / 20.0
+    assert isinstance(
+        Solver(ConeProgram(program.c, program.G, program.h, program.cones, P=root.T @ root)).kkt, DenseKKT
+    )
+
+
+def test_plans_read_aloud():
+    few, many = with_dense_rows(8, True), with_dense_rows(600, False)
+    told = {
+        "few rows": (Solver(few), "sparse LDL' (", "chosen over dense ("),
+        "many rows": (Solver(many), "dense Cholesky, order 200, 600 dense rows, about ", "flop: the data are dense"),
+        "asked for": (Solver(few, kkt="dense"), "dense Cholesky, order 200", 'kkt="dense" was asked for'),
+        "low rank": (
+            Solver(ConeProgram(np.ones(300), P=LowRank(np.eye(300, 4), 1.0))),
+            "diagonal plus low rank", "few beside the variables"),
+        "sparse": (Solver(ConeProgram(np.ones(300), P=sp.eye_array(300, format="csc"))), "sparse LDL'", "are sparse"),
+        "small": (Solver(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)])), "dense Cholesky, order 1", "is small"),
+    }  # fmt: skip
+    for solver, begin, end in told.values():
+        assert str(solver.plan).startswith(begin) and end in str(solver.plan)
+        assert str(solver.solve().plan) == str(solver.plan)
+
+
+def test_the_plan_is_that_of_the_run_that_gave_the_answer(monkeypatch):
+    judge = Run._judge
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    monkeypatch.setattr(
+        Run,
+        "_judge",
+        lambda run, answer: judge(run, answer) if run.plan.backend == "sparse" else (judge(run, answer)[0], ""),
+    )
+    solver = Solver(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)]))
+    solution = solver.solve()
+    assert solution.status is Status.OPTIMAL and solver.plan.backend == "dense"
+    assert str(solution.plan).startswith("sparse LDL'") and "broke down" in str(solution.plan)
+
+
+def test_a_plan_goes_with_a_pickled_solution():
+    solution = qp.solve(np.eye(2), [1.0, 1.0], callback=lambda iterate: None)
+    assert str(pickle.loads(pickle.dumps(solution)).plan) == str(solution.plan)
+
+
+def test_settings_of_one_program_are_not_in_the_plan_of_the_next():
+    program = ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)])
+    for step in (0.9, 0.95, 0.95):
+        assert socp.solve(program, step_fraction=step).plan.step_fraction == step
+
+
+def test_work_in_words():
+    plan = Plan("dense", "it is so", what="something")
+    assert [str(plan._replace(flops=flops)) for flops in (0.0, 12.0, 3.44e5, 2e9)] == [
+        "something: it is so", "something, about 12 flop: it is so", "something, about 340 kflop: it is so",
+        "something, about 2 Gflop: it is so",
+    ]  # fmt: skip
+    compared = plan._replace(seconds={"dense": 2e-3, "sparse": 3e-3})
+    assert str(compared) == "something: chosen over sparse (1.5x)"
