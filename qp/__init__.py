@@ -5,6 +5,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
 from socp.version import __version__ as __version__
 
+from .batch import Solutions, solve_many
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.blocks import Blocks
 from .problem.kernel_matrix import KernelMatrix
@@ -20,10 +21,12 @@ __all__ = [
     "ProgramError",
     "QuadraticProgram",
     "Solution",
+    "Solutions",
     "Solver",
     "Status",
     "register_with_qpsolvers",
     "solve",
+    "solve_many",
     "solve_qp",
     "warmup",
 ]

@@ -259,6 +259,23 @@ class Solver(SetUpOnce):
             return start
         return self._last if warm_start else None
 
+    def solve_many(
+        self, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, threads: int | None = None,
+        warm_start: Any = None,
+    ) -> Any:  # fmt: skip
+        """Solve the program with other vectors, each with a leading axis of length k or as in `update`.
+
+        `warm_start` are the `Solutions` of such a batch, near which each program starts.
+
+        Returns
+        -------
+        Solutions
+            See `qp.solve_many`; the solver itself stays as it is.
+        """
+        from .batch import solve_like  # which needs this file
+
+        return solve_like(self, {"q": q, "l": l, "u": u, "lb": lb, "ub": ub}, threads, warm_start)
+
     def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
         """The answer of the interior-point method, which goes on until the program's own test holds."""
         run = (self._cone_solver or self.cone_solver).run(warm_start, test)

@@ -1,5 +1,7 @@
 """socp: a primal-dual interior-point engine for second-order cone and quadratic-objective programs."""
 
+from .batch.programs import solve_many
+from .batch.solutions import Solutions
 from .method.run import Iterate
 from .problem.blocks import Blocks
 from .problem.checks import ProgramError
@@ -22,10 +24,12 @@ __all__ = [
     "SecondOrder",
     "Settings",
     "Solution",
+    "Solutions",
     "Solver",
     "Status",
     "iterates",
     "show_config",
     "solve",
+    "solve_many",
     "warmup",
 ]

@@ -321,6 +321,18 @@ class Solver(SetUpOnce):
                 printing.footer(solution)
             return solution
 
+    def solve_many(self, c: Any = None, b: Any = None, h: Any = None, threads: int | None = None) -> Any:
+        """Solve the program with other vectors, each with a leading axis of length k or as in `update`.
+
+        Returns
+        -------
+        Solutions
+            See `socp.solve_many`; the solver itself stays as it is.
+        """
+        from .batch.programs import solve_like  # which needs this file
+
+        return solve_like(self, {"c": c, "b": b, "h": h}, threads)
+
     def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 

@@ -159,12 +159,12 @@ def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
     DataError
         A name is unknown.
     """
-    known = [OURS, *peers.names()]
+    known = [OURS, *peers.names(), *peers.BATCHES]
     names = list(dict.fromkeys([OURS, *(known if wanted is None else wanted)]))
     for name in names:
         if name not in known and ":" not in name:
             raise DataError(f"there is no solver {name!r}; there are {', '.join(known)}, and module:function")
-    missing = [name for name in names if name in peers.names() and not peers.is_installed(name)]
+    missing = [name for name in names if name in known[1:] and not peers.is_installed(name)]
     return [name for name in names if name not in missing], missing
 
 
@@ -174,7 +174,7 @@ def tasks(cases: Sequence[Case], solvers: Sequence[str]) -> list[tuple[Case, str
         (case, solver, form)
         for case in cases
         for solver in solvers
-        if solver in case.peers or solver not in peers.names()
+        if solver in case.peers or solver not in (*peers.names(), *peers.BATCHES)
         for form in (case.forms if solver in peers.names() else case.forms[:1])
     ]
 

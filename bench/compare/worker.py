@@ -79,8 +79,8 @@ def _measured(
     solver: str, threads: int, case: Any, program: Any, tol: float, limit: float, on_run: Callable[[], None]
 ) -> dict[str, Any]:
     from ..answers.verify import verify
-    from ..programs import repeated
-    from ..programs.catalogue import REPEATED
+    from ..programs import many, repeated
+    from ..programs.catalogue import MANY, REPEATED
     from .measurement import without_paths
     from .suite import VERIFIED_TOL, nonzeros, rows, verdict
 
@@ -88,6 +88,9 @@ def _measured(
     if case.source in REPEATED:
         on_run()
         result, asked, runs = repeated.measure(solver, case.group, program, tol)
+    elif case.source == MANY:
+        on_run()
+        result, asked, runs = many.measure(solver, program, tol)
     else:
         call = solver_function(solver, threads)
         on_run()

@@ -16,6 +16,9 @@ from . import quadratic as quadratic
 from . import svm
 from .peer import CONE, PEERS, QUADRATIC, SVM_DUAL, peer_settings
 
+BATCHES = ("moreau", "daqp")
+"""Solvers that are asked for batches alone (`bench.programs.many`)."""
+
 
 def peers_for(program: Program) -> list[str]:
     """The names of the solvers that take this kind of program, installed or not."""

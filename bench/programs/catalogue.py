@@ -12,7 +12,7 @@ import socp
 
 from .. import peers
 from ..answers.verify import Program
-from . import generate, large, learning, repeated, sets, small, tiny
+from . import generate, large, learning, many, repeated, sets, small, tiny
 
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "generated": {
@@ -42,6 +42,7 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "tiny": {name: (10,) for name in tiny.CLASSES},
     "small": {name: (10, 30, 100, 300) for name in small.CLASSES},
+    "many": {name: (10, 30, 100) for name in many.CLASSES},
     "large": {
         **{name: (5_000, 20_000, 50_000, 200_000) for name in large.CLASSES},
         "random_rows": (1_000, 2_000, 5_000, 10_000),
@@ -51,11 +52,13 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 """All sizes of every class; `STEPS` says how many of them are "small" and "medium", "large" is all."""
 STEPS = {
-    "small": {"generated": 2, "learning": 3, "tiny": 1, "small": 2, "large": 1},
-    "medium": {"generated": 4, "learning": 5, "tiny": 1, "small": 4, "large": 3},
+    "small": {"generated": 2, "learning": 3, "tiny": 1, "small": 2, "many": 1, "large": 1},
+    "medium": {"generated": 4, "learning": 5, "tiny": 1, "small": 4, "many": 2, "large": 3},
 }
 REPEATED = ("tiny", "small")
 """The sets whose programs are asked again and again, set up and updated."""
+MANY = "many"
+"""The set of batches."""
 
 FACTORED, PRODUCT = "factored", "product"
 
@@ -134,12 +137,18 @@ def cases(
                     name,
                     group,
                     size,
-                    peers=repeated.peers_for(group, sample) if name in REPEATED else tuple(peers.peers_for(sample)),
+                    peers=_peers_for(name, group, sample),
                     forms=(FACTORED, PRODUCT) if low_rank else ("",),
                 )
             )
     wanted = set(sets.chosen([case.name for case in found], only, f"name of the set {name}"))
     return [case for case in found if case.name in wanted]
+
+
+def _peers_for(name: str, group: str, sample: Program) -> tuple[str, ...]:
+    if name == MANY:
+        return many.peers_for(sample)
+    return repeated.peers_for(group, sample) if name in REPEATED else tuple(peers.peers_for(sample))
 
 
 def load(case: Case, form: str = "") -> Program:
@@ -153,7 +162,7 @@ def load(case: Case, form: str = "") -> Program:
 
 
 def _classes(source: str) -> dict[str, Callable[[int, int], Program]]:
-    modules = {"generated": generate, "learning": learning, "tiny": tiny, "small": small, "large": large}
+    modules = {"generated": generate, "learning": learning, "tiny": tiny, "small": small, "many": many, "large": large}
     classes: dict[str, Callable[[int, int], Program]] = modules[source].CLASSES
     return classes
 

@@ -111,12 +111,18 @@ def _update(solver: str, program: Program, tol: float) -> tuple[Answer, Program,
         before = time.perf_counter()
         again.solve(c)
         times.append(time.perf_counter() - before)
-    asked = _with_objective(program, objectives[(len(times) - 1) % 16])
+    asked = with_objective(program, objectives[(len(times) - 1) % 16])
     result = Answer(solver, socp.Status.OPTIMAL, *again.point(), NOT_TOLD, 0.0, median(times))
     return result, asked, len(times)
 
 
-def _with_objective(program: Program, c: np.ndarray) -> Program:
+def updates(solver: str, program: Program, tol: float) -> Again:
+    """The solver, set up for the program."""
+    return _UPDATES[solver](program, tol)
+
+
+def with_objective(program: Program, c: np.ndarray) -> Program:
+    """The program with another linear objective."""
     if isinstance(program, socp.ConeProgram):
         return socp.ConeProgram(
             c=c, G=program.G, h=program.h, cones=program.cones, A=program.A, b=program.b, P=program.P

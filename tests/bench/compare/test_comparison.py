@@ -17,7 +17,7 @@ from bench.compare import comparison as compare
 from bench.compare import worker
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
-from bench.programs import catalogue, generate, repeated, small, tiny
+from bench.programs import catalogue, generate, many, repeated, small, tiny
 from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
 
@@ -163,7 +163,7 @@ def test_choosing_solvers(monkeypatch):
     monkeypatch.setattr(peers, "is_installed", lambda solver: solver != "scs")
     solvers, missing = compare.choose(None)
     assert solvers[0] == "centralpath" and missing == ["scs"]
-    assert set(solvers) == {"centralpath", *peers.names()} - {"scs"}
+    assert set(solvers) == {"centralpath", *peers.names(), *peers.BATCHES} - {"scs"}
     assert compare.choose(["scs", "clarabel", "mine:solve"]) == (["centralpath", "clarabel", "mine:solve"], ["scs"])
     with pytest.raises(DataError, match="there is no solver 'mosek'"):
         compare.choose(["mosek"])
@@ -235,6 +235,24 @@ def test_repeated_programs_answer_what_was_asked_last(group, monkeypatch):
         # ECOS has no quadratic objective: in an epigraph its tolerance is one of the bound, not of the objective
         tol = 1e-4 if solver == "ecos" and group in small.CLASSES else 1e-6
         assert verify(asked, answer.x, answer.y, answer.z).solved(tol), solver
+
+
+@pytest.mark.parametrize("group", list(many.CLASSES))
+def test_the_worst_answer_of_a_batch_is_what_was_asked(group, monkeypatch):
+    for name, value in {"LEAST": 3, "MOST": 3, "RUNS": 1}.items():
+        monkeypatch.setattr(many, name, value)
+    program = many.CLASSES[group](8, 0)
+    for solver in ("centralpath", *filter(peers.is_installed, many.peers_for(program))):
+        answer, asked, size = many.measure(solver, program, 1e-8)
+        assert answer.note == "" and size == 3 and 0.0 < answer.seconds < 1.0
+        assert verify(asked, answer.x, answer.y, answer.z).solved(1e-6), solver
+
+
+def test_a_worker_measures_a_batch(monkeypatch):
+    monkeypatch.setattr(many, "MOST", 64)
+    case = {"name": "box_many_10", "source": "many", "group": "box_many", "size": 10}
+    found = worker.measure("centralpath", 1, {"case": case, "form": "", "tol": 1e-8, "limit": 5.0}, lambda: None)
+    assert (found["verdict"], found["runs"]) == ("solved", 64)
 
 
 def test_a_worker_measures_ours_and_what_is_refused(tmp_path):

@@ -93,7 +93,7 @@ def test_bilevel_step_one_at_a_point():
     """Objective and every constraint of (4.17)-(4.24) at some (w, b), against the program's own."""
     size = 4
     program = learning.bilevel(size, 2)
-    documents, labels, means = learning._documents(np.random.default_rng(2), size)
+    documents, labels, means = learning.documents(np.random.default_rng(2), size)
     words = documents.shape[1]
     assert set(np.unique(documents.toarray())) == {0.0, 1.0}
     rng = np.random.default_rng(0)
@@ -111,7 +111,7 @@ def test_bilevel_step_one_at_a_point():
 
 def test_the_vocabulary_grows_as_stated_and_documents_are_sparse():
     assert learning.bilevel(10).cones[1].dim == 3001
-    documents, labels, means = learning._documents(np.random.default_rng(0), 1000)
+    documents, labels, means = learning.documents(np.random.default_rng(0), 1000)
     assert abs(documents.shape[1] - 8000) <= 10
     assert 60 <= documents.sum() / 1000 <= 90
     assert (labels == 1).sum() == 500 and (means > 0).all()

@@ -34,6 +34,8 @@ ITERATIVE = [
     (models.Prototypes(max_iter=5), (GAPS, TWO), {}, "log_likelihoods_"),
     (models.JointGaussianRegressor(max_iter=5), (GAPS, X[:, 0]), {}, "log_likelihoods_"),
     (models.LogisticRegression(), (X, TWO), {}, None),
+    (models.LinearSVC(), (X, TWO), {}, None),
+    (models.LinearSVR(), (X, X[:, 0]), {}, None),
     (models.HybridNaiveBayes(C=1.0), (COUNTS, TWO), {}, None),
     (models.SubgradientSVC(max_iter=300), (X, TWO), {}, "objectives_"),
     (models.Perceptron(max_iter=6), (X, TWO), {}, None),

@@ -1,0 +1,156 @@
+"""Batches: many programs of one shape with other linear objectives, and the time of one of them.
+
+The engine and Moreau take a batch in one call; the other solvers are set up once and asked for each objective in a loop
+of Python.  What the set-up takes counts for the engine, and for nobody else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+import socp
+
+from ..answers.answer import Answer
+from ..answers.verify import Program, verify
+from ..peers.forms import Point, one_sided
+from . import repeated, small, tiny
+
+WORK, LEAST, MOST = 3e6, 64, 10_000
+"""A batch has so many variables squared, and at least and at most so many programs."""
+RUNS, VERIFIED = 5, 64
+"""Batches are solved so often, the median counts; so many of their answers are compared, and the worst is judged."""
+
+Batch = tuple[Callable[[], Any], Callable[[int], Point]]
+"""(solve all, the answer to program i)."""
+
+BATCHED = "moreau"
+CLASSES: dict[str, Callable[[int, int], Program]] = {
+    "box_many": tiny.box, "rows_many": tiny.rows, "control_many": small.control, "ball_many": tiny.ball,
+}  # fmt: skip
+
+
+def peers_for(sample: Program) -> tuple[str, ...]:
+    """The solvers that take a batch, in one call or in a loop."""
+    loops = ("daqp",) if isinstance(sample, qp.QuadraticProgram) else ()
+    return (*repeated.peers_for("", sample), BATCHED, *loops)
+
+
+def measure(solver: str, program: Program, tol: float) -> tuple[Answer, Program, int]:
+    """The worst answer of a batch with the median time of one program, the program, and the size of the batch."""
+    is_cone = isinstance(program, socp.ConeProgram)
+    objective = program.c if is_cone else program.q  # type: ignore[union-attr]
+    rng, k = np.random.default_rng(0), int(np.clip(WORK / program.n**2, LEAST, MOST))
+    objectives = objective + np.abs(objective).max() * rng.normal(size=(k, objective.size))
+    solve, point = _BATCHES.get(solver, _loop(solver))(program, objectives, tol)
+    solve()  # not counted: the first call may load something
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        solve()
+        times.append((time.perf_counter() - start) / k)
+    found = []
+    for i in rng.choice(k, min(k, VERIFIED), replace=False):
+        asked, answer = repeated.with_objective(program, objectives[i]), point(int(i))
+        found.append((verify(asked, *answer).worst, asked, answer))
+    _, asked, (x, y, z) = max(found, key=lambda one: one[0])
+    return Answer(solver, socp.Status.OPTIMAL, x, y, z, repeated.NOT_TOLD, 0.0, median(times)), asked, k
+
+
+def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
+    is_cone = isinstance(program, socp.ConeProgram)
+    last: list[Any] = []
+    names = ("G", "h", "cones", "A", "b", "P") if is_cone else ("P", "A", "l", "u", "lb", "ub")
+    data = {name: getattr(program, name) for name in names}
+
+    def solve() -> None:
+        last[:] = [
+            socp.solve_many(c=objectives, **data, tol=tol) if is_cone else qp.solve_many(q=objectives, **data, tol=tol)
+        ]
+
+    def point(i: int) -> Point:
+        many = last[0]
+        return many.x[i], many.y[i], many.z[i] if is_cone else many.z_bounds[i]
+
+    return solve, point
+
+
+def _moreau(program: Program, objectives: np.ndarray, tol: float) -> Batch:
+    import moreau as package
+
+    form, k = one_sided(program), len(objectives)
+    p, n = form.b.size, form.c.size
+    P = sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
+    A = sp.csr_array(sp.vstack([form.A, form.G]))
+    cones = package.Cones(num_zero_cones=p, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order))
+    interior = package.IPMSettings(tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+    settings = package.Settings(
+        device="cpu", batch_size=k, ipm_settings=interior, active_set_settings=package.ActiveSetSettings(primal_tol=tol)
+    )
+    solver = package.CompiledSolver(n, A.shape[0], P.indptr, P.indices, A.indptr, A.indices, cones, settings)
+    solver.setup(np.tile(P.data, (k, 1)), np.tile(A.data, (k, 1)))
+    sides = np.tile(np.concatenate([form.b, form.h]), (k, 1))
+    last: list[Any] = []
+
+    def solve() -> None:
+        last[:] = [solver.solve(objectives, sides)]
+
+    def point(i: int) -> Point:
+        z = np.asarray(last[0].z[i])
+        return form.recover(np.asarray(last[0].x[i]), z[:p], z[p:])
+
+    return solve, point
+
+
+def _daqp(program: Any, objectives: np.ndarray, tol: float) -> Batch:
+    import daqp as package
+
+    n, A = program.n, np.ascontiguousarray(program.A.toarray())
+    P = program.P if isinstance(program.P, np.ndarray) else program.P.toarray()
+    upper, lower = np.concatenate([program.ub, program.u]), np.concatenate([program.lb, program.l])
+    sense = np.where(upper == lower, 5, 0).astype(np.int32)
+    model = package.Model()
+    last: list[Any] = [None] * len(objectives)
+    model.settings = {**model.settings, "primal_tol": tol}
+    model.setup(P, objectives[0], A, upper, lower, sense)
+
+    def solve() -> None:
+        for i, q in enumerate(objectives):
+            model.update(f=q)
+            last[i] = model.solve()
+
+    def point(i: int) -> Point:
+        multipliers = np.array(last[i][3]["lam"])
+        return np.array(last[i][0]), multipliers[n:], multipliers[:n]
+
+    return solve, point
+
+
+def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
+    """A loop of Python over the updates of a solver."""
+
+    def batch(program: Program, objectives: np.ndarray, tol: float) -> Batch:
+        again = repeated.updates(solver, program, tol)
+
+        def solve() -> None:
+            for objective in objectives:
+                again.solve(objective)
+
+        def point(i: int) -> Point:
+            again.solve(objectives[i])
+            return again.point()
+
+        return solve, point
+
+    return batch
+
+
+_BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {
+    "centralpath": _centralpath, "moreau": _moreau, "daqp": _daqp,
+}  # fmt: skip

@@ -1,0 +1,77 @@
+"""The checks of data with a leading axis, an entry for each program; messages name the argument and the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..problem.checks import ProgramError, as_dense, check_finite, check_symmetric
+
+
+def axes_of(value: Any) -> int:
+    if value is None or sp.issparse(value):
+        return 0
+    if isinstance(value, (list, tuple)) and value and sp.issparse(value[0]):
+        return 3
+    return np.ndim(value)
+
+
+def rows_of(name: str, value: Any, size: int | None, why: str) -> np.ndarray:
+    """A vector, or one for each program, as rows."""
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise ProgramError(f"{name} must be an array of numbers, but {type(value).__name__} came") from None
+    if array.ndim == 0 and size is not None:
+        array = np.full(size, float(array))
+    if array.ndim not in (1, 2):
+        raise ProgramError(
+            f"{name} must be a vector, or one for each program, but an array of shape {array.shape} came"
+        )
+    if size is not None and array.shape[-1] != size:
+        raise ProgramError(f"{name} must have {size} entries{why}, but {array.shape[-1]} came")
+    return np.array(array, np.float64, order="C", ndmin=2)
+
+
+def matrices(name: str, value: Any, shape: tuple[int | None, int], why: str) -> np.ndarray:
+    """A matrix, or one for each program, as an array of matrices; of symmetric ones the symmetric part."""
+    n = shape[1]
+    if value is None:
+        return np.zeros((1, shape[0] or 0, n))
+    axes = axes_of(value)
+    if axes == 3:
+        parts = (
+            value
+            if isinstance(value, np.ndarray)
+            else [part.toarray() if sp.issparse(part) else part for part in value]
+        )
+        found = np.array(parts, np.float64, order="C")
+        if found.ndim != 3 or found.shape[2] != n or shape[0] not in (None, found.shape[1]):
+            raise ProgramError(
+                f"{name} must have matrices with {n} columns{why}, but an array of shape {found.shape} came"
+            )
+        check_finite(name, found)
+    else:
+        if hasattr(value, "F") and hasattr(value, "d"):  # of low rank
+            value = value.F @ value.F.T + np.diag(value.d)
+        found = as_dense(name, value, shape, why)[None]
+    if shape[0] is not None:
+        other = np.swapaxes(found, 1, 2)
+        if (found != other).any():
+            for i, matrix in enumerate(found):
+                check_symmetric(f"{name}[{i}]" if axes == 3 else name, matrix)
+            found = 0.5 * (found + other)
+    return found
+
+
+def number_of_programs(given: dict[str, tuple[Any, np.ndarray]]) -> int:
+    """The length of the leading axes, from arguments by name, as they came and as arrays."""
+    leading = {name: array.shape[0] for name, (value, array) in given.items() if axes_of(value) == array.ndim}
+    if len(set(leading.values())) > 1:
+        sizes = ", ".join(f"{size} of {name}" for name, size in leading.items())
+        raise ProgramError(f"the leading axes must agree, but they are {sizes}")
+    if not leading:
+        raise ProgramError("no argument has a leading axis, with an entry for each program; solve takes one program")
+    return next(iter(leading.values()))

@@ -1,0 +1,334 @@
+"""A batch of programs through the lanes: the next program takes the lane of one that is finished.
+
+    minimize 1/2 x'Px + q'x   subject to   l <= [A; I] x <= u
+
+Data are scaled as they come in, to D P D and E A D with rows and columns of size near one, and answers scaled back.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Floats
+from ..compiled.structures import Structure, dimension, integers, matrix
+from ..compiled.vec import LANES, lane_arrays
+from .lanes import (
+    BOUNDS,
+    DELTA,
+    DUAL,
+    DUAL_SIZE,
+    FRESH,
+    HZ,
+    KAPPA,
+    MU,
+    QX,
+    RAY_DUAL,
+    RAY_P,
+    RAY_ROWS,
+    RHO,
+    ROWS,
+    ROWS_SIZE,
+    TAU,
+    TOTALS,
+    XPX,
+    Lanes,
+    measure,
+    step,
+)
+
+NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
+MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
+PASSES = 3  # of the equilibration
+LARGEST_SCALE = 1e4
+NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
+
+
+class Batch(Structure):
+    """Data and answers of `count` programs, a row for each; P and A have one row where the programs share them.
+
+    The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
+    `x_start` and `y_start` where these have rows, and the row is finite.
+    """
+
+    m, n, count = dimension(), dimension(), dimension()
+    P, A, q, l, u = matrix(), matrix(), matrix(), matrix(), matrix()
+    x, y = matrix("count, n"), matrix("count, m + n")
+    x_start, y_start = matrix(), matrix()
+    code, iterations = integers("count"), integers("count")
+
+
+def lanes_for(
+    batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndarray, bound: np.ndarray, tolerances: dict[str, Any]
+) -> Lanes:
+    """Room for the method, for programs that have these sides (booleans, one for each row and variable)."""
+    m, n = batch.m, batch.n
+    N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
+    has = np.stack([lower & ~equal, upper & ~equal], axis=1)
+    sides = int(has.sum())
+    rows = {
+        "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
+        "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
+        "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
+        "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n,
+    }  # fmt: skip
+    work = Lanes(
+        m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
+        bound=bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
+        age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0),
+        D=np.ones(n), E=np.ones(m), **lane_arrays(rows),
+    )  # fmt: skip
+    work.shared = int(shared)
+    for name, value in tolerances.items():
+        setattr(work, name, value)
+    return work
+
+
+@kernel
+def scale_shared(batch: Batch, w: Lanes) -> None:
+    """The scaled P and A of all programs."""
+    equilibrate(batch.m, batch.n, batch.P[0], batch.A[0], w.D, w.E)
+    m, n, D, E, P, A = batch.m, batch.n, w.D, w.E, w.P, w.A
+    for i in range(n):
+        for j in range(n):
+            P[i * n + j] = D[i] * batch.P[0, i * n + j] * D[j]
+    for i in range(m):
+        for j in range(n):
+            A[i * n + j] = E[i] * batch.A[0, i * n + j] * D[j]
+
+
+@inner
+def equilibrate(m: int, n: int, P: Floats, A: Floats, D: Floats, E: Floats) -> None:
+    """D and E such that rows and columns of D P D and E A D have largest entries near one."""
+    D[:], E[:] = 1.0, 1.0
+    for _ in range(PASSES):
+        farthest = 0.0
+        for i in range(m):
+            size = 0.0
+            for j in range(n):
+                size = max(size, abs(A[i * n + j]) * D[j])
+            if size * E[i] > 0.0:
+                farthest = max(farthest, abs(size * E[i] - 1.0))
+                E[i] = min(max(1.0 / size, 1.0 / LARGEST_SCALE), LARGEST_SCALE)
+        for j in range(n):
+            size = 0.0
+            for i in range(n):
+                size = max(size, abs(P[j * n + i]) * D[i])
+            for i in range(m):
+                size = max(size, abs(A[i * n + j]) * E[i])
+            size *= D[j]
+            if size > 0.0:
+                farthest = max(farthest, abs(size - 1.0))
+                D[j] = min(max(D[j] / math.sqrt(size), 1.0 / LARGEST_SCALE), LARGEST_SCALE)
+        if farthest < 0.5:
+            break
+
+
+@kernel
+def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
+    """Solve the programs from `begin` to `end`; returns the number of steps."""
+    following, live, steps = begin, 0, 0
+    who, age = w.who, w.age
+    for lane in range(LANES):
+        who[lane] = -1
+        w.total[:, lane] = 0.0
+    while True:
+        measure(w)
+        w.any_fresh = 0
+        warm = False
+        for lane in range(LANES):
+            w.total[FRESH, lane] = 0.0
+            if who[lane] >= 0:
+                age[lane] += 1
+                code = judge(batch, w, lane)
+                if code >= 0:
+                    write_answer(batch, w, lane, code)
+                    who[lane] = -1
+                    live -= 1
+            if who[lane] < 0 and following < end:
+                fill(batch, w, lane, following)
+                warm = start_warm(batch, w, lane, following) or warm
+                following += 1
+                live += 1
+        if live == 0:
+            return steps
+        if warm:
+            measure(w)  # once more: in the other lanes it finds the same
+        step(w)
+        steps += 1
+
+
+@inner
+def judge(batch: Batch, w: Lanes, lane: int) -> int:
+    """What the program in a lane has come to, or -1."""
+    total = w.total
+    tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane]
+    rows, dual, bounds = total[ROWS, lane], total[DUAL, lane], total[BOUNDS, lane]
+    if not (total[MU, lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
+        return FAILED
+    tol, tol_abs = MARGIN * w.tol, MARGIN * w.tol_abs * tau
+    primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
+    gap = abs(primal - below)
+    if (
+        rows <= min(tol * (tau + total[ROWS_SIZE, lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
+        and dual <= min(tol * (tau + total[DUAL_SIZE, lane]), tol_abs)
+        and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
+    ):  # fmt: skip
+        return OPTIMAL
+    tol = MARGIN * w.tol_infeasible
+    if hz < 0.0 and total[RAY_DUAL, lane] <= -tol * hz:
+        if total[RAY_DUAL, lane] <= tol * size_of_dual_ray(batch, w, lane):
+            return PRIMAL_INFEASIBLE
+    if qx < 0.0 and max(total[RAY_ROWS, lane], total[RAY_P, lane]) <= -tol * qx:
+        if is_relative_ray(batch, w, lane, tol):
+            return DUAL_INFEASIBLE
+    return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
+
+
+@inner
+def size_of_dual_ray(batch: Batch, w: Lanes, lane: int) -> float:
+    """|A| |y| + |z| in largest entries, in the caller's units."""
+    m, y, z = w.m, 0.0, 0.0
+    for i in range(m + w.n):
+        size = abs(w.y[i, lane]) / w.unit[i, lane]
+        if i < m:
+            y = max(y, size)
+        else:
+            z = max(z, size)
+    return largest_entry(batch.A[min(w.who[lane], batch.A.shape[0] - 1)]) * y + z
+
+
+@inner
+def is_relative_ray(batch: Batch, w: Lanes, lane: int, tol: float) -> bool:
+    """Whether P x and what x violates are zeros of the size of their data times |x|."""
+    p, size = w.who[lane], 0.0
+    for j in range(w.n):
+        size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
+    P, A = (
+        largest_entry(batch.P[min(p, batch.P.shape[0] - 1)]), largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
+    )  # fmt: skip
+    rows = min(A, 1.0) if w.m > 0 else 1.0
+    return w.total[RAY_P, lane] <= tol * P * size and w.total[RAY_ROWS, lane] <= tol * rows * size
+
+
+@inner
+def largest_entry(values: Floats) -> float:
+    """The largest size of an entry."""
+    found = 0.0
+    for i in range(values.size):
+        found = max(found, abs(values[i]))
+    return found
+
+
+@inner
+def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
+    """The point in a lane, or the ray, in the caller's units."""
+    p, m, n, total = w.who[lane], w.m, w.n, w.total
+    size = total[TAU, lane]
+    if code == PRIMAL_INFEASIBLE:
+        size = -total[HZ, lane]
+    if code == DUAL_INFEASIBLE:
+        size = -total[QX, lane]
+    x, y = batch.x[p], batch.y[p]
+    for j in range(n):
+        x[j] = w.x[j, lane] / (size * w.dual_unit[j, lane])
+    for i in range(m + n):
+        y[i] = w.y[i, lane] / (size * w.unit[i, lane])
+    batch.code[p], batch.iterations[p] = code, w.age[lane] - 1
+
+
+@inner
+def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
+    """Put program p into a lane, at x = 0, s = z = tau = kappa = 1, with what `measure` would find there."""
+    m, n, D, E, total = w.m, w.n, w.D, w.E, w.total
+    if not w.shared:
+        P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+        equilibrate(m, n, P, A, D, E)
+        for i in range(n):
+            for j in range(n):
+                w.P_own[i * n + j, lane] = D[i] * P[i * n + j] * D[j]
+        for i in range(m):
+            for j in range(n):
+                w.A_own[i * n + j, lane] = E[i] * A[i * n + j] * D[j]
+    q, l, u = (
+        batch.q[min(p, batch.q.shape[0] - 1)],
+        batch.l[min(p, batch.l.shape[0] - 1)],
+        batch.u[min(p, batch.u.shape[0] - 1)],
+    )
+    for j in range(n):
+        w.q[j, lane] = w.rd[j, lane] = D[j] * q[j]
+        w.dual_unit[j, lane] = 1.0 / D[j]
+        w.Px[j, lane] = w.x[j, lane] = 0.0
+    for i in range(m + n):
+        scale = E[i] if i < m else 1.0 / D[i - m]
+        w.unit[i, lane] = 1.0 / scale
+        w.Gx[i, lane] = w.y[i, lane] = 0.0
+        weight, v, o, yi = RHO if i >= m else 0.0, 0.0, 0.0, 0.0
+        if w.equal[i]:
+            b = scale * l[i]
+            w.b[i, lane], w.r_equal[i, lane] = b, -b
+            weight, v, o = weight + 1.0 / DELTA, -b / DELTA, b / DELTA
+        for k in range(w.first[i], w.first[i + 1]):
+            sign = w.sign[k]
+            h = sign * scale * (u[i] if sign > 0.0 else l[i])
+            w.h[k, lane], w.r[k, lane] = h, 1.0 - h
+            w.s[k, lane] = w.z[k, lane] = w.inverse_s[k, lane] = w.inverse_sz[k, lane] = 1.0
+            weight, v, o, yi = weight + 1.0, v - sign * h, o + sign * h, yi + sign
+        w.W[i, lane], w.v[i, lane], w.o[i, lane] = weight, v, o
+        if yi != 0.0:  # rd = q + G'y
+            add_row(w, lane, i, yi)
+    total[:, lane] = 0.0
+    total[TAU, lane] = total[KAPPA, lane] = total[FRESH, lane] = 1.0
+    w.who[lane], w.age[lane], w.any_fresh = p, 0, 1
+
+
+@inner
+def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
+    """Begin at the given point, slacks and multipliers no smaller than `NEAR`; False where there is none."""
+    if p >= batch.x_start.shape[0]:
+        return False
+    m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0
+    for j in range(n):
+        total += 0.0 * x[j]
+    for i in range(m + n):
+        total += 0.0 * y[i]
+    if total != 0.0:  # 0 times a number that is not finite is NaN
+        return False
+    for j in range(n):
+        w.x[j, lane] = x[j] * w.dual_unit[j, lane]
+    for i in range(m + n):
+        g, yi = 0.0, y[i] * w.unit[i, lane]
+        if i >= m:
+            g = w.x[i - m, lane]
+        elif w.shared:
+            for j in range(n):
+                g += w.A[i * n + j] * w.x[j, lane]
+        else:
+            for j in range(n):
+                g += w.A_own[i * n + j, lane] * w.x[j, lane]
+        w.Gx[i, lane] = g
+        w.y[i, lane] = yi if w.equal[i] else 0.0
+        for k in range(w.first[i], w.first[i + 1]):
+            sign = w.sign[k]
+            w.s[k, lane] = max(w.h[k, lane] - sign * g, NEAR)
+            w.z[k, lane] = max(sign * yi, NEAR)
+            w.y[i, lane] += sign * w.z[k, lane]
+    w.total[KAPPA, lane], w.total[FRESH, lane] = NEAR * NEAR, 0.0
+    return True
+
+
+@inner
+def add_row(w: Lanes, lane: int, i: int, yi: float) -> None:
+    """rd += yi G_i in one lane."""
+    m, n = w.m, w.n
+    if i >= m:
+        w.rd[i - m, lane] += yi
+    elif w.shared:
+        for j in range(n):
+            w.rd[j, lane] += yi * w.A[i * n + j]
+    else:
+        for j in range(n):
+            w.rd[j, lane] += yi * w.A_own[i * n + j, lane]

@@ -1,0 +1,398 @@
+"""The homogeneous embedding for dense programs with linear rows, `LANES` of them side by side.
+
+    minimize 1/2 x'Px + q'x   subject to   sign_k (G x)_i + s_k = h_k, s_k >= 0,   (G x)_i = b_i     G = [A; I]
+
+Row i of G has the sides k in first[i]:first[i + 1], one for each finite side, or is an equality.  The embedding, with
+z_k >= 0 the multipliers of sides, y_i = sum sign_k z_k, and v those of equalities among the y:
+
+    rd = P x + G'y + q tau,   r_k = sign_k (G x)_i + s_k - h_k tau,   r_i = (G x)_i - b_i tau,
+    kappa = -(q'x + h'z + b'v + x'Px / tau) + rtau,        s z = mu,  tau kappa = mu
+
+Slacks and multipliers are eliminated, an equality is kept by a penalty of which the multiplier is exact:
+
+    (P + G'WG) dx = -(keep rd + G'v),   W_i = sum z_k / s_k  or  1 / DELTA
+
+A direction is relative, es = ds / s and ez = dz / z, so that a side costs one division an iteration.  No arithmetic
+mixes lanes: what is in one changes no bit of another.
+"""
+
+from __future__ import annotations
+
+from ..compiled.kernels import inner
+from ..compiled.signatures import Matrix
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
+from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat, store
+from .dense import (
+    factor_own,
+    factor_shared,
+    multiply_own,
+    multiply_shared,
+    multiply_transposed_own,
+    multiply_transposed_shared,
+    solve,
+)
+
+DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
+RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
+STEP = 0.99  # share of the way to the boundary
+LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
+INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
+
+# rows of `total`
+TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
+ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
+SLOPE, KEEP, CHANGE, TARGET, SIZE = 15, 16, 17, 18, 19
+TOTALS = 20
+
+
+class Lanes(Structure):
+    """The programs at work, one in each lane, and room for the method.
+
+    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
+    `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
+    `bound`, is judged by its own size.
+    """
+
+    m, n, sides = dimension(), dimension(), dimension()
+    shared, any_fresh = integer(), integer()
+    first, equal, bound, who, age = integers(), integers(), integers(), integers(), integers()
+    sign = floats()
+    P, A, D, E = floats(), floats(), floats(), floats()
+    P_own, A_own = matrix(), matrix()
+    q, h, b, unit, dual_unit = matrix(), matrix(), matrix(), matrix(), matrix()
+    x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    rd, r, r_equal, inverse_sz, inverse_s = matrix(), matrix(), matrix(), matrix(), matrix()
+    W, v, o, e, dx, Gdx, x2, Gx2 = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
+    tol, tol_abs, tol_infeasible = number(), number(), number()
+    max_iter = integer()
+
+
+@inner
+def multiply(w: Lanes, x: Matrix, out: Matrix) -> None:
+    """out := G x."""
+    m, n = w.m, w.n
+    if w.shared:
+        multiply_shared(m, n, w.A, x, out)
+    else:
+        multiply_own(m, n, w.A_own, x, out)
+    for j in range(n):
+        store(out, m + j, load(x, j))
+
+
+@inner
+def multiply_hessian(w: Lanes, x: Matrix, out: Matrix) -> None:
+    """out := P x."""
+    if w.shared:
+        multiply_shared(w.n, w.n, w.P, x, out)
+    else:
+        multiply_own(w.n, w.n, w.P_own, x, out)
+
+
+@inner
+def multiply_transposed(w: Lanes, v: Matrix, out: Matrix) -> None:
+    """out := G'v."""
+    if w.shared:
+        multiply_transposed_shared(w.m, w.n, w.A, v, out)
+    else:
+        multiply_transposed_own(w.m, w.n, w.A_own, v, out)
+
+
+@inner
+def factor(w: Lanes) -> None:
+    """The factors of P + G'WG."""
+    if w.shared:
+        factor_shared(w.m, w.n, w.P, w.A, w.W, w.C, w.T, w.pivots)
+    else:
+        factor_own(w.m, w.n, w.P_own, w.A_own, w.W, w.C, w.T, w.pivots)
+
+
+@inner
+def measure(w: Lanes) -> None:
+    """Residuals and weights at the point."""
+    measure_gradient(w)
+    measure_rows(w)
+
+
+@inner
+def measure_gradient(w: Lanes) -> None:
+    """rd = P x + G'y + q tau and its size in the caller's units."""
+    q, x, Px, rd, unit, total = w.q, w.x, w.Px, w.rd, w.dual_unit, w.total
+    tau = load(total, TAU)
+    multiply_hessian(w, x, Px)
+    multiply_transposed(w, w.y, rd)
+    xPx, qx, dual, size, ray_dual, ray_P = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    for j in range(w.n):
+        p, c, v, g, u = load(Px, j), load(q, j), load(x, j), load(rd, j), load(unit, j)
+        xPx += p * v
+        qx += c * v
+        ct = c * tau
+        d = g + p + ct
+        dual = largest(absolute(d) * u, dual)
+        ray_P = largest(absolute(p) * u, ray_P)
+        size = largest(absolute(ct) * u, size)
+        ray_dual = largest(absolute(g) * u, ray_dual)
+        store(rd, j, d)
+    store(total, XPX, xPx)
+    store(total, QX, qx)
+    store(total, DUAL, dual)
+    store(total, DUAL_SIZE, largest(size, ray_P))
+    store(total, RAY_DUAL, ray_dual)
+    store(total, RAY_P, ray_P)
+
+
+@inner
+def measure_rows(w: Lanes) -> None:
+    """Residuals r; W, 1 / s z, 1 / s; the right-hand sides v of the predictor and o of the constant direction."""
+    first, equal, bound, sign = w.first, w.equal, w.bound, w.sign
+    h, b, Gx, s, z, y, unit = w.h, w.b, w.Gx, w.s, w.z, w.y, w.unit
+    r, r_equal, inverse_sz, inverse_s, W, v, o, total = (
+        w.r,
+        w.r_equal,
+        w.inverse_sz,
+        w.inverse_s,
+        w.W,
+        w.v,
+        w.o,
+        w.total,
+    )
+    tau = load(total, TAU)
+    mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    tol = w.tol
+    for i in range(w.m + w.n):
+        g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
+        outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
+        if equal[i]:
+            bi = load(b, i)
+            bt = bi * tau
+            ri = g - bt
+            hz += bi * load(y, i)
+            outside, along, allowed = absolute(ri), absolute(g), tol * absolute(bt)
+            wi += 1.0 / DELTA
+            vi, oi = ri * (1.0 / DELTA), bi * (1.0 / DELTA)
+            store(r_equal, i, ri)
+        for k in range(first[i], first[i + 1]):
+            sk, zk, hk, sg = load(s, k), load(z, k), load(h, k), sign[k] * g
+            c = sk * zk
+            inverse = 1.0 / c
+            one = zk * inverse
+            ht = hk * tau
+            rk = sg + sk - ht
+            mu += c
+            hz += hk * zk
+            outside, along = largest(sg - ht, outside), largest(sg, along)
+            allowed = largest(tol * absolute(ht), allowed)
+            weight = zk * one
+            wi += weight
+            vi += sign[k] * (weight * rk - zk)
+            oi += sign[k] * (weight * hk)
+            store(inverse_sz, k, inverse)
+            store(inverse_s, k, one)
+            store(r, k, rk)
+        u = load(unit, i)
+        if bound[i]:
+            bounds = largest((outside - allowed) * u, bounds)
+        elif equal[i] or first[i + 1] > first[i]:
+            rows = largest(outside * u, rows)
+            rows_size = largest(absolute(g) * u, rows_size)
+        ray = largest(along * u, ray)
+        store(W, i, wi)
+        store(v, i, vi)
+        store(o, i, oi)
+    store(total, MU, mu)
+    store(total, HZ, hz)
+    store(total, ROWS, rows)
+    store(total, ROWS_SIZE, rows_size)
+    store(total, BOUNDS, bounds)
+    store(total, RAY_ROWS, ray)
+
+
+@inner
+def step(w: Lanes) -> None:
+    """One step of every lane; in a fresh one the affine step from s = z = 1, which is its start."""
+    total = w.total
+    factor(w)
+    constant_direction(w)
+    tau, kappa, fresh = load(total, TAU), load(total, KAPPA), load(total, FRESH) > 0.5
+    rate, mu = 1.0 / tau, (load(total, MU) + tau * kappa) * (1.0 / (w.sides + 1))
+    residual = kappa + load(total, QX) + load(total, HZ) + load(total, XPX) * rate
+    slope = load(total, SLOPE)
+
+    # predictor: c = -1, keep = 1
+    for k in range(w.sides):
+        store(w.e, k, -1.0)
+    store(total, KEEP, 1.0)
+    change = (residual - kappa + direction(w)) / slope
+    change = select(fresh, 0.0, change)
+    store(total, CHANGE, change)
+    change_kappa = -kappa - kappa * change * rate
+    longest = largest(predict(w), largest(-change * rate, 1.0 + change * rate))
+    left = 1.0 - 1.0 / longest
+    sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
+    target = sigma * mu
+
+    # corrector
+    keep = 1.0 - sigma
+    store(total, KEEP, keep)
+    store(total, TARGET, target)
+    prepare_corrector(w)
+    product = target - tau * kappa - change * change_kappa
+    change = select(fresh, 0.0, (keep * residual + product * rate + direction(w)) / slope)
+    change_kappa = select(fresh, 0.0, (product - kappa * change) * rate)
+    store(total, CHANGE, change)
+    longest = largest(finish_direction(w), largest(-change * rate, -change_kappa / kappa))
+    size = select(fresh, 1.0, smallest(STEP / largest(longest, 1e-30), 1.0))
+    store(total, SIZE, size)
+    advance(w)
+    store(total, TAU, tau + size * change)
+    store(total, KAPPA, kappa + size * change_kappa)
+
+
+@inner
+def constant_direction(w: Lanes) -> None:
+    """x2 := (P + G'WG)^-1 (G'o - q), and the slope of the equation of tau.
+
+    slope = kappa / tau + x'Px / tau^2 - (q + 2 P x / tau)'x2 - h'z2 - b'v2, or the larger
+            kappa / tau + |x / tau - x2|_P^2 + |W^1/2 (G x2 - h)|^2, which cannot cancel.
+    """
+    n, q, x, Px, x2, Gx2, total = w.n, w.q, w.x, w.Px, w.x2, w.Gx2, w.total
+    first, equal, sign, h, b, z, inverse_s = w.first, w.equal, w.sign, w.h, w.b, w.z, w.inverse_s
+    multiply_transposed(w, w.o, x2)
+    for j in range(n):
+        store(x2, j, load(x2, j) - load(q, j))
+    solve(n, w.T, w.pivots, x2)
+    multiply(w, x2, Gx2)
+    rate = 1.0 / load(total, TAU)
+    forward, square = splat(0.0), splat(0.0)
+    for i in range(w.m + n):
+        g = load(Gx2, i)
+        if equal[i]:
+            bi = load(b, i)
+            d = g - bi
+            forward += bi * d * (1.0 / DELTA)
+            square += d * d * (1.0 / DELTA)
+        for k in range(first[i], first[i + 1]):
+            hk = load(h, k)
+            d = sign[k] * g - hk
+            t = load(z, k) * load(inverse_s, k) * d
+            forward += hk * t
+            square += d * t
+    dx, Pdx = w.dx, w.Gdx
+    for j in range(n):
+        forward += (load(q, j) + 2.0 * rate * load(Px, j)) * load(x2, j)
+        store(dx, j, load(x, j) * rate - load(x2, j))
+    multiply_hessian(w, dx, Pdx)
+    for j in range(n):
+        square += load(dx, j) * load(Pdx, j)
+    own = load(total, KAPPA) * rate
+    store(total, SLOPE, largest(own + load(total, XPX) * rate * rate - forward, own + square))
+
+
+@inner
+def direction(w: Lanes) -> Vec:
+    """dx := -(P + G'WG)^-1 (keep rd + G'v), Gdx := G dx; returns (q + 2 P x / tau)'dx + h'z1 + b'v1."""
+    n, q, Px, rd, dx, Gdx, total = w.n, w.q, w.Px, w.rd, w.dx, w.Gdx, w.total
+    first, equal, sign, h, b, z, inverse_s = w.first, w.equal, w.sign, w.h, w.b, w.z, w.inverse_s
+    r, r_equal, e = w.r, w.r_equal, w.e
+    keep, rate = load(total, KEEP), 2.0 / load(total, TAU)
+    multiply_transposed(w, w.v, dx)
+    for j in range(n):
+        store(dx, j, -(load(dx, j) + keep * load(rd, j)))
+    solve(n, w.T, w.pivots, dx)
+    multiply(w, dx, Gdx)
+    found = splat(0.0)
+    for j in range(n):
+        found += (load(q, j) + rate * load(Px, j)) * load(dx, j)
+    for i in range(w.m + n):
+        g = load(Gdx, i)
+        if equal[i]:
+            found += load(b, i) * (g + keep * load(r_equal, i)) * (1.0 / DELTA)
+        for k in range(first[i], first[i + 1]):
+            found += load(h, k) * load(z, k) * (load(e, k) + load(inverse_s, k) * (sign[k] * g + keep * load(r, k)))
+    return found
+
+
+@inner
+def predict(w: Lanes) -> Vec:
+    """e := ds / s of the predictor; returns the largest of -ds / s, -dz / z and 1."""
+    first, sign, h, inverse_s, r, e, Gdx, Gx2 = w.first, w.sign, w.h, w.inverse_s, w.r, w.e, w.Gdx, w.Gx2
+    change, most, least = load(w.total, CHANGE), splat(0.0), splat(0.0)
+    for i in range(w.m + w.n):
+        g = load(Gdx, i) + change * load(Gx2, i)
+        for k in range(first[i], first[i + 1]):
+            t = (load(h, k) * change - sign[k] * g - load(r, k)) * load(inverse_s, k)
+            most, least = largest(t, most), smallest(t, least)
+            store(e, k, t)
+    return largest(1.0 + most, largest(-least, 1.0))
+
+
+@inner
+def prepare_corrector(w: Lanes) -> None:
+    """e := c = ds / s + dz / z = sigma mu / (s z) - 1 - (ds / s) (dz / z) of the predictor, and v."""
+    first, equal, sign, z, inverse_s, inverse_sz = w.first, w.equal, w.sign, w.z, w.inverse_s, w.inverse_sz
+    r, r_equal, e, v, total = w.r, w.r_equal, w.e, w.v, w.total
+    keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5
+    for i in range(w.m + w.n):
+        vi = splat(0.0)
+        if equal[i]:
+            vi = keep * load(r_equal, i) * (1.0 / DELTA)
+        for k in range(first[i], first[i + 1]):
+            t = load(e, k)
+            c = select(fresh, 0.0, target * load(inverse_sz, k) + t * (1.0 + t)) - 1.0
+            store(e, k, c)
+            vi += sign[k] * load(z, k) * (c + load(inverse_s, k) * (keep * load(r, k)))
+        store(v, i, vi)
+
+
+@inner
+def finish_direction(w: Lanes) -> Vec:
+    """dx and Gdx with the constant direction, r := ds / s, e := dz / z; returns the largest of -ds / s and -dz / z."""
+    first, equal, sign, h, b, inverse_s = w.first, w.equal, w.sign, w.h, w.b, w.inverse_s
+    r, r_equal, e, dx, Gdx, x2, Gx2, total = w.r, w.r_equal, w.e, w.dx, w.Gdx, w.x2, w.Gx2, w.total
+    change, keep, longest = load(total, CHANGE), load(total, KEEP), splat(0.0)
+    for j in range(w.n):
+        store(dx, j, load(dx, j) + change * load(x2, j))
+    for i in range(w.m + w.n):
+        g = load(Gdx, i) + change * load(Gx2, i)
+        store(Gdx, i, g)
+        if equal[i]:
+            store(r_equal, i, keep * load(r_equal, i) - change * load(b, i))
+        for k in range(first[i], first[i + 1]):
+            t = (load(h, k) * change - sign[k] * g - keep * load(r, k)) * load(inverse_s, k)
+            c = load(e, k) - t
+            longest = largest(largest(-t, -c), longest)
+            store(r, k, t)
+            store(e, k, c)
+    return longest
+
+
+@inner
+def advance(w: Lanes) -> None:
+    """The step; slacks and multipliers of fresh lanes are moved inside."""
+    first, equal, sign, s, z, y, Gx, Gdx, x, dx = w.first, w.equal, w.sign, w.s, w.z, w.y, w.Gx, w.Gdx, w.x, w.dx
+    r, r_equal, e, total = w.r, w.r_equal, w.e, w.total
+    size, least_s, least_z = load(total, SIZE), splat(1e300), splat(1e300)
+    for j in range(w.n):
+        store(x, j, load(x, j) + size * load(dx, j))
+    for k in range(w.sides):
+        sk, zk = load(s, k), load(z, k)
+        sk += sk * (size * load(r, k))
+        zk += zk * (size * load(e, k))
+        least_s, least_z = smallest(sk, least_s), smallest(zk, least_z)
+        store(s, k, sk)
+        store(z, k, zk)
+    if w.any_fresh:
+        fresh = load(total, FRESH) > 0.5
+        up_s = select(fresh & (least_s <= INSIDE), 1.0 - least_s, 0.0)
+        up_z = select(fresh & (least_z <= INSIDE), 1.0 - least_z, 0.0)
+        for k in range(w.sides):
+            store(s, k, load(s, k) + up_s)
+            store(z, k, load(z, k) + up_z)
+    for i in range(w.m + w.n):
+        g, yi = load(Gdx, i), splat(0.0)
+        store(Gx, i, load(Gx, i) + size * g)
+        if equal[i]:
+            yi = load(y, i) + size * (g + load(r_equal, i)) * (1.0 / DELTA)
+        for k in range(first[i], first[i + 1]):
+            yi += sign[k] * load(z, k)
+        store(y, i, yi)

@@ -1,0 +1,164 @@
+"""Many cone programs of one shape solved at once, with one set-up where they share their matrices."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..problem.checks import ProgramError, check_finite
+from ..problem.program import Cone, ConeProgram
+from ..problem.settings import Settings
+from ..solver import Solver
+from .checks import axes_of, matrices, number_of_programs, rows_of
+from .solutions import Solutions
+from .watch import Watch
+
+TAKEN = ("tol", "tol_abs", "tol_infeasible", "max_iter", "time_limit", "threads")
+
+
+class ConePrograms:
+    """The checked data of a batch: a row for each program, or one row that all share."""
+
+    def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
+        for name, value, other, with_it in (("G", G, "h", h), ("A", A, "b", b)):
+            if (value is None) != (with_it is None):
+                raise ProgramError(f"{name} and {other} go together, but only one of them came")
+        self.c = rows_of("c", c, None, "")
+        check_finite("c", self.c if axes_of(c) == 2 else self.c[0])
+        n = self.c.shape[1]
+        variables = f" ({n} variables in c)"
+        self.P = matrices("P", P, (n, n), variables)
+        self.G, self.A = matrices("G", G, (None, n), variables), matrices("A", A, (None, n), variables)
+        m, p = self.G.shape[1], self.A.shape[1]
+        self.h = rows_of("h", np.zeros(m) if h is None else h, m, " (the rows of G)")
+        self.b = rows_of("b", np.zeros(p) if b is None else b, p, " (the rows of A)")
+        check_finite("b", self.b if axes_of(b) == 2 else self.b[0])
+        bad = np.argwhere(~(self.h > -np.inf))
+        if bad.size:
+            at = tuple(int(i) for i in bad[0])
+            index = ", ".join(map(str, at[0 if axes_of(h) == 2 else 1 :]))
+            raise ProgramError(f"h must be numbers or inf, but h[{index}] is {self.h[at]}")
+        self.cones, self._has_P = cones, P is not None
+        came = {"c": c, "G": G, "h": h, "A": A, "b": b, "P": P}
+        self.k = number_of_programs({name: (came[name], getattr(self, name)) for name in came})
+        self.share_matrices = self.P.shape[0] == self.G.shape[0] == self.A.shape[0] == 1
+
+    def own(self, name: str, i: int) -> np.ndarray:
+        """An argument of program i."""
+        array: np.ndarray = getattr(self, name)
+        return array[min(i, array.shape[0] - 1)]
+
+    def program(self, i: int) -> ConeProgram:
+        """Program i by itself."""
+        try:
+            given: dict[str, Any] = {name: self.own(name, i) for name in ("c", "G", "h", "A", "b")}
+            return ConeProgram(**given, cones=self.cones, P=self.own("P", i) if self._has_P else None)
+        except ProgramError as error:
+            raise ProgramError(f"program {i}: {error}") from None
+
+
+def solve_many(
+    *,
+    c: Any,
+    G: Any = None,
+    h: Any = None,
+    cones: Sequence[Cone] | None = None,
+    A: Any = None,
+    b: Any = None,
+    P: Any = None,
+    threads: int = 1,
+    tol: float = 1e-8,
+    tol_abs: float | None = None,
+    tol_infeasible: float | None = None,
+    max_iter: int = 200,
+    time_limit: float | None = None,
+) -> Solutions:
+    """Solve many cone programs of one shape: any argument may have a leading axis, an entry for each program.
+
+    Parameters
+    ----------
+    c, G, h, cones, A, b, P
+        As in `ConeProgram`, shared by all programs; or, but for the cones, with a leading axis of length k, as c of
+        shape (k, n) and G of shape (k, m, n).
+    tol, max_iter, ...
+        The settings, each as in `Settings`; `threads` solve programs side by side.
+
+    Returns
+    -------
+    Solutions
+
+    Raises
+    ------
+    ProgramError
+        The data or a setting cannot be accepted; the message names it and the program.
+
+    Notes
+    -----
+    Where the programs share P, A and G, the first one sets up for all.
+
+    Examples
+    --------
+    The points of the unit disk that are farthest in three directions:
+
+    >>> import numpy as np, socp
+    >>> many = socp.solve_many(c=[[1.0, 0.0], [0.0, 2.0], [-3.0, 4.0]], G=[[0, 0], [-1, 0], [0, -1]], h=[1, 0, 0],
+    ...                        cones=[socp.SecondOrder(3)])
+    >>> print(many.x.round(6) + 0.0)
+    [[-1.   0. ]
+     [ 0.  -1. ]
+     [ 0.6 -0.8]]
+    """
+    arguments = locals()
+    settings = Settings(**{name: arguments[name] for name in TAKEN})
+    return solve_cone_programs(ConePrograms(c, G, h, cones, A, b, P), settings)
+
+
+def solve_like(solver: Solver, vectors: dict[str, Any], threads: int | None) -> Solutions:
+    """`Solver.solve_many`."""
+    program, settings = solver.program, settings_of_batch(solver.settings, threads)
+    data = {name: getattr(program, name) for name in ("c", "b", "h")}
+    data.update({name: value for name, value in vectors.items() if value is not None})
+    return solve_cone_programs(
+        ConePrograms(**data, G=program.G, A=program.A, P=program.P, cones=program.cones), settings
+    )
+
+
+def settings_of_batch(settings: Settings, threads: int | None) -> Settings:
+    """The settings of a solver for a batch, of which nobody watches single iterations."""
+    checked = settings.threads if threads is None else Settings(threads=threads).threads
+    return dataclasses.replace(settings, threads=checked, verbose=False, callback=None)
+
+
+def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions:
+    """The answers to checked programs."""
+    started = time.perf_counter()
+    n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
+    many, watch = Solutions(programs.k, x=n, y=p, z=m, s=m), Watch(settings.time_limit)
+    first, one_thread = programs.program(0), dataclasses.replace(settings, threads=1)
+
+    def worker(solver: Solver) -> Callable[[int], None]:
+        def solve(i: int) -> None:
+            h = programs.own("h", i)
+            if programs.share_matrices and np.array_equal(h == np.inf, first.h == np.inf):
+                solver.update(c=programs.own("c", i), b=programs.own("b", i), h=h)
+                solution = solver.solve()
+            else:
+                solution = Solver.of_checked(programs.program(i), one_thread).solve()
+            many.take(i, solution)
+            watch.note(solution.status)
+
+        return solve
+
+    workers = [worker(Solver.of_checked(first, one_thread)) for _ in range(min(settings.threads, programs.k))]
+    many.setup_time = time.perf_counter() - started
+    watch.work(range(programs.k), workers)
+    if watch.reason is not None:
+        for i in range(programs.k):
+            if i not in many.alone:
+                many.status[i] = watch.reason
+    many.solve_time = time.perf_counter() - started - many.setup_time
+    return many

@@ -1,0 +1,109 @@
+"""The answers to many programs, as arrays with a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from ..problem.solution import TIMINGS, TRACE, Solution
+from ..problem.status import Status
+
+One = TypeVar("One")
+
+MESSAGES = {
+    Status.OPTIMAL: "the stopping test holds",
+    Status.TIME_LIMIT: "the time limit was reached before this program",
+    Status.INTERRUPTED: "interrupted from the keyboard before this program",
+    Status.NUMERICAL_ERROR: "not solved",
+}
+
+
+class Answers(Generic[One]):
+    """The answers to a batch of programs, `many`: ``many[i]`` is the solution of program i.
+
+    Parameters
+    ----------
+    k : int
+        The number of programs.
+    **sizes : int
+        The length of each vector.
+    """
+
+    vectors: ClassVar[tuple[str, ...]]
+    numbers: ClassVar = ("objective", "dual_objective", "primal_residual", "dual_residual", "gap")
+    single: ClassVar[Any]
+    messages: ClassVar[dict[Status, str]] = MESSAGES
+    status: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    objective: np.ndarray
+    dual_objective: np.ndarray
+    primal_residual: np.ndarray
+    dual_residual: np.ndarray
+    gap: np.ndarray
+    iterations: np.ndarray
+
+    def __init__(self, k: int, **sizes: int) -> None:
+        self.status, self.iterations = np.full(k, Status.NUMERICAL_ERROR, object), np.zeros(k, np.int64)
+        for name in self.vectors:
+            setattr(self, name, np.full((k, sizes[name]), np.nan))
+        for name in self.numbers:
+            setattr(self, name, np.full(k, np.nan))
+        self.setup_time, self.solve_time = 0.0, 0.0
+        self.alone: dict[int, One] = {}
+
+    def __len__(self) -> int:
+        return int(self.status.size)
+
+    def __getitem__(self, i: int) -> One:
+        i = range(len(self))[i]
+        if i in self.alone:
+            return self.alone[i]
+        share, status = 1.0 / len(self), self.status[i]
+        setup_time, solve_time = share * self.setup_time, share * self.solve_time
+        found: One = self.single(
+            status=status, **{name: getattr(self, name)[i] for name in self.vectors},
+            **{name: float(getattr(self, name)[i]) for name in self.numbers}, iterations=int(self.iterations[i]),
+            setup_time=setup_time, solve_time=solve_time, message=self.messages[status], trace=np.zeros(0, TRACE),
+            timings={**dict.fromkeys(TIMINGS, 0.0), "rest": setup_time + solve_time},
+        )  # fmt: skip
+        return found
+
+    def __iter__(self) -> Iterator[One]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        names, counts = np.unique([status.value for status in self.status], return_counts=True)
+        found = ", ".join(f"{count} {name}" for name, count in zip(names, counts))
+        seconds = self.setup_time + self.solve_time
+        return f"{type(self).__name__}({found}; iterations={self.iterations.sum()}, seconds={seconds:.3g})"
+
+    def take(self, i: int, solution: One) -> None:
+        """The answer of program i, found by itself."""
+        for name in ("status", "iterations", *self.vectors, *self.numbers):
+            getattr(self, name)[i] = getattr(solution, name)
+        self.alone[i] = solution
+
+
+class Solutions(Answers[Solution]):
+    """The answers to a batch of cone programs: a row for each, ``many[i]`` the `Solution` of one.
+
+    Attributes
+    ----------
+    status : array of Status, shape (k,)
+        ``many.status == "optimal"`` is an array of truth values.
+    x, y, z, s : arrays, shapes (k, n), (k, p), (k, m), (k, m)
+        As in `Solution`, NaN where there is none.
+    objective, dual_objective : arrays, shape (k,)
+    primal_residual, dual_residual, gap : arrays, shape (k,)
+        Relative, measured on the caller's own data.
+    iterations : array of int, shape (k,)
+    setup_time, solve_time : float
+        Seconds for all.
+    """
+
+    vectors, single = ("x", "y", "z", "s"), Solution
+    z: np.ndarray
+    s: np.ndarray

@@ -1,0 +1,345 @@
+"""Many programs at once: answers and residuals as if alone, neighbours, input that is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+from qp import batch
+from qp.problem.stopping import dual_infeasibility, primal_infeasibility, residuals
+
+
+def data(k=20, n=7, m=5, seed=0, own=False):
+    """Programs with an equality, two-sided and one-sided rows, and bounds; other vectors, or all other data."""
+    rng = np.random.default_rng(seed)
+    shape = (k,) if own else ()
+    F, A = rng.normal(size=(*shape, n, n)), rng.normal(size=(*shape, m, n))
+    P = F @ np.swapaxes(F, -1, -2) / n
+    middle = (A @ rng.uniform(-0.5, 0.5, size=(k, n, 1)))[..., 0]
+    l, u = middle - 0.3, middle + rng.uniform(0.0, 0.5, size=(k, m))
+    l[:, 0] = u[:, 0]
+    l[:, 1], u[:, 2] = -np.inf, np.inf
+    lb = np.full(n, -1.0)
+    lb[0] = -np.inf
+    return {"P": P, "q": rng.normal(size=(k, n)), "A": A, "l": l, "u": u, "lb": lb, "ub": 1.0}
+
+
+def one(given, i):
+    """The arguments of program i."""
+    axes = {"P": 3, "q": 2, "A": 3, "l": 2, "u": 2, "lb": 2, "ub": 2}
+    return {name: value[i] if np.ndim(value) == axes[name] else value for name, value in given.items()}
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_every_answer_is_that_of_the_program_alone(own):
+    given = data(own=own)
+    many = qp.solve_many(**given)
+    assert len(many) == 20 and (many.status == "optimal").all()
+    assert not many.alone
+    for i, found in enumerate(many):
+        alone = qp.solve(**one(given, i))
+        assert found.status == "optimal" and np.array_equal(found.x, many.x[i])
+        assert found.objective == pytest.approx(alone.objective, rel=1e-7, abs=1e-7)
+        assert np.abs(found.x - alone.x).max() < 1e-4
+        assert found.iterations == many.iterations[i] < 30
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_the_residuals_are_those_of_the_stopping_test(own):
+    given = data(own=own)
+    many = qp.solve_many(**given, tol=1e-6)
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(**one(given, i))
+        measured = residuals(program, found.x, found.y, found.z_bounds)
+        assert measured.meets(1e-6)
+        told = (found.primal_residual, found.dual_residual, found.gap)
+        assert np.allclose(told, measured.relative, rtol=1e-9, atol=1e-25)
+        assert found.objective == pytest.approx(measured.primal_objective, rel=1e-14)
+        assert found.dual_objective == pytest.approx(measured.dual_objective, rel=1e-14)
+
+
+def test_infeasible_unbounded_and_overflowing_neighbours_change_no_bit():
+    rng = np.random.default_rng(3)
+    k, n = 30, 4
+    F = rng.normal(size=(k, n, n))
+    P, q, A = F @ np.swapaxes(F, 1, 2), rng.normal(size=(k, n)), rng.normal(size=(k, 3, n))
+    good = qp.solve_many(P, q, A, u=np.ones((k, 3)))
+    P2, q2, A2, u2 = P.copy(), q.copy(), A.copy(), np.ones((k, 3))
+    A2[4, 1], u2[4] = -A2[4, 0], [-1.0, -1.0, 1.0]  # a'x <= -1 and -a'x <= -1
+    P2[9], q2[9] = 0.0, -A2[9].sum(axis=0)  # q'x falls for ever along -q, where A allows it
+    A2[9] = np.abs(A2[9])
+    q2[9] = 1.0
+    P2[17], A2[20] = 1e200 * P2[17], 1e-200 * A2[20]
+    mixed = qp.solve_many(P2, q2, A2, u=u2)
+    assert mixed.status[4] == "primal_infeasible" and mixed.status[9] == "dual_infeasible"
+    others = np.setdiff1d(np.arange(k), [4, 9, 17, 20])
+    for name in ("x", "y", "z_bounds", "gap", "iterations", "objective"):
+        assert np.array_equal(getattr(good, name)[others], getattr(mixed, name)[others])
+    infeasible = qp.QuadraticProgram(P2[4], q2[4], A2[4], u=u2[4])
+    assert primal_infeasibility(infeasible, mixed.y[4], mixed.z_bounds[4]) <= 1e-8
+    assert np.isnan(mixed.x[4]).all() and np.isnan(mixed.objective[[4, 9]]).all()
+    assert dual_infeasibility(qp.QuadraticProgram(P2[9], q2[9], A2[9], u=u2[9]), mixed.x[9]) <= 1e-8
+    assert mixed[4].primal_residual <= 1e-8 and "certifies" in mixed[4].message
+
+
+def test_the_place_in_a_batch_and_the_number_of_threads_change_no_bit():
+    given = data(k=300)
+    many, threads = qp.solve_many(**given), qp.solve_many(**given, threads=2)
+    part = qp.solve_many(**{**given, **{name: given[name][7:12] for name in ("q", "l", "u")}})
+    assert np.array_equal(many.x, threads.x) and np.array_equal(many.y, threads.y)
+    assert np.array_equal(many.x[7:12], part.x) and np.array_equal(many.gap[7:12], part.gap)
+
+
+def test_sides_that_are_finite_in_other_places():
+    given = data(k=12)
+    given["l"][3, 3], given["u"][5, 4], given["l"][8, 3:] = -np.inf, np.inf, given["u"][8, 3:]
+    lb = np.tile(given["lb"], (12, 1))
+    lb[2, 0], lb[7] = -2.0, -np.inf
+    given["lb"] = lb
+    many = qp.solve_many(**given)
+    for i in range(12):
+        alone = qp.solve(**one(given, i))
+        assert many.status[i] == alone.status
+        if alone.status == "optimal":
+            assert many.objective[i] == pytest.approx(alone.objective, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 12])
+def test_linear_programs_and_programs_without_rows(n):
+    rng = np.random.default_rng(n)
+    q = rng.normal(size=(9, n))
+    boxes = qp.solve_many(None, q, lb=-1.0, ub=2.0)
+    assert np.allclose(boxes.x, np.where(q > 0, -1.0, 2.0), atol=1e-6)
+    free = qp.solve_many(np.eye(n), q)
+    assert np.allclose(free.x, -q, atol=1e-7) and free.y.shape == (9, 0)
+    simplex = qp.solve_many(sp.csc_array((n, n)), q, A=np.ones((1, n)), l=1.0, u=1.0, lb=0.0)
+    assert np.allclose(simplex.objective, q.min(axis=1), atol=1e-6)
+    assert (simplex.status == "optimal").all()
+
+
+def test_badly_scaled_programs():
+    given = data(k=10)
+    scale = 10.0 ** np.linspace(-3, 3, 7)
+    given["P"] = given["P"] * np.outer(scale, scale)
+    given["q"], given["A"] = given["q"] * scale, given["A"] * scale
+    given["lb"], given["ub"] = given["lb"] / scale, 1.0 / scale
+    many = qp.solve_many(**given)
+    assert (many.status == "optimal").all()
+    for i in range(10):
+        assert many.objective[i] == pytest.approx(qp.solve(**one(given, i)).objective, rel=1e-6, abs=1e-6)
+
+
+def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
+    given = data(k=9)
+    whole = qp.solve_many(**given)
+    verify = batch.verify
+
+    def spoilt(lot, points, found, begin, end):
+        verify(lot, points, found, begin, end)
+        found[4] = np.nan
+
+    monkeypatch.setattr(batch, "verify", spoilt)
+    many = qp.solve_many(**given)
+    assert list(many.alone) == [4] and (many.status == "optimal").all()
+    assert many.objective[4] == pytest.approx(whole.objective[4], rel=1e-7, abs=1e-8)
+
+
+def test_large_programs_are_solved_one_by_one(monkeypatch):
+    given = data(k=4)
+    lanes = qp.solve_many(**given)
+    monkeypatch.setattr(batch, "LANES_UP_TO", 3)
+    many = qp.solve_many(**given, threads=2)
+    assert sorted(many.alone) == [0, 1, 2, 3] and (many.status == "optimal").all()
+    assert np.allclose(many.objective, lanes.objective, rtol=1e-7, atol=1e-7)
+
+
+def test_a_time_limit_leaves_the_rest():
+    many = qp.solve_many(**data(), time_limit=0.0)
+    assert (many.status == "time_limit").all() and np.isnan(many.x).all()
+    assert many[3].status == "time_limit" and "time limit" in many[3].message
+
+
+def test_absolute_tolerances_hold():
+    given = data(k=6)
+    given["q"] *= 100.0
+    many = qp.solve_many(**given, tol=1e-4, tol_abs=1e-6)
+    for i, found in enumerate(many):
+        assert residuals(qp.QuadraticProgram(**one(given, i)), found.x, found.y, found.z_bounds).meets(1e-4, 1e-6)
+
+
+def test_items_are_as_those_of_a_sequence():
+    many = qp.solve_many(np.eye(2), np.ones((3, 2)))
+    assert np.array_equal(many[-1].x, many.x[2]) and "3 optimal" in repr(many)
+    assert many[0].trace.size == 0 and sum(many[0].timings.values()) > 0.0
+    with pytest.raises(IndexError):
+        many[3]
+
+
+Q = np.ones((3, 2))
+NAN = np.array([[1.0, 2.0], [3.0, np.nan], [1.0, 1.0]])
+BAD = [
+    ({"q": NAN}, r"q must be finite, but q\[1, 1\] is nan"),
+    ({"q": Q, "lb": NAN}, r"lb must not be NaN, but lb\[1, 1\] is"),
+    ({"q": Q, "lb": [0.0, np.nan]}, r"lb must not be NaN, but lb\[1\] is"),
+    ({"q": Q, "lb": NAN[[0, 2]]}, "leading axes must agree, but they are 3 of q, 2 of lb"),
+    ({"q": Q, "lb": 1.0, "ub": [[2.0, 2.0], [2.0, 0.5], [1.0, 1.0]]}, r"lb\[1, 1\] = 1 > ub\[1, 1\] = 0.5"),
+    ({"q": Q, "lb": [[0.0, 0.0], [0.0, np.inf], [0.0, 0.0]]}, r"lb\[1, 1\] is inf: that side can never hold"),
+    ({"q": [1.0, 1.0]}, "no argument has a leading axis"),
+    ({"q": np.ones((2, 2, 2))}, "q must be a vector, or one for each program"),
+    ({"q": Q, "l": Q}, "A is missing"),
+    ({"q": Q, "A": np.ones((1, 3)), "l": 0.0}, "A must have"),
+    ({"q": Q, "A": np.ones((1, 2)), "l": [1.0, 2.0]}, "l must have 1 entries"),
+    ({"q": Q, "P": np.array([np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.eye(2)])}, r"P\[1\] must be symmetric"),
+    ({"q": Q, "P": np.array([np.eye(2), -np.eye(2), np.eye(2)])}, r"program 1: P"),
+    ({"q": Q, "P": np.full((3, 2, 2), np.inf)}, r"P must be finite, but P\[0, 0, 0\] is inf"),
+    ({"q": Q, "P": "positive"}, "P must be"),
+    ({"q": Q, "tol": -1.0}, "tol must be"),
+    ({"q": Q, "threads": 0}, "threads must be"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD)
+def test_bad_input_is_refused_by_name(given, message):
+    with pytest.raises(qp.problem.program.ProgramError, match=message):
+        qp.solve_many(**{"P": np.eye(2), **given})
+
+
+def test_a_solver_that_is_set_up_solves_many():
+    given = data(k=6)
+    solver = qp.Solver(**one(given, 0))
+    many = solver.solve_many(q=given["q"], l=given["l"], u=given["u"], threads=2)
+    assert np.array_equal(many.x, qp.solve_many(**given).x)
+    assert many.objective[0] == pytest.approx(solver.solve().objective, rel=1e-7, abs=1e-8)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_certificates_are_judged_as_alone(own):
+    rng = np.random.default_rng(8)
+    k, n, m = 12, 4, 6
+    A = rng.normal(size=(k, m, n) if own else (m, n))
+    l, lb = rng.normal(size=(k, m)), rng.normal(size=n)
+    given = {"P": None, "q": rng.normal(size=(k, n)), "A": A, "l": l, "u": l + 0.01, "lb": lb}
+    many = qp.solve_many(**given)
+    assert not many.alone and (many.status == "primal_infeasible").all()
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(**one(given, i))
+        told = primal_infeasibility(program, found.y, found.z_bounds)
+        assert found.primal_residual == pytest.approx(told, rel=1e-3, abs=1e-14) and told <= 1e-8
+    given = {"P": np.diag([1.0, 0.0, 0.0, 1.0]), "q": -np.abs(given["q"]), "A": np.abs(A), "l": l, "lb": lb}
+    many = qp.solve_many(**given)
+    assert not many.alone and (many.status == "dual_infeasible").all()
+    for i, found in enumerate(many):
+        told = dual_infeasibility(qp.QuadraticProgram(**one(given, i)), found.x)
+        assert found.dual_residual == pytest.approx(told, rel=1e-3, abs=1e-14) and told <= 1e-8
+
+
+def test_certificates_where_a_row_is_empty():
+    given = {"P": np.eye(3), "q": np.ones((4, 3)), "A": np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])}
+    many = qp.solve_many(**given, l=[[0.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
+    assert list(many.status) == ["optimal", "primal_infeasible", "optimal", "optimal"]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_warm_start_takes_fewer_iterations_to_the_same_answers(own):
+    given = data(k=40, own=own)
+    first = qp.solve_many(**given)
+    given["q"] = given["q"] + 1e-3 * np.random.default_rng(1).normal(size=given["q"].shape)
+    cold, warm = qp.solve_many(**given), qp.solve_many(**given, warm_start=first)
+    assert (warm.status == "optimal").all() and warm.iterations.sum() < 0.8 * cold.iterations.sum()
+    assert np.allclose(warm.objective, cold.objective, rtol=1e-7, atol=1e-7)
+    parts = {name: given[name][5:9] for name in ("q", "l", "u", *(["P", "A"] if own else []))}
+    start = qp.solve_many(**{**data(k=40, own=own), **{name: data(k=40, own=own)[name][5:9] for name in parts}})
+    few = qp.solve_many(**{**given, **parts}, warm_start=start)
+    assert np.array_equal(few.x, warm.x[5:9]) and np.array_equal(few.iterations, warm.iterations[5:9])
+
+
+def test_a_warm_start_from_certificates_is_a_cold_one():
+    given = {"P": np.eye(2), "q": np.ones((3, 2)), "A": np.ones((1, 2))}
+    first = qp.solve_many(**given, l=[[0.0], [5.0], [1.0]], ub=1.0)
+    assert list(first.status) == ["optimal", "primal_infeasible", "optimal"]
+    cold = qp.solve_many(**given, l=np.ones((3, 1)), ub=1.0)
+    warm = qp.solve_many(**given, l=np.ones((3, 1)), ub=1.0, warm_start=first)
+    assert np.array_equal(cold.x[1], warm.x[1]) and (warm.status == "optimal").all()
+    back = qp.solve_many(**given, l=[[0.0], [5.0], [1.0]], ub=1.0, warm_start=cold)
+    assert list(back.status) == ["optimal", "primal_infeasible", "optimal"]
+
+
+def test_a_solver_takes_a_warm_start():
+    given = data(k=6)
+    solver, vectors = qp.Solver(**one(given, 0)), {name: given[name] for name in ("q", "l", "u")}
+    first = solver.solve_many(**vectors)
+    assert solver.solve_many(**vectors, warm_start=first).iterations.sum() < first.iterations.sum()
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (np.zeros((3, 2)), "warm_start must be the Solutions of a batch, but ndarray came"),
+        (qp.Solutions(2, x=2, y=0, z_bounds=2), "warm_start must have answers to 3 programs"),
+    ],
+)
+def test_a_warm_start_that_does_not_fit_is_refused(start, message):
+    with pytest.raises(qp.problem.program.ProgramError, match=message):
+        qp.solve_many(np.eye(2), Q, warm_start=start)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
+    given = data(k=300)
+    whole, calls = qp.solve_many(**given), []
+    monkeypatch.setattr(batch, "WORK", 1.0)  # 64 programs a call
+
+    def interrupted(lot, lanes, begin, end):
+        calls.append(begin)
+        if begin == 128:
+            raise KeyboardInterrupt
+        return run(lot, lanes, begin, end)
+
+    run = batch.run
+    monkeypatch.setattr(batch, "run", interrupted)
+    many = qp.solve_many(**given, threads=threads)
+    assert (many.status[:64] == "optimal").all() and (many.status[128:192] == "interrupted").all()
+    done = many.status == "optimal"
+    assert np.array_equal(many.x[done], whole.x[done]) and np.isnan(many.x[~done]).all()
+
+
+def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
+    monkeypatch.setattr(batch, "LANES_UP_TO", 3)
+    given = data(k=5)
+    solve, calls = qp.Solver.solve, []
+
+    def interrupted(self, warm_start=False):
+        calls.append(1)
+        solution = solve(self, warm_start)
+        if len(calls) == 3:
+            solution.status = qp.Status.INTERRUPTED
+        return solution
+
+    monkeypatch.setattr(qp.Solver, "solve", interrupted)
+    many = qp.solve_many(**given)
+    assert list(many.status) == ["optimal"] * 2 + ["interrupted"] * 3
+
+
+def test_semidefinite_matrices_are_taken_and_others_named():
+    rng = np.random.default_rng(2)
+    F = rng.normal(size=(20, 5, 2))
+    P = F @ np.swapaxes(F, 1, 2)
+    P[3], P[7] = 0.0, 1e-12 * P[7]
+    assert (qp.solve_many(P, rng.normal(size=(20, 5)), lb=-1.0, ub=1.0).status == "optimal").all()
+    P[11, 2, 2] -= 0.5
+    with pytest.raises(qp.problem.program.ProgramError, match="program 11: P"):
+        qp.solve_many(P, np.ones((20, 5)), lb=-1.0, ub=1.0)
+    assert len(qp.solve_many(P, np.ones((20, 5)), lb=-1.0, ub=1.0, check_convexity=False)) == 20
+
+
+def test_rows_with_one_entry_in_some_programs_are_bounds_there():
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(16, 2, 3))
+    A[::3, 0, 1:] = 0.0
+    A[:, 1] *= 1e6  # rows so large would excuse what a bound misses
+    q = rng.normal(size=(16, 3))
+    many = qp.solve_many(np.eye(3), q, A=A, l=[1.0, -1e6], u=[1.5, 1e6], tol=1e-6)
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(np.eye(3), q[i], A[i], [1.0, -1e6], [1.5, 1e6])
+        measured = residuals(program, found.x, found.y, found.z_bounds)
+        assert found.primal_residual == pytest.approx(measured.relative[0], rel=1e-9, abs=1e-25)
