@@ -27,6 +27,7 @@ from .svm.multiple_kernel import MultipleKernelSVC
 from .svm.multitask import MultiTaskSVC
 from .svm.nu import NuSVC, NuSVR
 from .svm.one_class import OneClassSVM
+from .svm.path import SVCCV, svc_path
 from .svm.perceptron import Perceptron
 from .svm.privileged import PrivilegedSVC
 from .svm.robust import RobustSVC
@@ -49,6 +50,7 @@ from .transfer.wordnet import WordNet
 
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
     "UNREACHABLE",
     "BernoulliNaiveBayes",
@@ -102,4 +104,5 @@ __all__ = [
     "encode_symbols",
     "explained_examples",
     "semantic_distances",
+    "svc_path",
 ]

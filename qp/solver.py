@@ -10,7 +10,7 @@ import numpy as np
 
 from socp.method.run import OPTIMAL
 from socp.problem import printing
-from socp.problem.checks import ProgramError
+from socp.problem.checks import ProgramError, as_vector, check_finite
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.problem.status import Status
 from socp.solver import SetUpOnce, with_data
@@ -111,7 +111,8 @@ class Solver(SetUpOnce):
         """The active set for what presolve leaves, where there is one."""
         method = route(program, self.settings)
         if method is Route.WORKING_SET:
-            return WorkingSet(program, self.settings)
+            before = getattr(self, "active_set", None)
+            return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
         return ActiveSet(program, self.settings) if method is Route.ACTIVE_SET else None
 
     def _presolved(self, program: QuadraticProgram) -> Presolve:
@@ -222,20 +223,24 @@ class Solver(SetUpOnce):
         if self._cone_solver is not None:
             self._cone_solver.let_go()
 
-    def solve(self, warm_start: bool = False) -> Solution:
-        """Solve the program; with `warm_start` from the last answer, where that is the better start."""
+    def solve(self, warm_start: bool | np.ndarray = False) -> Solution:
+        """Solve the program; with `warm_start` from the last answer, where that is the better start.
+
+        An x in place of True is where the active set begins; the interior-point method begins anew.
+        """
         with self.at_work:
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
+            start = self._start_of(warm_start)
             test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
             if self.active_set is not None:
-                solution = self.active_set.solve(self._last if warm_start else None, test)
+                solution = self.active_set.solve(start, test)
             if solution is None and isinstance(self.program.P, KernelMatrix):
                 self._make_hessian()
                 test = ProgramTest(self.program, self.presolved, self.cone_form)
                 solution = self.active_set.solve(None, test) if self.active_set is not None else None
             if solution is None:
-                solution = self._follow_path(warm_start, test)
+                solution = self._follow_path(warm_start is True, test)
             late = self.setup_time - setup_time  # a cone solver that was set up on the way
             solution.setup_time, solution.solve_time = self.setup_time, time.perf_counter() - started - late
             timings = solution.timings
@@ -245,6 +250,14 @@ class Solver(SetUpOnce):
             if self.settings.verbose:
                 printing.footer(solution)
             return solution
+
+    def _start_of(self, warm_start: bool | np.ndarray) -> np.ndarray | None:
+        """Where the active set begins."""
+        if isinstance(warm_start, np.ndarray) and warm_start.ndim:
+            start = as_vector("warm_start", warm_start, self.program.n)
+            check_finite("warm_start", start)
+            return start
+        return self._last if warm_start else None
 
     def solve_many(
         self, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, threads: int | None = None,

@@ -60,6 +60,25 @@ def spread(values: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
     return found
 
 
+def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
+    """The places of each fold; every class is dealt out in turn, to fewer folds when a class has not so many samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stratified_folds(np.array([0, 0, 1, 1, 0]), 2)
+    [array([0, 2, 4]), array([1, 3])]
+    """
+    folds = min(folds, int(np.bincount(codes).min()))
+    if folds < 2:
+        raise ValueError("cross-validation needs at least two samples of every class")
+    dealt = np.empty(codes.size, dtype=np.int64)
+    for k in np.unique(codes):
+        at = np.flatnonzero(codes == k)
+        dealt[at] = np.arange(at.size) % folds
+    return [np.flatnonzero(dealt == f) for f in range(folds)]
+
+
 def votes(decisions: np.ndarray, classes: int) -> np.ndarray:
     """One column a class: its votes, plus its summed decision values mapped into (-1/3, 1/3), from those of the pairs.
 

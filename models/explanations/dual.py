@@ -17,8 +17,8 @@ import qp
 
 from ..base.validation import as_dense
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import checked, dual_program, intercept_of, low_rank_pays, settings_with, warn_unless_good
-from ..svm.multipliers import ON_MARGIN, ProgramDual, settle, tell_apart
+from ..svm.margin import MarginDual, dual_program, intercept_of, low_rank_pays, warn_unless_good
+from ..svm.multipliers import ON_MARGIN, settle, tell_apart
 from .program import explained_dual
 
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
@@ -162,8 +162,8 @@ class ExplainedMargin:
     ) -> None:  # fmt: skip
         self.products, self.rows, self.at = products, rows, at
         self.y, self.C, self.share, self.penalty, self.bias = y, C, share, penalty, bias
-        self.P, self.settings = products.hessian(rows, at, y), settings_with(products.kernel, settings)
-        self.solver: qp.Solver | None = None
+        self.P, self.settings = products.hessian(rows, at, y), settings
+        self.dual: MarginDual | None = None
 
     def is_projected(self, Q: float) -> bool:
         """Whether the program for this Q is the one in alpha alone."""
@@ -178,24 +178,24 @@ class ExplainedMargin:
 
     def solve(self, Q: float) -> qp.Solution:
         """The answer for Q; after a first one from there, with what can be kept of the solver."""
-        low_rank = isinstance(self.P, qp.LowRank)
-        if self.solver is None or Q in (0.0, np.inf) or (self.penalty == "l2" and low_rank):
-            self.solver = qp.Solver(self.program(Q), **self.settings)
-            return self.solver.solve()
-        program = self.program(Q)
+        low_rank, program = isinstance(self.P, qp.LowRank), self.program(Q)
+        if self.dual is None or Q in (0.0, np.inf) or (self.penalty == "l2" and low_rank):
+            semidefinite = self.products.kernel.is_semidefinite
+            self.dual = MarginDual.of(program, self.settings, semidefinite, NOT_SEPARABLE)
+            return self.dual.solve()
         if self.penalty == "l1":
-            self.solver.update(lb=program.lb, ub=program.ub)
+            self.dual.update(lb=program.lb, ub=program.ub)
         else:
-            self.solver.update(P_data=program.P)
-        return self.solver.solve(warm_start=True)
+            self.dual.update(P_data=program.P)
+        return self.dual.solve(warm_start=True)
 
     def machine(self, Q: float) -> ExplainedMachine:
         """The machine for Q; what is no answer is an error, and what is a poor one a warning."""
-        solution = checked(lambda: self.solve(Q), NOT_SEPARABLE)
+        solution = self.solve(Q)
         warn_unless_good("ExplanationAugmentedSVC", solution)
-        assert self.solver is not None
-        program, products, rows, at, y = self.solver.program, self.products, self.rows, self.at, self.y
-        kinds, alpha, multipliers = sort_out_both(program, solution, rows.size)
+        assert self.dual is not None
+        program, products, rows, at, y = self.dual.program, self.products, self.rows, self.at, self.y
+        kinds, alpha, multipliers = sort_out_both(self.dual, solution, rows.size)
         signed = alpha * y
         if self.is_projected(Q):
             multipliers = products.balance(rows, at, signed)
@@ -207,17 +207,15 @@ class ExplainedMargin:
         return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, program, solution)
 
 
-def sort_out_both(
-    program: qp.QuadraticProgram, solution: qp.Solution, samples: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The kinds of the samples, alpha and lambda, as `svm.multipliers.sort_out` does it with alpha alone."""
-    alpha, multipliers = solution.x[:samples], solution.x[samples:]
+    program, alpha, multipliers = dual.program, solution.x[:samples], solution.x[samples:]
     C, most = program.ub[:samples], program.ub[samples:]
     kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])
     finite = np.where(np.isfinite(most), most, 0.0)  # at their bound: as in `tell_apart`
     at_bound = np.isfinite(most) & (finite - abs(multipliers) <= finite * abs(solution.z_bounds[samples:]))
     v = np.concatenate([clean, np.where(at_bound, np.copysign(finite, multipliers), multipliers)])
-    settled = settle(v, np.concatenate([kinds == ON_MARGIN, ~at_bound]), program.lb, program.ub, ProgramDual(program))
+    settled = settle(v, np.concatenate([kinds == ON_MARGIN, ~at_bound]), program.lb, program.ub, dual)
     if settled is None:
         return kinds, np.clip(alpha, 0.0, C), multipliers
     return kinds, settled[:samples], settled[samples:]

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import predicted, scores, spread, two_class_problems
+from ..base.multiclass import predicted, scores, spread, stratified_folds, two_class_problems
 from ..base.validation import check_choice, check_number
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import make_kernel
@@ -257,22 +257,3 @@ class _Samples(NamedTuple):
     C: np.ndarray
     weights: np.ndarray
     settings: dict[str, Any]
-
-
-def stratified_folds(codes: np.ndarray, folds: int = 5) -> list[np.ndarray]:
-    """The places of each fold; every class is dealt out in turn, to fewer folds when a class has not so many samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stratified_folds(np.array([0, 0, 1, 1, 0]), 2)
-    [array([0, 2, 4]), array([1, 3])]
-    """
-    folds = min(folds, int(np.bincount(codes).min()))
-    if folds < 2:
-        raise ValueError('Q="cv" needs at least two samples of every class')
-    dealt = np.empty(codes.size, dtype=np.int64)
-    for k in np.unique(codes):
-        at = np.flatnonzero(codes == k)
-        dealt[at] = np.arange(at.size) % folds
-    return [np.flatnonzero(dealt == f) for f in range(folds)]

@@ -148,16 +148,34 @@ class MarginDual:
     program : qp.QuadraticProgram
     """
 
+    solver: qp.Solver | None
+    _A: np.ndarray | None
+
     def __init__(
         self, P: Any, q: Any, lower: Any, upper: Any, A: Any, settings: dict[str, Any], *, l: Any = 0.0, u: Any = 0.0,
         semidefinite: bool = False, infeasible: str = NOT_SEPARABLE,
     ) -> None:  # fmt: skip
         rows: dict[str, Any] = {} if A is None else {"A": A, "l": l, "u": u}
-        self.program = qp.QuadraticProgram(P, q, lb=lower, ub=upper, **rows)
-        self._A = A if isinstance(A, np.ndarray) else None
-        self.settings = {"check_convexity": not (semidefinite or isinstance(P, qp.LowRank)), **settings}
-        self.infeasible = infeasible
-        self.solver: qp.Solver | None = None
+        self._take(qp.QuadraticProgram(P, q, lb=lower, ub=upper, **rows), settings, semidefinite, infeasible)
+        if isinstance(A, np.ndarray):
+            self._A = A
+
+    @classmethod
+    def of(
+        cls, program: qp.QuadraticProgram, settings: dict[str, Any], semidefinite: bool = False,
+        infeasible: str = NOT_SEPARABLE,
+    ) -> MarginDual:  # fmt: skip
+        """The dual that is stated as a program."""
+        dual = cls.__new__(cls)
+        dual._take(program, settings, semidefinite, infeasible)
+        return dual
+
+    def _take(
+        self, program: qp.QuadraticProgram, settings: dict[str, Any], semidefinite: bool, infeasible: str
+    ) -> None:
+        self.program, self.infeasible = program, infeasible
+        self.settings = {"check_convexity": not (semidefinite or isinstance(program.P, qp.LowRank)), **settings}
+        self._A, self.solver = None, None
 
     @property
     def q(self) -> np.ndarray:
@@ -169,8 +187,8 @@ class MarginDual:
             self._A = np.asarray(self.program.A.toarray())
         return self._A
 
-    def solve(self, warm_start: bool = False) -> qp.Solution:
-        """The engine's answer, with `warm_start` from the one before.
+    def solve(self, warm_start: bool | np.ndarray = False) -> qp.Solution:
+        """The engine's answer, with `warm_start` from the one before, or from that v.
 
         Raises
         ------
@@ -310,16 +328,11 @@ def features_of(K: np.ndarray) -> np.ndarray:
     return F
 
 
-def settings_with(kernel: Kernel, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings for programs with this kernel, whose convexity the engine tests unless it is known."""
-    return {"check_convexity": not kernel.is_semidefinite, **settings}
-
-
 def solve(
     program: qp.QuadraticProgram, kernel: Kernel, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE
 ) -> qp.Solution:
     """The engine's answer; an infeasible program is an error that says what cannot hold."""
-    return checked(lambda: qp.solve(program, **settings_with(kernel, settings)), infeasible)
+    return MarginDual.of(program, settings, kernel.is_semidefinite, infeasible).solve()
 
 
 def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:

@@ -11,14 +11,10 @@ With G = (s_i s_j k(x_i, x_j)) these are the conditions that s_i f(x_i) = 1 on t
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
-
-import qp
-
-from ..base.validation import as_dense
 
 NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
 KINDS = np.array(["none", "margin", "inside", "wrong"])
@@ -41,22 +37,6 @@ class Dual(Protocol):
     def among(self, free: np.ndarray) -> np.ndarray:
         """The rows and columns `free` of G."""
         ...
-
-
-class ProgramDual:
-    """The dual as the quadratic program that was solved, its P in any storage and its sides zero."""
-
-    def __init__(self, program: qp.QuadraticProgram) -> None:
-        self.P: Any = program.P
-        self.q, self.A = program.q, program.A.toarray()
-
-    def gradient(self, v: np.ndarray) -> np.ndarray:
-        return self.P @ v + self.q
-
-    def among(self, free: np.ndarray) -> np.ndarray:
-        if isinstance(self.P, qp.LowRank):
-            return self.P.F[free] @ self.P.F[free].T + np.diag(self.P.d[free])
-        return as_dense(self.P[np.ix_(free, free)])
 
 
 def sort_out(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, dual: Dual) -> tuple[np.ndarray, np.ndarray]:

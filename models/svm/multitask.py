@@ -13,8 +13,8 @@ from ..base.estimator import Classifier
 from ..base.multiclass import check_classes_left
 from ..base.validation import as_dense, as_weights, check_number, check_same_length
 from .kernels import Kernel, make_kernel
-from .margin import intercept_of, low_rank_pays, product_of, solve, warn_unless_good
-from .multipliers import KINDS, ProgramDual, sort_out
+from .margin import MarginDual, intercept_of, low_rank_pays, product_of, warn_unless_good
+from .multipliers import KINDS
 
 
 class MultiTaskSVC(Classifier):
@@ -190,14 +190,12 @@ class MultiTaskSVC(Classifier):
         else:
             K = self.kernel_.gram(X) * ((1.0 + C2 * (task[:, None] == task[None, :])) / (2.0 * C1))
             P = y[:, None] * K * y
-        self.program_ = multi_task_dual(P, y, task, weights)
-        self.solution_ = solve(self.program_, self.kernel_, settings)
+        dual = MarginDual.of(multi_task_dual(P, y, task, weights), settings, self.kernel_.is_semidefinite)
+        self.program_, self.solution_ = dual.program, dual.solve()
         warn_unless_good("MultiTaskSVC", self.solution_)
         self.n_iter_ = self.solution_.iterations
-        kinds, alpha = sort_out(self.solution_.x, weights, self.solution_.z_bounds, ProgramDual(self.program_))
-        coefficients = alpha * y
-        # f(x) - b = y (P alpha), whichever form P has
-        left = y - y * (P @ alpha)
+        kinds, alpha, gradient = dual.sort_out(self.solution_.x, self.solution_.z_bounds, self.solution_)
+        coefficients, left = alpha * y, -y * gradient
         groups = [np.flatnonzero(task == t) for t in range(count)]
         self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) for at in groups])
         self.support_ = np.flatnonzero(alpha)

@@ -38,6 +38,7 @@ MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
 FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
 PACE = 2**24  # entries that are worked on between two looks at the clock
 PATIENCE = 3  # see `_make_room`
+ROUNDING = 2.0**-48  # the share of a coefficient, or of its range, below which it has not moved
 MEGABYTE = 2.0**20
 
 
@@ -48,12 +49,25 @@ class WorkingSet(ActiveSet):
     ----------
     program : QuadraticProgram
     settings : Settings
+    before : WorkingSet, optional
+        That of a program which may have the same P: then the rows that are there stay.
+
+    Attributes
+    ----------
+    store : RowStore or None
+        The rows of the last run.
+    known : (array, array), shape (samples,)
+        Coefficients c and Kc in float64, of the last run's end.
     """
 
-    def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
+    def __init__(self, program: QuadraticProgram, settings: Settings, before: WorkingSet | None = None) -> None:
         self.program, self.settings = program, settings
         assert isinstance(program.P, KernelMatrix)
         self.kernel, self.signs = program.P, program.P.signs
+        self.store: RowStore | None = None
+        self.known = np.zeros(self.kernel.count), np.zeros(self.kernel.count)
+        if before is not None and before.kernel is self.kernel:
+            self.store, self.known = before.store, before.known
         self.plan = Plan(
             "dense", "rows of P are made as they are read", method="working set",
             what=f"working set, {program.n} variables with a kernel matrix P",
@@ -124,13 +138,17 @@ class WorkingRounds(Rounds):
         pairs.lower, pairs.upper, pairs.diagonal = method.lower, method.upper, kernel.kernel_diagonal()
         pairs.least = LEAST * float(pairs.diagonal.max(initial=0.0)) or 1.0
         pairs.has_row, pairs.exact = method.row is not None, compiled is not None
-        if compiled is not None:
+        if compiled is not None and method.store is None:
             add_singles(compiled)
         self.samples = Samples(count=count, features=0) if compiled is None else compiled
-        slots = min(count, max(int(kernel.cache_size * MEGABYTE) // (4 * count), 2 * batch + 2))
-        self.store = RowStore(slots=slots, count=count)
-        self.store.none = np.zeros(count, np.float32)
-        self._make_room(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
+        if method.store is not None:
+            self.store = store = method.store
+            pairs.made, store.patience = store.used, PATIENCE * store.room
+        else:
+            slots = min(count, max(int(kernel.cache_size * MEGABYTE) // (4 * count), 2 * batch + 2))
+            self.store = RowStore(slots=slots, count=count)
+            self.store.none = np.zeros(count, np.float32)
+            self._make_room(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
         pairs.u[:] = np.clip(0.0 if last is None else method.signs * last, method.lower, method.upper)
 
     def _make_room(self, slots: int) -> None:
@@ -154,20 +172,42 @@ class WorkingRounds(Rounds):
         if method.row is None or missing == 0.0:
             return True
         room = np.abs((method.upper if missing > 0.0 else method.lower) - u)
-        before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
-        moves = np.clip(abs(missing) - before, 0.0, room)
+        order = np.argsort(
+            (u == method.lower) | (u == method.upper), kind="stable"
+        )  # those at a bound stay if they can
+        before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
+        moves = np.zeros(self.n)
+        moves[order] = np.clip(abs(missing) - before, 0.0, room[order])
         u += np.copysign(moves, missing)
         np.clip(u, method.lower, method.upper, out=u)
         return float(moves.sum()) >= (1.0 - 1e-12) * abs(missing)
 
     def find_gradient(self) -> None:
-        """F := -s * q - K u in float64, from the samples, and what follows from it."""
-        method, pairs = self.method, self.pairs
-        Ku = method.kernel.expansion(pairs.u.reshape(method.kernel.sides, -1).sum(axis=0))
-        pairs.F[:] = -method.signs * method.program.q - np.tile(Ku, method.kernel.sides)
-        note_extremes(pairs)
+        """F := -s * q - K u in float64, from the samples, and what follows from it.
+
+        Where less has moved since K u was known than is not zero, that is what K is multiplied by.
+        """
+        method, pairs, kernel = self.method, self.pairs, self.method.kernel
+        hair = ROUNDING * (method.upper - method.lower)
+        for bound in (method.lower, method.upper):  # sums of pairs' steps end a rounding away from where they should
+            np.copyto(pairs.u, bound, where=np.abs(pairs.u - bound) <= hair)
+        c = pairs.u.reshape(kernel.sides, -1).sum(axis=0)
+        old, Ku = method.known
+        if not self.knows_gradient and (share := float(old @ c) / (float(old @ old) or 1.0)) > 0.0:
+            old, Ku = share * old, share * Ku  # warm starts along a path are multiples
+        moves = np.where(np.abs(c - old) > ROUNDING * np.abs(c), c - old, 0.0)
+        if np.count_nonzero(moves) < np.count_nonzero(c):
+            Ku = Ku + kernel.expansion(moves)
+        else:
+            Ku = kernel.expansion(c)
+        method.known = c, Ku
+        F = -method.signs * method.program.q
         if not self.knows_gradient:
-            self.first_slope = self.slope()
+            movable = F[method.lower < method.upper]
+            self.first_slope = float(movable.max(initial=0.0) - movable.min(initial=0.0))
+        pairs.F[:] = F - np.tile(Ku, kernel.sides)
+        note_extremes(pairs)
+        self.first_slope = max(self.first_slope, 0.0 if self.knows_gradient else self.slope())
         self.knows_gradient = True
 
     def slope(self) -> float:
@@ -194,11 +234,10 @@ class WorkingRounds(Rounds):
         return norm(self.Px())
 
     def descend(self, tol: float, time_limit: float | None) -> bool:  # type: ignore[override]
-        """Pairs until the slope is no more than tol; or have
-        taken too many steps; False when the time is over.
-        """
+        """Pairs until the slope is no more than tol or too many steps are taken; False when the time is over."""
         kernel, pairs, store = self.method.kernel, self.pairs, self.store
         most = pairs.steps + MOST_STEPS * self.n
+        self.method.store = None  # rows that are listed and not yet made when an interrupt comes are no rows
         while True:
             outcome = descend_in_pairs(pairs, store, self.samples, tol, PACE)
             if outcome == ROWS_WANTED:
@@ -208,8 +247,10 @@ class WorkingRounds(Rounds):
                 self._make_room(2 * store.room)
             if outcome == DONE or pairs.steps > most:
                 self.note(int(((pairs.u > pairs.lower) & (pairs.u < pairs.upper)).sum()))
+                self.method.store = store
                 return True
             if time_limit is not None and time.perf_counter() - self.started > time_limit:
+                self.method.store = store
                 return False
 
     def step(self, tol: float) -> bool:  # type: ignore[override]
@@ -240,7 +281,10 @@ class WorkingRounds(Rounds):
         moves = part.x - pairs.u[members]
         coefficients = np.bincount(members % n, moves, n)
         pairs.u[members] = part.x
-        pairs.F -= np.tile(kernel.expansion(coefficients), kernel.sides)
+        old, Ku = self.method.known
+        change = kernel.expansion(coefficients)
+        self.method.known = old + coefficients, Ku + change
+        pairs.F -= np.tile(change, kernel.sides)
         note_extremes(pairs)
         self.note(int(between))
         return self.slope() < 0.5 * before

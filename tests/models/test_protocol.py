@@ -67,6 +67,7 @@ VARIANTS = [
     SVC(multi_class="ovr"),
     SVC(kernel="linear", solver="primal"),
     SVC(kernel="poly"),
+    models.SVCCV(multi_class="ovr", kernel="linear"),
     models.SVR(kernel="linear"),
     models.SVR(solver="primal"),
     models.LinearSVC(loss="hinge", class_weight="balanced"),

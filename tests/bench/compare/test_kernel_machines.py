@@ -29,6 +29,12 @@ def test_ours_is_behind_in_no_row():
         assert not row.is_wrong and row.vectors > 0 and row.seconds > 0.0 and name in row.line()
 
 
+def test_a_path_is_measured_by_the_scores_of_its_folds(monkeypatch):
+    monkeypatch.setattr(kernel_machines, "CS", np.array([0.1, 1.0, 10.0]))
+    row = measure("path 150", *kernel_machines.many_vectors(150), "rbf", 1e-5)
+    assert row.machine == "SVCCV" and row.behind <= 0.02 and row.vectors > 0
+
+
 def test_the_summary_counts_what_is_behind():
     rows = [Row("a", "SVC", "rbf", 1e-3, 1.0, 4.0, 0.0, 3), Row("b", "SVC", "rbf", 1e-3, 1.0, 1.0, 1e-3, 3)]
     assert summary(rows).strip() == (

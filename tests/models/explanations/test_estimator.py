@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import qp
 from models import SVC, ExplanationAugmentedSVC
-from models.explanations.estimator import stratified_folds
+from models.base.multiclass import stratified_folds
 from tests.support.svm_data import separable, two_classes, wine
 
 KERNELS = [

@@ -145,3 +145,45 @@ def test_equal_samples_of_two_classes_do_no_harm():
     assert found.status == "optimal" and found.objective == pytest.approx(
         qp.solve(program.with_full_hessian()).objective, rel=1e-7
     )
+
+
+def test_a_start_that_is_given_and_rows_that_are_there_serve_the_next_program():
+    program = machine()
+    solver = qp.Solver(program, tol=1e-9)
+    first = solver.solve()
+    made = solver.active_set.run.pairs.made
+    assert made > 0
+    bounds = np.where(np.arange(400) < 40, 0.0, 2.0)
+    solver.update(ub=bounds, q=1.0 * program.q)
+    found = solver.solve(2.0 * first.x)
+    assert solver.active_set.run.store.used >= made and solver.active_set.run.pairs.made < 400 + made
+    alone = qp.solve(qp.QuadraticProgram(program.P, program.q, program.A, 0.0, 0.0, 0.0, bounds), tol=1e-9)
+    assert found.objective == pytest.approx(alone.objective, rel=1e-8) and (found.x[:40] == 0.0).all()
+    #  the multipliers of those held at zero are the slopes there
+    np.testing.assert_allclose(found.z_bounds[:40], alone.z_bounds[:40], atol=1e-6)
+    with pytest.raises(qp.ProgramError, match="warm_start"):
+        solver.solve(np.ones(3))
+    with pytest.raises(qp.ProgramError, match="warm_start"):
+        solver.solve(np.full(400, np.nan))
+
+
+def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch):
+    by_name = machine()
+
+    def function(A, B):
+        return np.exp(-0.2 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    P = qp.KernelMatrix(by_name.P.samples, function, signs=by_name.P.signs, semidefinite=True)
+    solver = qp.Solver(qp.QuadraticProgram(P, by_name.q, by_name.A, 0.0, 0.0, 0.0, 1.0), tol=1e-9)
+    rows, calls = qp.KernelMatrix.kernel_rows, []
+
+    def interrupted(self, which):
+        calls.append(which)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return rows(self, which)
+
+    monkeypatch.setattr(qp.KernelMatrix, "kernel_rows", interrupted)
+    assert solver.solve().status == "interrupted"
+    solver.update(q=1.0 * by_name.q)
+    np.testing.assert_allclose(solver.solve().x, qp.solve(by_name, tol=1e-9).x, atol=1e-7)

@@ -1,0 +1,414 @@
+r"""Support vector machines for one C after another, each from the answer before, and C by cross-validation.
+
+In b_i = alpha_i y_i the dual of every two-class machine of the same samples has the same P and the same row:
+
+    minimize    1/2 b'Kb - t'b
+    subject to  1'b = 0,   b_i between 0 and t_i C_i
+
+t_i is the sign y_i, and zero where sample i takes no part: it is of another class, or held out.  One solver therefore
+serves all classes, folds and C, with the rows of K that it has made.  The multiplier of such a sample's bounds,
+z_i = -(Kb)_i - y where y is that of 1'b = 0, says what its decision value is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import qp
+
+from ..base.multiclass import (
+    SCHEMES,
+    check_classes_left,
+    class_weights,
+    predicted,
+    scores,
+    stratified_folds,
+    two_class_problems,
+)
+from ..base.validation import as_labels, as_matrix, as_weights, check_choice, check_number
+from .kernels import Kernel, make_kernel
+from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of, warn_unless_good
+from .multipliers import tell_apart
+from .svc import SVC
+
+CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+FOLD_TOL = 1e-6  # of the machines of folds, of which only the side of samples is asked
+TIED = 12  # decimals of mean scores
+NO_JOBLIB = "n_jobs={} needs joblib, which is not installed: pip install joblib, or leave n_jobs at None"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What the machines of a path have in common.
+
+    Attributes
+    ----------
+    X : array or CSR
+    codes, weights : arrays, shape (samples,)
+        The class of every sample as a number, and its weight.
+    classes : array
+    kernel : Kernel
+    bias : bool
+    class_weight
+    scheme : {"ovo", "ovr"}
+    cache_size : float
+    """
+
+    X: Any
+    codes: np.ndarray
+    weights: np.ndarray
+    classes: np.ndarray
+    kernel: Kernel
+    bias: bool
+    class_weight: Any
+    scheme: str
+    cache_size: float
+
+    def problems(self, used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(t, C_i per unit of C) of every two-class machine of the samples `used`."""
+        check_classes_left(self.classes, self.codes[used], self.weights[used])
+        per_class = class_weights(self.class_weight, self.classes, self.codes[used], self.weights[used])
+        for rows, signs in two_class_problems(self.codes[used], self.classes.size, self.scheme):
+            t = np.zeros(self.codes.size)
+            t[used[rows]] = signs
+            yield t, np.abs(t) * per_class[self.codes] * self.weights
+
+
+@dataclass(frozen=True)
+class Step:
+    """The machine for one C: its coefficients and intercept, and the decision values where a sample has no part."""
+
+    solution: qp.Solution
+    coefficients: np.ndarray
+    intercept: float
+    left_out: np.ndarray
+
+
+class Path:
+    """Two-class machines of the same samples, C after C.
+
+    Parameters
+    ----------
+    samples : Samples
+    settings : dict
+        For the engine.
+
+    Raises
+    ------
+    ValueError
+        The kernel is not positive semidefinite.
+    """
+
+    def __init__(self, samples: Samples, settings: dict[str, Any]) -> None:
+        n = samples.codes.size
+        K = samples.kernel.matrix(samples.X, np.ones(n), samples.cache_size)
+        if K is None:
+            K = tested_matrix(samples.kernel.gram(samples.X), samples.cache_size)
+        row = np.ones((1, n)) if samples.bias else None
+        self.bias = samples.bias
+        self.dual = MarginDual(K, np.zeros(n), 0.0, 0.0, row, settings, semidefinite=True)
+
+    def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray) -> Iterator[Step]:
+        """The answers for one C after another, where C_i = C shares_i.
+
+        The next begins at b C_next / C: what is at a bound is there again, and 1'b = 0 holds as before.
+        """
+        start: Any = False
+        part = np.flatnonzero(t)
+        for C, following in zip(Cs, [*Cs[1:], 0.0]):
+            bounds = t * shares * C
+            self.dual.update(q=-t, lb=np.minimum(bounds, 0.0), ub=np.maximum(bounds, 0.0))
+            solution, b = self.dual.solve(start), np.zeros(t.size)
+            # t - Kb = z + y: as in `Machine`, b_0 is what these are on the margin
+            z, signs = solution.z_bounds, t[part]
+            kinds, alpha = tell_apart(signs * solution.x[part], np.abs(bounds[part]), signs * z[part])
+            intercept = multiplier = 0.0
+            if self.bias:
+                multiplier = float(solution.y[0])
+                intercept = intercept_of(z[part] + multiplier, signs, kinds)
+            b[part] = signs * alpha
+            yield Step(solution, b, intercept, intercept - multiplier - z)
+            start = np.where(b == bounds, t * shares * following, b * (following / C))
+
+
+def tested_matrix(K: np.ndarray, cache_size: float) -> qp.KernelMatrix:
+    """A matrix that is there as one of which rows are asked, once it is found to be positive semidefinite."""
+    try:
+        qp.Solver(K, np.zeros(K.shape[0]), lb=0.0, ub=1.0).let_go()
+    except qp.ProgramError as error:
+        raise ValueError(NOT_SEMIDEFINITE) from error
+    places = np.arange(K.shape[0])[:, None]
+    return qp.KernelMatrix(places, Entries(K), semidefinite=True, cache_size=cache_size)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The kernel between samples that are their places in a matrix K."""
+
+    K: np.ndarray
+
+    def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self.K[np.ix_(a[:, 0], b[:, 0])]  # type: ignore[no-any-return]
+
+
+def svc_path(
+    X: Any, y: Any, Cs: Any = CS, *, kernel: Any = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
+    fit_intercept: bool = True, class_weight: Any = None, multi_class: str = "ovo", sample_weight: Any = None,
+    tol: float = 1e-10, max_iter: int = 200, cache_size: float = 200.0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    r"""The support vector machines `SVC` of the same samples for many C, each from the one before.
+
+    Parameters
+    ----------
+    X : array_like or sparse, shape (samples, features)
+        Or (samples, samples) for a precomputed kernel.
+    y : array_like, shape (samples,)
+    Cs : array_like, shape (values,)
+        Positive and finite; ascending order is the fastest.
+    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, tol, max_iter, cache_size
+        As in `SVC`.
+    sample_weight : array_like, shape (samples,), optional
+        Factors of C.
+
+    Returns
+    -------
+    Cs : array, shape (values,)
+    coefficients : array, shape (values, machines, samples)
+        alpha_i y_i: machine k for C_j is f(x) = sum_i coefficients[j, k, i] k(x_i, x) + intercepts[j, k].
+    intercepts : array, shape (values, machines)
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import svc_path
+    >>> X, y = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [2.0, 2.0]]), ["no", "no", "yes", "yes"]
+    >>> Cs, coefficients, intercepts = svc_path(X, y, [0.1, 10.0], kernel="linear")
+    >>> (coefficients @ X).round(4)[:, 0], intercepts.round(4)[:, 0]
+    (array([[0.3, 0.3],
+           [1. , 1. ]]), array([-0.6, -1. ]))
+    """
+    check_number("max_iter", max_iter, 1, whole=True)
+    check_number("tol", tol, 0.0, open_low=True)
+    Cs = checked_Cs(Cs)
+    X = as_matrix(X, "svc_path", True, False, 2)
+    classes, codes = as_labels(y, X.shape[0], "svc_path")
+    weights = as_weights(sample_weight, X.shape[0])
+    of_kernel = make_kernel(kernel, X, weights, gamma, degree, coef0)
+    samples = samples_of(X, codes, weights, classes, of_kernel, fit_intercept, class_weight, multi_class, cache_size)
+    path = Path(samples, {"tol": tol, "max_iter": max_iter})
+    found = []
+    for t, shares in samples.problems(np.flatnonzero(weights > 0.0)):
+        found.append(list(path.follow(t, shares, Cs)))
+        for step in found[-1]:
+            warn_unless_good("svc_path", step.solution)
+    coefficients = np.array([[step.coefficients for step in machine] for machine in found])
+    intercepts = np.array([[step.intercept for step in machine] for machine in found])
+    return Cs, coefficients.swapaxes(0, 1), intercepts.T
+
+
+def samples_of(
+    X: Any, codes: np.ndarray, weights: np.ndarray, classes: np.ndarray, kernel: Kernel, bias: Any, class_weight: Any,
+    scheme: str, cache_size: float,
+) -> Samples:  # fmt: skip
+    """`Samples`, with what is left of the parameters checked."""
+    kernel.check_samples(X)
+    check_choice("multi_class", scheme, SCHEMES)
+    check_number("cache_size", cache_size, 0.0, open_low=True)
+    return Samples(X, codes, weights, classes, kernel, bool(bias), class_weight, scheme, float(cache_size))
+
+
+def checked_Cs(Cs: Any) -> np.ndarray:
+    """The values of C as an array, positive and finite."""
+    values = np.asarray(Cs, dtype=np.float64).ravel()
+    if values.size == 0 or not np.isfinite(values).all() or (values <= 0.0).any():
+        raise ValueError(f"Cs must hold positive finite numbers, but {Cs!r} came")
+    return values
+
+
+def fold_scores(
+    samples: Samples, Cs: np.ndarray, folds: list[tuple[np.ndarray, np.ndarray]], settings: dict[str, Any]
+) -> np.ndarray:
+    """The (weighted) share of held-out samples whose class is predicted rightly, shape (values of C, folds)."""
+    path, found = Path(samples, settings), np.empty((Cs.size, len(folds)))
+    for f, (train, test) in enumerate(folds):
+        used = train[samples.weights[train] > 0.0]
+        machines = [[step.left_out[test] for step in path.follow(*one, Cs)] for one in samples.problems(used)]
+        decisions = np.array(machines)
+        for c in range(Cs.size):
+            values = scores(decisions[:, c].T, samples.classes.size, samples.scheme)
+            right = predicted(values) == samples.codes[test]
+            found[c, f] = np.average(right, weights=samples.weights[test])
+    return found
+
+
+class SVCCV(SVC):
+    r"""`SVC` whose C is chosen by cross-validation, along paths that begin each machine at the one before.
+
+    The C with the largest mean share of right answers on held-out samples is taken, the smallest of those that tie, and
+    the machine of all samples fitted with it.
+
+    Parameters
+    ----------
+    Cs : array_like, default from 0.01 to 1000
+        The values of C, positive and finite.
+    cv : int or iterable of (train, test), default 5
+        How many stratified folds, dealt out in the order of the samples; or the places of each fold's samples.
+    n_jobs : int, optional
+        Processes that share the folds, by joblib (-1: one a processor).  One keeps the kernel's rows for all folds.
+        The scores are the same.
+    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter
+        As in `SVC`; gamma is that of all samples in the folds, too.
+    cache_size, shrinking, random_state, verbose
+        As in `SVC`.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen one.
+    Cs_ : array, shape (values,)
+        In ascending order.
+    scores_ : array, shape (values, folds)
+        The (weighted) share of right answers on each fold.
+    classes_, support_, dual_coef_, intercept_, ...
+        As in `SVC`, of the machine of all samples.
+
+    Raises
+    ------
+    ValueError
+        Something does not fit, which the message names.
+    ImportError
+        n_jobs asks for processes, and joblib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from models import SVCCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> y = (X**2).sum(axis=1) > 1.5
+    >>> svc = SVCCV(Cs=[0.01, 1.0, 100.0]).fit(X, y)
+    >>> svc.C_, svc.scores_.shape, svc.score(X, y) > 0.95
+    (100.0, (3, 5), True)
+    """
+
+    C_: float
+    Cs_: np.ndarray
+    scores_: np.ndarray
+
+    def __init__(
+        self,
+        Cs: Any = CS,
+        kernel: Any = "rbf",
+        *,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        cache_size: float = 200.0,
+        shrinking: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.kernel = kernel
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVCCV:
+        """Choose C, and solve the programs of all machines with it.
+
+        Parameters
+        ----------
+        X : array_like or sparse, shape (samples, features)
+            Or (samples, samples) for a precomputed kernel.
+        y : array_like, shape (samples,)
+            Labels of two or more classes.
+        sample_weight : array_like, shape (samples,), optional
+            Factors of C and of right answers; zero is as good as leaving the sample out.
+        """
+        common = set(self._parameter_names()) - {"Cs", "cv", "n_jobs"}
+        machine = SVC(**{name: getattr(self, name) for name in common})
+        settings = machine._check_parameters()
+        Cs = np.unique(checked_Cs(self.Cs))
+        matrix = self._matrix_to_fit(X, fewest=2)
+        codes = self._labels_to_fit(y, matrix.shape[0])
+        weights = as_weights(sample_weight, codes.size)
+        check_classes_left(self.classes_, codes, weights)
+        kernel = make_kernel(self.kernel, matrix, weights, self.gamma, self.degree, self.coef0)
+        samples = samples_of(
+            matrix, codes, weights, self.classes_, kernel, self.fit_intercept, self.class_weight, self.multi_class,
+            self.cache_size,
+        )  # fmt: skip
+        settings = {**settings, "tol": max(self.tol, FOLD_TOL), "verbose": False}
+        self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)
+        machine.C = self.C_ = float(Cs[self.scores_.mean(axis=1).round(TIED).argmax()])
+        machine.fit(X, y, sample_weight)
+        self.__dict__.update({name: value for name, value in vars(machine).items() if name.endswith("_")})
+        return self
+
+
+def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(train, test) of each fold, as places of samples; held out are those that have a weight."""
+    used = np.flatnonzero(weights > 0.0)
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        held_out = stratified_folds(codes[used], check_number("cv", cv, 2, whole=True))
+        return [(np.delete(used, places), used[places]) for places in held_out]
+    try:
+        folds = [(as_places(train, codes.size), as_places(test, codes.size)) for train, test in cv]
+    except (TypeError, ValueError, IndexError) as error:
+        what = f"a number of folds or pairs (train, test) of places among {codes.size} samples"
+        raise ValueError(f"cv must be {what}, but {cv!r} came") from error
+    folds = [(train, test[weights[test] > 0.0]) for train, test in folds]
+    if not folds or any(test.size == 0 for _, test in folds):
+        raise ValueError("cv must have folds, and each must hold out samples whose weight is not zero")
+    return folds
+
+
+def as_places(which: Any, size: int) -> np.ndarray:
+    """Places among `size`, from places or a mask."""
+    return np.arange(size)[np.asarray(which)]  # type: ignore[no-any-return]
+
+
+def in_parallel(
+    samples: Samples, Cs: np.ndarray, folds: list[tuple[np.ndarray, np.ndarray]], settings: dict[str, Any], n_jobs: Any
+) -> np.ndarray:
+    """`fold_scores`, the folds shared by so many processes."""
+    if n_jobs is None or n_jobs == 1:
+        return fold_scores(samples, Cs, folds, settings)
+    if check_number("n_jobs", n_jobs, whole=True) == 0:
+        raise ValueError("n_jobs must be None or a whole number other than 0, but 0 came")
+    try:
+        from joblib import Parallel, delayed
+    except ImportError as error:
+        raise ImportError(NO_JOBLIB.format(n_jobs)) from error
+    tasks = (delayed(fold_scores)(samples, Cs, [fold], settings) for fold in folds)
+    return np.hstack(Parallel(n_jobs=n_jobs)(tasks))

@@ -1,0 +1,154 @@
+"""Machines along C, and C by cross-validation: each as if it were fitted alone."""
+
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from models import SVC, SVCCV, svc_path
+from models.base.multiclass import stratified_folds
+from models.svm import path as module
+
+CS = [0.3, 1.0, 40.0]
+
+
+def samples(n=120, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    f = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=n)
+    return X, np.searchsorted(np.quantile(f, np.arange(1, classes) / classes), f)
+
+
+def positive(A, B):
+    return np.exp(-0.3 * np.abs(A[:, None] - B[None]).sum(axis=2))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", positive])
+@pytest.mark.parametrize("classes, scheme", [(2, "ovo"), (3, "ovo"), (3, "ovr")])
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_path_is_what_machines_fitted_alone_are(kernel, classes, scheme, bias):
+    X, y = samples(classes=classes)
+    weights = np.where(np.arange(y.size) % 7 == 0, 0.0, 1.0 + np.arange(y.size) % 3)
+    options = {"kernel": kernel, "multi_class": scheme, "fit_intercept": bias, "class_weight": "balanced"}
+    Cs, coefficients, intercepts = svc_path(X, y, CS, sample_weight=weights, **options)
+    assert Cs.tolist() == CS
+    for j, C in enumerate(CS):
+        alone = SVC(C=C, **options).fit(X, y, weights)
+        assert coefficients[j].shape == (alone.dual_coef_.shape[0], y.size)
+        decisions = coefficients[j] @ alone.kernel_(X, X) + intercepts[j][:, None]
+        np.testing.assert_allclose(decisions.T, alone._decisions(X), atol=1e-5 * (1.0 + np.abs(decisions).max()))
+
+
+@pytest.mark.parametrize("classes, scheme", [(2, "ovo"), (3, "ovo"), (3, "ovr")])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_scores_are_those_of_machines_fitted_to_each_fold_alone(classes, scheme, kernel):
+    X, y = samples(classes=classes)
+    if kernel == "precomputed":
+        X = positive(X, X)
+    weights = 1.0 + np.arange(y.size) % 4
+    options = {"kernel": kernel, "multi_class": scheme, "gamma": 0.4, "class_weight": "balanced"}
+    found = SVCCV(CS[::-1], cv=4, **options).fit(X, y, weights)
+    assert found.Cs_.tolist() == CS and found.scores_.shape == (3, 4)
+    for f, test in enumerate(stratified_folds(y, 4)):
+        train = np.delete(np.arange(y.size), test)
+        held_in = X[np.ix_(train, train)] if kernel == "precomputed" else X[train]
+        held_out = X[np.ix_(test, train)] if kernel == "precomputed" else X[test]
+        for c, C in enumerate(CS):
+            alone = SVC(C=C, **options).fit(held_in, y[train], weights[train])
+            assert found.scores_[c, f] == pytest.approx(alone.score(held_out, y[test], weights[test]))
+    assert found.C_ == CS[found.scores_.mean(axis=1).round(12).argmax()]
+    same = SVC(C=found.C_, **options).fit(X, y, weights)
+    np.testing.assert_array_equal(found.decision_function(X), same.decision_function(X))
+    assert not hasattr(found, "C") and found.n_features_in_ == X.shape[1]
+
+
+def test_folds_may_be_given_and_need_not_hold_all_samples():
+    X, y = samples()
+    folds = stratified_folds(y, 3)
+    pairs = [(np.setdiff1d(np.arange(y.size), fold), fold) for fold in folds]
+    by_number, by_places = SVCCV(CS, cv=3).fit(X, y), SVCCV(CS, cv=iter(pairs)).fit(X, y)
+    masks = [(~np.isin(np.arange(y.size), fold), np.isin(np.arange(y.size), fold)) for fold in folds]
+    np.testing.assert_array_equal(by_number.scores_, by_places.scores_)
+    np.testing.assert_array_equal(by_number.scores_, SVCCV(CS, cv=masks).fit(X, y).scores_)
+    one = SVCCV(CS, cv=[(np.arange(60), np.arange(60, 80))]).fit(X, y)
+    assert one.scores_.shape == (3, 1)
+
+
+def test_sparse_samples_are_as_good_and_a_zero_weight_is_leaving_out():
+    X, y = samples(classes=3)
+    dense, sparse = SVCCV(CS).fit(X, y), SVCCV(CS).fit(sp.csr_array(X), y)
+    np.testing.assert_array_equal(dense.scores_, sparse.scores_)
+    kept = np.arange(y.size) % 5 > 0
+    weighted, left_out = SVCCV(CS).fit(X, y, kept.astype(float)), SVCCV(CS).fit(X[kept], y[kept])
+    np.testing.assert_allclose(weighted.scores_, left_out.scores_)
+    assert weighted.C_ == left_out.C_
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_the_number_of_processes_changes_nothing(n_jobs):
+    pytest.importorskip("joblib")
+    X, y = samples(classes=3)
+    alone, shared = SVCCV(CS, cv=3).fit(X, y), SVCCV(CS, cv=3, n_jobs=n_jobs).fit(X, y)
+    np.testing.assert_array_equal(alone.scores_, shared.scores_)
+    np.testing.assert_array_equal(alone.dual_coef_, shared.dual_coef_)
+
+
+def test_processes_without_joblib_are_refused_by_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.raises(ImportError, match="n_jobs=2 needs joblib, which is not installed"):
+        SVCCV(CS, n_jobs=2).fit(*samples())
+    assert SVCCV(CS, n_jobs=1).fit(*samples()).C_ in CS
+
+
+def test_rows_are_made_once_for_all_folds_and_C(monkeypatch):
+    made, rows = [], module.qp.KernelMatrix.kernel_rows
+    monkeypatch.setattr(
+        module.qp.KernelMatrix, "kernel_rows", lambda self, which: made.extend(which) or rows(self, which)
+    )
+    SVCCV(np.logspace(-2, 2, 8), kernel=semidefinite()).fit(*samples())
+    first = len(made)
+    assert 0 < first <= 120 + np.unique(made).size  # those of the folds, and of the machine of all samples
+
+
+def semidefinite():
+    def kernel(A, B):
+        return positive(A, B)
+
+    kernel.is_semidefinite = True
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"Cs": []}, "Cs must hold positive finite numbers"),
+        ({"Cs": [1.0, np.inf]}, "Cs must hold positive finite numbers"),
+        ({"Cs": [0.0]}, "Cs must hold positive finite numbers"),
+        ({"cv": 1}, "cv must be a whole number of at least 2"),
+        ({"cv": "five"}, "cv must be a number of folds or pairs"),
+        ({"cv": [([0, 1], [500])]}, "cv must be a number of folds or pairs"),
+        ({"cv": []}, "cv must have folds"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
+        ({"n_jobs": 1.5}, "n_jobs must be a whole number"),
+        ({"multi_class": "all"}, "multi_class must be"),
+        ({"cache_size": 0.0}, "cache_size must be"),
+        ({"kernel": "sigmoid"}, "not positive semidefinite"),
+        ({"kernel": lambda A, B: -np.eye(A.shape[0], B.shape[0])}, "must be positive semidefinite"),
+        ({"tol": -1.0}, "tol must be"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        SVCCV(**parameters).fit(*samples())
+    if not {"cv", "n_jobs"} & set(parameters):
+        with pytest.raises(ValueError, match=words):
+            svc_path(*samples(), **parameters)
+
+
+def test_a_fold_without_a_class_is_refused():
+    X, y = samples()
+    with pytest.raises(ValueError, match="at least two samples of every class"):
+        SVCCV().fit(X[:10], [0] * 9 + [1])
+    with pytest.raises(ValueError, match="is zero for every sample of the classes"):
+        SVCCV(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)
