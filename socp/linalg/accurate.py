@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from numba.core import registry, types
+from numba.core import types
 from numba.extending import intrinsic
 
 from ..compiled.kernels import INTERPRETED, kernel, leaf
@@ -20,10 +20,19 @@ from ..compiled.signatures import Floats, Ints, Matrix
 SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
 
 
-def _has_fma() -> bool:
-    """Whether kernels are compiled for a processor with fused multiply and add."""
-    triple, _, features = registry.cpu_target.target_context.codegen().magic_tuple()
-    return "+fma" in features.split(",") or triple.startswith(("aarch64", "arm64"))
+@intrinsic
+def _is_fused(typing_context):  # type: ignore[no-untyped-def]
+    """Whether the processor that the kernel is made for multiplies and adds in one instruction: known when it is made.
+
+    Kernels are the same text for all processors, so that those of a wheel are found.
+    """
+
+    def constant(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        triple, processor, features = context.codegen().magic_tuple()
+        fused = "+fma" in features.split(",") or processor in ("x86-64-v3", "x86-64-v4")
+        return context.get_constant(types.boolean, fused or triple.startswith(("aarch64", "arm64")))
+
+    return types.boolean(), constant
 
 
 @intrinsic
@@ -34,22 +43,22 @@ def _fma(typing_context, a, b, c):  # type: ignore[no-untyped-def]
     ), lambda context, builder, signature, arguments: builder.fma(*arguments)
 
 
-@leaf
-def fused_error(a: float, b: float, product: float) -> float:
-    """a b - product, exactly, for the rounded product, in one instruction."""
-    return _fma(a, b, -product)  # type: ignore[call-arg, no-any-return]
+if INTERPRETED:
+
+    def _is_fused() -> bool:  # type: ignore[no-redef, misc]
+        """Python multiplies and adds in two steps."""
+        return False
 
 
 @leaf
-def split_error(a: float, b: float, product: float) -> float:
-    """a b - product, exactly, for the rounded product (Dekker 1971, Veltkamp)."""
+def product_error(a: float, b: float, product: float) -> float:
+    """a b - product, exactly, for the rounded product: in one instruction, or by halves (Dekker 1971, Veltkamp)."""
+    if _is_fused():  # type: ignore[call-arg]
+        return _fma(a, b, -product)  # type: ignore[call-arg, no-any-return]
     far_a, far_b = SPLITTER * a, SPLITTER * b
     high_a, high_b = far_a - (far_a - a), far_b - (far_b - b)
     low_a, low_b = a - high_a, b - high_b
     return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
-
-
-product_error = fused_error if not INTERPRETED and _has_fma() else split_error
 
 
 @leaf

@@ -52,6 +52,7 @@ ITERATIVE = [
 ]
 ONE_PROGRAM = [
     (models.SVC(), (X, TWO), {}),
+    (models.SVCCV(Cs=[0.5, 1.0], cv=2), (X, TWO), {}),
     (models.SVR(), (X, X[:, 0]), {}),
     (models.NuSVC(), (X, TWO), {}),
     (models.NuSVR(), (X, X[:, 0]), {}),
