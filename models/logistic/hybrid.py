@@ -16,7 +16,7 @@ from socp.compiled.signatures import Floats, Ints
 from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
-from ..base.validation import as_weights, check_number
+from ..base.validation import as_weights, check_choice, check_number
 from .separation import least_loss
 
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
@@ -59,6 +59,10 @@ class HybridNaiveBayes(Classifier):
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
     verbose : int, default 0
         1 prints a line for each of them.
+    theta : {"loo", "training"}, default "loo"
+        Which log-likelihood theta maximizes: that of leave-one-out, or that of the training documents under the word
+        probabilities of all of them (eq. 10), sum_i log P_theta(y_i | x_i).  The latter is biased: a document speaks
+        for its own class even where the words are noise.
 
     Attributes
     ----------
@@ -70,7 +74,7 @@ class HybridNaiveBayes(Classifier):
     log_probabilities_ : list of arrays, one a region, shape (classes, words)
         log P(w | k).
     log_likelihood_ : float
-        That of leave-one-out.
+        That which theta maximizes.
     C_ : float
         The C that was used: a finite one where C was infinite and the log-likelihood has no maximum.
     n_iter_ : int
@@ -111,6 +115,7 @@ class HybridNaiveBayes(Classifier):
         tol: float = 1e-12,
         max_iter: int = 100,
         verbose: int = 0,
+        theta: str = "loo",
     ) -> None:
         self.regions = regions
         self.normalize = normalize
@@ -120,6 +125,7 @@ class HybridNaiveBayes(Classifier):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.theta = theta
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -138,6 +144,7 @@ class HybridNaiveBayes(Classifier):
             A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
             log-likelihood are weighted, and what is held out is one copy (or a weight below one).
         """
+        check_choice("theta", self.theta, ("loo", "training"))
         X = self._counts(self._matrix_to_fit(X))
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
@@ -151,7 +158,8 @@ class HybridNaiveBayes(Classifier):
         counts = self._class_counts(X, codes, weights)
         self.log_probabilities_ = [np.log(N + alpha) - np.log((N + alpha).sum(axis=1)[:, None]) for N in counts]
         evidence = self._evidence(X)
-        self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
+        if self.theta == "loo":
+            self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
         self._maximize(Likelihood(evidence, codes, weights), C, tol, max_iter)
         return self
 
@@ -239,7 +247,8 @@ class HybridNaiveBayes(Classifier):
         return found
 
     def _maximize(self, likelihood: Likelihood, C: float, tol: float, max_iter: int) -> None:
-        no_maximum = "theta can separate the held-out samples, so that the leave-one-out likelihood has no maximum"
+        which, whose = ("held-out", "leave-one-out") if self.theta == "loo" else ("training", "training")
+        no_maximum = f"theta can separate the {which} samples, so that the {whose} likelihood has no maximum"
         found, self.C_ = least_loss(self, likelihood, C, lambda: self._minimize(likelihood, tol, max_iter), no_maximum)
         if not found.converged:
             warnings.warn(

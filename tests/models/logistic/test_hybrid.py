@@ -101,6 +101,29 @@ def test_two_classes_are_logistic_regression_on_the_held_out_evidence():
     assert np.allclose(model.intercept_, [0.0, logistic.intercept_[0]], rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_theta_of_the_training_likelihood_maximizes_that(classes):
+    X, codes = documents(2, 60, classes)
+    models = {theta: HybridNaiveBayes(2, theta=theta, C=1e6).fit(X, codes) for theta in ("loo", "training")}
+    inside = {theta: model.predict_log_proba(X)[np.arange(60), codes].sum() for theta, model in models.items()}
+    model = models["training"]
+    assert math.isclose(model.log_likelihood_, inside["training"], rel_tol=1e-10)
+    assert inside["training"] > inside["loo"] and model.log_likelihood_ > models["loo"].log_likelihood_
+    for one, other in zip(model.log_probabilities_, models["loo"].log_probabilities_):
+        assert np.array_equal(one, other)
+    if classes == 2:
+        evidence = model.evidence(X)
+        logistic = LogisticRegression(C=math.inf).fit(evidence[:, 1] - evidence[:, 0], codes)  # eqs. 8 to 10
+        assert np.allclose(model.theta_, logistic.coef_[0], rtol=1e-4)
+
+
+def test_noise_gets_weight_from_the_training_likelihood_and_none_from_leave_one_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.multinomial(8, np.full(20, 0.05), 60), np.arange(60) % 2
+    loo, training = (HybridNaiveBayes(normalize=False, theta=theta, C=10.0).fit(X, y) for theta in ("loo", "training"))
+    assert training.theta_[0] > 0.5 and loo.theta_[0] < 0.1
+
+
 @pytest.mark.parametrize("form", FORMS, ids=repr)
 @pytest.mark.parametrize("C", [math.inf, 2.0])
 def test_a_weight_is_as_good_as_so_many_copies(form, C):
@@ -189,6 +212,8 @@ def test_separable_evidence_gets_a_warning_and_a_finite_answer():
         model = HybridNaiveBayes(2).fit(X, [0, 0, 0, 1, 1, 1])
     assert np.isfinite(model.theta_).all() and np.isfinite(model.C_) and model.solution_.status == "optimal"
     assert model.score(X, [0, 0, 0, 1, 1, 1]) == 1.0
+    with pytest.warns(UserWarning, match="theta can separate the training samples"):
+        HybridNaiveBayes(2, theta="training").fit(X, [0, 0, 0, 1, 1, 1])
     again = HybridNaiveBayes(2, C=model.C_).fit(X, [0, 0, 0, 1, 1, 1])
     assert np.allclose(again.theta_, model.theta_, rtol=1e-6)
 
@@ -220,6 +245,7 @@ def test_posteriors_are_never_nan():
         ({"regions": [4, 8]}, "the same number of columns when they share"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"C": 0.0}, "C must be"),
+        ({"theta": "test"}, "theta must be one of 'loo', 'training'"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(parameters, words):
