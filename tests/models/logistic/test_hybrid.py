@@ -125,6 +125,60 @@ def test_noise_gets_weight_from_the_training_likelihood_and_none_from_leave_one_
 
 
 @pytest.mark.parametrize("form", FORMS, ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("how", ["loo", "training"])
+def test_the_deviation_of_leave_one_out_is_that_of_brute_force(form, classes, how):
+    X, codes = documents(3, 60, classes)
+    train, test = np.arange(60) < 40, np.arange(60) >= 40
+    model = HybridNaiveBayes(C=1.0, theta=how, **form).fit(X[train], codes[train])
+    held_out = held_out_by_brute_force(model, X[train], codes[train])
+    points = np.random.default_rng(4).normal(size=(3, classes - 1 + model.theta_.size))
+    found = model.leave_one_out_deviation(X[train], codes[train], sp.csr_array(X[test]), codes[test], points)
+    for k, point in enumerate(points):
+        means = []
+        for evidence, own in ((model.evidence(X[test]), codes[test]), (held_out, codes[train])):
+            scores = evidence @ point[classes - 1 :] + np.concatenate([[0.0], point[: classes - 1]])
+            P = np.exp(scores - scores.max(axis=1, keepdims=True))
+            means.append(np.log(P[np.arange(own.size), own] / P.sum(axis=1)).mean())
+        assert np.allclose([found.expected[k], found.leave_one_out[k]], means, rtol=1e-10)
+        assert math.isclose(found.deviation[k], abs(means[0] - means[1]), rel_tol=1e-8)
+    fitted = model.leave_one_out_deviation(X[train], codes[train], X[test], codes[test])
+    own = model.predict_log_proba(X[test])[np.arange(20), codes[test]].mean()
+    assert math.isclose(fitted.expected, own, rel_tol=1e-10) and np.ndim(fitted.deviation) == 0
+    if how == "loo":
+        assert math.isclose(fitted.leave_one_out, model.log_likelihood_ / 40, rel_tol=1e-10)  # eq. 13 is 1 / m of it
+
+
+def test_the_deviation_shrinks_with_more_documents():
+    rng = np.random.default_rng(7)
+    rates = rng.gamma(2.0, 1.0, (2, 20))
+    y = np.arange(4400) % 2
+    X = rng.poisson(0.5 * rates[y])
+    points = np.array([[0.0, a, b] for a in (-1.0, 0.5, 1.0) for b in (-1.0, 0.5, 1.0)])
+
+    def largest(number):
+        model = HybridNaiveBayes(2, C=1.0).fit(X[:number], y[:number])
+        return model.leave_one_out_deviation(X[:number], y[:number], X[400:], y[400:], points).deviation.max()
+
+    assert largest(400) < 0.5 * largest(20)
+
+
+def test_the_deviation_refuses_other_documents_labels_and_shapes():
+    X, y = documents()
+    model = HybridNaiveBayes(2, C=1.0).fit(X[:30], y[:30])
+    with pytest.raises(ValueError, match="X and y must be the documents of the fit"):
+        model.leave_one_out_deviation(X[10:], y[10:], X[30:], y[30:])
+    with pytest.raises(ValueError, match="y_test must hold 10 labels among"):
+        model.leave_one_out_deviation(X[:30], y[:30], X[30:], y[30:] + 1)
+    with pytest.raises(ValueError, match="y must hold 30 labels among"):
+        model.leave_one_out_deviation(X[:30], y[:29], X[30:], y[30:])
+    with pytest.raises(ValueError, match="theta must hold 3 finite numbers"):
+        model.leave_one_out_deviation(X[:30], y[:30], X[30:], y[30:], [1.0, 1.0])
+    with pytest.raises(ValueError, match="not fitted"):
+        HybridNaiveBayes().leave_one_out_deviation(X, y, X, y)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=repr)
 @pytest.mark.parametrize("C", [math.inf, 2.0])
 def test_a_weight_is_as_good_as_so_many_copies(form, C):
     X, y = documents(1, 60, 3)
