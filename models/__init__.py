@@ -12,6 +12,7 @@ from .generative.naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, Mix
 from .logistic.hybrid import HybridNaiveBayes
 from .logistic.logistic import LogisticRegression
 from .score_spaces.fisher_kernel_learning import FisherKernelLearning
+from .score_spaces.free_energy import FreeEnergyClassifier
 from .score_spaces.large_margin_hmm import LargeMarginHMM
 from .score_spaces.med import MEDClassifier
 from .score_spaces.mss import MaxMarginScoreSpace
@@ -60,6 +61,7 @@ __all__ = [
     "ExplanationAugmentedSVC",
     "FisherKernelLearning",
     "FisherScore",
+    "FreeEnergyClassifier",
     "FreeEnergyScore",
     "GaussianHMM",
     "GaussianNaiveBayes",

@@ -60,7 +60,11 @@ class ExplanationAugmentedSVC(KernelClassifier):
     explain : callable, optional
         Gives the explanations, from X and y, where `fit` gets none: inside pipelines and searches.
     Q_series : array_like, optional
-        For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.
+        For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.  With 0 among them the plain machine is a
+        candidate, and the choice where no other does better.
+    scoring : {"accuracy", "f1"}, default "accuracy"
+        What "cv" compares: the share of right answers, or F1 = 2 TP / (2 TP + FP + FN), which is 0 where that is 0 / 0,
+        of the second of two classes, the mean of all classes where there are more.
     fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter, verbose
         As in `models.SVC`.
 
@@ -84,7 +88,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
     Q_ : float
         Q, or what cross-validation chose.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
-        For "cv": what was tried, and the share of right answers on each fold.
+        For "cv": what was tried, and its `scoring` on each fold.
 
     Raises
     ------
@@ -126,6 +130,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
         *,
         explain: Any = None,
         Q_series: Any = None,
+        scoring: str = "accuracy",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -143,6 +148,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
         self.kernel = kernel
         self.explain = explain
         self.Q_series = Q_series
+        self.scoring = scoring
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
@@ -169,6 +175,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
         """
         settings = self._check_parameters()
         check_choice("penalty", self.penalty, ("l1", "l2"))
+        check_choice("scoring", self.scoring, ("accuracy", "f1"))
         if not isinstance(self.Q, str) or self.Q != "cv":
             check_number("Q", self.Q, 0.0)
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
@@ -209,8 +216,8 @@ class ExplanationAugmentedSVC(KernelClassifier):
     def _choose(self, samples: _Samples, used: np.ndarray) -> float:
         """Q by cross-validation, and the attributes that show it."""
         factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
-        if factors.size == 0 or not np.isfinite(factors).all() or (factors <= 0.0).any():
-            raise ValueError(f"Q_series must hold positive numbers, but {self.Q_series!r} came")
+        if factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any():
+            raise ValueError(f"Q_series must hold numbers of at least 0, but {self.Q_series!r} came")
         plain = [margin.machine(0.0).alpha for margin in self._margins(samples, used)]
         self.Q_candidates_ = np.concatenate(plain).mean() * np.sort(factors)
         folds = stratified_folds(samples.codes[used])
@@ -220,9 +227,21 @@ class ExplanationAugmentedSVC(KernelClassifier):
             margins = self._margins(samples, train)
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
-                right = predicted(scores(decisions, self.classes_.size, self.multi_class)) == samples.codes[test]
-                self.Q_scores_[c, f] = np.average(right, weights=samples.weights[test])
+                found = predicted(scores(decisions, self.classes_.size, self.multi_class))
+                self.Q_scores_[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
         return float(self.Q_candidates_[self.Q_scores_.mean(axis=1).round(12).argmax()])
+
+    def _scored(self, codes: np.ndarray, found: np.ndarray, weights: np.ndarray) -> float:
+        """`scoring` of the classes `found` for samples of these classes."""
+        if self.scoring == "accuracy":
+            return float(np.average(found == codes, weights=weights))
+        both, answered, there = (
+            np.bincount(of, weights * counted, self.classes_.size)
+            for of, counted in ((codes, found == codes), (found, True), (codes, True))
+        )
+        sums = answered + there
+        by_class = np.divide(2.0 * both, sums, out=np.zeros(sums.size), where=sums > 0.0)
+        return float(by_class[1] if sums.size == 2 else by_class.mean())
 
     def _keep(self, X: Any, V: Any, codes: np.ndarray, found: list[ExplainedMachine]) -> None:
         def of_all(name: str, places: str, size: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +16,18 @@ from socp.compiled.signatures import Floats, Ints
 from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left
 from ..base.newton_minimizer import Minimum, minimize, solve_cholesky
-from ..base.validation import as_weights, check_number
+from ..base.validation import as_weights, check_choice, check_number
 from .separation import least_loss
 
 LEAST_PENALTY = 1e-8  # of separable evidence, a sample
+
+
+class LeaveOneOutDeviation(NamedTuple):
+    """What `HybridNaiveBayes.leave_one_out_deviation` gives, each a number, or an array with one of every theta."""
+
+    expected: Any  # eq. 12, estimated on test documents
+    leave_one_out: Any  # eq. 13
+    deviation: Any  # their distance
 
 
 class HybridNaiveBayes(Classifier):
@@ -59,6 +67,10 @@ class HybridNaiveBayes(Classifier):
         Newton's method ends when the log-likelihood is known to within tol (1 + its value), or after max_iter steps.
     verbose : int, default 0
         1 prints a line for each of them.
+    theta : {"loo", "training"}, default "loo"
+        Which log-likelihood theta maximizes: that of leave-one-out, or that of the training documents under the word
+        probabilities of all of them (eq. 10), sum_i log P_theta(y_i | x_i).  The latter is biased: a document speaks
+        for its own class even where the words are noise.
 
     Attributes
     ----------
@@ -70,7 +82,7 @@ class HybridNaiveBayes(Classifier):
     log_probabilities_ : list of arrays, one a region, shape (classes, words)
         log P(w | k).
     log_likelihood_ : float
-        That of leave-one-out.
+        That which theta maximizes.
     C_ : float
         The C that was used: a finite one where C was infinite and the log-likelihood has no maximum.
     n_iter_ : int
@@ -111,6 +123,7 @@ class HybridNaiveBayes(Classifier):
         tol: float = 1e-12,
         max_iter: int = 100,
         verbose: int = 0,
+        theta: str = "loo",
     ) -> None:
         self.regions = regions
         self.normalize = normalize
@@ -120,6 +133,7 @@ class HybridNaiveBayes(Classifier):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.theta = theta
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -138,6 +152,7 @@ class HybridNaiveBayes(Classifier):
             A weight of two is as good as having the document twice, zero as leaving it out: the counts and the
             log-likelihood are weighted, and what is held out is one copy (or a weight below one).
         """
+        check_choice("theta", self.theta, ("loo", "training"))
         X = self._counts(self._matrix_to_fit(X))
         codes = self._labels_to_fit(y, X.shape[0])
         weights = as_weights(sample_weight, X.shape[0])
@@ -151,7 +166,8 @@ class HybridNaiveBayes(Classifier):
         counts = self._class_counts(X, codes, weights)
         self.log_probabilities_ = [np.log(N + alpha) - np.log((N + alpha).sum(axis=1)[:, None]) for N in counts]
         evidence = self._evidence(X)
-        self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
+        if self.theta == "loo":
+            self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
         self._maximize(Likelihood(evidence, codes, weights), C, tol, max_iter)
         return self
 
@@ -239,7 +255,8 @@ class HybridNaiveBayes(Classifier):
         return found
 
     def _maximize(self, likelihood: Likelihood, C: float, tol: float, max_iter: int) -> None:
-        no_maximum = "theta can separate the held-out samples, so that the leave-one-out likelihood has no maximum"
+        which, whose = ("held-out", "leave-one-out") if self.theta == "loo" else ("training", "training")
+        no_maximum = f"theta can separate the {which} samples, so that the {whose} likelihood has no maximum"
         found, self.C_ = least_loss(self, likelihood, C, lambda: self._minimize(likelihood, tol, max_iter), no_maximum)
         if not found.converged:
             warnings.warn(
@@ -270,6 +287,86 @@ class HybridNaiveBayes(Classifier):
         """The label with the largest posterior."""
         best = self.predict_log_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def leave_one_out_deviation(
+        self, X: Any, y: Any, X_test: Any, y_test: Any, theta: Any = None
+    ) -> LeaveOneOutDeviation:
+        r"""How far the leave-one-out log-likelihood is from that of new documents (eqs. 12 and 13).
+
+        .. math::
+            \varepsilon(\theta) = E_{(x, y)} \log P_\theta(y | x), \qquad
+            \hat\varepsilon_{-1}(\theta) = \frac{1}{m} \sum_{i=1}^m \log P_{\theta, -i}(y_i | x_i)
+
+        The expectation is the mean over the test documents.  Theorem 1 bounds the largest distance over a box of theta,
+        without naming its constants, so that no number of documents follows from it; here the distance is measured.
+
+        Parameters
+        ----------
+        X, y
+            The documents that the model was fitted to, each of weight one.
+        X_test, y_test
+            Documents that it has not seen, of the same classes.
+        theta : array_like, shape (classes - 1 + regions,) or (number, classes - 1 + regions), optional
+            theta_0k of the classes after the first, then theta_1, ..., theta_R; one, or one a row.  That of the fit
+            when None.
+
+        Returns
+        -------
+        LeaveOneOutDeviation
+            `expected`, `leave_one_out` and `deviation`, the absolute difference.
+
+        Raises
+        ------
+        ValueError
+            X and y do not give the word probabilities of the fit, y_test has another class, or theta another shape.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from models import HybridNaiveBayes
+        >>> rng, y = np.random.default_rng(0), np.arange(600) % 2
+        >>> X = np.array([rng.multinomial(9, [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]][k]) for k in y])
+        >>> model = HybridNaiveBayes().fit(X[:300], y[:300])
+        >>> found = model.leave_one_out_deviation(X[:300], y[:300], X[300:], y[300:], [[0.0, 0.0], [0.0, 5.0]])
+        >>> print(found.expected.round(2), found.leave_one_out.round(2))
+        [-0.69 -0.34] [-0.69 -0.38]
+        """
+        samples, new = self._counts(self._matrix_to_predict(X)), self._counts(self._matrix_to_predict(X_test))
+        codes, new_codes = (self._known("y", y, samples.shape[0]), self._known("y_test", y_test, new.shape[0]))
+        fitted = np.concatenate([self.intercept_[1:], self.theta_])
+        points = fitted if theta is None else np.asarray(theta, dtype=np.float64)
+        if points.ndim not in (1, 2) or points.shape[-1] != fitted.size or not np.isfinite(points).all():
+            raise ValueError(
+                f"theta must hold {fitted.size} finite numbers (theta_0k of {self.classes_.size - 1} classes and "
+                f"{self.theta_.size} regions), or rows of so many, but {theta!r} came"
+            )
+        ones, alpha = np.ones(codes.size), float(self.alpha)
+        counts = self._class_counts(samples, codes, ones)
+        for N, logs in zip(counts, self.log_probabilities_):
+            sums = (N + alpha).sum(axis=1)[:, None]
+            if not np.allclose(np.log(N + alpha) - np.log(sums), logs, rtol=1e-9, atol=1e-12):
+                raise ValueError("X and y must be the documents of the fit, but others came")
+        evidence = self._evidence(samples)
+        self._hold_out(samples, codes, ones, counts, alpha, evidence)
+        inside = Likelihood(evidence, codes, ones)
+        outside = Likelihood(self._evidence(new), new_codes, np.ones(new_codes.size))
+        expected, leave_one_out = (
+            np.array([of.at(point).log_likelihood / of.samples for point in np.atleast_2d(points)]).reshape(
+                points.shape[:-1]
+            )[()]
+            for of in (outside, inside)
+        )
+        return LeaveOneOutDeviation(expected, leave_one_out, np.abs(expected - leave_one_out))
+
+    def _known(self, name: str, y: Any, samples: int) -> np.ndarray:
+        """Labels as indices in `classes_`."""
+        labels = np.asarray(y)
+        if labels.shape != (samples,) or not np.isin(labels, self.classes_).all():
+            raise ValueError(
+                f"{name} must hold {samples} labels among {self.classes_.tolist()}, but {labels.shape} with "
+                f"{np.unique(labels)[:5].tolist()} came"
+            )
+        return np.searchsorted(self.classes_, labels)
 
 
 class Likelihood:

@@ -16,7 +16,14 @@ from ..base.validation import as_labels
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
 from ..topics.topics import LatentDirichletAllocation
-from .sufficient_statistics import ChainStatistics, TopicStatistics, count_samples, fresh, nothing_seen, take
+from .sufficient_statistics import (
+    ChainStatistics,
+    TopicStatistics,
+    count_samples,
+    fresh,
+    models_of_classes,
+    nothing_seen,
+)
 
 
 class ScoreSpace(Transformer):
@@ -60,10 +67,7 @@ class ScoreSpace(Transformer):
             self.models_ = [model.fit(X)]
             return self
         self.classes_, codes = as_labels(y, count_samples(X), type(self).__name__, fewest=1)
-        if isinstance(model, DiscreteHMM) and model.n_symbols is None:
-            model.n_symbols = model._batch(X).values.max() + 1  # a class need not have them all
-        members = (take(X, np.flatnonzero(codes == k)) for k in range(self.classes_.size))
-        self.models_ = [fresh(model).fit(own) for own in members]
+        self.models_ = models_of_classes(model, X, codes)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -145,6 +145,14 @@ def fresh(model: Any) -> Any:
     return type(model)(**model.get_params(deep=False))
 
 
+def models_of_classes(model: Any, X: Any, codes: np.ndarray) -> list[Any]:
+    """Copies of a model that `fresh` gave, one a class, each fitted to the samples of its class."""
+    if isinstance(model, DiscreteHMM) and model.n_symbols is None:
+        model.n_symbols = model._batch(X).values.max() + 1  # a class need not have them all
+    members = (take(X, np.flatnonzero(codes == k)) for k in range(codes.max() + 1))
+    return [fresh(model).fit(own) for own in members]
+
+
 def nothing_seen(model: Any) -> Any:
     """One sample without an observation, for a fitted generative model."""
     if isinstance(model, LatentDirichletAllocation):

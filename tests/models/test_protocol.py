@@ -17,6 +17,7 @@ from models import (
     DiscreteHMM,
     FisherKernelLearning,
     FisherScore,
+    FreeEnergyClassifier,
     FreeEnergyScore,
     GaussianHMM,
     LargeMarginHMM,
@@ -50,11 +51,12 @@ OF_SEQUENCES = (
     FreeEnergyScore,
     SufficientStatistics,
     MaxMarginScoreSpace,
+    FreeEnergyClassifier,
 )
 OF_SEQUENCES_OR_TOPICS = (FisherScore, FreeEnergyScore, SufficientStatistics, MaxMarginScoreSpace)
 OF_MATRICES = [
     *(kind(**FEWER_ITERATIONS.get(kind.__name__, {})) for kind in PUBLIC if kind not in OF_SEQUENCES),
-    *(kind(TOPICS) for kind in OF_SEQUENCES_OR_TOPICS),
+    *(kind(TOPICS) for kind in (*OF_SEQUENCES_OR_TOPICS, FreeEnergyClassifier)),
 ]
 
 
@@ -139,7 +141,7 @@ def sequences_of(model):
         FisherKernelLearning(2, max_iter=3, random_state=0),
         *(
             kind(model)
-            for kind in OF_SEQUENCES_OR_TOPICS
+            for kind in (*OF_SEQUENCES_OR_TOPICS, FreeEnergyClassifier)
             for model in (
                 DiscreteHMM(2, random_state=0),
                 GaussianHMM(2, random_state=0),

@@ -66,7 +66,8 @@ ONE_PROGRAM = [
     (models.MultiTaskSVC(), (X, TWO, np.arange(40) % 2), {}),
     (models.ExplanationAugmentedSVC(explain=first_features), (X, TWO), {}),
 ]
-NOTHING_ITERATES = {"FisherScore", "FreeEnergyScore", "SufficientStatistics"}  # a model does, before or inside
+# a model does, before or inside
+NOTHING_ITERATES = {"FisherScore", "FreeEnergyClassifier", "FreeEnergyScore", "SufficientStatistics"}
 LINE = re.compile(r" *(\d+) +(-?\d\.\d{8}e[+-]\d\d) +(------|-?\d\.\d\de[+-]\d\d) +\d+\.\d\d")
 
 

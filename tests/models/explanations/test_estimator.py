@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -165,6 +166,43 @@ def test_cross_validation_with_other_kernels_series_and_classes(penalty):
     assert machine.Q_ in machine.Q_candidates_ and machine.Q_scores_.max() <= 1.0
 
 
+def test_without_confidence_among_the_candidates_the_plain_machine_can_be_chosen():
+    X, y = two_classes(60, 6, noise=1.0)
+    plain = SVC(kernel="linear", tol=1e-11).fit(X, y)
+    alone = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0], tol=1e-11).fit(X, y, explained(X))
+    assert alone.Q_candidates_.tolist() == [0.0] and alone.Q_ == 0.0
+    np.testing.assert_allclose(alone.decision_function(X), plain.decision_function(X), atol=1e-6)
+    # where nothing does better than the plain machine, it is the choice: the explanations leave out what matters
+    wrong = ExplanationAugmentedSVC(Q="cv", Q_series=[64.0, 0.0, 1.0]).fit(X, y, np.arange(6) > 4)
+    assert wrong.Q_candidates_[0] == 0.0 and wrong.Q_ == 0.0
+    assert wrong.Q_scores_.mean(axis=1)[0] >= wrong.Q_scores_.mean(axis=1).max() - 1e-12
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_candidates_are_compared_by_f1_where_that_is_asked(classes):
+    X, y = two_classes(60, 6, noise=1.5) if classes == 2 else (part[::3] for part in wine(3))
+    mask = explained(X)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
+    machine = ExplanationAugmentedSVC(Q="cv", Q_series=[0.0, 1.0, 16.0], scoring="f1", C=0.1)
+    machine.fit(X, y, mask, sample_weight=weights)
+    folds = stratified_folds(np.unique(y, return_inverse=True)[1])
+    how = {"pos_label": machine.classes_[1]} if classes == 2 else {"average": "macro"}
+    for c, Q in enumerate(machine.Q_candidates_):
+        for f, held_out in enumerate(folds):
+            train = np.delete(np.arange(len(y)), held_out)
+            fold = ExplanationAugmentedSVC(Q=Q, C=0.1).fit(X[train], y[train], mask[train], weights[train])
+            expected = f1_score(y[held_out], fold.predict(X[held_out]), sample_weight=weights[held_out], **how)
+            assert machine.Q_scores_[c, f] == pytest.approx(expected)
+    means = machine.Q_scores_.mean(axis=1)
+    assert machine.Q_ == machine.Q_candidates_[np.flatnonzero(means > means.max() - 1e-9)[0]]
+
+
+def test_f1_is_zero_where_no_article_is_found_and_none_is_there():
+    machine = ExplanationAugmentedSVC(scoring="f1").fit(*two_classes(30, 4))
+    none = np.zeros(4, dtype=np.int64)
+    assert machine._scored(none, none, np.ones(4)) == 0.0
+
+
 def test_good_explanations_help_when_there_are_few_examples():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 50))
@@ -199,7 +237,9 @@ def test_grid_search_pipeline_clone_and_pickle():
         ({"penalty": "l3"}, "penalty must be one of 'l1', 'l2'"),
         ({"C": -1.0}, "C must be a number above 0"),
         ({"kernel": "precomputed"}, "'precomputed' came"),
-        ({"Q": "cv", "Q_series": [1.0, 0.0]}, "Q_series must hold positive numbers"),
+        ({"Q": "cv", "Q_series": [1.0, -0.1]}, "Q_series must hold numbers of at least 0"),
+        ({"Q": "cv", "Q_series": []}, "Q_series must hold numbers of at least 0"),
+        ({"Q": "cv", "scoring": "F1"}, "scoring must be one of 'accuracy', 'f1'"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(parameters, words):

@@ -101,6 +101,83 @@ def test_two_classes_are_logistic_regression_on_the_held_out_evidence():
     assert np.allclose(model.intercept_, [0.0, logistic.intercept_[0]], rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_theta_of_the_training_likelihood_maximizes_that(classes):
+    X, codes = documents(2, 60, classes)
+    models = {theta: HybridNaiveBayes(2, theta=theta, C=1e6).fit(X, codes) for theta in ("loo", "training")}
+    inside = {theta: model.predict_log_proba(X)[np.arange(60), codes].sum() for theta, model in models.items()}
+    model = models["training"]
+    assert math.isclose(model.log_likelihood_, inside["training"], rel_tol=1e-10)
+    assert inside["training"] > inside["loo"] and model.log_likelihood_ > models["loo"].log_likelihood_
+    for one, other in zip(model.log_probabilities_, models["loo"].log_probabilities_):
+        assert np.array_equal(one, other)
+    if classes == 2:
+        evidence = model.evidence(X)
+        logistic = LogisticRegression(C=math.inf).fit(evidence[:, 1] - evidence[:, 0], codes)  # eqs. 8 to 10
+        assert np.allclose(model.theta_, logistic.coef_[0], rtol=1e-4)
+
+
+def test_noise_gets_weight_from_the_training_likelihood_and_none_from_leave_one_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.multinomial(8, np.full(20, 0.05), 60), np.arange(60) % 2
+    loo, training = (HybridNaiveBayes(normalize=False, theta=theta, C=10.0).fit(X, y) for theta in ("loo", "training"))
+    assert training.theta_[0] > 0.5 and loo.theta_[0] < 0.1
+
+
+@pytest.mark.parametrize("form", FORMS, ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("how", ["loo", "training"])
+def test_the_deviation_of_leave_one_out_is_that_of_brute_force(form, classes, how):
+    X, codes = documents(3, 60, classes)
+    train, test = np.arange(60) < 40, np.arange(60) >= 40
+    model = HybridNaiveBayes(C=1.0, theta=how, **form).fit(X[train], codes[train])
+    held_out = held_out_by_brute_force(model, X[train], codes[train])
+    points = np.random.default_rng(4).normal(size=(3, classes - 1 + model.theta_.size))
+    found = model.leave_one_out_deviation(X[train], codes[train], sp.csr_array(X[test]), codes[test], points)
+    for k, point in enumerate(points):
+        means = []
+        for evidence, own in ((model.evidence(X[test]), codes[test]), (held_out, codes[train])):
+            scores = evidence @ point[classes - 1 :] + np.concatenate([[0.0], point[: classes - 1]])
+            P = np.exp(scores - scores.max(axis=1, keepdims=True))
+            means.append(np.log(P[np.arange(own.size), own] / P.sum(axis=1)).mean())
+        assert np.allclose([found.expected[k], found.leave_one_out[k]], means, rtol=1e-10)
+        assert math.isclose(found.deviation[k], abs(means[0] - means[1]), rel_tol=1e-8)
+    fitted = model.leave_one_out_deviation(X[train], codes[train], X[test], codes[test])
+    own = model.predict_log_proba(X[test])[np.arange(20), codes[test]].mean()
+    assert math.isclose(fitted.expected, own, rel_tol=1e-10) and np.ndim(fitted.deviation) == 0
+    if how == "loo":
+        assert math.isclose(fitted.leave_one_out, model.log_likelihood_ / 40, rel_tol=1e-10)  # eq. 13 is 1 / m of it
+
+
+def test_the_deviation_shrinks_with_more_documents():
+    rng = np.random.default_rng(7)
+    rates = rng.gamma(2.0, 1.0, (2, 20))
+    y = np.arange(4400) % 2
+    X = rng.poisson(0.5 * rates[y])
+    points = np.array([[0.0, a, b] for a in (-1.0, 0.5, 1.0) for b in (-1.0, 0.5, 1.0)])
+
+    def largest(number):
+        model = HybridNaiveBayes(2, C=1.0).fit(X[:number], y[:number])
+        return model.leave_one_out_deviation(X[:number], y[:number], X[400:], y[400:], points).deviation.max()
+
+    assert largest(400) < 0.5 * largest(20)
+
+
+def test_the_deviation_refuses_other_documents_labels_and_shapes():
+    X, y = documents()
+    model = HybridNaiveBayes(2, C=1.0).fit(X[:30], y[:30])
+    with pytest.raises(ValueError, match="X and y must be the documents of the fit"):
+        model.leave_one_out_deviation(X[10:], y[10:], X[30:], y[30:])
+    with pytest.raises(ValueError, match="y_test must hold 10 labels among"):
+        model.leave_one_out_deviation(X[:30], y[:30], X[30:], y[30:] + 1)
+    with pytest.raises(ValueError, match="y must hold 30 labels among"):
+        model.leave_one_out_deviation(X[:30], y[:29], X[30:], y[30:])
+    with pytest.raises(ValueError, match="theta must hold 3 finite numbers"):
+        model.leave_one_out_deviation(X[:30], y[:30], X[30:], y[30:], [1.0, 1.0])
+    with pytest.raises(ValueError, match="not fitted"):
+        HybridNaiveBayes().leave_one_out_deviation(X, y, X, y)
+
+
 @pytest.mark.parametrize("form", FORMS, ids=repr)
 @pytest.mark.parametrize("C", [math.inf, 2.0])
 def test_a_weight_is_as_good_as_so_many_copies(form, C):
@@ -189,6 +266,8 @@ def test_separable_evidence_gets_a_warning_and_a_finite_answer():
         model = HybridNaiveBayes(2).fit(X, [0, 0, 0, 1, 1, 1])
     assert np.isfinite(model.theta_).all() and np.isfinite(model.C_) and model.solution_.status == "optimal"
     assert model.score(X, [0, 0, 0, 1, 1, 1]) == 1.0
+    with pytest.warns(UserWarning, match="theta can separate the training samples"):
+        HybridNaiveBayes(2, theta="training").fit(X, [0, 0, 0, 1, 1, 1])
     again = HybridNaiveBayes(2, C=model.C_).fit(X, [0, 0, 0, 1, 1, 1])
     assert np.allclose(again.theta_, model.theta_, rtol=1e-6)
 
@@ -220,6 +299,7 @@ def test_posteriors_are_never_nan():
         ({"regions": [4, 8]}, "the same number of columns when they share"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"C": 0.0}, "C must be"),
+        ({"theta": "test"}, "theta must be one of 'loo', 'training'"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(parameters, words):

@@ -1,0 +1,101 @@
+"""The free energy test: the class whose generative model gives a sample the largest bound of its log-likelihood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors
+from ..topics.topics import LatentDirichletAllocation
+from .sufficient_statistics import count_samples, fresh, models_of_classes
+
+
+class FreeEnergyClassifier(GenerativeClassifier):
+    r"""Classifier by generative models of sequences or documents, one a class (Li et al. 2013, section 3.2).
+
+    .. math::
+        \hat y = \arg\max_k\; F_k(x) + \log \pi_k, \qquad
+        F_k(x) = E_{Q_k} \log P(x, h; \theta_k) - E_{Q_k} \log Q_k(h) \le \log P(x; \theta_k)
+
+    F_k is the (negative) free energy under the model of class k.  Of a hidden Markov model Q_k is exact and F_k the
+    log-likelihood, so that this is Bayes' rule; of a topic model F_k is the variational bound.  The paper has two
+    classes and equal priors (``priors="uniform"``).  F_k is the sum of the features of class k that `FreeEnergyScore`
+    gives, so that a linear classifier on these can be this one.
+
+    Parameters
+    ----------
+    model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
+        Not fitted; copies of it are.  `DiscreteHMM()` when None.
+    priors : None, "uniform" or array_like, shape (classes,)
+        pi; the classes' shares of the samples when None.
+
+    Attributes
+    ----------
+    classes_ : array
+    models_ : list
+        The fitted models, in the order of `classes_`.
+    priors_ : array, shape (classes,)
+
+    Notes
+    -----
+    A sample that every class excludes has the priors for its posterior.
+
+    Examples
+    --------
+    >>> from models import DiscreteHMM, FreeEnergyClassifier
+    >>> X = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 1, 1]]
+    >>> model = FreeEnergyClassifier(DiscreteHMM(1, pseudocount=1.0)).fit(X, ["zeros", "zeros", "ones", "ones"])
+    >>> print(model.predict([[0, 0, 1], [1, 1, 1, 0]]))
+    ['zeros' 'ones']
+    >>> print(model.predict_proba([[0, 0, 1]]).round(3))
+    [[0.269 0.731]]
+    """
+
+    classes_: np.ndarray
+    models_: list[Any]
+
+    def __init__(self, model: Any = None, priors: Any = None) -> None:
+        self.model = model
+        self.priors = priors
+
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        return isinstance(self.model, LatentDirichletAllocation)
+
+    @property
+    def _takes_sequences(self) -> bool:  # type: ignore[override]
+        return not isinstance(self.model, LatentDirichletAllocation)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
+        tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
+        return tags
+
+    def fit(self, X: Any, y: Any) -> FreeEnergyClassifier:
+        """Fit a model to the samples of each class.
+
+        Parameters
+        ----------
+        X : list of arrays, or matrix
+            What the model takes.
+        y : array_like, shape (samples,)
+        """
+        model = fresh(self.model)
+        if isinstance(model, LatentDirichletAllocation):
+            X = self._matrix_to_fit(X)
+        codes = self._labels_to_fit(y, count_samples(X))
+        counts = np.bincount(codes)
+        priors = check_priors(self.priors, counts.size)
+        self.models_ = models_of_classes(model, X, codes)
+        self.priors_ = estimated_priors(counts, priors, np.ones(counts.size))
+        return self
+
+    def _matrix_to_predict(self, X: Any) -> Any:
+        self._check_fitted()
+        return super()._matrix_to_predict(X) if isinstance(self.models_[0], LatentDirichletAllocation) else X
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        with np.errstate(divide="ignore"):  # a prior may be 0
+            return np.column_stack([model.score_samples(X) for model in self.models_]) + np.log(self.priors_)

@@ -1,0 +1,102 @@
+"""The free energy test: Bayes' rule by enumeration, the bound of topics, priors, what nothing can have made."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import logsumexp
+
+from models import (
+    SVC,
+    DiscreteHMM,
+    FreeEnergyClassifier,
+    FreeEnergyScore,
+    GaussianHMM,
+    LatentDirichletAllocation,
+)
+from models.base.estimator import not_fitted_error
+from tests.support.chains import DISCRETE, VECTORS, enumerate_paths, random_discrete, random_gaussian
+from tests.support.topic_models import corpus
+
+
+def with_models(models, priors):
+    classifier = FreeEnergyClassifier(models[0])
+    classifier.models_, classifier.priors_ = list(models), np.asarray(priors)
+    classifier.classes_ = np.arange(len(models))
+    return classifier
+
+
+@pytest.mark.parametrize("kind", ["discrete", "diag", "full"])
+def test_of_chains_it_is_the_rule_of_bayes(kind):
+    rng = np.random.default_rng(0)
+    models = [random_discrete(rng) if kind == "discrete" else random_gaussian(rng, kind) for _ in range(3)]
+    X = DISCRETE if kind == "discrete" else [np.array(x) for x in VECTORS]
+    priors = np.array([0.5, 0.3, 0.2])
+    classifier = with_models(models, priors)
+    joint = np.array([[np.log(p * sum(enumerate_paths(m, x).values())) for m, p in zip(models, priors)] for x in X])
+    np.testing.assert_allclose(classifier.predict_joint_log_proba(X), joint, rtol=1e-10)
+    posterior = joint - logsumexp(joint, axis=1, keepdims=True)
+    np.testing.assert_allclose(classifier.predict_log_proba(X), posterior, rtol=1e-8, atol=1e-12)
+    assert classifier.predict(X).tolist() == joint.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("kind", ["discrete", "gaussian", "topics"])
+def test_it_is_a_linear_rule_on_the_free_energy_terms(kind):
+    rng = np.random.default_rng(1)
+    if kind == "topics":
+        model, X = LatentDirichletAllocation(2, max_iter=5, random_state=0), corpus(0)
+    elif kind == "discrete":
+        model, X = DiscreteHMM(2, random_state=0), [rng.integers(0, 3, size=rng.integers(3, 9)) for _ in range(30)]
+    else:
+        model, X = GaussianHMM(2, random_state=0), [rng.normal(size=(5, 2)) + k % 2 for k in range(30)]
+    y = np.where(np.arange(len(X)) % 3 == 1, "one", "other")
+    classifier, space = FreeEnergyClassifier(model).fit(X, y), FreeEnergyScore(model).fit(X, y)
+    features = space.transform(X)
+    width = features.shape[1] // 2
+    energies = np.column_stack([features[:, :width].sum(axis=1), features[:, width:].sum(axis=1)])
+    shares = np.array([(y == label).mean() for label in ("one", "other")])
+    np.testing.assert_allclose(classifier.priors_, shares)
+    np.testing.assert_allclose(classifier.predict_joint_log_proba(X), energies + np.log(shares), rtol=1e-5)
+    equal = FreeEnergyClassifier(model, priors="uniform").fit(X, y)  # the sign of F_+ - F_-
+    clear = np.abs(energies[:, 0] - energies[:, 1]) > 1e-3
+    expected = np.where(energies[:, 0] > energies[:, 1], "one", "other")
+    assert equal.predict(X)[clear].tolist() == expected[clear].tolist()
+
+
+def test_samples_of_two_chains_are_told_apart_and_models_pickled():
+    rng = np.random.default_rng(7)
+    one, two = random_discrete(rng), random_discrete(rng)
+    X = one.sample([25] * 40, random_state=0)[0] + two.sample([25] * 40, random_state=1)[0]
+    y = np.repeat(["one", "two"], 40)
+    classifier = FreeEnergyClassifier(DiscreteHMM(3, random_state=0)).fit(X[::2], y[::2])
+    assert classifier.score(X[1::2], y[1::2]) > 0.8
+    again = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    np.testing.assert_allclose(classifier.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_documents_may_be_sparse():
+    X, y = corpus(0), np.arange(len(corpus(0))) % 2
+    model = LatentDirichletAllocation(2, max_iter=5, random_state=0)
+    dense, sparse = (FreeEnergyClassifier(model).fit(A, y) for A in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(dense.predict_log_proba(X), sparse.predict_log_proba(sp.csr_array(X)), atol=1e-10)
+
+
+def test_what_no_class_can_have_made_gets_the_priors():
+    X, y = [[0, 0], [0, 0, 0], [1, 1]], [0, 0, 1]
+    classifier = FreeEnergyClassifier(DiscreteHMM(1, pseudocount=0.0)).fit(X, y)
+    np.testing.assert_allclose(classifier.predict_proba([[0, 1], [0], [1]]), [[2 / 3, 1 / 3], [1, 0], [0, 1]])
+    assert classifier.predict([[0, 1], [1]]).tolist() == [0, 1]
+
+
+def test_what_is_refused():
+    X, y = [[0, 1], [1, 1], [0, 0]], [0, 1, 1]
+    with pytest.raises(ValueError, match=r"model must be a DiscreteHMM, .* but SVC came"):
+        FreeEnergyClassifier(SVC()).fit(X, y)
+    with pytest.raises(ValueError, match="priors must be None, 'uniform' or 2 nonnegative numbers"):
+        FreeEnergyClassifier(priors=[0.5, 0.4]).fit(X, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        FreeEnergyClassifier().fit(X, y[:2])
+    with pytest.raises(not_fitted_error(), match="not fitted"):
+        FreeEnergyClassifier().predict(X)
