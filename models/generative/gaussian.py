@@ -103,7 +103,7 @@ class NormalDiscriminant(GenerativeClassifier):
         return self
 
     def _check_parameters(self) -> tuple[float | str, float, int]:
-        check_choice("covariance", self.covariance, ("full", "diagonal", "identity"))
+        check_choice("covariance", self.covariance, ("full", "diagonal", "identity", "spherical"))
         check_choice("divisor", self.divisor, ("unbiased", "mle"))
         tol = check_number("tol", self.tol, 0.0)
         return check_shrinkage(self.shrinkage), tol, check_number("max_iter", self.max_iter, 1, whole=True)
@@ -222,8 +222,9 @@ class LinearDiscriminant(NormalDiscriminant):
 
     Parameters
     ----------
-    covariance : {"full", "diagonal", "identity"}
-        The form of Sigma; "identity" fixes it.
+    covariance : {"full", "diagonal", "identity", "spherical"}
+        The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S what "full" estimates, the maximum
+        of the likelihood among the multiples of I.
     priors : None, "uniform" or array_like, shape (classes,)
         Class priors in the order of the sorted labels; None estimates them.
     dirichlet : float or array_like, shape (classes,)
@@ -234,11 +235,12 @@ class LinearDiscriminant(NormalDiscriminant):
     shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
         (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
         "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
-        least 1 / (n + 1), and takes s = 0 elsewhere.
+        least 1 / (n + 1), and takes s = 0 elsewhere.  "spherical" stays what it is whatever s.
     mean_prior : None or pair (mean, strength)
         mu_k ~ N(mean, Sigma / strength): MAP in place of MLE.
     covariance_prior : None or pair (degrees, scale)
-        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.
+        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.  For
+        "spherical" the density is that of "diagonal" on the multiples of I.
     tol : float
         Expectation maximization ends when a step raises the log-likelihood by less, relatively.
     max_iter : int
@@ -296,8 +298,8 @@ class QuadraticDiscriminant(NormalDiscriminant):
 
     Parameters
     ----------
-    covariance : {"full", "diagonal", "identity"}
-        The form of every Sigma_k; "identity" fixes them.
+    covariance : {"full", "diagonal", "identity", "spherical"}
+        The form of every Sigma_k; "identity" fixes them, "spherical" is (tr(S_k) / p) I.
     priors, dirichlet, divisor, shrinkage, mean_prior, covariance_prior, tol, max_iter, verbose
         As those of `LinearDiscriminant`, for each class: the scatter of class k is divided by N_k ("mle", as
         scikit-learn 1.9 does) or N_k - 1 ("unbiased", as older ones do), and shrinkage is found for each class.  A

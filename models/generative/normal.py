@@ -145,6 +145,7 @@ def conjugate_prior(mean_prior: Any, covariance_prior: Any, features: int, kind:
         degrees = check_number("the degrees in covariance_prior", degrees, least, open_low=True)
         weight = degrees + (features + 1.0 if kind == "full" else 2.0)
         scale = _scale_matrix(given, features, kind)
+        scale = np.full(features, scale.mean()) if kind == "spherical" else scale
     return ConjugatePrior(mean, strength, weight, scale)
 
 
@@ -173,7 +174,7 @@ def _scale_matrix(value: Any, features: int, kind: str) -> np.ndarray:
         return np.diag(diagonal) if kind == "full" else diagonal
     scale = _broadcast("the scale in covariance_prior", array, (features, features))
     if kind != "full":
-        raise ValueError("the scale in covariance_prior must be a number or a vector when covariance is 'diagonal'")
+        raise ValueError(f"the scale in covariance_prior must be a number or a vector when covariance is {kind!r}")
     if not np.allclose(scale, scale.T) or np.linalg.eigvalsh(scale)[0] <= 0.0:
         raise ValueError("the scale in covariance_prior must be symmetric and positive definite")
     return 0.5 * (scale + scale.T)

@@ -75,7 +75,8 @@ class NormalClasses:
     fourths : array, shape (c,)
         Sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`.
     scale : array, shape (p,)
-        Total variances of the features (1 for a constant one); `varies` says which are not constant.
+        Total variances of the features (1 for a constant one), their mean where covariances are spherical; `varies`
+        says which are not constant.
     """
 
     kind: str
@@ -163,6 +164,8 @@ class NormalClasses:
         else:
             scatter = scatter + weights @ residual**2 + prior.strength * shift**2
             fourth = (weights @ (residual**2 / self.scale) ** 2).sum()
+            if self.kind == "spherical":  # tr(S) / p in place of every diagonal entry
+                scatter = np.full_like(scatter, scatter.mean())
         return mean, scatter, float(fourth)
 
     def _divisors(self, unbiased: bool) -> np.ndarray:
@@ -227,6 +230,8 @@ def normal_classes(
 ) -> NormalClasses:
     """Normal classes with first parameters; nothing is fitted yet."""
     _, variances = total_variances(sample.X, sample.weights)
+    if kind == "spherical":
+        variances = np.full_like(variances, variances.mean())
     varies = variances > 0.0
     classes = NormalClasses(kind, shared, prior, given, dirichlet, np.where(varies, variances, 1.0), varies)
     classes.start(sample)

@@ -17,8 +17,10 @@ DISCRIMINANTS = [
     LinearDiscriminant(),
     LinearDiscriminant("diagonal"),
     LinearDiscriminant("identity"),
+    LinearDiscriminant("spherical"),
     QuadraticDiscriminant(),
     QuadraticDiscriminant("diagonal"),
+    QuadraticDiscriminant("spherical"),
     Prototypes(),
 ]
 
@@ -114,7 +116,7 @@ PRIORS = [
 ]
 
 
-@pytest.mark.parametrize(("covariance", "prior"), list(itertools.product(["full", "diagonal"], PRIORS)))
+@pytest.mark.parametrize(("covariance", "prior"), list(itertools.product(["full", "diagonal", "spherical"], PRIORS)))
 @pytest.mark.parametrize("discriminant", [LinearDiscriminant, QuadraticDiscriminant])
 def test_em_never_lowers_the_likelihood(discriminant, covariance, prior):
     X, y = three_classes(samples=45)
@@ -218,6 +220,35 @@ def test_divisors(divisor):
     assert np.allclose(linear.covariance_, sum(within) / (60 - 3 * less), rtol=1e-12)
     quadratic = QuadraticDiscriminant(divisor=divisor).fit(X, y)
     assert np.allclose(quadratic.covariances_, np.array(within) / (20 - less), rtol=1e-12)
+
+
+@pytest.mark.parametrize("divisor", ["mle", "unbiased"])
+def test_spherical_is_the_mean_variance(divisor):
+    X, y = three_classes()
+    full, sphere = (QuadraticDiscriminant(c, divisor=divisor).fit(X, y) for c in ("full", "spherical"))
+    expected = [np.trace(S) / 3 * np.eye(3) for S in full.covariances_]
+    assert np.allclose(sphere.covariances_, expected, rtol=1e-12, atol=0)
+    full, sphere = (LinearDiscriminant(c, divisor=divisor).fit(X, y) for c in ("full", "spherical"))
+    assert np.allclose(sphere.covariance_, np.trace(full.covariance_) / 3 * np.eye(3), rtol=1e-12, atol=0)
+
+
+def test_spherical_with_equal_priors_is_the_prototype_rule():
+    X, y = three_classes(samples=50)
+    sphere, prototypes = LinearDiscriminant("spherical", priors="uniform").fit(X, y), Prototypes().fit(X, y)
+    assert np.array_equal(sphere.predict(X), prototypes.predict(X))
+    turned = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]  # a sphere has no axes
+    again = LinearDiscriminant("spherical", priors="uniform").fit(X @ turned, y)
+    assert np.allclose(again.predict_log_proba(X @ turned), sphere.predict_log_proba(X), rtol=0, atol=1e-9)
+
+
+def test_spherical_map_is_the_mode_of_the_posterior():
+    X, y = three_classes()
+    Psi = np.array([1.0, 2.0, 6.0])
+    model = QuadraticDiscriminant("spherical", covariance_prior=(4.0, Psi)).fit(X, y)
+    of_a = X[y == "a"]
+    # prior of diagonal covariances, prod_j s_j^-(degrees / 2 + 1) exp(-Psi_j / (2 s_j)), at s_j = s
+    expected = (20 * of_a.var(axis=0).sum() + Psi.sum()) / (3 * (20 + 4.0 + 2.0))
+    assert np.allclose(model.covariances_[0], expected * np.eye(3), rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("label", ["aa", "d", "0"])
@@ -431,7 +462,7 @@ def test_fitted_models_survive_pickling():
 
 
 @pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "identity"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "identity", "spherical"])
 def test_the_log_odds_are_a_quadratic_in_x(kind, covariance):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)) @ rng.normal(size=(3, 3)), np.arange(90) % 3
