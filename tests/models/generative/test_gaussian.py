@@ -6,8 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
-from scipy.stats import invwishart, multivariate_normal
+from scipy.special import logsumexp, multigammaln
+from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
 from models import JointGaussianRegressor, LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from models.generative.normal import groups_of, log_densities, raise_eigenvalues
@@ -203,6 +203,73 @@ def test_map_is_the_mode_of_the_posterior():
         change = np.eye(3) + 1e-3 * rng.normal(size=(3, 3))
         assert posterior(mean, change @ covariance @ change.T) < best
     assert np.allclose(model.priors_, 1 / 3)
+
+
+def test_the_predictive_density_is_a_t():
+    X, y = three_classes(samples=30)
+    m, strength, degrees, Psi = np.array([4.0, 5.0, 6.0]), 3.0, 7.0, np.diag([1.0, 2.0, 3.0]) + 0.2
+    prior = {"mean_prior": (m, strength), "covariance_prior": (degrees, Psi)}
+    model = QuadraticDiscriminant(predictive="bayes", **prior).fit(X, y)
+    x = np.array([[1.0, 7.0, 3.0], [1.0, np.nan, 3.0], [np.nan] * 3])
+    found = model.predict_joint_log_proba(x) - np.log(model.priors_)
+    for k, label in enumerate("abc"):
+        of_class = X[y == label]
+        centre, count = of_class.mean(axis=0), len(of_class)
+        shift, kappa = centre - m, strength + count
+        S = Psi + (of_class - centre).T @ (of_class - centre) + strength * count / kappa * np.outer(shift, shift)
+        mean, df = (strength * m + count * centre) / kappa, degrees + count - 3 + 1
+        scale = S * (kappa + 1) / (kappa * df)
+        assert np.isclose(found[0, k], multivariate_t(mean, scale, df).logpdf(x[0]), rtol=1e-10)
+        part = multivariate_t(mean[[0, 2]], scale[np.ix_([0, 2], [0, 2])], df).logpdf([1.0, 3.0])
+        assert np.isclose(found[1, k], part, rtol=1e-10) and found[2, k] == 0.0
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("discriminant", [LinearDiscriminant, QuadraticDiscriminant])
+@pytest.mark.parametrize("prior", [{}, *PRIORS[2:]])
+def test_the_predictive_density_is_a_ratio_of_evidences(discriminant, covariance, prior):
+    X, y = three_classes(samples=30)
+    x = np.array([4.0, 7.0, 3.0])
+
+    def log_evidence(X, y):
+        """log p(X | y) but for what all samples share; scatters and counts are sums, the integrals are closed."""
+        classes = discriminant(covariance, **prior).fit(X, y)._model
+        counts = classes.counts.sum(keepdims=True) if classes.shared else classes.counts
+        flat = (3 if classes.shared else 1) * ("mean_prior" not in prior)
+        nu = prior.get("covariance_prior", (0.0, 0.0))[0] + counts - flat
+        S = classes.scatters + classes.prior.scale
+        total = -0.5 * 3 * (np.log(classes.prior.strength + classes.counts).sum() + len(X) * np.log(np.pi))
+        if covariance == "full":
+            return total + (multigammaln(nu / 2, 3) - 0.5 * nu * np.linalg.slogdet(S)[1]).sum()
+        return total + (3 * multigammaln(nu / 2, 1) - 0.5 * nu * np.log(S).sum(axis=1)).sum()
+
+    model = discriminant(covariance, predictive="bayes", **prior).fit(X, y)
+    found = model.predict_joint_log_proba([x])[0] - np.log(model.priors_)
+    expected = [log_evidence(np.vstack([X, x]), np.r_[y, [label]]) - log_evidence(X, y) for label in "abc"]
+    assert np.allclose(found, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("discriminant", [LinearDiscriminant, QuadraticDiscriminant])
+def test_the_predictive_density_becomes_the_plug_in(discriminant):
+    X, y = three_classes()
+    apart = []
+    for times in (1e4, 1e6):
+        plug_in, bayes = (
+            discriminant(predictive=kind).fit(X, y, sample_weight=np.full(60, times)) for kind in ("plug-in", "bayes")
+        )
+        apart.append(np.abs(plug_in.predict_joint_log_proba(X) - bayes.predict_joint_log_proba(X)).max())
+    assert apart[1] < 2e-2 * apart[0]  # as one over the number of samples
+    assert np.array_equal(plug_in.means_, bayes.means_)
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminant, QuadraticDiscriminant])
+def test_a_new_class_in_the_predictive_density(model):
+    X, y = three_classes()
+    together = model(predictive="bayes").fit(X, y)
+    grown = model(predictive="bayes").fit(X[y != "c"], y[y != "c"]).add_class(X[y == "c"], "c")
+    assert np.allclose(grown.predict_log_proba(X), together.predict_log_proba(X), rtol=0, atol=1e-9)
+    with pytest.raises(ValueError, match="entries or labels are missing"):
+        grown.add_class(with_gaps(X), "d")
 
 
 def test_the_dirichlet_prior_smooths_the_class_priors():
@@ -411,6 +478,13 @@ def test_regression_takes_samples_without_targets():
             lambda X, y: LinearDiscriminant("round").fit(X, y),
             "covariance must be one of 'full', 'diagonal', 'identity'",
         ),
+        (lambda X, y: LinearDiscriminant(predictive="t").fit(X, y), "predictive must be one of 'plug-in', 'bayes'"),
+        (lambda X, y: LinearDiscriminant("identity", predictive="bayes").fit(X, y), "when covariance is 'identity'"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(with_gaps(X), y), "entries or labels are missing"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(X, y, X_unlabelled=X), "or labels are missing"),
+        (lambda X, y: QuadraticDiscriminant(predictive="bayes").fit(X[:9], y[:9]), "no posterior density"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(np.c_[X, X[:, 0]], y), "no posterior density"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(X, y).log_odds_terms(), "not quadratic in x"),
         (lambda X, y: LinearDiscriminant(divisor="n").fit(X, y), "divisor must be one of"),
         (lambda X, y: LinearDiscriminant(shrinkage=1.5).fit(X, y), "shrinkage must be a number"),
         (lambda X, y: LinearDiscriminant(shrinkage="oas").fit(X, y), "shrinkage must be 'auto'"),
