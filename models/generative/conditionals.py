@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import gammaln
 
 LEAST_ALPHA = 1e-10  # no probability is zero
 LEAST_VARIANCE = 1e-12  # of a class, in units of the feature's total variance
@@ -167,14 +168,18 @@ class BernoulliFeatures(Features):
 class MultinomialFeatures(Features):
     """A sample is counts of words drawn with P(j | k) = (sum_i r_ik x_ij + alpha) / (sum_ij r_ik x_ij + alpha p).
 
-    log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.
+    log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.  With
+    `integrates` the probabilities are integrated out over their Dirichlet posterior, a_j = sum_i r_ik x_ij + alpha:
+
+        log p(x | k) = log G(a) - log G(a + n) + sum_j [log G(a_j + x_j) - log G(a_j)],  a = sum_j a_j, n = sum_j x_j
     """
 
     _statistics = ("counts",)
     counts: np.ndarray
 
-    def __init__(self, alpha: float) -> None:
+    def __init__(self, alpha: float, integrates: bool = False) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
+        self.integrates = integrates
 
     def check(self, X: Any, who: str) -> None:
         values = X.data if sp.issparse(X) else X
@@ -191,16 +196,35 @@ class MultinomialFeatures(Features):
         self.log_probabilities = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
 
     def log_likelihood(self, X: Any) -> np.ndarray:
-        return X @ self.log_probabilities.T
+        if not self.integrates:
+            return X @ self.log_probabilities.T
+        words = sp.csr_array(X)
+        if not words.has_canonical_format:  # log G is of whole counts
+            words = words.copy()
+            words.sum_duplicates()
+        lengths = np.asarray(words.sum(axis=1)).ravel()
+        columns = []
+        for a in self.counts + self.alpha:
+            of_words = sp.csr_array(
+                (_log_rising(a[words.indices], words.data), words.indices, words.indptr), words.shape
+            )
+            columns.append(np.asarray(of_words.sum(axis=1)).ravel() - _log_rising(a.sum(), lengths))
+        return np.stack(columns, axis=1)
 
     def log_prior(self) -> float:
         return float(self.alpha * self.log_probabilities.sum())
 
 
+def _log_rising(a: Any, x: np.ndarray) -> np.ndarray:
+    """log G(a + x) - log G(a), the logarithm of a (a + 1) ... (a + x - 1)."""
+    return gammaln(a + x) - gammaln(a)
+
+
 class CategoricalFeatures(Features):
     """P(x_j = v | k) = (sum_i r_ik [x_ij = v] + alpha) / (sum_i r_ik + alpha m_j), m_j values of column j seen so far.
 
-    The categories are numbers.  One that was never seen is taken as missing.
+    The categories are numbers.  One that was never seen is taken as missing.  These P are the means of the Dirichlet
+    posterior too: a sample has one draw of each column, and integrating the probabilities out changes nothing.
     """
 
     _statistics = ()

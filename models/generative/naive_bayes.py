@@ -33,6 +33,7 @@ class NaiveBayes(GenerativeClassifier):
     tol: float
     max_iter: int
     verbose: int
+    predictive: str = "plug-in"
     class_count_: np.ndarray
     _dirichlet: np.ndarray
     _given_priors: np.ndarray | None
@@ -62,6 +63,8 @@ class NaiveBayes(GenerativeClassifier):
         -------
         self
         """
+        if X_unlabelled is not None and self.predictive == "bayes":
+            raise ValueError("predictive must be 'plug-in' when X_unlabelled is given, but 'bayes' came")
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
@@ -374,6 +377,8 @@ class MultinomialNaiveBayes(NaiveBayes):
         Laplace smoothing, the mode under a Dirichlet prior; 0 or so is taken as 1e-10.
     priors, dirichlet, tol, max_iter, verbose
         As those of `GaussianNaiveBayes`.
+    predictive : {"plug-in", "bayes"}
+        "bayes" integrates P(. | k) out over its Dirichlet posterior (below); there are no unlabelled samples then.
 
     Attributes
     ----------
@@ -384,6 +389,16 @@ class MultinomialNaiveBayes(NaiveBayes):
         N_kw.
     log_likelihoods_, n_iter_
         As those of `BernoulliNaiveBayes`.
+
+    Notes
+    -----
+    With predictive "bayes" and :math:`a_{kw} = N_{kw} + \alpha`, documents are Dirichlet-multinomial,
+
+    .. math:: \log p(x | k) = \log \frac{\Gamma(\sum_w a_{kw})}{\Gamma(\sum_w a_{kw} + x_w)}
+        + \sum_w \log \frac{\Gamma(a_{kw} + x_w)}{\Gamma(a_{kw})}
+
+    A document of one word has the same probability either way, and so have categories and ones (`MixedNaiveBayes`,
+    `BernoulliNaiveBayes`), of which a sample has one draw each: their smoothed frequencies are the Bayesian ones.
 
     Examples
     --------
@@ -403,6 +418,7 @@ class MultinomialNaiveBayes(NaiveBayes):
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
+        predictive: str = "plug-in",
     ) -> None:
         self.alpha = alpha
         self.priors = priors
@@ -410,6 +426,7 @@ class MultinomialNaiveBayes(NaiveBayes):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.predictive = predictive
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -418,7 +435,9 @@ class MultinomialNaiveBayes(NaiveBayes):
         return tags
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, MultinomialFeatures(check_number("alpha", self.alpha, 0.0)))]
+        check_choice("predictive", self.predictive, ("plug-in", "bayes"))
+        alpha = check_number("alpha", self.alpha, 0.0)
+        return [(None, MultinomialFeatures(alpha, self.predictive == "bayes"))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]
