@@ -6,6 +6,7 @@ samples can come in several batches.  A missing entry (NaN) has no term in the s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,10 @@ class Features:
 
     def log_likelihood(self, X: Any) -> np.ndarray:
         """log p(x | k), shape (samples, classes)."""
+        raise NotImplementedError
+
+    def log_terms(self, X: Any) -> np.ndarray:
+        """log p(x_j | k), shape (samples, classes, features); `log_likelihood` is their sum over the features."""
         raise NotImplementedError
 
     def training_log_likelihood(self, X: Any) -> np.ndarray:
@@ -104,12 +109,16 @@ class GaussianFeatures(Features):
         self.means = np.where(own, self.mean, centre)
 
     def log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        return np.stack([terms.sum(axis=1) for terms in self._terms(X)], axis=1)
+
+    def log_terms(self, X: np.ndarray) -> np.ndarray:
+        return np.stack(list(self._terms(X)), axis=1)
+
+    def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Those of one class after the other, shape (samples, features)."""
         seen = ~np.isnan(X)
-        columns = [
-            np.where(seen, (X - m) ** 2 / s + np.log(2.0 * np.pi * s), 0.0).sum(axis=1)
-            for m, s in zip(self.means, self.variances)
-        ]
-        return -0.5 * np.stack(columns, axis=1)
+        for m, s in zip(self.means, self.variances):
+            yield np.where(seen, -0.5 * ((X - m) ** 2 / s + np.log(2.0 * np.pi * s)), 0.0)
 
     def training_log_likelihood(self, X: np.ndarray) -> np.ndarray:
         blur = 0.5 * self.epsilon * (~np.isnan(X) @ (1.0 / self.variances).T)
@@ -161,6 +170,12 @@ class BernoulliFeatures(Features):
         zeros = self.log_zero.sum(axis=1) if seen is None else seen @ self.log_zero.T
         return ones @ (self.log_one - self.log_zero).T + zeros
 
+    def log_terms(self, X: Any) -> np.ndarray:
+        ones, seen = self._split(X)
+        ones = ones.toarray() if sp.issparse(ones) else ones
+        zeros = (1.0 if seen is None else seen) - ones
+        return ones[:, None] * self.log_one + zeros[:, None] * self.log_zero
+
     def log_prior(self) -> float:
         return float(self.alpha * (self.log_one + self.log_zero).sum())
 
@@ -211,6 +226,10 @@ class MultinomialFeatures(Features):
             columns.append(np.asarray(of_words.sum(axis=1)).ravel() - _log_rising(a.sum(), lengths))
         return np.stack(columns, axis=1)
 
+    def log_terms(self, X: Any) -> np.ndarray:
+        counts = X.toarray() if sp.issparse(X) else X
+        return counts[:, None] * self.log_probabilities
+
     def log_prior(self) -> float:
         return float(self.alpha * self.log_probabilities.sum())
 
@@ -255,11 +274,21 @@ class CategoricalFeatures(Features):
 
     def log_likelihood(self, X: np.ndarray) -> np.ndarray:
         total = np.zeros((X.shape[0], self.counts[0].shape[0]))
+        for terms in self._terms(X):
+            total += terms
+        return total
+
+    def log_terms(self, X: np.ndarray) -> np.ndarray:
+        return np.stack(list(self._terms(X)), axis=2)
+
+    def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Those of one feature after the other, shape (samples, classes)."""
         for column, values, log_probabilities in zip(X.T, self.values, self.log_probabilities):
             if values.size:
                 place = np.minimum(np.searchsorted(values, column), values.size - 1)
-                total += np.where((values[place] == column)[:, None], log_probabilities.T[place], 0.0)
-        return total
+                yield np.where((values[place] == column)[:, None], log_probabilities.T[place], 0.0)
+            else:
+                yield np.zeros((X.shape[0], log_probabilities.shape[0]))
 
     def log_prior(self) -> float:
         return float(self.alpha * sum(log_probabilities.sum() for log_probabilities in self.log_probabilities))

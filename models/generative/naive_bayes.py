@@ -221,6 +221,46 @@ class NaiveBayes(GenerativeClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.priors_)
 
+    def log_odds_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        r"""a and T of log P(k | x) / P(K | x) = a_k + sum_j T_kj(x_j), with K the last class.
+
+        .. math:: a_k = \log \frac{\pi_k}{\pi_K}, \quad T_{kj}(x_j) = \log \frac{p(x_j | k)}{p(x_j | K)}
+
+        Naive Bayes is an additive model of the log-odds (James, Witten, Hastie, Tibshirani, section 4.5): each feature
+        has a say of its own, whatever the others are.  What is missing says nothing, its T is zero.
+
+        Parameters
+        ----------
+        X : array_like (or sparse, where the class says so), shape (samples, features)
+
+        Returns
+        -------
+        a, T : arrays, shapes (classes,) and (samples, classes, features)
+            Zero for the last class.
+
+        Raises
+        ------
+        ValueError
+            When `predictive` is "bayes", under which the words of a document are not independent.
+
+        Examples
+        --------
+        >>> from models import BernoulliNaiveBayes
+        >>> model = BernoulliNaiveBayes().fit([[1, 0], [1, 1], [0, 1], [0, 1]], [0, 0, 1, 1])
+        >>> a, T = model.log_odds_terms([[1, 1]])
+        >>> T[0, 0].round(3).tolist()  # for class 0 by the first feature, against it by the second
+        [1.099, -0.405]
+        """
+        X = self._matrix_to_predict(X)
+        if self.predictive == "bayes":
+            raise ValueError("predictive must be 'plug-in' for log_odds_terms: words are independent given P only")
+        self._check_samples(X)
+        terms = np.zeros((X.shape[0], self.classes_.size, X.shape[1]))
+        for columns, part in self._parts:
+            terms[:, :, slice(None) if columns is None else columns] = part.log_terms(_columns(X, columns))
+        offsets = self._log_priors()
+        return offsets - offsets[-1], terms - terms[:, -1:]
+
     def _log_joint(self, X: Any) -> np.ndarray:
         self._check_samples(X)
         total = self._log_priors()

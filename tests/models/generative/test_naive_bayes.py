@@ -215,6 +215,10 @@ def test_weights_are_counts():
         (lambda X, y: MultinomialNaiveBayes().fit(-X, y), "Negative values in data passed to MultinomialNaiveBayes"),
         (lambda X, y: MultinomialNaiveBayes(predictive="map").fit(X, y), "predictive must be one of"),
         (
+            lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y).log_odds_terms(X),
+            "predictive must be 'plug-in' for log_odds_terms",
+        ),
+        (
             lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y, X_unlabelled=X),
             "predictive must be 'plug-in' when X_unlabelled is given",
         ),
@@ -242,6 +246,33 @@ def test_weights_are_counts():
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call(*samples())
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)
+def test_the_log_odds_are_additive(model):
+    X, y = samples()
+    model = type(model)(**model.get_params()).fit(X, y)
+    a, T = model.log_odds_terms(X)
+    odds = model.predict_log_proba(X) - model.predict_log_proba(X)[:, -1:]
+    assert np.allclose(a + T.sum(axis=2), odds, rtol=0, atol=1e-10)
+    assert not a[-1] and not T[:, -1].any()
+    moved = X.copy()
+    moved[:, 2] += 1.0  # one feature's terms do not know of the others
+    again = model.log_odds_terms(moved)[1]
+    assert np.array_equal(np.delete(again, 2, axis=2), np.delete(T, 2, axis=2))
+    if not isinstance(model, MultinomialNaiveBayes) and getattr(model, "kinds", None) != MIXED:
+        gaps = with_gaps(X, range(6))
+        T = model.log_odds_terms(gaps)[1]
+        odds = model.predict_log_proba(gaps) - model.predict_log_proba(gaps)[:, -1:]
+        assert np.allclose(a + T.sum(axis=2), odds, rtol=0, atol=1e-10)
+        assert not T.transpose(0, 2, 1)[np.isnan(gaps)].any()
+
+
+@pytest.mark.parametrize("model", [BernoulliNaiveBayes(), MultinomialNaiveBayes()], ids=repr)
+def test_the_log_odds_of_sparse_samples_are_those_of_dense_ones(model):
+    X, y = samples()
+    model = model.fit(X, y)
+    assert np.array_equal(model.log_odds_terms(sp.csr_array(X))[1], model.log_odds_terms(X)[1])
 
 
 def log_dirichlet_multinomial(a, x):
