@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from socp.plan.plan import Plan
+from socp.problem.checks import ProgramError
 from socp.problem.printing import html_summary
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.solution import summary
 from socp.problem.status import Status
 from socp.problem.stopping import Residuals
 
+from .derivatives import Gradient, Sensitivity, Tangent
 from .program import QuadraticProgram
 from .stopping import Point, dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
 
@@ -82,6 +84,7 @@ class Solution:
     def __post_init__(self, run: Any) -> None:
         self._run = run
         self._cone_solution: ConeSolution | None = None
+        self._program: QuadraticProgram | None = None
 
     @property
     def cone_solution(self) -> ConeSolution | None:
@@ -91,8 +94,67 @@ class Solution:
         return self._cone_solution
 
     def __getstate__(self) -> dict[str, Any]:
-        """A run stays in its process; what it knows of the cone program goes along."""
-        return {**self.__dict__, "_cone_solution": self.cone_solution, "_run": None}
+        """A run and the program stay in their process; what is known of the cone program goes along."""
+        return {**self.__dict__, "_cone_solution": self.cone_solution, "_run": None, "_program": None}
+
+    def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:
+        """The gradient of a number of this answer by all data of the program.
+
+        Parameters
+        ----------
+        dx, dy, dz_bounds : array_like, optional
+            The gradients of the number by x, y and z_bounds; None is zero.
+        smoothing : float, default 0
+            When above 0, the point of the central path with products of slacks and multipliers `smoothing` is
+            differentiated in place of the answer: what layers train with, as it has a derivative everywhere.
+
+        Returns
+        -------
+        Gradient
+            Its fields are P, q, A, l, u, lb, ub, and `differentiable`: False where the answer has no derivative, as at
+            a degenerate vertex; it is then the element of least norm.
+
+        Raises
+        ------
+        ProgramError
+            The status is not "optimal", or the answer came out of a pickle, without its program.
+
+        Notes
+        -----
+        A dense factorization of the order of variables and sides together; see `socp.problem.derivatives`.
+
+        Examples
+        --------
+        >>> import qp
+        >>> sol = qp.solve([[2.0, 0.0], [0.0, 2.0]], [-2.0, -4.0], ub=[3.0, 1.0])  # x = (1, 1), at the second bound
+        >>> gradient = sol.vjp(dx=[1.0, 1.0])
+        >>> print(gradient.q.round(6) + 0.0, gradient.ub.round(6) + 0.0, gradient.differentiable)
+        [-0.5  0. ] [0. 1.] True
+        """
+        return self._linearized(smoothing).gradient(dx, dy, dz_bounds)
+
+    def jvp(
+        self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
+        dub: Any = None, smoothing: float = 0.0,
+    ) -> Tangent:  # fmt: skip
+        """The derivative of this answer along a change of the data: `Tangent`, with x, y, z_bounds, differentiable.
+
+        Parameters
+        ----------
+        dP, dq, dA, dl, du, dlb, dub : array_like, optional
+            The change of the data, each of the shape of what it changes; None is zero.  An equality moves by the mean
+            of its two sides' changes.
+        smoothing : float, default 0
+            As in `vjp`.
+        """
+        return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
+
+    def _linearized(self, smoothing: float) -> Sensitivity:
+        if self.status is not Status.OPTIMAL:
+            raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
+        if self._program is None:
+            raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
+        return Sensitivity(self._program, self.x, self.y, self.z_bounds, smoothing)
 
     def __repr__(self) -> str:
         return summary(self)
@@ -128,4 +190,6 @@ def solution_at(
     elif status is Status.DUAL_INFEASIBLE:
         x, y, z = dual_certificate(program, x), np.full(program.m, np.nan), np.full(program.n, np.nan)
         dual = dual_infeasibility(program, x)
-    return Solution(status, x, y, z, objective, dual_objective, primal, dual, gap, **rest)
+    solution = Solution(status, x, y, z, objective, dual_objective, primal, dual, gap, **rest)
+    solution._program = program
+    return solution

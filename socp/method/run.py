@@ -427,12 +427,14 @@ class Run:
             dual = stopping.dual_infeasibility(program, x)
         timings = self.timings.copy()
         timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
-        return Solution(
+        solution = Solution(
             status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
             primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
             setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace,
             timings=timings, plan=self.plan,
         )  # fmt: skip
+        solution._program = program
+        return solution
 
     def unscale(self, point: Point) -> Point4:
         """(x, y, z, s) of a point, as the caller wants them."""

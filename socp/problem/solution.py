@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .checks import ProgramError
+from .derivatives import Gradient, Linearization, Tangent
 from .printing import html_summary
+from .program import ConeProgram
 from .status import Status
 
 TRACE = np.dtype(
@@ -102,6 +105,70 @@ class Solution:
     trace: np.ndarray = field(repr=False)
     timings: dict[str, float] = field(default_factory=dict, repr=False)
     plan: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self._program: ConeProgram | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The program stays in its process, as it may be large."""
+        return {**self.__dict__, "_program": None}
+
+    def vjp(self, dx: Any = None, dy: Any = None, dz: Any = None, ds: Any = None, smoothing: float = 0.0) -> Gradient:
+        """The gradient of a number of this answer by all data of the program.
+
+        Parameters
+        ----------
+        dx, dy, dz, ds : array_like, optional
+            The gradients of the number by x, y, z and s; None is zero.
+        smoothing : float, default 0
+            When above 0, the point of the central path with s o z = smoothing e is differentiated in place of the
+            answer: what layers train with, as it has a derivative everywhere.
+
+        Returns
+        -------
+        Gradient
+            Its fields are P, c, A, b, G, h, and `differentiable`: False where the answer has no derivative, as at a
+            degenerate vertex; it is then the element of least norm.
+
+        Raises
+        ------
+        ProgramError
+            The status is not "optimal", or the answer came out of a pickle, without its program.
+
+        Notes
+        -----
+        A dense factorization of order n + p + m; see `socp.problem.derivatives`.
+
+        Examples
+        --------
+        >>> import socp
+        >>> sol = socp.solve(P=[[2.0]], c=[-2.0], G=[[1.0]], h=[0.5], cones=[socp.NonNeg(1)])  # x = h
+        >>> print(sol.vjp(dx=[1.0]).h.round(6), sol.jvp(dh=[2.0]).x.round(6))
+        [1.] [2.]
+        """
+        return self._linearized(smoothing).gradient(dx, dy, dz, ds)
+
+    def jvp(
+        self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None,
+        smoothing: float = 0.0,
+    ) -> Tangent:  # fmt: skip
+        """The derivative of this answer along a change of the data: `Tangent`, with x, y, z, s and differentiable.
+
+        Parameters
+        ----------
+        dP, dc, dA, db, dG, dh : array_like, optional
+            The change of the data, each of the shape of what it changes; None is zero.
+        smoothing : float, default 0
+            As in `vjp`.
+        """
+        return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
+
+    def _linearized(self, smoothing: float) -> Linearization:
+        if self.status is not Status.OPTIMAL:
+            raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
+        if self._program is None:
+            raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
+        return Linearization(self._program, self.x, self.y, self.z, self.s, smoothing)
 
     def __repr__(self) -> str:
         return summary(self)

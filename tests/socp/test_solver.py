@@ -342,7 +342,8 @@ def test_a_run_that_no_longer_improves_ends_early(seed):
     # "optimal" where nothing but rounding errors is left
     found = residuals(program, solution.x, solution.y, solution.z, solution.s, rounding=True)
     assert solution.status == ("optimal" if found.meets(1e-17) else "inaccurate")
-    assert solution.iterations <= int(np.nanargmin(worst)) + PATIENCE_NEAR + 1 + LAST_STEPS
+    # the trace is that of one run, iterations are those of all
+    assert trace.size - 1 <= int(np.nanargmin(worst)) + PATIENCE_NEAR + 1 + LAST_STEPS
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-5, 1e-8, 1e-11])

@@ -1,0 +1,168 @@
+"""Derivatives of answers: beside central differences, in both directions, and in closed form."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import socp
+from socp import ConeProgram, NonNeg, SecondOrder
+from socp.problem.derivatives import project
+
+STEP = 1e-5
+NAMES = ("P", "c", "A", "b", "G", "h")
+
+
+def planted(seed):
+    """A program with a strictly complementary answer, nondegenerate for almost every seed."""
+    rng = np.random.default_rng((41, seed))
+    cones = [
+        NonNeg(int(rng.integers(1, 5))),
+        SecondOrder(int(rng.integers(2, 5))),
+        SecondOrder(int(rng.integers(1, 4))),
+    ]
+    m, n, p = sum(cone.dim for cone in cones), int(rng.integers(4, 8)), int(rng.integers(0, 3))
+    v = rng.normal(size=m)
+    v += np.sign(v)  # s and z away from the boundary of one another
+    probe = ConeProgram(np.zeros(1), np.zeros((m, 1)), np.zeros(m), cones)
+    s = project(probe, v, 0.0)[0]
+    z, F = s - v, rng.normal(size=(n, n))
+    P, A, G = F @ F.T + np.eye(n), rng.normal(size=(p, n)), rng.normal(size=(m, n))
+    x, y = rng.normal(size=n), rng.normal(size=p)
+    data = {"P": P, "c": -(P @ x + A.T @ y + G.T @ z), "A": A, "b": A @ x, "G": G, "h": G @ x + s}
+    change = {name: rng.normal(size=value.shape) for name, value in data.items()}
+    change["P"] += change["P"].T
+    weights = [rng.normal(size=size) for size in (n, p, m, m)]
+    return data, cones, change, weights
+
+
+def difference(data, cones, change, weights, mu=0.0):
+    """Of the number that the weights make of the answer, or of the point of the path: its slope along the change."""
+    values = []
+    for share in (-2.0 * STEP, -STEP, STEP, 2.0 * STEP):
+        moved = {name: value + share * change[name] for name, value in data.items()}
+        point = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu)  # which has removed what residual is left
+        parts = (point.x, point.y, point.z, point.s)
+        values.append(sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True)))
+    far, near = (values[3] - values[0]) / (4.0 * STEP), (values[2] - values[1]) / (2.0 * STEP)
+    return near + (near - far) / 3.0  # exact to the fourth order
+
+
+def along(gradient, change):
+    """The derivative along the change that a gradient tells."""
+    parts = [getattr(gradient, name) for name in NAMES]
+    dense = [part.toarray() if sp.issparse(part) else part for part in parts]
+    return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_beside_central_differences(seed):
+    data, cones, change, weights = planted(seed)
+    sol = socp.solve(cones=cones, **data)
+    gradient = sol.vjp(*weights)
+    found = along(gradient, change)
+    tangent = sol.jvp(**{f"d{name}": value for name, value in change.items()})
+    parts = (tangent.x, tangent.y, tangent.z, tangent.s)
+    forward = sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True))
+    assert forward == pytest.approx(found, rel=1e-8, abs=1e-8)
+    size = sum(np.abs(part).max(initial=0.0) for part in parts)
+    if gradient.differentiable:  # else the active rows are more than x has entries
+        expected = difference(data, cones, change, weights)
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-5 * (1.0 + size))
+
+
+def test_nearly_all_of_them_have_a_derivative():
+    found = [socp.solve(cones=cones, **data).vjp().differentiable for data, cones, *_ in map(planted, range(40))]
+    assert sum(found) >= 30
+
+
+def test_the_projection_on_a_ball():
+    """x = c / |c| outside of the unit ball: its derivative is (I - x x') / |c|."""
+    point = np.array([3.0, -1.0, 2.0])
+    G = np.vstack([np.zeros(3), -np.eye(3)])
+    sol = socp.solve(P=np.eye(3), c=-point, G=G, h=[1.0, 0.0, 0.0, 0.0], cones=[SecondOrder(4)], tol=1e-12)
+    length = np.linalg.norm(point)
+    expected = (np.eye(3) - np.outer(point, point) / length**2) / length
+    found = np.column_stack([sol.jvp(dc=-row).x for row in np.eye(3)])
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    np.testing.assert_allclose(sol.vjp(dx=[1.0, 2.0, 3.0]).c, -expected @ [1.0, 2.0, 3.0], atol=1e-8)
+
+
+def test_the_projection_on_a_second_order_cone():
+    point = np.array([0.5, 1.0, -2.0])
+    sol = socp.solve(P=np.eye(3), c=-point, G=-np.eye(3), h=np.zeros(3), cones=[SecondOrder(3)], tol=1e-12)
+    w = point[1:] / np.linalg.norm(point[1:])
+    share = point[0] / np.linalg.norm(point[1:])
+    expected = 0.5 * np.block([[1.0, w], [w[:, None], (1.0 + share) * np.eye(2) - share * np.outer(w, w)]])
+    np.testing.assert_allclose(np.column_stack([sol.jvp(dc=-row).x for row in np.eye(3)]), expected, atol=1e-8)
+
+
+def test_least_squares_with_equalities():
+    """Linear in its data: the derivative along b is the answer to the program of the change."""
+    rng = np.random.default_rng(2)
+    F, A, c, b, db = rng.normal(size=(5, 4)), rng.normal(size=(2, 4)), rng.normal(size=4), *rng.normal(size=(2, 2))
+    sol = socp.solve(P=F.T @ F, c=c, A=A, b=b, tol=1e-12)
+    expected = socp.solve(P=F.T @ F, c=np.zeros(4), A=A, b=db, tol=1e-12)
+    tangent = sol.jvp(db=db)
+    np.testing.assert_allclose(tangent.x, expected.x, atol=1e-8)
+    np.testing.assert_allclose(tangent.y, expected.y, atol=1e-8)
+    assert tangent.differentiable
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_point_of_the_path_is_smooth(seed, mu):
+    """s o z = mu e there, and its derivative is that of the path, whose points are the smoothed zeros."""
+    data, cones, change, weights = planted(seed)
+    sol = socp.solve(cones=cones, tol=1e-10, **data)
+    linear = sol._linearized(mu)
+    s, z = linear.s, linear.z
+    start = 0
+    for cone in cones:
+        one, two = s[start : start + cone.dim], z[start : start + cone.dim]
+        start += cone.dim
+        if isinstance(cone, SecondOrder) and cone.dim:
+            product = np.concatenate([[one @ two], one[0] * two[1:] + two[0] * one[1:]])
+            np.testing.assert_allclose(product, mu * np.eye(cone.dim)[0], atol=1e-8)
+        else:
+            np.testing.assert_allclose(one * two, mu, atol=1e-8)
+    gradient = sol.vjp(*weights, smoothing=mu)
+    assert gradient.differentiable
+    expected = difference(data, cones, change, weights, mu)
+    assert along(gradient, change) == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_what_has_no_derivative_is_said():
+    # x = max(c, 0) at c = 0, and a constraint that is given twice
+    kink = socp.solve(P=[[1.0]], c=[0.0], G=[[-1.0]], h=[0.0], cones=[NonNeg(1)])
+    assert not kink.vjp(dx=[1.0]).differentiable
+    twice = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0], [-1.0]], h=[0.0, 0.0], cones=[NonNeg(2)])
+    gradient = twice.vjp(dx=[1.0])
+    assert not gradient.differentiable
+    np.testing.assert_allclose(gradient.h, [-0.5, -0.5], atol=1e-6)  # of all that add up to -1 the shortest
+    assert kink.vjp(dx=[1.0], smoothing=0.01).differentiable
+
+
+def test_a_row_that_always_holds_has_no_part():
+    sol = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0], [1.0]], h=[0.0, np.inf], cones=[NonNeg(2)])
+    gradient = sol.vjp(dx=[1.0])
+    np.testing.assert_allclose(gradient.h, [-1.0, 0.0], atol=1e-7)
+    assert gradient.G.toarray()[1] == 0.0
+
+
+def test_what_cannot_be_differentiated_is_refused():
+    infeasible = socp.solve(c=[1.0], G=[[1.0], [-1.0]], h=[-1.0, 0.0], cones=[NonNeg(2)])
+    with pytest.raises(
+        socp.ProgramError, match="only an optimal answer has a derivative, but the status is 'primal_inf"
+    ):
+        infeasible.vjp()
+    sol = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0]], h=[0.0], cones=[NonNeg(1)])
+    with pytest.raises(socp.ProgramError, match="dx must"):
+        sol.vjp(dx=[1.0, 2.0])
+    with pytest.raises(socp.ProgramError, match="dG must have the shape"):
+        sol.jvp(dG=np.ones((2, 2)))
+    with pytest.raises(socp.ProgramError, match="smoothing must be at least 0"):
+        sol.vjp(smoothing=-1.0)
+    with pytest.raises(socp.ProgramError, match="without its program"):
+        pickle.loads(pickle.dumps(sol)).vjp()
