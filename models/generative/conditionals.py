@@ -6,10 +6,12 @@ samples can come in several batches.  A missing entry (NaN) has no term in the s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import gammaln
 
 LEAST_ALPHA = 1e-10  # no probability is zero
 LEAST_VARIANCE = 1e-12  # of a class, in units of the feature's total variance
@@ -46,6 +48,10 @@ class Features:
 
     def log_likelihood(self, X: Any) -> np.ndarray:
         """log p(x | k), shape (samples, classes)."""
+        raise NotImplementedError
+
+    def log_terms(self, X: Any) -> np.ndarray:
+        """log p(x_j | k), shape (samples, classes, features); `log_likelihood` is their sum over the features."""
         raise NotImplementedError
 
     def training_log_likelihood(self, X: Any) -> np.ndarray:
@@ -103,12 +109,16 @@ class GaussianFeatures(Features):
         self.means = np.where(own, self.mean, centre)
 
     def log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        return np.stack([terms.sum(axis=1) for terms in self._terms(X)], axis=1)
+
+    def log_terms(self, X: np.ndarray) -> np.ndarray:
+        return np.stack(list(self._terms(X)), axis=1)
+
+    def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Those of one class after the other, shape (samples, features)."""
         seen = ~np.isnan(X)
-        columns = [
-            np.where(seen, (X - m) ** 2 / s + np.log(2.0 * np.pi * s), 0.0).sum(axis=1)
-            for m, s in zip(self.means, self.variances)
-        ]
-        return -0.5 * np.stack(columns, axis=1)
+        for m, s in zip(self.means, self.variances):
+            yield np.where(seen, -0.5 * ((X - m) ** 2 / s + np.log(2.0 * np.pi * s)), 0.0)
 
     def training_log_likelihood(self, X: np.ndarray) -> np.ndarray:
         blur = 0.5 * self.epsilon * (~np.isnan(X) @ (1.0 / self.variances).T)
@@ -160,6 +170,12 @@ class BernoulliFeatures(Features):
         zeros = self.log_zero.sum(axis=1) if seen is None else seen @ self.log_zero.T
         return ones @ (self.log_one - self.log_zero).T + zeros
 
+    def log_terms(self, X: Any) -> np.ndarray:
+        ones, seen = self._split(X)
+        ones = ones.toarray() if sp.issparse(ones) else ones
+        zeros = (1.0 if seen is None else seen) - ones
+        return ones[:, None] * self.log_one + zeros[:, None] * self.log_zero
+
     def log_prior(self) -> float:
         return float(self.alpha * (self.log_one + self.log_zero).sum())
 
@@ -167,14 +183,18 @@ class BernoulliFeatures(Features):
 class MultinomialFeatures(Features):
     """A sample is counts of words drawn with P(j | k) = (sum_i r_ik x_ij + alpha) / (sum_ij r_ik x_ij + alpha p).
 
-    log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.
+    log p(x | k) = sum_j x_j log P(j | k), without the multinomial coefficient, which is the same in every class.  With
+    `integrates` the probabilities are integrated out over their Dirichlet posterior, a_j = sum_i r_ik x_ij + alpha:
+
+        log p(x | k) = log G(a) - log G(a + n) + sum_j [log G(a_j + x_j) - log G(a_j)],  a = sum_j a_j, n = sum_j x_j
     """
 
     _statistics = ("counts",)
     counts: np.ndarray
 
-    def __init__(self, alpha: float) -> None:
+    def __init__(self, alpha: float, integrates: bool = False) -> None:
         self.alpha = max(alpha, LEAST_ALPHA)
+        self.integrates = integrates
 
     def check(self, X: Any, who: str) -> None:
         values = X.data if sp.issparse(X) else X
@@ -191,16 +211,39 @@ class MultinomialFeatures(Features):
         self.log_probabilities = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
 
     def log_likelihood(self, X: Any) -> np.ndarray:
-        return X @ self.log_probabilities.T
+        if not self.integrates:
+            return X @ self.log_probabilities.T
+        words = sp.csr_array(X)
+        if not words.has_canonical_format:  # log G is of whole counts
+            words = words.copy()
+            words.sum_duplicates()
+        lengths = np.asarray(words.sum(axis=1)).ravel()
+        columns = []
+        for a in self.counts + self.alpha:
+            of_words = sp.csr_array(
+                (_log_rising(a[words.indices], words.data), words.indices, words.indptr), words.shape
+            )
+            columns.append(np.asarray(of_words.sum(axis=1)).ravel() - _log_rising(a.sum(), lengths))
+        return np.stack(columns, axis=1)
+
+    def log_terms(self, X: Any) -> np.ndarray:
+        counts = X.toarray() if sp.issparse(X) else X
+        return counts[:, None] * self.log_probabilities
 
     def log_prior(self) -> float:
         return float(self.alpha * self.log_probabilities.sum())
 
 
+def _log_rising(a: Any, x: np.ndarray) -> np.ndarray:
+    """log G(a + x) - log G(a), the logarithm of a (a + 1) ... (a + x - 1)."""
+    return gammaln(a + x) - gammaln(a)
+
+
 class CategoricalFeatures(Features):
     """P(x_j = v | k) = (sum_i r_ik [x_ij = v] + alpha) / (sum_i r_ik + alpha m_j), m_j values of column j seen so far.
 
-    The categories are numbers.  One that was never seen is taken as missing.
+    The categories are numbers.  One that was never seen is taken as missing.  These P are the means of the Dirichlet
+    posterior too: a sample has one draw of each column, and integrating the probabilities out changes nothing.
     """
 
     _statistics = ()
@@ -231,11 +274,21 @@ class CategoricalFeatures(Features):
 
     def log_likelihood(self, X: np.ndarray) -> np.ndarray:
         total = np.zeros((X.shape[0], self.counts[0].shape[0]))
+        for terms in self._terms(X):
+            total += terms
+        return total
+
+    def log_terms(self, X: np.ndarray) -> np.ndarray:
+        return np.stack(list(self._terms(X)), axis=2)
+
+    def _terms(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Those of one feature after the other, shape (samples, classes)."""
         for column, values, log_probabilities in zip(X.T, self.values, self.log_probabilities):
             if values.size:
                 place = np.minimum(np.searchsorted(values, column), values.size - 1)
-                total += np.where((values[place] == column)[:, None], log_probabilities.T[place], 0.0)
-        return total
+                yield np.where((values[place] == column)[:, None], log_probabilities.T[place], 0.0)
+            else:
+                yield np.zeros((X.shape[0], log_probabilities.shape[0]))
 
     def log_prior(self) -> float:
         return float(self.alpha * sum(log_probabilities.sum() for log_probabilities in self.log_probabilities))

@@ -26,6 +26,7 @@ class NormalDiscriminant(GenerativeClassifier):
 
     _takes_nan = True
     _shared: ClassVar[bool]
+    _integrates: bool = False  # whether the densities are the posterior's t
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class NormalDiscriminant(GenerativeClassifier):
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
+        predictive: str = "plug-in",
     ) -> None:
         self.covariance = covariance
         self.priors = priors
@@ -50,6 +52,7 @@ class NormalDiscriminant(GenerativeClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.predictive = predictive
 
     covariance: str
     priors: Any = None
@@ -61,6 +64,7 @@ class NormalDiscriminant(GenerativeClassifier):
     tol: float
     max_iter: int
     verbose: int
+    predictive: str = "plug-in"
 
     def fit(self: Discriminant, X: Any, y: Any, sample_weight: Any = None, X_unlabelled: Any = None) -> Discriminant:
         """Fit to labelled samples, and to samples without labels when there are any.
@@ -91,6 +95,7 @@ class NormalDiscriminant(GenerativeClassifier):
         shrinkage, tol, max_iter = self._check_parameters()
         keep = weights > 0.0
         sample = self._sample(X[keep], codes[keep], weights[keep], X_unlabelled)
+        self._check_predictive(sample)
         classes = self.classes_.size
         prior = conjugate_prior(self.mean_prior, self.covariance_prior, X.shape[1], self.covariance)
         given, dirichlet = check_priors(self.priors, classes), check_dirichlet(self.dirichlet, classes)
@@ -103,10 +108,19 @@ class NormalDiscriminant(GenerativeClassifier):
         return self
 
     def _check_parameters(self) -> tuple[float | str, float, int]:
-        check_choice("covariance", self.covariance, ("full", "diagonal", "identity"))
+        check_choice("covariance", self.covariance, ("full", "diagonal", "identity", "spherical"))
         check_choice("divisor", self.divisor, ("unbiased", "mle"))
         tol = check_number("tol", self.tol, 0.0)
         return check_shrinkage(self.shrinkage), tol, check_number("max_iter", self.max_iter, 1, whole=True)
+
+    def _check_predictive(self, sample: Sample) -> None:
+        check_choice("predictive", self.predictive, ("plug-in", "bayes"))
+        if self.predictive == "plug-in":
+            return
+        if self.covariance not in ("full", "diagonal"):
+            raise ValueError(f"predictive must be 'plug-in' when covariance is {self.covariance!r}, but 'bayes' came")
+        if not sample.is_complete:
+            raise ValueError("predictive must be 'plug-in' when entries or labels are missing, but 'bayes' came")
 
     def _sample(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray, X_unlabelled: Any) -> Sample:
         if X_unlabelled is None:
@@ -119,6 +133,9 @@ class NormalDiscriminant(GenerativeClassifier):
 
     def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
         """The fitted attributes."""
+        self._integrates = self.predictive == "bayes"
+        if self._integrates:
+            model.predictive()  # refused here when there is none
         self._model = model
         self.shrinkage_ = model.regularize(self.divisor == "unbiased", shrinkage)
         self.priors_, self.means_, self.class_count_ = model.priors, model.means, model.counts
@@ -157,11 +174,14 @@ class NormalDiscriminant(GenerativeClassifier):
         old = self._model
         priors = priors_after(self.priors, self.priors_, position, prior)
         sample = Sample(X[weights > 0.0], np.zeros((weights > 0.0).sum(), np.int64), weights[weights > 0.0])
+        self._check_predictive(sample)
         dirichlet = np.array([old.dirichlet.mean()])
         new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies)
         new.start(sample)
         _, converged = maximize_likelihood(new, sample, tol, max_iter, self._history("log-likelihood", f", {label!r}"))
         self._warn_unless_converged(converged, max_iter)
+        if self.predictive == "bayes" and not self._shared:
+            new.predictive()
         old.add(new, position, priors)
         self.classes_ = classes
         self._keep(old, shrinkage)
@@ -189,8 +209,17 @@ class NormalDiscriminant(GenerativeClassifier):
         -------
         a, b, C : arrays, shapes (classes,), (classes, features) and (classes, features, features)
             Zero for the last class.
+
+        Raises
+        ------
+        ValueError
+            When `predictive` is "bayes".
         """
         self._check_fitted()
+        if self._integrates:
+            raise ValueError(
+                "predictive must be 'plug-in' for log_odds_terms: the log-odds of t are not quadratic in x"
+            )
         covariances = _as_matrices(self._model.covariances)
         precisions = np.linalg.inv(covariances)
         precisions = np.broadcast_to(precisions, (self.classes_.size, *precisions.shape[1:]))
@@ -201,7 +230,8 @@ class NormalDiscriminant(GenerativeClassifier):
         return offsets - offsets[-1], slopes - slopes[-1], -0.5 * (precisions - precisions[-1])
 
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
-        return self._model.log_joint(X, groups_of(X))
+        log_joint = self._model.log_joint_predictive if self._integrates else self._model.log_joint
+        return log_joint(X, groups_of(X))
 
 
 def _as_matrices(covariances: np.ndarray) -> np.ndarray:
@@ -222,8 +252,9 @@ class LinearDiscriminant(NormalDiscriminant):
 
     Parameters
     ----------
-    covariance : {"full", "diagonal", "identity"}
-        The form of Sigma; "identity" fixes it.
+    covariance : {"full", "diagonal", "identity", "spherical"}
+        The form of Sigma; "identity" fixes it, "spherical" is (tr(S) / p) I with S what "full" estimates, the maximum
+        of the likelihood among the multiples of I.
     priors : None, "uniform" or array_like, shape (classes,)
         Class priors in the order of the sorted labels; None estimates them.
     dirichlet : float or array_like, shape (classes,)
@@ -234,17 +265,21 @@ class LinearDiscriminant(NormalDiscriminant):
     shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
         (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
         "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
-        least 1 / (n + 1), and takes s = 0 elsewhere.
+        least 1 / (n + 1), and takes s = 0 elsewhere.  "spherical" stays what it is whatever s.
     mean_prior : None or pair (mean, strength)
         mu_k ~ N(mean, Sigma / strength): MAP in place of MLE.
     covariance_prior : None or pair (degrees, scale)
-        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.
+        Sigma ~ inverse Wishart (its diagonal: inverse gamma); `scale` is a matrix, a diagonal or a number.  For
+        "spherical" the density is that of "diagonal" on the multiples of I.
     tol : float
         Expectation maximization ends when a step raises the log-likelihood by less, relatively.
     max_iter : int
         The most steps of expectation maximization.
     verbose : int, default 0
         1 prints a line for each of them.
+    predictive : {"plug-in", "bayes"}
+        The density of a class: normal with the estimated mean and covariance, or with both integrated out over their
+        posterior (below).  `covariance_` is the estimate all the same.
 
     Attributes
     ----------
@@ -252,7 +287,7 @@ class LinearDiscriminant(NormalDiscriminant):
     means_ : array, shape (classes, features)
     covariance_ : array, shape (features, features)
     coef_, intercept_ : arrays, shapes (classes, features) and (classes,)
-        w_k and b_k.
+        w_k and b_k, of "plug-in".
     shrinkage_ : array, shape (1,)
     log_likelihoods_ : array, shape (n_iter_ + 1,)
         The observed-data log-likelihood (plus the log priors of the parameters) before and after each step of
@@ -264,6 +299,13 @@ class LinearDiscriminant(NormalDiscriminant):
     scikit-learn 1.9 divides by n; before, its solver "svd" divided by n - K.  With "unbiased" the weights of the
     samples are their counts, and a scatter of K or fewer samples is divided by n all the same.  After expectation
     maximization the factor n / (n - K) and shrinkage are applied to its result.
+    With predictive "bayes", covariance "full" or "diagonal" and nothing missing in `fit`, the posterior of the mean
+    and Sigma is normal-inverse-Wishart; x | k has a t distribution about mu_k with :math:`\nu_n - p + 1` degrees of
+    freedom and the scale :math:`S_n (\kappa_n + 1) / (\kappa_n (\nu_n - p + 1))`; "diagonal": a t a feature
+    with :math:`\nu_n` degrees.  Here :math:`\kappa_n` is N_k plus the strength of `mean_prior`, :math:`\nu_n` is n
+    plus the degrees of `covariance_prior` (less K without `mean_prior`, whose prior is then flat), S_n the scatter plus
+    its scale; without `covariance_prior` its degrees and scale are 0, which is Jeffreys's prior.  There is no shrinkage
+    or divisor in it, and the class priors are those of "plug-in".
     The exponent of the notes' normal density lacks the factor 1/2; it is here.
 
     Examples
@@ -296,13 +338,15 @@ class QuadraticDiscriminant(NormalDiscriminant):
 
     Parameters
     ----------
-    covariance : {"full", "diagonal", "identity"}
-        The form of every Sigma_k; "identity" fixes them.
+    covariance : {"full", "diagonal", "identity", "spherical"}
+        The form of every Sigma_k; "identity" fixes them, "spherical" is (tr(S_k) / p) I.
     priors, dirichlet, divisor, shrinkage, mean_prior, covariance_prior, tol, max_iter, verbose
         As those of `LinearDiscriminant`, for each class: the scatter of class k is divided by N_k ("mle", as
         scikit-learn 1.9 does) or N_k - 1 ("unbiased", as older ones do), and shrinkage is found for each class.  A
         class whose samples are all alike gets the pooled covariance of all classes when `shrinkage` is "auto" or
         "ledoit_wolf".
+    predictive : {"plug-in", "bayes"}
+        As that of `LinearDiscriminant`, with N_k for n and 1 for K in the degrees of freedom.
 
     Attributes
     ----------

@@ -33,6 +33,7 @@ class NaiveBayes(GenerativeClassifier):
     tol: float
     max_iter: int
     verbose: int
+    predictive: str = "plug-in"
     class_count_: np.ndarray
     _dirichlet: np.ndarray
     _given_priors: np.ndarray | None
@@ -62,6 +63,8 @@ class NaiveBayes(GenerativeClassifier):
         -------
         self
         """
+        if X_unlabelled is not None and self.predictive == "bayes":
+            raise ValueError("predictive must be 'plug-in' when X_unlabelled is given, but 'bayes' came")
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights = self._weights_to_fit(sample_weight, codes)
@@ -217,6 +220,46 @@ class NaiveBayes(GenerativeClassifier):
     def _log_priors(self) -> np.ndarray:
         with np.errstate(divide="ignore"):
             return np.log(self.priors_)
+
+    def log_odds_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        r"""a and T of log P(k | x) / P(K | x) = a_k + sum_j T_kj(x_j), with K the last class.
+
+        .. math:: a_k = \log \frac{\pi_k}{\pi_K}, \quad T_{kj}(x_j) = \log \frac{p(x_j | k)}{p(x_j | K)}
+
+        Naive Bayes is an additive model of the log-odds (James, Witten, Hastie, Tibshirani, section 4.5): each feature
+        has a say of its own, whatever the others are.  What is missing says nothing, its T is zero.
+
+        Parameters
+        ----------
+        X : array_like (or sparse, where the class says so), shape (samples, features)
+
+        Returns
+        -------
+        a, T : arrays, shapes (classes,) and (samples, classes, features)
+            Zero for the last class.
+
+        Raises
+        ------
+        ValueError
+            When `predictive` is "bayes", under which the words of a document are not independent.
+
+        Examples
+        --------
+        >>> from models import BernoulliNaiveBayes
+        >>> model = BernoulliNaiveBayes().fit([[1, 0], [1, 1], [0, 1], [0, 1]], [0, 0, 1, 1])
+        >>> a, T = model.log_odds_terms([[1, 1]])
+        >>> T[0, 0].round(3).tolist()  # for class 0 by the first feature, against it by the second
+        [1.099, -0.405]
+        """
+        X = self._matrix_to_predict(X)
+        if self.predictive == "bayes":
+            raise ValueError("predictive must be 'plug-in' for log_odds_terms: words are independent given P only")
+        self._check_samples(X)
+        terms = np.zeros((X.shape[0], self.classes_.size, X.shape[1]))
+        for columns, part in self._parts:
+            terms[:, :, slice(None) if columns is None else columns] = part.log_terms(_columns(X, columns))
+        offsets = self._log_priors()
+        return offsets - offsets[-1], terms - terms[:, -1:]
 
     def _log_joint(self, X: Any) -> np.ndarray:
         self._check_samples(X)
@@ -374,6 +417,8 @@ class MultinomialNaiveBayes(NaiveBayes):
         Laplace smoothing, the mode under a Dirichlet prior; 0 or so is taken as 1e-10.
     priors, dirichlet, tol, max_iter, verbose
         As those of `GaussianNaiveBayes`.
+    predictive : {"plug-in", "bayes"}
+        "bayes" integrates P(. | k) out over its Dirichlet posterior (below); there are no unlabelled samples then.
 
     Attributes
     ----------
@@ -384,6 +429,16 @@ class MultinomialNaiveBayes(NaiveBayes):
         N_kw.
     log_likelihoods_, n_iter_
         As those of `BernoulliNaiveBayes`.
+
+    Notes
+    -----
+    With predictive "bayes" and :math:`a_{kw} = N_{kw} + \alpha`, documents are Dirichlet-multinomial,
+
+    .. math:: \log p(x | k) = \log \frac{\Gamma(\sum_w a_{kw})}{\Gamma(\sum_w a_{kw} + x_w)}
+        + \sum_w \log \frac{\Gamma(a_{kw} + x_w)}{\Gamma(a_{kw})}
+
+    A document of one word has the same probability either way, and so have categories and ones (`MixedNaiveBayes`,
+    `BernoulliNaiveBayes`), of which a sample has one draw each: their smoothed frequencies are the Bayesian ones.
 
     Examples
     --------
@@ -403,6 +458,7 @@ class MultinomialNaiveBayes(NaiveBayes):
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
+        predictive: str = "plug-in",
     ) -> None:
         self.alpha = alpha
         self.priors = priors
@@ -410,6 +466,7 @@ class MultinomialNaiveBayes(NaiveBayes):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+        self.predictive = predictive
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -418,7 +475,9 @@ class MultinomialNaiveBayes(NaiveBayes):
         return tags
 
     def _features(self, features: int) -> list[tuple[np.ndarray | None, Features]]:
-        return [(None, MultinomialFeatures(check_number("alpha", self.alpha, 0.0)))]
+        check_choice("predictive", self.predictive, ("plug-in", "bayes"))
+        alpha = check_number("alpha", self.alpha, 0.0)
+        return [(None, MultinomialFeatures(alpha, self.predictive == "bayes"))]
 
     def _keep(self) -> None:
         part: Any = self._parts[0][1]

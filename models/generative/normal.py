@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
+from scipy.special import gammaln
 
 from ..base.validation import check_number
 
@@ -50,6 +51,31 @@ def log_densities(X: np.ndarray, means: np.ndarray, covariances: np.ndarray, gro
             for k in shares:
                 distance = ((Z - whiten(means[k : k + 1, observed] - centre)) ** 2).sum(axis=1)
                 result[rows, k] = -0.5 * (distance + observed.sum() * LOG_2PI) - half_log_det
+    return result
+
+
+def log_t_densities(
+    X: np.ndarray, means: np.ndarray, scales: np.ndarray, degrees: np.ndarray, factors: np.ndarray, groups: Groups
+) -> np.ndarray:
+    """log t(x_o; mu_k, f_k S_k, df) of every sample in every class, shape (samples, classes).
+
+    What is missing of a t is integrated out as of a normal, the degrees of freedom stay.  Where the scales are
+    diagonals the features are independent, each with a t of its own.
+    """
+    result = np.empty((X.shape[0], means.shape[0]))
+    for rows, observed in groups:
+        known = X[np.ix_(rows, observed)]
+        for k, (mean, factor) in enumerate(zip(means, factors)):
+            c = 0 if len(scales) == 1 else k
+            whiten, half_log_det = _whitening(scales[c], observed)
+            squares = whiten(known - mean[observed]) ** 2 / factor
+            together = scales[c].ndim == 2
+            size, copies = (observed.sum(), 1) if together else (1, observed.sum())
+            distance = squares.sum(axis=1, keepdims=True) if together else squares
+            df = degrees[c]
+            constant = gammaln(0.5 * (df + size)) - gammaln(0.5 * df) - 0.5 * size * np.log(df * np.pi * factor)
+            tails = 0.5 * (df + size) * np.log1p(distance / df).sum(axis=1)
+            result[rows, k] = copies * constant - half_log_det - tails
     return result
 
 
@@ -145,6 +171,7 @@ def conjugate_prior(mean_prior: Any, covariance_prior: Any, features: int, kind:
         degrees = check_number("the degrees in covariance_prior", degrees, least, open_low=True)
         weight = degrees + (features + 1.0 if kind == "full" else 2.0)
         scale = _scale_matrix(given, features, kind)
+        scale = np.full(features, scale.mean()) if kind == "spherical" else scale
     return ConjugatePrior(mean, strength, weight, scale)
 
 
@@ -173,7 +200,7 @@ def _scale_matrix(value: Any, features: int, kind: str) -> np.ndarray:
         return np.diag(diagonal) if kind == "full" else diagonal
     scale = _broadcast("the scale in covariance_prior", array, (features, features))
     if kind != "full":
-        raise ValueError("the scale in covariance_prior must be a number or a vector when covariance is 'diagonal'")
+        raise ValueError(f"the scale in covariance_prior must be a number or a vector when covariance is {kind!r}")
     if not np.allclose(scale, scale.T) or np.linalg.eigvalsh(scale)[0] <= 0.0:
         raise ValueError("the scale in covariance_prior must be symmetric and positive definite")
     return 0.5 * (scale + scale.T)

@@ -34,6 +34,7 @@ from .normal import (
     is_singular,
     ledoit_wolf,
     log_densities,
+    log_t_densities,
     raise_eigenvalues,
     shrink,
     total_variances,
@@ -75,7 +76,8 @@ class NormalClasses:
     fourths : array, shape (c,)
         Sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`.
     scale : array, shape (p,)
-        Total variances of the features (1 for a constant one); `varies` says which are not constant.
+        Total variances of the features (1 for a constant one), their mean where covariances are spherical; `varies`
+        says which are not constant.
     """
 
     kind: str
@@ -114,6 +116,36 @@ class NormalClasses:
         """log pi_k N(x_o; k), shape (samples, K)."""
         with np.errstate(divide="ignore"):
             return np.log(self.priors) + log_densities(X, self.means, self.covariances, groups)
+
+    def predictive(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scales S_n, degrees of freedom df and factors (kappa_n + 1) / (kappa_n df) of the classes' posterior t.
+
+            kappa_n = kappa + N_k,   S_n = Psi + S_k,   nu_n = nu + N_k - [kappa = 0],
+            df = nu_n - p + 1 (diagonal: nu_n);   shared: S_n and nu_n by sums over the classes, of [kappa = 0] too
+
+        Without a prior of the covariance nu and Psi are 0, Jeffreys's prior; with kappa = 0 that of the mean is flat.
+        """
+        features, full = self.means.shape[1], self.kind == "full"
+        counts = self.counts.sum(keepdims=True) if self.shared else self.counts
+        means = self.counts.size if self.shared else 1
+        own = features + 1.0 if full else 2.0
+        nu = self.prior.weight - own if self.prior.weight > 0.0 else 0.0
+        degrees = nu + counts - means * (self.prior.strength == 0.0) - (features - 1.0 if full else 0.0)
+        scales = self.scatters + self.prior.scale
+        everything = np.ones(features, dtype=bool)
+        if (degrees <= 0.0).any() or any(is_singular(S / df, self.scale, everything) for S, df in zip(scales, degrees)):
+            raise ValueError(
+                "predictive must be 'plug-in' or covariance_prior be given where the samples of a class are too few "
+                "for its covariance, or a feature is constant or follows from others: there is no posterior density"
+            )
+        strengths = self.prior.strength + self.counts
+        return scales, degrees, (strengths + 1.0) / (strengths * degrees)
+
+    def log_joint_predictive(self, X: np.ndarray, groups: Groups) -> np.ndarray:
+        """log pi_k p(x_o | k, the samples), means and covariances integrated out, shape (samples, K)."""
+        scales, degrees, factors = self.predictive()
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors) + log_t_densities(X, self.means, scales, degrees, factors, groups)
 
     def expect(self, sample: Sample) -> tuple[np.ndarray, float]:
         """The responsibilities, and l(theta)."""
@@ -163,6 +195,8 @@ class NormalClasses:
         else:
             scatter = scatter + weights @ residual**2 + prior.strength * shift**2
             fourth = (weights @ (residual**2 / self.scale) ** 2).sum()
+            if self.kind == "spherical":  # tr(S) / p in place of every diagonal entry
+                scatter = np.full_like(scatter, scatter.mean())
         return mean, scatter, float(fourth)
 
     def _divisors(self, unbiased: bool) -> np.ndarray:
@@ -227,6 +261,8 @@ def normal_classes(
 ) -> NormalClasses:
     """Normal classes with first parameters; nothing is fitted yet."""
     _, variances = total_variances(sample.X, sample.weights)
+    if kind == "spherical":
+        variances = np.full_like(variances, variances.mean())
     varies = variances > 0.0
     classes = NormalClasses(kind, shared, prior, given, dirichlet, np.where(varies, variances, 1.0), varies)
     classes.start(sample)

@@ -6,8 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
-from scipy.stats import invwishart, multivariate_normal
+from scipy.special import logsumexp, multigammaln
+from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
 from models import JointGaussianRegressor, LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from models.generative.normal import groups_of, log_densities, raise_eigenvalues
@@ -17,8 +17,10 @@ DISCRIMINANTS = [
     LinearDiscriminant(),
     LinearDiscriminant("diagonal"),
     LinearDiscriminant("identity"),
+    LinearDiscriminant("spherical"),
     QuadraticDiscriminant(),
     QuadraticDiscriminant("diagonal"),
+    QuadraticDiscriminant("spherical"),
     Prototypes(),
 ]
 
@@ -114,7 +116,7 @@ PRIORS = [
 ]
 
 
-@pytest.mark.parametrize(("covariance", "prior"), list(itertools.product(["full", "diagonal"], PRIORS)))
+@pytest.mark.parametrize(("covariance", "prior"), list(itertools.product(["full", "diagonal", "spherical"], PRIORS)))
 @pytest.mark.parametrize("discriminant", [LinearDiscriminant, QuadraticDiscriminant])
 def test_em_never_lowers_the_likelihood(discriminant, covariance, prior):
     X, y = three_classes(samples=45)
@@ -203,6 +205,73 @@ def test_map_is_the_mode_of_the_posterior():
     assert np.allclose(model.priors_, 1 / 3)
 
 
+def test_the_predictive_density_is_a_t():
+    X, y = three_classes(samples=30)
+    m, strength, degrees, Psi = np.array([4.0, 5.0, 6.0]), 3.0, 7.0, np.diag([1.0, 2.0, 3.0]) + 0.2
+    prior = {"mean_prior": (m, strength), "covariance_prior": (degrees, Psi)}
+    model = QuadraticDiscriminant(predictive="bayes", **prior).fit(X, y)
+    x = np.array([[1.0, 7.0, 3.0], [1.0, np.nan, 3.0], [np.nan] * 3])
+    found = model.predict_joint_log_proba(x) - np.log(model.priors_)
+    for k, label in enumerate("abc"):
+        of_class = X[y == label]
+        centre, count = of_class.mean(axis=0), len(of_class)
+        shift, kappa = centre - m, strength + count
+        S = Psi + (of_class - centre).T @ (of_class - centre) + strength * count / kappa * np.outer(shift, shift)
+        mean, df = (strength * m + count * centre) / kappa, degrees + count - 3 + 1
+        scale = S * (kappa + 1) / (kappa * df)
+        assert np.isclose(found[0, k], multivariate_t(mean, scale, df).logpdf(x[0]), rtol=1e-10)
+        part = multivariate_t(mean[[0, 2]], scale[np.ix_([0, 2], [0, 2])], df).logpdf([1.0, 3.0])
+        assert np.isclose(found[1, k], part, rtol=1e-10) and found[2, k] == 0.0
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("discriminant", [LinearDiscriminant, QuadraticDiscriminant])
+@pytest.mark.parametrize("prior", [{}, *PRIORS[2:]])
+def test_the_predictive_density_is_a_ratio_of_evidences(discriminant, covariance, prior):
+    X, y = three_classes(samples=30)
+    x = np.array([4.0, 7.0, 3.0])
+
+    def log_evidence(X, y):
+        """log p(X | y) but for what all samples share; scatters and counts are sums, the integrals are closed."""
+        classes = discriminant(covariance, **prior).fit(X, y)._model
+        counts = classes.counts.sum(keepdims=True) if classes.shared else classes.counts
+        flat = (3 if classes.shared else 1) * ("mean_prior" not in prior)
+        nu = prior.get("covariance_prior", (0.0, 0.0))[0] + counts - flat
+        S = classes.scatters + classes.prior.scale
+        total = -0.5 * 3 * (np.log(classes.prior.strength + classes.counts).sum() + len(X) * np.log(np.pi))
+        if covariance == "full":
+            return total + (multigammaln(nu / 2, 3) - 0.5 * nu * np.linalg.slogdet(S)[1]).sum()
+        return total + (3 * multigammaln(nu / 2, 1) - 0.5 * nu * np.log(S).sum(axis=1)).sum()
+
+    model = discriminant(covariance, predictive="bayes", **prior).fit(X, y)
+    found = model.predict_joint_log_proba([x])[0] - np.log(model.priors_)
+    expected = [log_evidence(np.vstack([X, x]), np.r_[y, [label]]) - log_evidence(X, y) for label in "abc"]
+    assert np.allclose(found, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("discriminant", [LinearDiscriminant, QuadraticDiscriminant])
+def test_the_predictive_density_becomes_the_plug_in(discriminant):
+    X, y = three_classes()
+    apart = []
+    for times in (1e4, 1e6):
+        plug_in, bayes = (
+            discriminant(predictive=kind).fit(X, y, sample_weight=np.full(60, times)) for kind in ("plug-in", "bayes")
+        )
+        apart.append(np.abs(plug_in.predict_joint_log_proba(X) - bayes.predict_joint_log_proba(X)).max())
+    assert apart[1] < 2e-2 * apart[0]  # as one over the number of samples
+    assert np.array_equal(plug_in.means_, bayes.means_)
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminant, QuadraticDiscriminant])
+def test_a_new_class_in_the_predictive_density(model):
+    X, y = three_classes()
+    together = model(predictive="bayes").fit(X, y)
+    grown = model(predictive="bayes").fit(X[y != "c"], y[y != "c"]).add_class(X[y == "c"], "c")
+    assert np.allclose(grown.predict_log_proba(X), together.predict_log_proba(X), rtol=0, atol=1e-9)
+    with pytest.raises(ValueError, match="entries or labels are missing"):
+        grown.add_class(with_gaps(X), "d")
+
+
 def test_the_dirichlet_prior_smooths_the_class_priors():
     X, y = three_classes(samples=10)
     assert np.allclose(LinearDiscriminant(dirichlet=[1, 2, 3]).fit(X, y).priors_, np.array([3, 5, 5]) / 13)
@@ -218,6 +287,35 @@ def test_divisors(divisor):
     assert np.allclose(linear.covariance_, sum(within) / (60 - 3 * less), rtol=1e-12)
     quadratic = QuadraticDiscriminant(divisor=divisor).fit(X, y)
     assert np.allclose(quadratic.covariances_, np.array(within) / (20 - less), rtol=1e-12)
+
+
+@pytest.mark.parametrize("divisor", ["mle", "unbiased"])
+def test_spherical_is_the_mean_variance(divisor):
+    X, y = three_classes()
+    full, sphere = (QuadraticDiscriminant(c, divisor=divisor).fit(X, y) for c in ("full", "spherical"))
+    expected = [np.trace(S) / 3 * np.eye(3) for S in full.covariances_]
+    assert np.allclose(sphere.covariances_, expected, rtol=1e-12, atol=0)
+    full, sphere = (LinearDiscriminant(c, divisor=divisor).fit(X, y) for c in ("full", "spherical"))
+    assert np.allclose(sphere.covariance_, np.trace(full.covariance_) / 3 * np.eye(3), rtol=1e-12, atol=0)
+
+
+def test_spherical_with_equal_priors_is_the_prototype_rule():
+    X, y = three_classes(samples=50)
+    sphere, prototypes = LinearDiscriminant("spherical", priors="uniform").fit(X, y), Prototypes().fit(X, y)
+    assert np.array_equal(sphere.predict(X), prototypes.predict(X))
+    turned = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]  # a sphere has no axes
+    again = LinearDiscriminant("spherical", priors="uniform").fit(X @ turned, y)
+    assert np.allclose(again.predict_log_proba(X @ turned), sphere.predict_log_proba(X), rtol=0, atol=1e-9)
+
+
+def test_spherical_map_is_the_mode_of_the_posterior():
+    X, y = three_classes()
+    Psi = np.array([1.0, 2.0, 6.0])
+    model = QuadraticDiscriminant("spherical", covariance_prior=(4.0, Psi)).fit(X, y)
+    of_a = X[y == "a"]
+    # prior of diagonal covariances, prod_j s_j^-(degrees / 2 + 1) exp(-Psi_j / (2 s_j)), at s_j = s
+    expected = (20 * of_a.var(axis=0).sum() + Psi.sum()) / (3 * (20 + 4.0 + 2.0))
+    assert np.allclose(model.covariances_[0], expected * np.eye(3), rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("label", ["aa", "d", "0"])
@@ -380,6 +478,13 @@ def test_regression_takes_samples_without_targets():
             lambda X, y: LinearDiscriminant("round").fit(X, y),
             "covariance must be one of 'full', 'diagonal', 'identity'",
         ),
+        (lambda X, y: LinearDiscriminant(predictive="t").fit(X, y), "predictive must be one of 'plug-in', 'bayes'"),
+        (lambda X, y: LinearDiscriminant("identity", predictive="bayes").fit(X, y), "when covariance is 'identity'"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(with_gaps(X), y), "entries or labels are missing"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(X, y, X_unlabelled=X), "or labels are missing"),
+        (lambda X, y: QuadraticDiscriminant(predictive="bayes").fit(X[:9], y[:9]), "no posterior density"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(np.c_[X, X[:, 0]], y), "no posterior density"),
+        (lambda X, y: LinearDiscriminant(predictive="bayes").fit(X, y).log_odds_terms(), "not quadratic in x"),
         (lambda X, y: LinearDiscriminant(divisor="n").fit(X, y), "divisor must be one of"),
         (lambda X, y: LinearDiscriminant(shrinkage=1.5).fit(X, y), "shrinkage must be a number"),
         (lambda X, y: LinearDiscriminant(shrinkage="oas").fit(X, y), "shrinkage must be 'auto'"),
@@ -431,7 +536,7 @@ def test_fitted_models_survive_pickling():
 
 
 @pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "identity"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "identity", "spherical"])
 def test_the_log_odds_are_a_quadratic_in_x(kind, covariance):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)) @ rng.normal(size=(3, 3)), np.arange(90) % 3

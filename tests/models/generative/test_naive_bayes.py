@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import gammaln
 
 from models import (
     BernoulliNaiveBayes,
@@ -19,6 +20,7 @@ MODELS = [
     GaussianNaiveBayes(var_smoothing=1e-2),
     BernoulliNaiveBayes(binarize=1.5),
     MultinomialNaiveBayes(alpha=0.5),
+    MultinomialNaiveBayes(alpha=0.5, predictive="bayes"),
     MixedNaiveBayes(MIXED, binarize=1.0),
     MixedNaiveBayes("categorical", dirichlet=2.0),
 ]
@@ -132,7 +134,7 @@ def test_a_new_class_gives_what_fit_on_all_gives(model):
     assert np.allclose(grown.predict_log_proba(X), whole.predict_log_proba(X), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)
 def test_em_never_lowers_the_likelihood_and_unlabelled_samples_count(model):
     X, y = samples(count=30)
     others, _ = samples(seed=3, count=90)
@@ -211,6 +213,15 @@ def test_weights_are_counts():
     ("call", "words"),
     [
         (lambda X, y: MultinomialNaiveBayes().fit(-X, y), "Negative values in data passed to MultinomialNaiveBayes"),
+        (lambda X, y: MultinomialNaiveBayes(predictive="map").fit(X, y), "predictive must be one of"),
+        (
+            lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y).log_odds_terms(X),
+            "predictive must be 'plug-in' for log_odds_terms",
+        ),
+        (
+            lambda X, y: MultinomialNaiveBayes(predictive="bayes").fit(X, y, X_unlabelled=X),
+            "predictive must be 'plug-in' when X_unlabelled is given",
+        ),
         (lambda X, y: MultinomialNaiveBayes(alpha=-1).fit(X, y), "alpha must be a number of at least 0"),
         (lambda X, y: MixedNaiveBayes("multinomial").fit(X * np.nan, y), "NaN"),
         (lambda X, y: MultinomialNaiveBayes().fit(X, y).predict(-X), "Negative values"),
@@ -235,6 +246,84 @@ def test_weights_are_counts():
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call(*samples())
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model.predictive == "plug-in"], ids=repr)
+def test_the_log_odds_are_additive(model):
+    X, y = samples()
+    model = type(model)(**model.get_params()).fit(X, y)
+    a, T = model.log_odds_terms(X)
+    odds = model.predict_log_proba(X) - model.predict_log_proba(X)[:, -1:]
+    assert np.allclose(a + T.sum(axis=2), odds, rtol=0, atol=1e-10)
+    assert not a[-1] and not T[:, -1].any()
+    moved = X.copy()
+    moved[:, 2] += 1.0  # one feature's terms do not know of the others
+    again = model.log_odds_terms(moved)[1]
+    assert np.array_equal(np.delete(again, 2, axis=2), np.delete(T, 2, axis=2))
+    if not isinstance(model, MultinomialNaiveBayes) and getattr(model, "kinds", None) != MIXED:
+        gaps = with_gaps(X, range(6))
+        T = model.log_odds_terms(gaps)[1]
+        odds = model.predict_log_proba(gaps) - model.predict_log_proba(gaps)[:, -1:]
+        assert np.allclose(a + T.sum(axis=2), odds, rtol=0, atol=1e-10)
+        assert not T.transpose(0, 2, 1)[np.isnan(gaps)].any()
+
+
+@pytest.mark.parametrize("model", [BernoulliNaiveBayes(), MultinomialNaiveBayes()], ids=repr)
+def test_the_log_odds_of_sparse_samples_are_those_of_dense_ones(model):
+    X, y = samples()
+    model = model.fit(X, y)
+    assert np.array_equal(model.log_odds_terms(sp.csr_array(X))[1], model.log_odds_terms(X)[1])
+
+
+def log_dirichlet_multinomial(a, x):
+    """log of the integral of prod_j p_j^x_j under the Dirichlet density with parameters a: B(a + x) / B(a)."""
+    return (gammaln(a + x) - gammaln(a)).sum() - gammaln((a + x).sum()) + gammaln(a.sum())
+
+
+def test_the_predictive_probability_is_dirichlet_multinomial():
+    X, y = samples()
+    model = MultinomialNaiveBayes(alpha=0.5, predictive="bayes").fit(X, y)
+    found = model.predict_joint_log_proba(X) - np.log(model.priors_)
+    for k, label in enumerate("abc"):
+        a = X[y == label].sum(axis=0) + 0.5
+        expected = [log_dirichlet_multinomial(a, x) for x in X]
+        assert np.allclose(found[:, k], expected, rtol=1e-10)
+    halves = sp.csr_array((np.r_[X[0], X[0]] / 2, np.r_[:6, :6], [0, 12]), shape=(1, 6))  # every entry in two parts
+    for form, rows in ((sp.csc_array(X), slice(None)), (halves, slice(1))):
+        again = model.predict_joint_log_proba(form) - np.log(model.priors_)
+        assert np.allclose(again, found[rows], rtol=1e-12)
+
+
+def test_the_predictive_probability_is_a_product_of_one_word_after_the_other():
+    X, y = samples()
+    model = MultinomialNaiveBayes(predictive="bayes").fit(X, y)
+    words, total = [2, 0, 2, 5], 0.0
+    for w in words:  # each drawn after the ones before it were taken in by class a
+        one = np.eye(6)[[w]]
+        by_bayes, plug_in = (
+            m.predict_joint_log_proba(one)[0, 0] - np.log(m.priors_[0])
+            for m in (model, MultinomialNaiveBayes().fit(X, y))
+        )
+        assert np.isclose(by_bayes, plug_in, rtol=1e-12)
+        total += plug_in
+        X, y = np.vstack([X, one]), np.r_[y, ["a"]]
+        model.partial_fit(one, ["a"])
+    model = MultinomialNaiveBayes(predictive="bayes").fit(X[:-4], y[:-4])
+    document = np.bincount(words, minlength=6)[None].astype(float)
+    assert np.isclose(model.predict_joint_log_proba(document)[0, 0] - np.log(model.priors_[0]), total, rtol=1e-12)
+
+
+def test_of_categories_the_predictive_probability_is_the_smoothed_frequency():
+    X, y = samples()
+    model = MixedNaiveBayes("categorical", alpha=0.5).fit(X, y)
+    found = model.predict_joint_log_proba(X) - np.log(model.priors_)
+    for k, label in enumerate("abc"):
+        expected = 0.0
+        for column in X.T:
+            values, place = np.unique(column, return_inverse=True)
+            a = np.array([((column == v) & (y == label)).sum() for v in values]) + 0.5
+            expected = expected + np.array([log_dirichlet_multinomial(a, np.eye(values.size)[p]) for p in place])
+        assert np.allclose(found[:, k], expected, rtol=1e-10)
 
 
 def test_priors():
