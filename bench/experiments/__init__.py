@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import get_origin
 
 from ..programs.sets import DataError
 from .experiment import Experiment
@@ -34,6 +35,8 @@ def find(name: str) -> Experiment:
     if name not in MODULES:
         raise DataError(f"there is no experiment {name!r}; there are {', '.join(MODULES)}")
     module = import_module(f"{__name__}.{MODULES[name]}")
-    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Experiment)]
+    # on Python 3.10 dict[str, Any] counts as a type, and is none that issubclass takes
+    classes = [kind for kind in vars(module).values() if isinstance(kind, type) and get_origin(kind) is None]
+    kinds = [kind for kind in classes if issubclass(kind, Experiment)]
     experiment: Experiment = next(kind for kind in kinds if getattr(kind, "name", "") == name)()
     return experiment
