@@ -88,8 +88,8 @@ def _patterns(order: int) -> Iterator[sp.csc_array]:
     side = sp.diags_array([np.ones(order // 5 - 1)], offsets=[1])
     eye = sp.eye_array(order // 5)
     yield _upper(sp.kron(eye, side) + sp.kron(side, eye))
-    yield _upper(sp.random_array((2 * order, 2 * order), density=2.0 / order, rng=rng))
-    yield _upper(sp.block_array([[None, sp.random_array((4 * order, order), density=0.05, rng=rng)],
+    yield _upper(sp.random_array((2 * order, 2 * order), density=2.0 / order, random_state=rng))
+    yield _upper(sp.block_array([[None, sp.random_array((4 * order, order), density=0.05, random_state=rng)],
                                  [sp.csc_array((order, 4 * order)), None]]))  # fmt: skip
 
 

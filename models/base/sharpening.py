@@ -40,8 +40,8 @@ def sharpened(program: socp.ConeProgram, solution: socp.Solution) -> np.ndarray:
     ...     c=[-1.0, -1.0], G=-np.eye(3)[:, 1:], h=[1.0, 0.0, 0.0], cones=[socp.SecondOrder(3)]
     ... )
     >>> rough = socp.solve(program, tol=1e-5)
-    >>> np.abs(sharpened(program, rough) - np.sqrt(0.5)).max() < 1e-14
-    np.True_
+    >>> bool(np.abs(sharpened(program, rough) - np.sqrt(0.5)).max() < 1e-14)
+    True
     """
     sizes = [cone.dim for cone in program.cones]
     entries = sum(size**2 for cone, size in zip(program.cones, sizes) if isinstance(cone, socp.SecondOrder))

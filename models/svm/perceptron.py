@@ -172,8 +172,8 @@ class Perceptron(LinearClassifier):
         >>> from models import Perceptron
         >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]]), [1, -1]
         >>> perceptron = Perceptron(fit_intercept=False).fit(X, y)
-        >>> perceptron.mistake_bound(X, y).round(6), perceptron.mistakes_.sum()
-        (array([2.]), np.int64(2))
+        >>> perceptron.mistake_bound(X, y).round(6), int(perceptron.mistakes_.sum())
+        (array([2.]), 2)
         """
         X = self._matrix_to_predict(X)
         codes = np.searchsorted(self.classes_, np.asarray(y))

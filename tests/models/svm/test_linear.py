@@ -71,6 +71,8 @@ def test_the_engine_and_liblinear_find_no_less(loss):
         model = LinearSVC(1.0, loss, tol=1e-11).fit(X, y)
         solution = qp.solve(model.program_, tol=1e-10)
         assert -solution.objective == pytest.approx(model.objective_, rel=1e-8)
+        if sp.issparse(X):  # older versions of scikit-learn take indices of 32 bits alone
+            X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
         other = svm.LinearSVC(loss=loss, tol=1e-8, max_iter=100000).fit(X, y)
         np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
         np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-4)
