@@ -200,7 +200,7 @@ def begin(state: State) -> int:
         state.warm = start_warm(newton, point)
     if not state.warm and not start_cold(newton, point):
         return NOT_FACTORED
-    return check_termination(state)
+    return judge(state)
 
 
 @kernel
@@ -237,15 +237,15 @@ def iterate(state: State) -> int:
     state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, point)))
     if state.warm and state.alpha < SHORT_WARM_STEP:
         state.warm = False
-        return check_termination(state) if start_cold(newton, point) else NOT_FACTORED
+        return judge(state) if start_cold(newton, point) else NOT_FACTORED
     if not state.alpha > SMALL_STEP:
         return SHORT_STEP
     advance(newton, point, state.alpha)
-    return check_termination(state)
+    return judge(state)
 
 
 @inner
-def check_termination(state: State) -> int:
+def judge(state: State) -> int:
     """Measure the iterate, record it, keep it when it is the best so far; why the loop comes back, if it does."""
     newton, point = state.newton, state.point
     measure(newton, point)
