@@ -39,7 +39,7 @@
   }
 
   function drawPairs(it) {
-    const axes = new drawing.Axes(pairs, { from: -5, to: 3, log: true, step: 2, label: "slack s (round) and multiplier z (square)" },
+    const axes = new drawing.Axes(pairs, { from: -5, to: 3, log: true, step: 2, label: "s (round), z (square)" },
       { from: -0.6, to: scene.constraints.length - 0.4, bare: true }, { left: 22 });
     scene.constraints.forEach((_, i) => {
       const row = scene.constraints.length - 1 - i, [, y] = axes.at([1, row]);

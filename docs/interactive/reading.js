@@ -82,7 +82,7 @@ const reading = (() => {
       const answer = question.querySelector(".answer"), rest = [];
       for (let next = question.nextElementSibling; next; next = next.nextElementSibling) if (!next.matches("details")) rest.push(next);
       const skip = make("button", { type: "button", className: "skip", textContent: "I do not know" });
-      const close = (open) => rest.forEach((part) => part.classList.toggle("later", !open));
+      const close = (open) => rest.forEach((part) => part.classList.toggle("unanswered", !open));
       const reveal = (verdict) => {
         close(true);
         question.classList.add("answered");
