@@ -7,8 +7,20 @@
     constraints: [scenes.half(1.7, 0.5, 5), scenes.half(0.6, 1.5, 75), scenes.half(-1.8, 0.2, 165), scenes.half(-0.2, -1.6, 265)],
   };
   const FROM = 1, A_DECADE = 10;
-  const primal = new picture.Picture(document.getElementById("dual-primal"), () => figure.draw(), { centre: [0, 0], half: 2.6 });
+  const primal = new picture.Picture(document.getElementById("dual-primal"), changed, { centre: [0, 0], half: 2.6 });
   const beside = new picture.Picture(document.getElementById("dual-dual"), () => {});
+  let solved;
+
+  function solve() {
+    const program = scenes.program(scene);
+    const path = method.centralPath(program, { from: 10 ** FROM, to: 0.9e-4, ratio: 10 ** (-1 / A_DECADE) });
+    solved = { program, path, found: polygon.dual(program) };
+  }
+
+  function changed() {
+    solve();
+    figure.draw();
+  }
 
   // The dual polygon as a scene in the coordinates u of z = z0 + N u; its objective -h'z grows along the arrow.
   function dualScene({ z0, rows, N }, h) {
@@ -33,8 +45,7 @@
   }
 
   function draw({ exponent, row }) {
-    const program = scenes.program(scene), found = polygon.dual(program), i = scenes.LETTERS.indexOf(row);
-    const path = method.centralPath(program, { from: 10 ** FROM, to: 0.9e-4, ratio: 10 ** (-1 / A_DECADE) });
+    const { program, found, path } = solved, i = scenes.LETTERS.indexOf(row);
     const now = Math.round((FROM - exponent) * A_DECADE), it = path[now], turned = dualScene(found, program.h);
     const points = path.map(({ z }) => found.coordinates(z));
     if (points.length) {
@@ -52,6 +63,7 @@
     return { caption: `Objective ${value.toFixed(4)} ≥ dual objective ${below.toFixed(4)}. Constraint ${row}: slack ${reading.short(it.s[i])}, multiplier ${reading.short(it.z[i])}`, python };
   }
 
+  solve();
   const figure = new reading.Figure("dual", {
     state: { exponent: 0, row: "b" }, draw,
     controls: [{ key: "exponent", label: "mu", min: -4, max: FROM, step: 0.1, say: ({ exponent }) => `mu = ${reading.short(10 ** exponent)}` },

@@ -258,7 +258,7 @@ const method = (() => {
       const r = [...rx, ...ry, ...apply(inverse, rz)];
       const xi = times(1 / tau, it.x), Pxi = apply(P, xi);
       const gradient = [...plus(c, 2, Pxi), ...b, ...scaledH]; // of rtau
-      const u2 = solve([...times(-1, c), ...b, ...scaledH]);
+      const u2 = on.embedding ? solve([...times(-1, c), ...b, ...scaledH]) : zeros(n + p + cone.dim); // of dtau
 
       const direction = (sigma, dsRhs, dkRhs) => {
         const shift = overZ(dsRhs);
@@ -411,7 +411,7 @@ const method = (() => {
   // Points {x, y, z, s, mu} of the central path, s o z = mu e with no residual, by Newton's method for one mu after another;
   // [] where there are none.
   function centralPath(program, { from = 1e3, to = 1e-6, ratio = 0.7, newton = 30 } = {}) {
-    const method = new Method(program, { ...SWITCHES, embedding: false }), points = [];
+    const method = new Method(program, { ...SWITCHES, embedding: false, refinement: false }), points = [];
     let it = method.start();
     for (let mu = from; mu >= to; mu *= ratio) {
       let near = Infinity;

@@ -27,7 +27,7 @@
     max_iterations: "The limit of 100 iterations was reached.",
   };
 
-  let scene, program, switches, settings, order, run, alone, central, current = 0, timer = null, writing = null, opened = false;
+  let scene, program, switches, settings, order, run, comparing, central, current = 0, timer = null, writing = null, opened = false;
   const plane = new picture.Picture($("picture"), () => solve());
 
   // ---- solving
@@ -39,8 +39,8 @@
     const untouched = Object.keys(switches).every((part) => switches[part] === method.SWITCHES[part]);
     run.whole = untouched ? [] : method.solve(program, settings).trace.map((it) => scenes.point(it, scene.units));
     central = method.centralPath(program).map(({ x }) => [x[0], x[1] * 10 ** scene.units]);
-    alone = Object.fromEntries(Object.keys(PARTS).map((part) =>
-      [part, method.solve(program, { ...settings, switches: { ...switches, [part]: !switches[part] } })]));
+    clearTimeout(comparing);
+    comparing = setTimeout(compare, LATER / 4); // eight more solves, when the hand rests
     $("python").textContent = scenes.python(program, switches, method.SWITCHES, settings, method.DEFAULTS);
     $("sizes").textContent = sizes(program);
     tables.fill($("trace"), run.trace, show);
@@ -54,6 +54,17 @@
     return `variables 2, equalities ${b.length}, ${rows} nonnegative rows` +
       (round ? `, ${round} second-order cones (dimensions 3 to 3)` : "") +
       `; tol ${tables.exponential(settings.tol, 0)}`;
+  }
+
+  const isAnswer = ({ status }) => ["optimal", "primal_infeasible", "dual_infeasible"].includes(status);
+
+  // What becomes of the program when one part after another is switched over.
+  function compare() {
+    for (const part of Object.keys(PARTS)) {
+      const worth = $(`worth-${part}`), other = method.solve(program, { ...settings, switches: { ...switches, [part]: !switches[part] } });
+      worth.textContent = `${switches[part] ? "without" : "with"}: ${outcome(other)}`;
+      worth.className = isAnswer(run) && !isAnswer(other) ? "worth bad" : "worth";
+    }
   }
 
   function outcome({ status, trace }) {
@@ -106,7 +117,7 @@
   // ---- controls
 
   function drawControls() {
-    const good = ["optimal", "primal_infeasible", "dual_infeasible"].includes(run.status), { best } = run;
+    const good = isAnswer(run), { best } = run;
     const [x, y] = scenes.point(best, scene.units).map((v) => v.toFixed(4));
     $("status").className = good ? "status" : "status bad";
     $("status").innerHTML = `<b>${outcome(run)}</b>${MEANING[run.status]}` +
@@ -115,13 +126,7 @@
       `${run.status}: objective ${best.objective.toPrecision(12)}, dual objective ${best.dualObjective.toPrecision(12)}`;
     $("whole-key").hidden = !run.whole.length;
     $("central-key").hidden = !central.length;
-    for (const part of Object.keys(PARTS)) {
-      $(`part-${part}`).checked = switches[part];
-      const worth = $(`worth-${part}`), other = alone[part];
-      const fails = good && !["optimal", "primal_infeasible", "dual_infeasible"].includes(other.status);
-      worth.textContent = `${switches[part] ? "without" : "with"}: ${outcome(other)}`;
-      worth.className = fails ? "worth bad" : "worth";
-    }
+    for (const part of Object.keys(PARTS)) $(`part-${part}`).checked = switches[part];
     for (const radio of document.getElementsByName("objective")) radio.checked = radio.value === scene.objective.kind;
     $("units").value = scene.units;
     $("tol").value = settings.tol;

@@ -22,7 +22,7 @@
     return {
       program, around, trace: method.solve(program).trace.map((it) => scenes.point(it, 0)),
       simplex: curvature ? null : polygon.activeSet({ c }, G, h, far.x, far.rows),
-      active: polygon.activeSet({ c, curvature }, G, h, aside.x.map((v) => 0.8 * v)),
+      active: polygon.activeSet({ c, curvature }, G, h, aside.x.map((v) => 0.97 * v)),
     };
   }
 
