@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from bench.teaching.pictures import Picture
 from tests.support.interactive_page import PAGE, TEXT
 from tests.test_interactive_method import needs_node, script
 from tests.test_interactive_page import chromium, needs_browser
@@ -174,3 +175,29 @@ def test_dragging_the_start_changes_the_step_and_the_products(chromium):
       for (let k = 0; k < 4; k++) press(); })()""")
     after = chromium.evaluate(captions)
     assert before[0] != after[0] and before[1] != after[1]
+
+
+@pytest.mark.full
+@needs_browser
+def test_the_python_of_every_figure_draws_it(chromium):
+    chromium.open(PAGE.as_uri())
+    for figure in FIGURES:
+        code = chromium.evaluate(f'document.querySelector("#{figure} .python pre").textContent')
+        *lines, call = code.splitlines()
+        names = {}
+        exec("\n".join(lines), names)
+        picture = eval(call, names)
+        assert isinstance(picture, Picture) and picture.axes
+        caption = chromium.evaluate(f'document.querySelector("#{figure} figcaption").textContent')
+        titles = " ".join(axes.get_title() for axes in picture.axes)
+        if figure == "embedding":
+            assert caption.startswith(titles.strip())
+        if figure == "walks":
+            told = [label.get_text() for label in picture.axes[1].get_legend().get_texts()]
+            assert [re.findall(r"\d+", text)[0] for text in told] == re.findall(r"\d+", caption)[1:]
+        if figure == "step":
+            alpha, sigma = re.findall(r"= ([\d.e-]+)", titles)
+            assert (
+                f"alpha = {alpha}" in caption.replace("alpha = 1;", f"alpha = {alpha};")
+                and f"sigma = {sigma}" in caption
+            )

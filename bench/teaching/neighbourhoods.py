@@ -38,8 +38,8 @@ def distance(s: np.ndarray, z: np.ndarray) -> float:
     return float(np.linalg.norm(products - mu) / mu)
 
 
-def direction(program: socp.ConeProgram, it: Iterate, sigma: float) -> Iterate:
-    """The Newton direction to s o z = sigma mu e from a feasible point, as the differences of an iterate.
+def direction(program: socp.ConeProgram, it: Iterate, sigma: float | np.ndarray) -> Iterate:
+    """The Newton direction to s_i z_i = sigma_i mu from a feasible point (one sigma for all, or each its own).
 
     [ P  A'  G'       ] [dx]   [0                    ]
     [ A  0   0        ] [dy] = [0                    ]      ds = -G dx

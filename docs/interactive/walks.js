@@ -18,11 +18,12 @@
     const program = scenes.program({ objective, units: 0, constraints: polygonOf(edges) }), { G, h, c } = program;
     if (curvature) program.P = [[curvature, 0], [0, curvature]];
     const around = polygon.corners(G, h), far = around.reduce((worst, corner) => (worth(c, corner.x) > worth(c, worst.x) ? corner : worst));
-    const aside = around[(around.indexOf(far) + Math.ceil(edges / 4)) % edges]; // a quarter of the way round
+    const aside = around[(around.indexOf(far) + Math.ceil(edges / 4)) % edges].x; // a quarter of the way round
+    const middle = [0, 1].map((j) => around.reduce((sum, { x }) => sum + x[j], 0) / edges);
     return {
       program, around, trace: method.solve(program).trace.map((it) => scenes.point(it, 0)),
       simplex: curvature ? null : polygon.activeSet({ c }, G, h, far.x, far.rows),
-      active: polygon.activeSet({ c, curvature }, G, h, aside.x.map((v) => 0.97 * v)),
+      active: polygon.activeSet({ c, curvature }, G, h, aside.map((v, j) => middle[j] + 0.97 * (v - middle[j]))),
     };
   }
 
