@@ -9,8 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 from bench.teaching.pictures import Picture
+from socp import textbook
 from tests.support.interactive_page import PAGE, TEXT
-from tests.test_interactive_method import needs_node, script
+from tests.test_interactive_method import by_node, cone_program, needs_node, script
 from tests.test_interactive_page import chromium, needs_browser
 
 __all__ = ["chromium"]  # a fixture
@@ -201,3 +202,57 @@ def test_the_python_of_every_figure_draws_it(chromium):
                 f"alpha = {alpha}" in caption.replace("alpha = 1;", f"alpha = {alpha};")
                 and f"sigma = {sigma}" in caption
             )
+
+
+PUT = """((figure, changes) => { for (const [key, value] of Object.entries(changes)) {
+  const input = document.getElementById(`${figure}-${key}`);
+  Object.assign(input, { value });
+  input.dispatchEvent(new Event("input")); }
+  return document.querySelector(`#${figure} figcaption`).textContent; })"""
+
+
+@pytest.mark.full
+@needs_browser
+def test_what_the_text_says_of_the_figures_holds(chromium):
+    chromium.open(PAGE.as_uri())
+
+    def figures(name, **changes):
+        caption = chromium.evaluate(f"{PUT}('{name}', {json.dumps(changes)})")
+        return [float(v) for v in re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", caption)]
+
+    def products(k, rule, share):  # k, last, mu, distance, smallest
+        return figures("products", rule=rule, share=share, k=k)
+
+    assert 0.7 < products(4, "mehrotra", 0.99)[3] < 0.9
+    assert 80 < products(3, "mehrotra", 0.99)[2] / products(4, "mehrotra", 0.99)[2] < 120
+    assert products(3, "affine", 0.99)[4] < 1e-5 and products(3, "affine", 0.99)[2] > 0.5
+    assert products(0, "mehrotra", 0.99)[2] / products(3, "mehrotra", 0.99)[2] > 2e4
+    assert products(5, "fixed", 0.9)[3] < 0.1 and products(5, "fixed", 0.9)[2] / products(6, "fixed", 0.9)[2] > 9
+    few, many = figures("walks", edges=6, curvature=0), figures("walks", edges=48, curvature=0)
+    assert many[1] == 24 and many[2] > 2 * few[2] and many[3] <= few[3] + 3
+    assert "z of c = 0" in chromium.evaluate(f"{PUT}('step', {{k: 0, stage: 1}})")  # a multiplier ends the step
+    sigma = [figures("step", k=k, stage=4)[-1] for k in (0, 3)]
+    assert sigma[0] > 0.1 and sigma[1] < 1e-4
+    assert "inaccurate" in chromium.evaluate(f"{PUT}('embedding', {{apart: 0}})")
+    dual = [figures("dual", exponent=-3, row=row)[-2:] for row in "bc"]  # slack and multiplier
+    assert dual[0][0] < 0.01 < dual[0][1] and dual[1][1] < 0.01 < dual[1][0]
+    path = figures("path", exponent=-4)
+    assert path[-1] == pytest.approx(4e-4)
+
+
+@needs_node
+def test_a_larger_share_of_the_way_can_take_more_steps(monkeypatch):
+    (answer,) = by_node([{"example": "sections"}])
+    program, plain, most = cone_program(answer["program"]), textbook.Method.start, {}
+    for share in (0.95, 0.999):
+        monkeypatch.setattr(textbook.method, "STEP", share)
+        for seed in range(20):
+
+            def start(method, seed=seed):
+                it, rng = plain(method), np.random.default_rng(seed)
+                it.s, it.z = (v + rng.uniform(0.0, 2.0) * method.cone.e for v in (it.s, it.z))
+                return it
+
+            monkeypatch.setattr(textbook.Method, "start", start)
+            most[share] = max(most.get(share, 0), textbook.solve(program).iterations)
+    assert most[0.95] <= 9 and most[0.999] >= 14

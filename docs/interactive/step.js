@@ -16,17 +16,18 @@
   const VIEW = { centre: [-0.2, -0.1], half: 2.6 }, LAST = 1e-7, MOST = 30;
   const program = scenes.program(scene), m = 3;
   const z = method.centralPath(program, { from: 1, to: 0.9 })[0].z; // dual feasible
-  let x = [-1.2, -0.9], rule = "mehrotra", share = 0.99, solver, trace;
+  let x = [-1.2, -0.9];
 
   const slack = (point) => program.G.map((row, i) => program.h[i] - row[0] * point[0] - row[1] * point[1]);
 
-  function solve() {
-    solver = new method.Method(program, { ...method.SWITCHES, embedding: false, ...RULES[rule][1] }, share);
-    trace = [{ x, y: [], z, s: slack(x), tau: 1, kappa: 0, sigma: NaN, alpha: NaN }];
+  function solve({ rule = "mehrotra", share = 0.99 } = {}) {
+    const solver = new method.Method(program, { ...method.SWITCHES, embedding: false, ...RULES[rule][1] }, share);
+    const trace = [{ x, y: [], z, s: slack(x), tau: 1, kappa: 0, sigma: NaN, alpha: NaN }];
     for (let it = trace[0]; solver.mu(it) > LAST && trace.length <= MOST; trace.push(it)) {
       it = solver.step(it);
       if (!(solver.isInside(it) && it.alpha > 1e-8)) break;
     }
+    return { solver, trace };
   }
 
   function start(plane) {
@@ -41,11 +42,10 @@
   }
 
   function changed() {
-    solve();
     for (const figure of [apart, spaces]) figure.draw();
   }
 
-  function drawPlane(plane, upTo) {
+  function drawPlane(plane, trace, upTo) {
     plane.fit();
     plane.drawScene(scene, [start(plane)]);
     const points = trace.map((it) => plane.toScreen(it.x));
@@ -56,7 +56,7 @@
     plane.layers.iterates.replaceChildren(...points.map((v, k) => drawing.dot(`iterate ${k > upTo ? "later" : k === upTo ? "current" : ""}`, v, k === upTo ? 7 : 4)));
   }
 
-  const python = (call) => ["import numpy as np", ...scenes.declaration(program), "", "from bench.teaching import figures",
+  const python = (call) => ["import numpy as np", ...scenes.declaration(program), "", "from bench.teaching import figures", "from socp import textbook",
     `start = figures.start_at(program, np.array([${x.join(", ")}]))`, call].join("\n");
 
   // ---- one step
@@ -65,33 +65,30 @@
   const ratios = document.getElementById("step-ratios");
 
   // Which entry of s or z becomes zero first, and after which share of the direction.
-  function met(it, d) {
-    const steps = ["s", "z"].flatMap((name) => solver.cone.longestSteps(d.point[name], d.way[name]).map((alpha, i) => ({ name, i, alpha })));
+  function met(cone, d) {
+    const steps = ["s", "z"].flatMap((name) => cone.longestSteps(d.point[name], d.way[name]).map((alpha, i) => ({ name, i, alpha })));
     return steps.reduce((first, step) => (step.alpha < first.alpha ? step : first));
   }
 
   // A direction in the units of the program.
-  function unscaled(it, at, d) {
+  function unscaled(solver, it, at, d) {
     const next = solver.move(it, d, at, 1, 0), less = (name) => next[name].map((v, i) => v - it[name][i]);
     return { point: { s: it.s, z: it.z }, way: { x: d.dx, s: less("s"), z: less("z") } };
   }
 
   function drawStep({ k, stage }) {
-    const last = Math.max(trace.length - 2, 0), it = trace[Math.min(k, last)];
-    drawPlane(plane, Math.min(k, last));
+    const { solver, trace } = solve(), last = Math.max(trace.length - 2, 0), it = trace[Math.min(k, last)];
+    drawPlane(plane, trace, Math.min(k, last));
     const { at, sigma, affine, centered, combined } = solver.directions(it);
-    const [first, second, third] = [affine, centered(), combined].map((d) => d && unscaled(it, at, d));
-    const shown = stage <= 1 && first ? first : third, ends = met(it, shown);
+    const [first, second, third] = [affine, centered(), combined].map((d) => unscaled(solver, it, at, d));
+    const shown = stage <= 1 ? first : third, ends = met(solver.cone, shown);
     const tip = (from, way, by = 1) => [from[0] + by * way[0], from[1] + by * way[1]], screen = (v) => plane.toScreen(v);
-    const marks = [];
-    if (first) {
-      const chain = [it.x, tip(it.x, first.way.x), tip(it.x, second.way.x), tip(it.x, third.way.x)].map(screen);
-      marks.push(drawing.arrow("affine", chain[0], chain[1]));
-      if (stage >= 2) marks.push(drawing.arrow("centering", chain[1], chain[2]));
-      if (stage >= 3) marks.push(drawing.arrow("corrector", chain[2], chain[3]));
-    }
+    const chain = [it.x, tip(it.x, first.way.x), tip(it.x, second.way.x), tip(it.x, third.way.x)].map(screen);
+    const marks = [drawing.arrow("affine", chain[0], chain[1])];
+    if (stage >= 2) marks.push(drawing.arrow("centering", chain[1], chain[2]));
+    if (stage >= 3) marks.push(drawing.arrow("corrector", chain[2], chain[3]));
     if (stage === 1) marks.push(drawing.cross("met", screen(tip(it.x, shown.way.x, Math.min(ends.alpha, 1)))));
-    if (stage === 4 || !first) marks.push(drawing.arrow("path-arrow", screen(it.x), screen(trace[Math.min(k, last) + 1]?.x ?? it.x)));
+    if (stage === 4) marks.push(drawing.arrow("path-arrow", screen(it.x), screen(trace[Math.min(k, last) + 1]?.x ?? it.x)));
     plane.layers.marks.replaceChildren(...marks);
     drawRatios(it, shown, ends);
     const where = ends.alpha === Infinity ? "meets no boundary" : `reaches ${ends.name}${subscript(ends.i)} = 0 at alpha = ${reading.short(ends.alpha)}`;
@@ -124,9 +121,9 @@
   const beside = new picture.Picture(document.getElementById("products-plane"), changed, VIEW);
   const triangle = document.getElementById("products-triangle");
 
-  function drawProducts({ k, beta, gamma }) {
-    const now = Math.min(k, trace.length - 1), [width, height] = drawing.fit(triangle);
-    drawPlane(beside, now);
+  function drawProducts({ k, beta, gamma, rule, share }) {
+    const { solver, trace } = solve({ rule, share }), now = Math.min(k, trace.length - 1), [width, height] = drawing.fit(triangle);
+    drawPlane(beside, trace, now);
     // the plane w_a + w_b + w_c = 3 of the products w = s o z / mu: corners at 3 e_i, sqrt(6) from the centre e
     const reach = Math.min(width / Math.sqrt(3), (height - 26) / 1.5) * 0.94, centre = [width / 2, 18 + reach];
     const corner = (i) => [centre[0] + reach * Math.sin((2 * Math.PI * i) / m), centre[1] - reach * Math.cos((2 * Math.PI * i) / m)];
@@ -142,27 +139,21 @@
       drawing.polyline("path later", points), drawing.polyline("path", points.slice(0, now + 1)),
       ...points.map((v, j) => drawing.dot(`iterate ${j > now ? "later" : j === now ? "current" : ""}`, v, j === now ? 7 : 4)),
     );
+    const options = Object.keys(RULES[rule][1]).map((name) => `, ${name}=False`).join("");
+    const changed = share === method.DEFAULTS.share ? "" : `textbook.method.STEP = ${share}\n`;
+    const neighbourhoods = `${changed}figures.neighbourhoods(program, start, beta=${beta}, gamma=${gamma}${options && `, switches=textbook.Switches(embedding=False${options})`})`;
     const caption = `Iterate ${now} of ${trace.length - 1}, mu = ${reading.short(solver.mu(trace[now]), 2)}: ‖s∘z − mu e‖ = ${reading.short(distance, 2)} mu, ` +
       `smallest product ${reading.short(smallest, 2)} mu`;
-    return { caption, limits: { k: trace.length - 1 }, python: python(`figures.neighbourhoods(program, start, beta=${beta}, gamma=${gamma})`) };
+    return { caption, limits: { k: trace.length - 1 }, python: python(neighbourhoods) };
   }
 
-  solve();
-  const iterate = { key: "k", label: "iterate", min: 0, max: trace.length - 1, step: 1, say: ({ k }) => `iterate ${k}` };
+  const iterate = { key: "k", label: "iterate", min: 0, max: MOST, step: 1, say: ({ k }) => `iterate ${k}` };
   const apart = new reading.Figure("step", {
     state: { k: 0, stage: 0 }, draw: drawStep,
     controls: [iterate, { key: "stage", label: "part", min: 0, max: 4, step: 1, say: ({ stage }) => STAGES[stage] }],
   });
   const spaces = new reading.Figure("products", {
-    state: { k: 0, beta: 0.5, gamma: 0.1, rule, share },
-    draw: (state) => {
-      if (state.rule !== rule || state.share !== share) {
-        ({ rule, share } = state);
-        solve();
-        apart.draw();
-      }
-      return drawProducts(state);
-    },
+    state: { k: 0, beta: 0.5, gamma: 0.1, rule: "mehrotra", share: 0.99 }, draw: drawProducts,
     controls: [iterate, { key: "rule", label: "sigma", options: Object.entries(RULES).map(([name, [text]]) => [name, text]) },
       { key: "share", label: "share of the way", min: 0.5, max: 0.995, step: 0.005, say: (state) => String(state.share) },
       { key: "beta", label: "beta", min: 0.05, max: 1, step: 0.05, say: (state) => `beta = ${state.beta}` },
