@@ -156,11 +156,11 @@ def test_texts_of_the_figures_are_legible_at_every_width(chromium, width):
         chromium.open(PAGE.as_uri())
         chromium.evaluate("new Promise((done) => setTimeout(done, 100))")
         assert chromium.evaluate("document.documentElement.scrollWidth") <= width
-        sizes = chromium.evaluate("""[...document.querySelectorAll(".pane")].map((svg) => {
+        sizes = chromium.evaluate("""[...document.querySelectorAll(".pane, #picture, #curves, #kkt")].map((svg) => {
           const scale = svg.clientWidth / svg.viewBox.baseVal.width;
           const size = (text) => scale * parseFloat(getComputedStyle(text).fontSize);
           return Math.min(...[...svg.querySelectorAll("text")].map(size)); })""")
-        assert len(sizes) == 17 and min(size for size in sizes if size is not None) >= 11.5
+        assert len(sizes) == 20 and min(size for size in sizes if size is not None) >= 11.5
     finally:
         chromium.call("Emulation.clearDeviceMetricsOverride")
 

@@ -52,7 +52,7 @@
   function sizes({ b, cones }) {
     const rows = cones.filter((size) => size === 1).length, round = cones.length - rows;
     return `variables 2, equalities ${b.length}, ${rows} nonnegative rows` +
-      (round ? `, ${round} second-order cones (dimensions 3 to 3)` : "") +
+      (round ? `, ${round} second-order cone${round > 1 ? "s" : ""} of dimension 3` : "") +
       `; tol ${tables.exponential(settings.tol, 0)}`;
   }
 
