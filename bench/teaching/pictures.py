@@ -6,12 +6,14 @@ They need matplotlib (of the `bench` and `docs` extras) and use no state of pypl
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -35,17 +37,36 @@ STYLES: list[dict[str, Any]] = [
 ]
 SMALLEST = 1e-17  # what a logarithmic axis shows of zero
 GRID = 241
+LETTERS = re.compile(r"\b(beta|delta|epsilon|gamma|kappa|lambda|mu|omega|sigma|tau)\b")
+
+
+def greek(text: str) -> str:
+    """The text with the Greek letters that it names.
+
+    Examples
+    --------
+    >>> print(greek("mu, s / tau"))
+    $\\mu$, s / $\\tau$
+    """
+    return LETTERS.sub(r"$\\\g<0>$", text)
 
 
 class Picture(Figure):
-    """A figure that a notebook shows."""
+    """A figure that a notebook shows: as vectors where it can, else as points."""
 
     def __init__(self, width: float = 6.4, height: float = 3.6) -> None:
         super().__init__(figsize=(width, height), layout="constrained")
 
     def _repr_png_(self) -> bytes:
+        return self._written(format="png", dpi=110, metadata={"Software": None})
+
+    def _repr_svg_(self) -> str:
+        with rc_context({"svg.hashsalt": "centralpath"}):  # the same names in each run
+            return self._written(format="svg", metadata={"Date": None, "Creator": None}).decode()
+
+    def _written(self, **options: Any) -> bytes:
         stream = io.BytesIO()
-        self.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+        self.savefig(stream, **options)
         return stream.getvalue()
 
 
@@ -71,24 +92,24 @@ def convergence(traces: Any, columns: Sequence[str] = RESIDUALS) -> Picture:
     drawn = {name: (t, columns[0]) for name, t in traces.items()} if several else {c: (traces, c) for c in columns}
     for (label, (trace, name)), style in zip(drawn.items(), cycle(STYLES)):
         values = np.maximum(np.abs(column(trace, name)), SMALLEST)
-        axes.semilogy(np.arange(values.size), values, label=label.replace("_", " "), **style)
-    axes.set(xlabel="iteration", ylabel=columns[0].replace("_", " ") if several else "")
+        axes.semilogy(np.arange(values.size), values, label=greek(label.replace("_", " ")), **style)
+    axes.set(xlabel="iteration", ylabel=greek(columns[0].replace("_", " ")) if several else "")
     axes.grid(alpha=0.3)
     axes.legend()
     return picture
 
 
 def lines(
-    x: Sequence[float], series: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, logarithmic: bool = False
+    x: Sequence[float], series: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, logarithmic: bool | str = False
 ) -> Picture:
-    """Several quantities over the same x."""
+    """Several quantities over the same x; the axes with a logarithmic scale are "x", "y", or both (True)."""
     picture = Picture()
     axes = picture.subplots()
     for label, y, style in zip(series, series.values(), cycle(STYLES)):
-        axes.plot(x, y, label=label, **style)
-    if logarithmic:
-        axes.set(xscale="log", yscale="log")
-    axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.plot(x, y, label=greek(label), **style)
+    for axis in "xy" if logarithmic is True else logarithmic or "":
+        axes.set(**{f"{axis}scale": "log"})
+    axes.set(xlabel=greek(xlabel), ylabel=greek(ylabel))
     axes.grid(alpha=0.3)
     axes.legend()
     return picture
