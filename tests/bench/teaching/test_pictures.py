@@ -32,8 +32,8 @@ def test_convergence_of_the_engine_and_of_the_textbook():
         (axes,) = pictures.convergence(trace, ["gap", "mu"]).axes
         drawn = lines_of(axes)
         assert list(drawn) == ["gap", r"$\mu$"] and axes.get_yscale() == "log"
-        np.testing.assert_array_equal(drawn["mu"][0], np.arange(len(trace)))
-        np.testing.assert_array_equal(drawn["mu"][1], pictures.column(trace, "mu"))
+        np.testing.assert_array_equal(drawn[r"$\mu$"][0], np.arange(len(trace)))
+        np.testing.assert_array_equal(drawn[r"$\mu$"][1], pictures.column(trace, "mu"))
         np.testing.assert_array_equal(drawn["gap"][1], np.maximum(pictures.column(trace, "gap"), pictures.SMALLEST))
     (axes,) = pictures.convergence({"engine": solution.trace, "textbook": book.trace}, ["gap"]).axes
     drawn = lines_of(axes)
