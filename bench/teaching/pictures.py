@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
+from itertools import combinations, cycle
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,34 @@ def plane(
     axes.set(xlim=window[:2], ylim=window[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=8)
+    return picture
+
+
+def space(
+    program: socp.ConeProgram, ways: Mapping[str, np.ndarray], scale: Sequence[float] = (1.0, 1.0, 1.0)
+) -> Picture:
+    """The edges of a bounded polyhedron Gx <= h in three dimensions, and ways through it as arrays of shape (k, 3).
+
+    `scale` divides the coordinates.
+    """
+    P, _, G = dense(program)
+    if program.n != 3 or program.p or any(isinstance(cone, socp.SecondOrder) for cone in program.cones):
+        raise socp.ProgramError("three variables and inequalities alone are expected here")
+    corners: dict[tuple[int, ...], np.ndarray] = {}
+    for rows in combinations(range(program.m), 3):
+        if abs(np.linalg.det(G[list(rows)])) > 1e-12:
+            x = np.linalg.solve(G[list(rows)], program.h[list(rows)])
+            if (G @ x <= program.h + 1e-9 * (1.0 + np.abs(program.h))).all():
+                corners[rows] = x / np.asarray(scale)
+    picture = Picture(5.4, 4.6)
+    axes: Any = picture.add_subplot(projection="3d")
+    for (one, x), (other, y) in combinations(corners.items(), 2):
+        if len(set(one) & set(other)) == 2:  # an edge: two rows hold along it
+            axes.plot(*np.array([x, y]).T, color=GREY, lw=1.0)
+    for (label, way), style, colour in zip(ways.items(), cycle(STYLES), cycle((ORANGE, GREEN, BLUE))):
+        axes.plot(*(np.asarray(way) / np.asarray(scale)).T, color=colour, label=greek(label), **style)
+    axes.set(xlabel="$x_1$", ylabel="$x_2$", zlabel="$x_3$")
+    axes.legend(fontsize=8)
     return picture
 
 
