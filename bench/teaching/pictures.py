@@ -171,7 +171,7 @@ def space(
 
     `scale` divides the coordinates.
     """
-    P, _, G = dense(program)
+    G = dense(program)[2]
     if program.n != 3 or program.p or any(isinstance(cone, socp.SecondOrder) for cone in program.cones):
         raise socp.ProgramError("three variables and inequalities alone are expected here")
     corners: dict[tuple[int, ...], np.ndarray] = {}
