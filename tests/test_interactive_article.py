@@ -167,6 +167,17 @@ def test_texts_of_the_figures_are_legible_at_every_width(chromium, width):
 
 @pytest.mark.full
 @needs_browser
+def test_an_edge_of_either_polygon_chooses_its_constraint(chromium):
+    chromium.open(PAGE.as_uri())
+    for plane, i in (("dual-primal", 2), ("dual-dual", 3)):
+        chromium.evaluate(f"""document.querySelectorAll("#{plane} .hit")[{i}].dispatchEvent(new Event("click"))""")
+        caption = chromium.evaluate('document.querySelector("#dual figcaption").textContent')
+        assert f"Constraint {'abcd'[i]}:" in caption
+        assert chromium.evaluate('document.getElementById("dual-row").value') == "abcd"[i]
+
+
+@pytest.mark.full
+@needs_browser
 def test_dragging_the_start_changes_the_step_and_the_products(chromium):
     chromium.open(PAGE.as_uri())
     captions = """["step", "products"].map((name) => document.querySelector(`#${name} figcaption`).textContent)"""

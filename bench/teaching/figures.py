@@ -53,7 +53,7 @@ def central_path(program: socp.ConeProgram, mu: float, window: Window = WINDOW) 
     G = _rows(program)
     path = barrier.central_path(program, np.geomspace(max(100.0, mu), mu, 40))
     s = program.h - G @ path[-1]
-    picture = pictures.plane(program, window, path, {f"mu = {mu:g}": path[-1:]})
+    picture = pictures.plane(program, window, path, {rf"$\mu$ = {mu:g}": path[-1:]})
     axes, rows = _beside(picture), np.arange(s.size)
     axes.hlines(rows, np.minimum(s, mu / s), np.maximum(s, mu / s), color=GREY)
     axes.plot(s, rows, "o", color=BLUE, label="slack $s$")

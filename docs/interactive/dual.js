@@ -41,6 +41,12 @@
     plane.fit();
     plane.drawScene(shown, handles);
     plane.layers.paths.replaceChildren(mark(plane, shown.constraints[row]), drawing.polyline("central", points.map((v) => plane.toScreen(v))));
+    plane.layers.marks.replaceChildren(...shown.constraints.map((constraint, i) => { // an edge chooses its constraint
+      const edge = mark(plane, constraint);
+      edge.setAttribute("class", "hit");
+      edge.addEventListener("click", () => figure.set({ row: scenes.LETTERS[i] }));
+      return edge;
+    }));
     plane.layers.iterates.replaceChildren(...(points[now] ? [drawing.dot("iterate current", plane.toScreen(points[now]), 7)] : []));
   }
 
@@ -56,7 +62,7 @@
     show(primal, scene, path.map(({ x }) => x), now, i, primal.sceneHandles(scene).filter(({ kind }) => kind !== "angle"));
     show(beside, turned, points, now, i, []);
     const a = scenes.direction(turned.objective.angle), from = [34, 34];
-    beside.layers.marks.replaceChildren(drawing.arrow("corrector", from, [from[0] + 26 * a[0], from[1] - 26 * a[1]]));
+    beside.layers.marks.append(drawing.arrow("corrector", from, [from[0] + 26 * a[0], from[1] - 26 * a[1]]));
     const python = [...scenes.declaration(program), "", "from bench.teaching import figures", `figures.dual(program, mu=${reading.short(10 ** exponent)})`].join("\n");
     if (!it) return { caption: "The primal or the dual has no strictly feasible point: there is no central path.", python };
     const value = program.c[0] * it.x[0] + program.c[1] * it.x[1], below = -it.z.reduce((sum, v, k) => sum + v * program.h[k], 0);
