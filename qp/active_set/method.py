@@ -24,10 +24,11 @@ from scipy.linalg import lapack
 
 from socp.compiled.threads import blas_threads
 from socp.plan.plan import Plan
+from socp.problem.distances import norm
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import Residuals, norm
+from socp.problem.stopping import Residuals
 
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at

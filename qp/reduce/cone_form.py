@@ -28,10 +28,10 @@ from socp.compiled.signatures import Floats, Ints
 from socp.form.hessian import as_operator, check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
 from socp.linalg.csc import csc, transpose
+from socp.problem.certificates import product
 from socp.problem.checks import INT
 from socp.problem.lowrank import LowRank
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
-from socp.problem.stopping import product
 
 from ..problem.program import QuadraticProgram
 from .presolve import rows_kept

@@ -15,7 +15,9 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats
 from ..form.standard import StandardForm
 from ..problem import printing, stopping
+from ..problem.certificates import dual_certificate, primal_certificate
 from ..problem.checks import FLOAT
+from ..problem.distances import hold_to_bounds
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution
@@ -285,7 +287,7 @@ class Run:
         holds = found.meets(settings.tol, settings.tol_abs)
         if max(found.rows, found.cone) > settings.tol:
             held = answer[0].copy(), answer[1], answer[2], answer[3].copy()
-            self._missed = stopping.hold_to_bounds(self.program, held[0], held[3])
+            self._missed = hold_to_bounds(self.program, held[0], held[3])
         if self._missed > 0.0:
             within = test.residuals(*held)
             if within.meets(settings.tol, settings.tol_abs) or (not holds and within.worst < found.worst):
@@ -415,16 +417,11 @@ class Run:
             objective = found.primal_objective + program.offset
             dual_objective = found.dual_objective + program.offset
         elif status is Status.PRIMAL_INFEASIBLE:
-            y, z = stopping.primal_certificate(program, y, z)
-            x, s, primal = (
-                np.full_like(x, np.nan),
-                np.full_like(s, np.nan),
-                stopping.primal_infeasibility(program, y, z),
-            )
+            (y, z), primal = primal_certificate(program, y, z)
+            x, s = np.full_like(x, np.nan), np.full_like(s, np.nan)
         else:  # dual infeasible
-            x = stopping.dual_certificate(program, x)
+            (x,), dual = dual_certificate(program, x)
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
-            dual = stopping.dual_infeasibility(program, x)
         timings = self.timings.copy()
         timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
         solution = Solution(
