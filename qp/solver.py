@@ -13,7 +13,7 @@ from socp.problem import printing
 from socp.problem.checks import ProgramError, as_vector, check_finite
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.problem.status import Status
-from socp.solver import SetUpOnce, with_data
+from socp.solver import SetUpOnce, with_values
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
@@ -166,8 +166,8 @@ class Solver(SetUpOnce):
                 self._replace_objective(q)
             else:
                 old = self.program
-                P = old.P if P_data is None else with_data("P", old.P, P_data)
-                A = old.A if A_data is None else with_data("A", old.A, A_data)
+                P = old.P if P_data is None else old.hessian.with_data(P_data)
+                A = old.A if A_data is None else with_values("A", old.A, A_data)
                 self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None)
             self.setup_time = time.perf_counter() - started
 

@@ -11,15 +11,16 @@ from socp.compiled.kernels import kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.problem.checks import ProgramError, all_finite, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.problem.hessian import WithHessian, as_hessian
 from socp.problem.printing import html_table
-from socp.problem.program import as_hessian, describe_hessian, no_rows
+from socp.problem.program import no_rows
 
 from .kernel_matrix import KernelMatrix
 
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
 
 
-class QuadraticProgram:
+class QuadraticProgram(WithHessian):
     r"""A convex quadratic program with two-sided rows and bounds.
 
     .. math::
@@ -162,7 +163,7 @@ class QuadraticProgram:
         rows = {
             "variables": f"{self.n}, {bounds} with a bound",
             "rows": f"{self.m}, {self.A.nnz} entries",
-            "P": repr(self.P) if isinstance(self.P, KernelMatrix) else describe_hessian(self.P),
+            "P": repr(self.hessian),
         }
         return html_table("QuadraticProgram", rows)
 

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from socp.linalg.accurate import add_both, hessian_product
+from socp.linalg.accurate import add_both
 from socp.problem.certificates import (
     Ray,
     RayTerms,
     best_certificate,
     has_entries,
     largest,
-    product,
-    product_sizes,
     ray_error,
 )
 from socp.problem.distances import NOTHING, find_bounds, norm
@@ -40,7 +38,6 @@ from socp.problem.stopping import (
     told,
 )
 
-from .kernel_matrix import KernelMatrix
 from .program import QuadraticProgram
 
 if TYPE_CHECKING:
@@ -119,21 +116,18 @@ def residuals(
     lost, lost_gap = _lost(program, x, y, z) if rounding else (NOTHING, 0.0)
     found, is_bound, dual, Ax = np.zeros(RESIDUALS), np.zeros(m), np.zeros(2 * n), np.zeros(2 * m)
     dual[:n] = z
-    if isinstance(program.P, KernelMatrix):
-        Px = np.concatenate([program.P @ x if Px is None else Px, np.zeros(n)])
-    else:
-        Px = hessian_product(program.P, x)
     add_both(A.indptr, A.indices, A.data, x, y, Ax[:m], Ax[m:], dual[:n], dual[n:])
     find_bounds(A.indices, A.data, *layout_of(()), is_bound)
     measure_sides(program.l, program.u, Ax, y, is_bound, lost[n:], ROWS, found)
     measure_sides(program.lb, program.ub, x, z, NOTHING, NOTHING, CONE, found)
+    Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
     measure_gradient(Px, program.q, x, lost, dual, found)
     return told(found, lost_gap)
 
 
 def _lost(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, float]:
     """What rounding may take of each entry of (Px + q + A'y + z, Ax), and of the gap; bounds are compared exactly."""
-    A, size_x, Px = abs(program.A), np.abs(x), product_sizes(program.P, x)
+    A, size_x, Px = abs(program.A), np.abs(x), program.hessian.sizes(x)
     dual = Px + np.abs(program.q) + A.T @ np.abs(y) + np.abs(z)
     held = support(program.l, program.u, y)[2] + support(program.lb, program.ub, z)[2]
     return LOST * np.concatenate([dual, A @ size_x]), LOST * (float(size_x @ (Px + np.abs(program.q))) + held)
@@ -163,7 +157,7 @@ def dual_terms(program: QuadraticProgram, x: np.ndarray) -> RayTerms:
     """What is to be seen of the direction x, which may not move towards a finite side: the slope is q'x."""
     along = violation(_recession(program.l), -_recession(-program.u), program.A @ x)
     outside = violation(_recession(program.lb), -_recession(-program.ub), x)
-    zeros = ((largest(program.P), norm(product(program.P, x))), (largest(program.A), along), (1.0, outside))
+    zeros = ((program.hessian.largest, norm(program.hessian.product(x))), (largest(program.A), along), (1.0, outside))
     size = np.abs(program.q) @ np.abs(x)
     return float(program.q @ x), float(size), [(value, data * norm(x)) for data, value in zeros]
 
@@ -191,7 +185,7 @@ def primal_certificate(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) 
 
 def dual_certificate(program: QuadraticProgram, x: np.ndarray) -> tuple[Ray, float]:
     """x scaled to q'x = -1, with zeros for variables that have no part in the objective and no row, and its error."""
-    used = has_entries(program.A, 1) | (program.q != 0.0) | (product_sizes(program.P, np.ones(program.n)) > 0.0)
+    used = has_entries(program.A, 1) | (program.q != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
     return best_certificate(dual_terms, program, (x,), (np.where(used, x, 0.0),))
 
 

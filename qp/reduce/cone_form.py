@@ -25,12 +25,11 @@ import scipy.sparse as sp
 
 from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
-from socp.form.hessian import as_operator, check_semidefinite
+from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
 from socp.linalg.csc import csc, transpose
-from socp.problem.certificates import product
 from socp.problem.checks import INT
-from socp.problem.lowrank import LowRank
+from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
 
 from ..problem.program import QuadraticProgram
@@ -78,20 +77,9 @@ class ConeForm:
         """The cone program."""
         P = program.P
         if self.has_fixed:
-            check_semidefinite(as_operator(P, program.n))  # the engine sees no more than what is left of it
-            P = self._in_free_variables(P, program.m)
+            check_semidefinite(hessian_of(program.P, program.n))  # the engine sees no more than what is left of it
+            P = program.hessian.among(np.flatnonzero(self.kinds[program.m :] != EQUAL))
         return SidesProgram(self, program, P)
-
-    def _in_free_variables(self, P: Any, m: int) -> sp.csc_array | np.ndarray | LowRank | None:
-        """P without the rows and columns of fixed variables."""
-        if P is None:
-            return None
-        if isinstance(P, sp.csc_array):
-            indptr, indices, data = np.empty(self.n + 1, INT), np.empty(P.data.size, INT), np.empty(P.data.size)
-            entries = keep_free(P.indptr, P.indices, P.data, self.kinds, indptr, indices, data)
-            return csc(data[:entries], indices[:entries], indptr, (self.n, self.n))
-        free = np.flatnonzero(self.kinds[m:] != EQUAL)
-        return LowRank(P.F[free], P.d[free]) if isinstance(P, LowRank) else P[free[:, None], free]
 
     def lift(
         self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
@@ -101,7 +89,7 @@ class ConeForm:
         own_x, own_y, own_z = np.empty(n), np.empty(m), np.empty(n)
         spread(x, y, z, program.lb, self.kinds, own_x, own_y, own_z)
         if self.has_fixed:
-            self._fix_multipliers(program, program.q + product(program.P, own_x), own_y, own_z)
+            self._fix_multipliers(program, program.q + program.hessian.product(own_x), own_y, own_z)
         return own_x, own_y, own_z
 
     def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
@@ -163,7 +151,7 @@ class SidesProgram(StackedProgram):
         """q, l and u without what is fixed, which goes to the other side."""
         A, q, l, u, value = program.A, program.q, program.l.copy(), program.u.copy(), np.empty(program.n)
         substitute(A.indptr, A.indices, A.data, program.lb, program.ub, value, l, u)
-        Pv = product(program.P, value)
+        Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
         return q + Pv, l, u
 
@@ -315,29 +303,6 @@ def substitute(
         if size[i] > 0.0:
             l[i] = 0.0 if abs(l[i] - shift[i]) <= ROUNDING * size[i] else l[i] - shift[i]
             u[i] = 0.0 if abs(u[i] - shift[i]) <= ROUNDING * size[i] else u[i] - shift[i]
-
-
-@kernel
-def keep_free(
-    P_indptr: Ints, P_indices: Ints, P_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
-) -> int:
-    """P in the free variables; returns the number of its entries."""
-    n = P_indptr.size - 1
-    m, free, at = kinds.size - n, 0, 0
-    place = np.empty(n, np.int64)
-    for j in range(n):
-        place[j] = free
-        free += int(kinds[m + j] != EQUAL)
-    for j in range(n):
-        if kinds[m + j] == EQUAL:
-            continue
-        indptr[place[j]] = at
-        for k in range(P_indptr[j], P_indptr[j + 1]):
-            if kinds[m + P_indices[k]] != EQUAL:
-                indices[at], data[at] = place[P_indices[k]], P_data[k]
-                at += 1
-    indptr[free] = at
-    return at
 
 
 @kernel

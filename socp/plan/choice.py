@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..form.hessian import LOW_RANK_SHARE
 from ..form.standard import StandardForm
 from ..problem.checks import ProgramError
+from ..problem.hessian import LOW_RANK_SHARE
 from ..problem.settings import Settings
 from .costs import dense_seconds, small_work
 from .plan import Backend, Plan

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..linalg.csc import multiply_symmetric
 from .distances import cone_violation, norm
-from .lowrank import LowRank
 from .program import ConeProgram
 
 LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
@@ -58,9 +56,12 @@ def primal_terms(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> RayTerms
 def dual_terms(program: ConeProgram, x: np.ndarray) -> RayTerms:
     """What is to be seen of the direction x: the slope is c'x."""
     outside = cone_violation(program, np.where(np.isfinite(program.h), -(program.G @ x), np.inf))
-    zeros = ((program.P, norm(product(program.P, x))), (program.A, norm(program.A @ x)), (program.G, outside))
+    zeros = (
+        (program.hessian.largest, norm(program.hessian.product(x))), (largest(program.A), norm(program.A @ x)),
+        (largest(program.G), outside),
+    )  # fmt: skip
     size = np.abs(program.c) @ np.abs(x)
-    return program.c @ x, size, [(value, largest(matrix) * norm(x)) for matrix, value in zeros]
+    return program.c @ x, size, [(value, data * norm(x)) for data, value in zeros]
 
 
 def primal_infeasibility(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> float:
@@ -87,7 +88,7 @@ def primal_certificate(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> tu
 def dual_certificate(program: ConeProgram, x: np.ndarray) -> tuple[Ray, float]:
     """x scaled to c'x = -1, with zeros for variables that are nowhere, and its error."""
     used = has_entries(program.A, 1) | has_entries(program.G, 1) | (program.c != 0.0)
-    used |= product_sizes(program.P, np.ones(program.n)) > 0.0
+    used |= program.hessian.sizes(np.ones(program.n)) > 0.0
     return best_certificate(dual_terms, program, (x,), (np.where(used, x, 0.0),))
 
 
@@ -97,38 +98,9 @@ def has_entries(matrix: sp.csc_array, axis: int) -> np.ndarray:
     return np.bincount(where, matrix.data != 0.0, minlength=matrix.shape[axis]) > 0.0
 
 
-def product(P, x: np.ndarray) -> np.ndarray:
-    """P x for P as a program holds it: zero when it is None."""
-    if type(P) is np.ndarray:
-        return P.dot(x)
-    if P is None:
-        return np.zeros(x.size)
-    if isinstance(P, sp.csc_array):
-        out = np.empty(x.size)
-        multiply_symmetric(P.indptr, P.indices, P.data, x, out)
-        return out
-    return P @ x
-
-
-def product_sizes(P, x: np.ndarray) -> np.ndarray:
-    """|P| |x|, the sizes of the terms of P x."""
-    if P is None:
-        return np.zeros(x.size)
-    if isinstance(P, LowRank):
-        F = np.abs(P.F)
-        return F @ (F.T @ np.abs(x)) + np.abs(P.d * x)
-    return abs(P) @ np.abs(x)
-
-
-def largest(matrix) -> float:
-    """The largest absolute entry of a matrix in any of its forms."""
-    if matrix is None:
-        return 0.0
-    if hasattr(matrix, "data") and not isinstance(matrix, np.ndarray):
-        return norm(matrix.data)
-    if isinstance(matrix, np.ndarray):
-        return norm(matrix)
-    return norm(matrix.diagonal())
+def largest(matrix: sp.csc_array) -> float:
+    """The largest absolute entry."""
+    return norm(matrix.data)
 
 
 def relative(value: float, size: float) -> float:

@@ -22,8 +22,8 @@ import numpy as np
 
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..linalg.accurate import add_both, hessian_product, product_error, rounded, sum_error
-from .certificates import dual_infeasibility, primal_infeasibility, product_sizes
+from ..linalg.accurate import add_both, product_error, rounded, sum_error
+from .certificates import dual_infeasibility, primal_infeasibility
 from .distances import NOTHING, beyond, distance_from_cones, find_bounds, raise_to
 from .program import ConeProgram
 
@@ -111,7 +111,7 @@ def measure(
     measure_sides(b, b, Ax, y, NOTHING, lost[n:], ROWS, found)
     measure_slacks(h, s, z, inside, lost[n + p :], scale, found)
     measure_cones(*program.cone_layout, s, z, inside, lost[n + p :], scale, found)
-    measure_gradient(hessian_product(program.P, x), program.c, x, lost, dual, found)
+    measure_gradient(program.hessian.accurate_product(x), program.c, x, lost, dual, found)
     return told(found, lost_gap), dual, Ax, inside
 
 
@@ -124,7 +124,7 @@ def told(found: np.ndarray, lost_gap: float) -> Residuals:
 def _lost(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
     """What rounding may take of each entry of (Px + c + A'y + G'z, Ax - b, Gx + s - h), and of the gap."""
     A, G, size_x = abs(program.A), abs(program.G), np.abs(x)
-    Px, h = product_sizes(program.P, x), np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
+    Px, h = program.hessian.sizes(x), np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
     parts = [
         Px + np.abs(program.c) + A.T @ np.abs(y) + G.T @ np.abs(z),
         A @ size_x + np.abs(program.b),

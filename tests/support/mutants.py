@@ -31,9 +31,9 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         (", (outside, norm(z))]", "]"),
         ("norm(program.A.T @ y + program.G.T @ z)", "norm(program.A.T @ y - program.G.T @ z)"),
         (" if norm(z[~finite]) == 0.0 else np.inf", ""),
-        ("(program.P, norm(product(program.P, x))), ", ""),
-        ("(program.A, norm(program.A @ x)), ", ""),
-        (", (program.G, outside))", ")"),
+        ("(program.hessian.largest, norm(program.hessian.product(x))), ", ""),
+        ("(largest(program.A), norm(program.A @ x)),", ""),
+        ("(largest(program.G), outside),", ""),
         ("-(program.G @ x), np.inf)", "program.G @ x, np.inf)"),
         ("np.where(np.isfinite(program.h), -(program.G @ x), np.inf)", "-(program.G @ x)"),
         ("LEAST_SLOPE = 1e-12", "LEAST_SLOPE = 0.0"),
@@ -76,7 +76,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/problem/stopping.py", "tests/qp/problem/test_stopping.py"): [
         (", (norm(stray), max(norm(y), norm(z)))]", "]"),
         ("terms.sum()), norm(y[~finite]),", "terms.sum()), norm(y[~finite & (y > 0.0)]),"),
-        ("((largest(program.P), norm(product(program.P, x))), (largest", "((largest"),
+        ("((program.hessian.largest, norm(program.hessian.product(x))), (largest", "((largest"),
         ("(largest(program.A), along), ", ""),
         ("outside = violation(_recession(program.lb), -_recession(-program.ub), x)", "outside = 0.0"),
         ("return LOST * np.concatenate([dual,", "return 100.0 * LOST * np.concatenate([dual,"),
@@ -210,7 +210,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ],
     ("qp/reduce/presolve.py", "tests/qp/reduce/test_presolve.py"): [
         ("[lb[j], ub[j]], np.clip(", "[ub[j], lb[j]], np.clip("),
-        ("return isinstance(P, np.ndarray) and bool(has_full_diagonal(P))", "return isinstance(P, np.ndarray)"),
+        ("not program.hessian.has_full_diagonal()", "not program.hessian.is_full"),
         ("int(kept[np.uint64(A_indices[k])] and A_data[k] != 0.0)", "int(kept[np.uint64(A_indices[k])])"),
         ("return np.array_equal(self.kept, other.kept)", "return True"),
         ("return self.kept is other.kept", "return True"),
@@ -305,9 +305,11 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2", "weight > 0.0"),
         ("ratio[i] * E[p + i] / E[np.uint64(p + lead[i])]", "ratio[i]"),
     ],
-    ("socp/form/hessian.py", "tests/socp/form/test_hessian.py tests/socp/form/test_standard.py"): [
+    ("socp/problem/hessian.py", "tests/socp/form/test_convexity.py tests/socp/form/test_standard.py"): [
         ("np.sqrt(factor) * D[:, None] * self.F", "factor * D[:, None] * self.F"),
         ("if not np.linalg.norm(missing) <= math.sqrt(SIGNS) * n * LOW_RANK_TOL:", "if False:"),
+    ],
+    ("socp/form/convexity.py", "tests/socp/form/test_convexity.py"): [
         ("data[k] < -shift[j]", "data[k] < 0.0"),
     ],
     ("qp/active_set/coordinate_descent.py", "tests/qp/active_set/test_method.py"): [

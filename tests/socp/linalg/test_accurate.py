@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from socp import LowRank
-from socp.linalg.accurate import add_both, hessian_product, product_error, rounded, sum_error
+from socp.linalg.accurate import add_both, product_error, rounded, sum_error
+from socp.problem.hessian import hessian_of
 from tests.support.exact import fractions, product
 
 
@@ -58,7 +59,7 @@ def test_products_with_a_hessian(kind, n):
     sparse = sp.csc_array(dense)
     sparse.indptr, sparse.indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
     P = {"dense": dense, "sparse": sparse, "low rank": LowRank(F, abs(x)), "none": None}[kind]
-    out = hessian_product(P, x)
+    out = hessian_of(P, x.size).accurate_product(x)
     sizes = abs(F) @ (abs(F).T @ abs(x)) + x**2 + abs(dense) @ abs(x)
     assert_accurate(out[:n], out[n:], product(P, fractions(x)), sizes)
 
@@ -67,5 +68,5 @@ def test_numbers_that_cannot_be_split():
     error = product_error(1e305, 1.0, 1e305)  # 0 in one instruction; halves overflow
     assert np.isnan(error) or error == 0.0
     assert rounded(1e305, np.nan) == 1e305 and rounded(1.0, 0.5) == 1.5 and np.isnan(rounded(np.nan, 0.0))
-    out = hessian_product(np.array([[1e305]]), np.array([1.0]))
+    out = hessian_of(np.array([[1e305]]), 1).accurate_product(np.array([1.0]))
     assert rounded(*out) == 1e305

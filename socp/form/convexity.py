@@ -1,0 +1,257 @@
+"""Whether P is positive semidefinite: seen at a glance as a rule, else by an LDL' of P."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Floats, Ints
+from ..linalg.cholesky import cholesky
+from ..linalg.ldl.factorization import LDL
+from ..problem.checks import ProgramError
+from ..problem.hessian import NO_VALUES, DenseHessian, Hessian, add_diagonal
+from ..problem.stopping import LOST
+
+GLANCE = 150  # an order up to which a Cholesky factor is quicker than the analysis of a sparse one
+BANDED = 50  # multiplications an entry and row of P up to which one within its envelope is
+SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
+EPS = float(np.finfo(np.float64).eps)
+
+
+def check_semidefinite(
+    P: Hessian, D: np.ndarray = NO_VALUES, factor: float = 1.0, tol: float = SEMIDEFINITE_TOL
+) -> None:
+    """Refuse a P that is not positive semidefinite: P with its diagonal raised has no LDL' with D > 0.
+
+    P is raised by tol P_ii and by what rounding may take of its largest entry: no scaling of the variables hides a
+    negative curvature, as it can where a share of the largest entry is added.  A P that was scaled to factor D P D is
+    measured as it was.
+
+    A diagonal plus low rank is semidefinite by construction.
+    """
+    if P.is_zero or not (P.is_sparse or P.is_full):
+        return
+    if is_clearly_semidefinite(P.order, P.is_sparse, P.indptr, P.indices, P.values, D, factor, tol):
+        return
+    shift = shift_of(P.diagonal(), D, factor, tol)
+    if isinstance(P, DenseHessian):
+        column = -1 if has_factor(P, shift) else int(P.diagonal().argmin())
+    else:
+        column = first_bad_pivot(P, shift)
+    if column >= 0:
+        raise ProgramError(
+            f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
+        )
+
+
+def has_factor(P: DenseHessian, shift: np.ndarray) -> bool:
+    """Whether P is of low rank, which is looked for first, or P + diag(shift) has a Cholesky factor."""
+    if P.diagonal().max(initial=0.0) <= 0.0:
+        return not P.values.any()
+    if P.find_rank():
+        return True
+    # the lower triangle by columns is the upper one by rows of the same memory
+    P.room = P.values.copy()
+    P.room[:: P.order + 1] += shift
+    return cholesky(P.order, P.room) == 0
+
+
+def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
+    """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
+    n, most = shift.size, P.entries + shift.size
+    column = first_bad_entry(P.indptr, P.indices, P.values, shift)
+    if column >= -1:
+        return int(column)
+    indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
+    raise_upper(P.indptr, P.indices, P.values, shift, indptr, indices, data)
+    ldl = LDL(n, indptr, indices[: indptr[n]], np.ones(n, np.int64))
+    if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
+        return -1
+    bad = np.flatnonzero(ldl.d < 0.0)
+    return int(ldl.perm[bad[0]]) if bad.size else 0
+
+
+def shift_of(diagonal: np.ndarray, D: np.ndarray, factor: float, tol: float) -> np.ndarray:
+    """`set_shift` with its array allocated."""
+    shift = np.empty(diagonal.size)
+    set_shift(np.ascontiguousarray(diagonal), D, factor, tol, shift)
+    return shift
+
+
+@kernel
+def set_shift(diagonal: Floats, D: Floats, factor: float, tol: float, shift: Floats) -> None:
+    """shift := tol P_ii, and (64 + n) units in the last place of the largest P_ii; an empty D is one."""
+    n, largest = diagonal.size, 0.0
+    for i in range(n):
+        shift[i] = factor * D[i] ** 2 if D.size > 0 else 1.0
+        largest = max(largest, diagonal[i] / shift[i])
+    for i in range(n):
+        shift[i] = tol * max(diagonal[i], 0.0) + (LOST + n * EPS) * largest * shift[i]
+
+
+@kernel
+def is_clearly_semidefinite(
+    n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, tol: float
+) -> bool:
+    """Whether it is seen at a glance; False leaves it open.
+
+    P is diagonally dominant, or P + diag(shift) without the variables that stand alone in it is small, or has its
+    entries near the diagonal, and a Cholesky factor.
+    """
+    diagonal, shift = np.zeros(n), np.empty(n)
+    if is_sparse:
+        if is_dominant(indptr, indices, values):
+            return True
+        add_diagonal(indptr, indices, values, diagonal)
+        set_shift(diagonal, D, factor, tol, shift)
+        place = np.empty(n, np.int64)
+        order = number_coupled(indptr, indices, values, place)
+        for j in range(n):
+            if place[j] < 0 and not diagonal[j] + shift[j] > 0.0:
+                return False
+        if order > GLANCE:
+            return has_banded_factor(order, place, indptr, indices, values, shift)
+        P = np.zeros(order * order)
+        spread_coupled(order, place, indptr, indices, values, shift, P)
+        return cholesky(order, P) == 0
+    if n > GLANCE:
+        return False
+    for j in range(n):
+        diagonal[j] = values[j * n + j]
+    set_shift(diagonal, D, factor, tol, shift)
+    return is_semidefinite(n, values, shift, np.empty(n * n))
+
+
+@inner
+def number_coupled(indptr: Ints, indices: Ints, values: Floats, place: Ints) -> int:
+    """place := the numbers of the variables that P couples with others, -1 of one that it does not; how many do."""
+    count = 0
+    for j in range(place.size):
+        place[j] = -1
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] != j and values[k] != 0.0:
+                place[j] = count
+                count += 1
+                break
+    return count
+
+
+@inner
+def spread_coupled(
+    order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats, P: Floats
+) -> None:
+    """P += P + diag(shift) of the coupled variables, by rows."""
+    for j in range(place.size):
+        if place[j] < 0:
+            continue
+        for k in range(indptr[j], indptr[j + 1]):
+            if place[indices[k]] >= 0:
+                P[place[indices[k]] * order + place[j]] += values[k]
+        P[place[j] * (order + 1)] += shift[j]
+
+
+@inner
+def has_banded_factor(order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats) -> bool:
+    """Whether P + diag(shift) of the coupled variables has few entries between the first one of a row and its diagonal,
+    and a Cholesky factor.
+
+    Row i of L, from its column first[i] on, is in L[begin[i]:], where L(i, j) has the place begin[i] + j.
+    """
+    words, work = 0, 0
+    first, begin, variable = np.empty(order, np.int64), np.empty(order, np.int64), np.empty(order, np.int64)
+    for v in range(place.size):
+        i = place[v]
+        if i < 0:
+            continue
+        first[i], variable[i] = i, v
+        for k in range(indptr[v], indptr[v + 1]):  # column v, which is row v
+            if place[indices[k]] >= 0:
+                first[i] = min(first[i], place[indices[k]])
+        begin[i] = words - first[i]
+        words += i - first[i] + 1
+        work += (i - first[i] + 1) ** 2
+        if work > BANDED * (place.size + indptr[place.size]):
+            return False
+    L = np.zeros(words)
+    for i in range(order):
+        row, v = begin[i], variable[i]
+        L[row + i] = shift[v]
+        for k in range(indptr[v], indptr[v + 1]):
+            if 0 <= place[indices[k]] <= i:
+                L[row + place[indices[k]]] += values[k]
+        for j in range(first[i], i):
+            entry = L[row + j]
+            for k in range(np.uint64(max(first[i], first[j])), np.uint64(j)):
+                entry -= L[np.uint64(row) + k] * L[np.uint64(begin[j]) + k]
+            L[row + j] = entry / L[begin[j] + j]
+            L[row + i] -= L[row + j] ** 2
+        if not L[row + i] > 0.0:
+            return False
+        L[row + i] = math.sqrt(L[row + i])
+    return True
+
+
+@kernel
+def is_dominant(indptr: Ints, indices: Ints, data: Floats) -> bool:
+    """Whether each diagonal entry is at least the sum of the others' sizes in its column: P is semidefinite then."""
+    n = indptr.size - 1
+    for j in range(n):
+        diagonal, others = 0.0, 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                diagonal += data[k]
+            else:
+                others += abs(data[k])
+        if not diagonal >= others:
+            return False
+    return True
+
+
+@kernel
+def is_semidefinite(n: int, P: Floats, shift: Floats, work: Floats) -> bool:
+    """Whether P + diag(shift) is positive definite."""
+    for i in range(n * n):
+        work[i] = P[i]
+    for i in range(n):
+        work[i * n + i] += shift[i]
+    return cholesky(n, work) == 0
+
+
+@kernel
+def raise_upper(
+    indptr: Ints, indices: Ints, data: Floats, shift: Floats, upper_indptr: Ints, upper_indices: Ints,
+    upper_data: Floats,
+) -> None:  # fmt: skip
+    """The upper triangle of P + diag(shift), with every diagonal entry, from the sorted columns of P."""
+    count = 0
+    for j in range(shift.size):
+        upper_indptr[j], value = count, shift[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] < j:
+                upper_indices[count], upper_data[count] = indices[k], data[k]
+                count += 1
+            elif indices[k] == j:
+                value += data[k]
+        upper_indices[count], upper_data[count] = j, value
+        count += 1
+    upper_indptr[shift.size] = count
+
+
+@kernel
+def first_bad_entry(indptr: Ints, indices: Ints, data: Floats, shift: Floats) -> int:
+    """The first column of an entry that no semidefinite matrix has where P is diagonal or its diagonal zero, or -1.
+
+    That is, its upper triangle has at most one entry a column, or shift is zero; -2 of any other.
+    """
+    first, most, zero = -1, 0, True
+    for j in range(shift.size):
+        count, zero = 0, zero and shift[j] == 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] <= j:
+                count += 1
+                if first < 0 and ((indices[k] < j and data[k] != 0.0) or data[k] < -shift[j]):
+                    first = j
+        most = max(most, count)
+    return first if most <= 1 or zero else -2
