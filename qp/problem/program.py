@@ -155,6 +155,22 @@ class QuadraticProgram(WithHessian):
         """The number of rows."""
         return self.l.size
 
+    @property
+    def sided_rows(self) -> np.ndarray:
+        """The rows with a finite side."""
+        return np.flatnonzero(np.isfinite(self.l) | np.isfinite(self.u))
+
+    def row_along_signs(self) -> tuple[int | None, float]:
+        """(the one row with sides, the c with which it is c times the signs of a `KernelMatrix`); None where not so."""
+        rows = self.sided_rows
+        if rows.size != 1 or self.l[rows[0]] != self.u[rows[0]]:
+            return None, 0.0
+        a = self.A.data if self.m == 1 else self.A[[int(rows[0])], :].toarray()[0]
+        if a.size != self.n:
+            return None, 0.0
+        along = a * self.P.signs
+        return (int(rows[0]), float(along[0])) if along[0] != 0.0 and (along == along[0]).all() else (None, 0.0)
+
     def __repr__(self) -> str:
         return f"QuadraticProgram(n={self.n}, m={self.m})"
 
