@@ -33,6 +33,7 @@ from socp.problem.stopping import (
     RESIDUALS,
     ROWS,
     Residuals,
+    lost_to_rounding,
     measure_gradient,
     measure_sides,
     told,
@@ -127,10 +128,10 @@ def residuals(
 
 def _lost(program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, float]:
     """What rounding may take of each entry of (Px + q + A'y + z, Ax), and of the gap; bounds are compared exactly."""
-    A, size_x, Px = abs(program.A), np.abs(x), program.hessian.sizes(x)
-    dual = Px + np.abs(program.q) + A.T @ np.abs(y) + np.abs(z)
     held = support(program.l, program.u, y)[2] + support(program.lb, program.ub, z)[2]
-    return LOST * np.concatenate([dual, A @ size_x]), LOST * (float(size_x @ (Px + np.abs(program.q))) + held)
+    lost, lost_gap = lost_to_rounding(program, program.q, x, [(program.A, y, np.zeros(y.size))], held)
+    lost[: x.size] += LOST * np.abs(z)
+    return lost, lost_gap
 
 
 def support(l: np.ndarray, u: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
@@ -15,7 +13,6 @@ from ..problem.hessian import NO_VALUES, DenseHessian, Hessian, add_diagonal
 from ..problem.stopping import LOST
 
 GLANCE = 150  # an order up to which a Cholesky factor is quicker than the analysis of a sparse one
-BANDED = 50  # multiplications an entry and row of P up to which one within its envelope is
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
 EPS = float(np.finfo(np.float64).eps)
 
@@ -97,8 +94,8 @@ def is_clearly_semidefinite(
 ) -> bool:
     """Whether it is seen at a glance; False leaves it open.
 
-    P is diagonally dominant, or P + diag(shift) without the variables that stand alone in it is small, or has its
-    entries near the diagonal, and a Cholesky factor.
+    P is diagonally dominant, or P + diag(shift) without the variables that stand alone in it is small and has a
+    Cholesky factor.
     """
     diagonal, shift = np.zeros(n), np.empty(n)
     if is_sparse:
@@ -112,7 +109,7 @@ def is_clearly_semidefinite(
             if place[j] < 0 and not diagonal[j] + shift[j] > 0.0:
                 return False
         if order > GLANCE:
-            return has_banded_factor(order, place, indptr, indices, values, shift)
+            return False
         P = np.zeros(order * order)
         spread_coupled(order, place, indptr, indices, values, shift, P)
         return cholesky(order, P) == 0
@@ -150,47 +147,6 @@ def spread_coupled(
             if place[indices[k]] >= 0:
                 P[place[indices[k]] * order + place[j]] += values[k]
         P[place[j] * (order + 1)] += shift[j]
-
-
-@inner
-def has_banded_factor(order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats) -> bool:
-    """Whether P + diag(shift) of the coupled variables has few entries between the first one of a row and its diagonal,
-    and a Cholesky factor.
-
-    Row i of L, from its column first[i] on, is in L[begin[i]:], where L(i, j) has the place begin[i] + j.
-    """
-    words, work = 0, 0
-    first, begin, variable = np.empty(order, np.int64), np.empty(order, np.int64), np.empty(order, np.int64)
-    for v in range(place.size):
-        i = place[v]
-        if i < 0:
-            continue
-        first[i], variable[i] = i, v
-        for k in range(indptr[v], indptr[v + 1]):  # column v, which is row v
-            if place[indices[k]] >= 0:
-                first[i] = min(first[i], place[indices[k]])
-        begin[i] = words - first[i]
-        words += i - first[i] + 1
-        work += (i - first[i] + 1) ** 2
-        if work > BANDED * (place.size + indptr[place.size]):
-            return False
-    L = np.zeros(words)
-    for i in range(order):
-        row, v = begin[i], variable[i]
-        L[row + i] = shift[v]
-        for k in range(indptr[v], indptr[v + 1]):
-            if 0 <= place[indices[k]] <= i:
-                L[row + place[indices[k]]] += values[k]
-        for j in range(first[i], i):
-            entry = L[row + j]
-            for k in range(np.uint64(max(first[i], first[j])), np.uint64(j)):
-                entry -= L[np.uint64(row) + k] * L[np.uint64(begin[j]) + k]
-            L[row + j] = entry / L[begin[j] + j]
-            L[row + i] -= L[row + j] ** 2
-        if not L[row + i] > 0.0:
-            return False
-        L[row + i] = math.sqrt(L[row + i])
-    return True
 
 
 @kernel

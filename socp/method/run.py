@@ -265,13 +265,13 @@ class Run:
         """Whether one of the iterate's rays is a certificate on the caller's own data."""
         state = self.state
         if state.primal_ray <= RAY * state.tol_infeasible:
-            ray = self._certificate(self._primal_infeasibility)
+            ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
             if ray is not None:
                 message = "(y, z) certifies that no feasible point exists"
                 return self.finish(Status.PRIMAL_INFEASIBLE, message, ray)
             state.primal_refused = state.primal_ray
         if state.dual_ray <= state.ray_limit:
-            ray = self._certificate(self._dual_infeasibility, unbounded=True)
+            ray = self._certificate(lambda ray: self.test.dual_infeasibility(ray[0]), unbounded=True)
             if ray is not None:
                 return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
             state.dual_refused = state.dual_ray
@@ -353,12 +353,6 @@ class Run:
         second.u[:] = np.nan_to_num(second.u)
         return [first, second]
 
-    def _primal_infeasibility(self, ray: Point4) -> float:
-        return self.test.primal_infeasibility(ray[1], ray[2])
-
-    def _dual_infeasibility(self, ray: Point4) -> float:
-        return self.test.dual_infeasibility(ray[0])
-
     def _give_up(self, reason: str) -> bool:
         """End with the best iterate: "optimal" after all where it meets the test, "inaccurate" where a weaker one."""
         settings, tol = self.settings, max(self.settings.tol, stopping.INACCURATE_TOL)
@@ -376,11 +370,6 @@ class Run:
             return self.finish(Status.INACCURATE, message, answer, found)
         return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}", answer, found)
 
-    def _best(self) -> tuple[Point4, stopping.Residuals]:
-        """The best iterate as an answer, and what the test finds there."""
-        answer = self.unscale(self.state.best)
-        return answer, self.test.residuals(*answer)
-
     def finish(
         self, status: Status, message: str, answer: Point4 | None = None, found: stopping.Residuals | None = None
     ) -> bool:
@@ -390,7 +379,8 @@ class Run:
         """
         if self.status is None:
             if answer is None:
-                answer, found = self._best()
+                answer = self.unscale(self.state.best)
+                found = self.test.residuals(*answer)
             self.answer, self.found, self.message, self.status = answer, found, message, status
         return True
 

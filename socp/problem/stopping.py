@@ -16,9 +16,11 @@ are no larger than `LOST` times the sum of the sizes of their terms (see `method
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
@@ -123,15 +125,23 @@ def told(found: np.ndarray, lost_gap: float) -> Residuals:
 
 def _lost(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
     """What rounding may take of each entry of (Px + c + A'y + G'z, Ax - b, Gx + s - h), and of the gap."""
-    A, G, size_x = abs(program.A), abs(program.G), np.abs(x)
-    Px, h = program.hessian.sizes(x), np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
-    parts = [
-        Px + np.abs(program.c) + A.T @ np.abs(y) + G.T @ np.abs(z),
-        A @ size_x + np.abs(program.b),
-        G @ size_x + np.where(np.isfinite(s), np.abs(s), 0.0) + h,
-    ]
-    gap = size_x @ (Px + np.abs(program.c)) + np.abs(program.b) @ np.abs(y) + h @ np.abs(z)
-    return LOST * np.concatenate(parts), LOST * float(gap)
+    b, h = np.abs(program.b), np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
+    blocks = [(program.A, y, b), (program.G, z, h + np.where(np.isfinite(s), np.abs(s), 0.0))]
+    return lost_to_rounding(program, program.c, x, blocks, b @ np.abs(y) + h @ np.abs(z))
+
+
+def lost_to_rounding(
+    program: Any, c: np.ndarray, x: np.ndarray, blocks: list[tuple[sp.csc_array, np.ndarray, np.ndarray]], held: float
+) -> tuple[np.ndarray, float]:
+    """What rounding may take of each entry of the gradient and of the rows in `blocks`, and of the gap.
+
+    A block are a matrix, its multipliers, and the sizes of what stands beside its rows; `held` is the part of the sides
+    in the gap, by its size.
+    """
+    objective = program.hessian.sizes(x) + np.abs(c)
+    dual = sum((abs(M).T @ np.abs(v) for M, v, _ in blocks), objective)
+    rows = [abs(M) @ np.abs(x) + sides for M, _, sides in blocks]
+    return LOST * np.concatenate([dual, *rows]), LOST * float(np.abs(x) @ objective + held)
 
 
 @kernel
@@ -270,28 +280,21 @@ def scale_of(residual: float, relative: float, scale: float) -> float:
 class Test(Protocol):
     """What judges points and certificates on the caller's own data."""
 
-    def residuals(
-        self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
-    ) -> Residuals:
-        """The residuals of a point; with `rounding` without what evaluating them may lose."""
-        ...
+    @property
+    def residuals(self) -> Callable[..., Residuals]:
+        """Of a point (x, y, z, s), and `rounding`: without what evaluating them may lose."""
 
-    def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
+    @property
+    def primal_infeasibility(self) -> Callable[..., float]:
         """The smallest tol at which (y, z) certifies that nothing is feasible."""
-        ...
 
-    def dual_infeasibility(self, x: np.ndarray) -> float:
+    @property
+    def dual_infeasibility(self) -> Callable[..., float]:
         """The smallest tol at which x certifies that the objective falls for ever."""
-        ...
 
 
 class ConeTest:
-    """The `Test` of a cone program: `residuals`, `primal_infeasibility` and `dual_infeasibility` on its data.
-
-    Parameters
-    ----------
-    program : ConeProgram
-    """
+    """The `Test` of a cone program on its own data."""
 
     def __init__(self, program: ConeProgram) -> None:
         self.program = program
