@@ -14,7 +14,7 @@ from socp.problem import stopping
 from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
 from socp.problem.distances import NOTHING, cone_distance, cone_violation, hold_to_bounds, norm
 from socp.problem.stopping import Residuals, evaluate, residuals
-from tests.support.exact import cone_figures, fractions
+from tests.support.exact import cone_figures
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -431,7 +431,7 @@ def test_a_distance_below_rounding_is_that_of_the_numbers_that_came(seed, size):
     rng = np.random.default_rng(seed)
     v = size * rng.normal(size=5)
     v[0] = np.linalg.norm(v[1:])  # on the boundary, to rounding
-    t, *rest = fractions(v)
+    t, *rest = map(Fraction, v.tolist())
     square = sum(entry * entry for entry in rest)
     gap = float((square - t * t) / (Fraction(np.linalg.norm(v[1:])) + t))  # ||v_1|| - v_0
     slope = np.abs(v[1:]).sum() / np.linalg.norm(v[1:])
