@@ -215,9 +215,8 @@ class Solver(SetUpOnce):
         """
         with self.at_work:
             old = self.program
-            program = ConeProgram.of_checked(
-                old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset, old.cone_layout
-            )  # fmt: skip
+            program = ConeProgram.of_checked(old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset)
+            program._cone_layout = old.cone_layout
             if c is not None:
                 program.c = as_vector("c", c, old.n)
                 check_finite("c", program.c)

@@ -131,8 +131,8 @@ class SidesProgram(StackedProgram):
         q, l, u, self.offset = program.q, program.l, program.u, program.offset
         if form.has_fixed:
             q, l, u = self._substituted(program)
-        self.c, self.b, self.h = np.empty(form.n), np.empty(form.p), np.empty(form.m)
-        gather_rhs(q, l, u, program.lb, program.ub, form.kinds, self.c, self.b, self.h)
+        self.c, self.b, self.h = q, np.empty(form.p), np.empty(form.m)
+        gather_rhs(l, u, program.lb, program.ub, form.kinds, self.b, self.h)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program of another quadratic one that has the same matrices and other vectors."""
@@ -148,12 +148,12 @@ class SidesProgram(StackedProgram):
         return other
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, l and u without what is fixed, which goes to the other side."""
+        """q of the free variables, l and u without what is fixed, which goes to the other side."""
         A, q, l, u, value = program.A, program.q, program.l.copy(), program.u.copy(), np.empty(program.n)
         substitute(A.indptr, A.indices, A.data, program.lb, program.ub, value, l, u)
         Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        return q + Pv, l, u
+        return (q + Pv)[self._form.kinds[l.size :] != EQUAL], l, u
 
     def stack(self, form: StandardForm) -> None:
         """See `StackedProgram`."""
@@ -253,11 +253,9 @@ def first_rows(kinds: Ints, m: int) -> tuple[int, int, int]:
 
 
 @kernel
-def gather_rhs(
-    q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, c: Floats, b: Floats, h: Floats
-) -> None:
-    """c := q of the free variables, b := the equal sides, h := (u, -l, ub, -lb) where they are finite."""
-    m, upper, equal, free = l.size, 0, 0, 0
+def gather_rhs(l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, b: Floats, h: Floats) -> None:
+    """b := the equal sides, h := (u, -l, ub, -lb) where they are finite."""
+    m, upper, equal = l.size, 0, 0
     lower, above, below = first_rows(kinds, m)
     for i in range(m):
         if kinds[i] == EQUAL:
@@ -270,10 +268,6 @@ def gather_rhs(
             h[lower] = -l[i]
             lower += 1
     for j in range(lb.size):
-        if kinds[m + j] == EQUAL:
-            continue
-        c[free] = q[j]
-        free += 1
         if kinds[m + j] & UPPER != 0:
             h[above] = ub[j]
             above += 1

@@ -62,8 +62,9 @@ class Presolve:
         kept, left = np.ones(program.m, dtype=np.bool_), program.m
         if has_rows:
             removed = Removed(m=program.m, n=program.n, entries=A.data.size)
-            l, u, lb, ub = l.copy(), u.copy(), lb.copy(), ub.copy()
-            left -= remove_rows(A.indptr, A.indices, A.data, l, u, lb, ub, removed, kept, slack)
+            removed.l[:], removed.u[:], removed.lb[:], removed.ub[:], removed.slack = l, u, lb, ub, slack
+            left -= remove_rows(A.indptr, A.indices, A.data, removed, kept)
+            l, u, lb, ub = removed.l, removed.u, removed.lb, removed.ub
         fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)
         if left < program.m:
             self.removed = removed

@@ -40,7 +40,7 @@ class StackedProgram(ConeProgram):
     hessian_is_tested = False  # whether P is known to be semidefinite
 
     def stack(self, form: StandardForm) -> None:
-        """Write the pattern of M, `raw_M` and all that `stack_program` writes."""
+        """Write the pattern of M, `raw_M` and all else that `stack` and `read` write."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
@@ -125,10 +125,8 @@ class StandardForm(Structure):
             program.stack(self)
         else:
             A, G = program.A, program.G
-            stack_program(
-                self, *program.cone_layout, A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, program.c,
-                program.b, program.h,
-            )  # fmt: skip
+            stack(self, *program.cone_layout, program.h, A.indptr, A.indices, G.indptr, G.indices)
+            read(self, A.data, G.data, program.c, program.b, program.h)
         self._settle(program, set_up(self, values, equilibrate))
 
     def refresh(self, program: ConeProgram) -> None:
@@ -297,23 +295,13 @@ def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -
 
 
 @kernel
-def stack_program(
-    form: StandardForm, start: Ints, second_order: Bools, A_indptr: Ints, A_indices: Ints, A_data: Floats,
-    G_indptr: Ints, G_indices: Ints, G_data: Floats, c: Floats, b: Floats, h: Floats,
-) -> None:  # fmt: skip
-    """M and the vectors of a cone program, as they came."""
-    stack(form, start, second_order, h, A_indptr, A_indices, G_indptr, G_indices)
-    read(form, A_data, G_data, c, b, h)
-
-
-@kernel
 def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
     """The form of the data that are stacked, but for a P of low rank; returns whether P was scaled."""
     analyse(form, P_values, wanted)
     return scale_data(form, P_values)
 
 
-@inner
+@kernel
 def stack(
     form: StandardForm, start: Ints, second_order: Bools, h: Floats, A_indptr: Ints, A_indices: Ints, G_indptr: Ints,
     G_indices: Ints,
@@ -348,7 +336,8 @@ def stack(
         fill[i] = row_ptr[i]
         row_ptr[i + 1] += row_ptr[i]
     if ascending:
-        return take_columns(form, place, fill, A_indptr, A_indices, G_indptr, G_indices)
+        take_columns(form, place, fill, A_indptr, A_indices, G_indptr, G_indices)
+        return
     # two bucket sorts: by rows, then, stable, by columns
     entry = np.empty(columns.size, np.int64)
     for j in range(n):
@@ -360,7 +349,6 @@ def stack(
             if i >= 0:
                 put(columns, entry, fill, i, j, A_indptr[n] + k)
     sort_columns(form, entry)
-    return None
 
 
 @inner

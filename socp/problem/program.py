@@ -153,12 +153,12 @@ class ConeProgram(WithHessian):
     @classmethod
     def of_checked(
         cls, c: np.ndarray, G: sp.csc_array, h: np.ndarray, cones: tuple[Cone, ...], A: sp.csc_array, b: np.ndarray,
-        P: sp.csc_array | np.ndarray | LowRank | None, offset: float, cone_layout: Layout | None = None,
+        P: sp.csc_array | np.ndarray | LowRank | None, offset: float,
     ) -> ConeProgram:  # fmt: skip
         """The program of data that were checked before and are nobody else's; nothing is copied."""
         program = object.__new__(cls)
         program.c, program.G, program.h, program.cones = c, G, h, cones
-        program.A, program.b, program.P, program.offset, program._cone_layout = A, b, P, offset, cone_layout
+        program.A, program.b, program.P, program.offset = A, b, P, offset
         return program
 
     @property

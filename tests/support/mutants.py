@@ -218,7 +218,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("own_y[i] -= z[lower]", "own_y[i] += z[lower]"),
         ("own_z[j] = -total", "own_z[j] = total"),
         ("offset += 0.5 * float(value @ Pv)", "offset += float(value @ Pv)"),
-        ("return q + Pv, l, u", "return q, l, u"),
+        ("return (q + Pv)[", "return q, l, u"),
         ("l[i] = 0.0 if abs(l[i] - shift[i]) <= ROUNDING * size[i] else", "l[i] ="),
         ("size[A_indices[k]] += abs(A_data[k] * value[j])", "size[A_indices[k]] += A_data[k] * value[j]"),
         ("np.array_equal(self._form.kinds, other._form.kinds)", "True"),

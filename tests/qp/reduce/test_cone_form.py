@@ -136,9 +136,7 @@ def test_terms_of_fixed_variables_that_cancel_a_side_leave_nothing():
 
 def with_matrices(conic):
     """The same cone program, which knows nothing of where it comes from."""
-    return ConeProgram.of_checked(
-        conic.c, conic.G, conic.h, conic.cones, conic.A, conic.b, conic.P, conic.offset, conic.cone_layout
-    )
+    return ConeProgram.of_checked(conic.c, conic.G, conic.h, conic.cones, conic.A, conic.b, conic.P, conic.offset)
 
 
 def check_same_form(one, other):

@@ -122,10 +122,12 @@ def test_entries_near_the_diagonal(seed):
     F = np.tril(np.triu(rng.normal(size=(n, n))), width)
     F[rng.random(n) < 0.2] = 0.0  # of no full rank
     P = F @ F.T
-    assert looks_semidefinite(P) and not is_dominant_matrix(P)
+    assert not is_dominant_matrix(P)
+    check_semidefinite(hessian_of(as_csc("P", P), n))
     i = int(rng.integers(n))
     P[i, i] -= np.linalg.norm(F[i]) ** 2 + 1e-4
-    assert not looks_semidefinite(P)
+    with pytest.raises(socp.ProgramError, match="eliminating variable"):
+        check_semidefinite(hessian_of(as_csc("P", P), n))
 
 
 def is_dominant_matrix(P):
@@ -143,7 +145,7 @@ def test_entries_far_from_the_diagonal_are_left_to_the_sparse_factorization():
     check_semidefinite(hessian_of(as_csc("P", P), n))
 
 
-@pytest.mark.parametrize("coupled", [10, GLANCE + 20])
+@pytest.mark.parametrize("coupled", [10, GLANCE])
 def test_variables_that_stand_alone_cost_nothing(coupled):
     # a full block, its variables far apart among others that only have a curvature of their own
     rng, n = np.random.default_rng(coupled), 5 * coupled
