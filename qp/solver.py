@@ -117,10 +117,9 @@ class Solver(SetUpOnce):
     def _presolved(self, program: QuadraticProgram) -> Presolve:
         """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
         settings = self.settings
-        if program.hessian.is_by_rows:
-            return Presolve(program, wanted=False)
         slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
-        return Presolve(program, settings.presolve, min(slack, MOST_CROSSING))
+        wanted = settings.presolve and not program.hessian.is_by_rows
+        return Presolve(program, wanted, min(slack, MOST_CROSSING))
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
         """The solver of the cone program, which tests P whatever the active set may leave out."""

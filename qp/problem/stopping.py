@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ..reduce.presolve import Presolve
 
 Point = tuple[np.ndarray, np.ndarray, np.ndarray]
+NO_CONES = layout_of(())
 
 
 class ProgramTest:
@@ -118,7 +119,7 @@ def residuals(
     found, is_bound, dual, Ax = np.zeros(RESIDUALS), np.zeros(m), np.zeros(2 * n), np.zeros(2 * m)
     dual[:n] = z
     add_both(A.indptr, A.indices, A.data, x, y, Ax[:m], Ax[m:], dual[:n], dual[n:])
-    find_bounds(A.indices, A.data, *layout_of(()), is_bound)
+    find_bounds(A.indices, A.data, *NO_CONES, is_bound)
     measure_sides(program.l, program.u, Ax, y, is_bound, lost[n:], ROWS, found)
     measure_sides(program.lb, program.ub, x, z, NOTHING, NOTHING, CONE, found)
     Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])

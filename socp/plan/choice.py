@@ -16,7 +16,6 @@ from .plan import Backend, Plan
 SMALL, SMALL_DENSE = 170, 260  # variables and equalities up to which a program may be small; when P is dense
 SMALL_WORK = 1.5e6  # multiplications of a factorization up to which it is, those in products by BLAS
 SMALL_SPARSE = 3e4  # the same where the data are sparse: sparse LDL' then has less to do, but for its analysis
-MIN_LOW_RANK = 150  # below this order a search for low rank does not pay
 DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
 MIN_DENSE = 40  # variables below which sparse LDL' is quicker than dense Cholesky, unless all is small
 MANY_ROWS = 2  # times as many dense rows as variables leave sparse LDL' nothing to save, beside a sparse P
@@ -113,7 +112,7 @@ def check_low_rank(form: StandardForm) -> None:
 def _is_low_rank(form: StandardForm) -> bool:
     """Whether P is of low rank, D will be positive and the Schur complement is small."""
     P = form.P
-    if P.rank is None or (P.is_full and form.n < MIN_LOW_RANK):
+    if P.rank is None:
         return False
     return P.rank <= int(LOW_RANK_SHARE * form.n) - _counts(form)[0] and _is_held(form)
 

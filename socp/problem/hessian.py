@@ -34,7 +34,6 @@ from .lowrank import LowRank
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
 GLANCED = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
-SMALL = 64  # an order up to which a dense P is also worked on entry by entry
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SIGNS = 4  # vectors of random signs that a factor is tested with
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
@@ -226,11 +225,15 @@ class DenseHessian(Hessian):
     """P as a full array; `values` are its entries by rows."""
 
     is_full = True
+    low_rank: np.ndarray | None = None  # F, once it was found
+    room: np.ndarray | None = None  # n^2 numbers that the test of convexity has left
 
     def __init__(self, array: np.ndarray) -> None:
         self.source, self.values, self.entries = array, array.reshape(-1), array.size
-        self.low_rank: np.ndarray | None = None
-        self.room: np.ndarray | None = None  # n^2 numbers that the test of convexity has left
+
+    @property
+    def order(self) -> int:
+        return len(self.source)
 
     @property
     def rank(self) -> int | None:  # type: ignore[override]
@@ -255,7 +258,7 @@ class DenseHessian(Hessian):
         return np.abs(self.source) @ np.abs(x)  # type: ignore[no-any-return]
 
     def has_full_diagonal(self) -> bool:
-        return bool(self.source.diagonal().all())
+        return np.count_nonzero(self.source.diagonal()) == self.order
 
     def among(self, which: np.ndarray) -> Any:
         return self.source[which[:, None], which]
@@ -292,8 +295,6 @@ class DenseHessian(Hessian):
     def _has_low_rank(self, size: float) -> bool:
         """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
         n = self.order
-        if n <= SMALL:
-            return False
         sample = np.random.default_rng(0).permutation(n)[: int(LOW_RANK_SHARE * n) + 1]
         part = np.asfortranarray(self.source[np.ix_(sample, sample)])
         _, _, rank, info = lapack.dpstrf(part, tol=LOW_RANK_TOL * size, lower=1, overwrite_a=1)
