@@ -58,9 +58,6 @@ def has_factor(P: DenseHessian, shift: np.ndarray) -> bool:
 def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
     """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
     n, most = shift.size, P.entries + shift.size
-    column = first_bad_entry(P.indptr, P.indices, P.values, shift)
-    if column >= -1:
-        return int(column)
     indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
     raise_upper(P.indptr, P.indices, P.values, shift, indptr, indices, data)
     ldl = LDL(n, indptr, indices[: indptr[n]], np.ones(n, np.int64))
@@ -193,21 +190,3 @@ def raise_upper(
         upper_indices[count], upper_data[count] = j, value
         count += 1
     upper_indptr[shift.size] = count
-
-
-@kernel
-def first_bad_entry(indptr: Ints, indices: Ints, data: Floats, shift: Floats) -> int:
-    """The first column of an entry that no semidefinite matrix has where P is diagonal or its diagonal zero, or -1.
-
-    That is, its upper triangle has at most one entry a column, or shift is zero; -2 of any other.
-    """
-    first, most, zero = -1, 0, True
-    for j in range(shift.size):
-        count, zero = 0, zero and shift[j] == 0.0
-        for k in range(indptr[j], indptr[j + 1]):
-            if indices[k] <= j:
-                count += 1
-                if first < 0 and ((indices[k] < j and data[k] != 0.0) or data[k] < -shift[j]):
-                    first = j
-        most = max(most, count)
-    return first if most <= 1 or zero else -2
