@@ -127,7 +127,7 @@ class SidesProgram(StackedProgram):
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
         self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
         self.hessian_is_tested = form.has_fixed  # as a part of the whole, in `ConeForm.program`
-        self._hessian = program._hessian  # of another P where variables are fixed; then it is made anew
+        self._hessian = None if form.has_fixed else program._hessian
         self.cones, self._cone_layout = orthant(form.m)
         q, l, u, self.offset = program.q, program.l, program.u, program.offset
         if form.has_fixed:
