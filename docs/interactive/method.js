@@ -410,7 +410,7 @@ const method = (() => {
 
   // Points {x, y, z, s, mu} of the central path, s o z = mu e with no residual, by Newton's method for one mu after another;
   // [] where there are none.
-  function centralPath(program, { from = 1e3, to = 1e-6, ratio = 0.7, newton = 30 } = {}) {
+  function centralPath(program, { from = 1e3, to = 1e-6, ratio = 0.62, newton = 30 } = {}) {
     const method = new Method(program, { ...SWITCHES, embedding: false, refinement: false }), points = [];
     let it = method.start();
     for (let mu = from; mu >= to; mu *= ratio) {

@@ -15,7 +15,8 @@
   const STAGES = ["the affine direction", "where it meets the boundary", "centering", "the corrector", "the step"];
   const VIEW = { centre: [-0.2, -0.1], half: 2.6 }, LAST = 1e-7, MOST = 30;
   const program = scenes.program(scene), m = 3;
-  const z = method.centralPath(program, { from: 1, to: 0.9 })[0].z; // dual feasible
+  const path = method.centralPath(program, { from: 100, to: 1e-4, ratio: 10 ** -0.1 });
+  const { z } = path[20]; // at mu = 1; dual feasible
   let x = [-1.2, -0.9];
 
   const slack = (point) => program.G.map((row, i) => program.h[i] - row[0] * point[0] - row[1] * point[1]);
@@ -50,7 +51,7 @@
     plane.drawScene(scene, [start(plane)]);
     const points = trace.map((it) => plane.toScreen(it.x));
     plane.layers.paths.replaceChildren(
-      drawing.polyline("central", method.centralPath(program, { from: 100, to: 1e-4 }).map((it) => plane.toScreen(it.x))),
+      drawing.polyline("central", path.map((it) => plane.toScreen(it.x))),
       drawing.polyline("path later", points), drawing.polyline("path", points.slice(0, upTo + 1)),
     );
     plane.layers.iterates.replaceChildren(...points.map((v, k) => drawing.dot(`iterate ${k > upTo ? "later" : k === upTo ? "current" : ""}`, v, k === upTo ? 7 : 4)));
