@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import compiler, config, registry
+from numba.core import compiler, config, ir, registry, typed_passes, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.runtime import rtsys
 from numba.core.typing.templates import Signature
 
@@ -72,8 +73,38 @@ UNUSED = {
 }  # fmt: skip
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _IndicesAsTheyAre(AnalysisPass):
+    """Has indices of arrays taken as unsigned: kernels count from the front, where numba tests each for a negative one.
+
+    So loops over computed indices vectorize.  A literal index keeps its type: a[-1] is the last entry.
+    """
+
+    _name = "centralpath_indices"
+
+    def __init__(self) -> None:
+        AnalysisPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        calls = state.calltypes
+        for node, call in list(calls.items()):
+            is_access = isinstance(node, ir.SetItem) or (isinstance(node, ir.Expr) and node.op == "getitem")
+            if is_access and isinstance(call.args[0], types.Array):
+                del calls[node]  # a new entry may not replace one
+                calls[node] = call.replace(args=(call.args[0], _unsigned(call.args[1]), *call.args[2:]))
+        return True
+
+
+def _unsigned(index: types.Type) -> types.Type:
+    if isinstance(index, types.Integer) and not isinstance(index, types.Literal):
+        return types.uint64
+    if isinstance(index, types.BaseTuple):
+        return types.BaseTuple.from_types([_unsigned(part) for part in index])
+    return index
+
+
 class _Compiler(compiler.CompilerBase):
-    """numba's pipeline without the passes that find nothing in kernels."""
+    """numba's pipeline without the passes that find nothing in kernels, and with one of ours before the lowering."""
 
     def define_pipelines(self) -> list[Any]:
         builder = compiler.DefaultPassBuilder
@@ -83,6 +114,7 @@ class _Compiler(compiler.CompilerBase):
             builder.define_nopython_lowering_pipeline(self.state),
         ):  # fmt: skip
             manager.passes.extend(item for item in part.passes if item[0].__name__ not in UNUSED)
+        manager.add_pass_after(_IndicesAsTheyAre, typed_passes.AnnotateTypes)
         manager.finalize()
         return [manager]
 
