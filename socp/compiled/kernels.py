@@ -7,11 +7,12 @@ are annotated with, its machine code is known to LLVM under a symbol, and its ca
     @kernel      may be called from Python, too; it returns nothing or a number, as numba crashes when an interrupt
                  comes while it makes a Python object of a tuple or structure
     @inner       called from kernels; when Python calls it (tests do) it is compiled once more with a way in
+    @deferred    an inner kernel that most programs never call: compiled, or loaded, at its first call
     @leaf        a few lines that are linked into their callers, where LLVM puts them in line
 
 So a caller depends on the signature of a callee alone: to edit one kernel is to compile one kernel, and kernels are
 compiled in any order, side by side in several processes (see `build`).  Callees are loaded before their callers: a
-symbol that nobody has registered ends the process.
+symbol that nobody has registered ends the process.  Of a deferred one that is the word that holds its address.
 
 With NUMBA_DISABLE_JIT=1 the decorators return the functions as they are.
 """
@@ -38,6 +39,7 @@ from numba.core.typing.templates import Signature
 from numba.core.typing.templates import signature as call_signature
 
 from . import machine
+from .deferred import Deferred
 from .signatures import numba_signature
 from .structure_type import StructureType
 
@@ -100,6 +102,7 @@ class Kernel:
         self.type = KernelType(self)
         self.address_or_zero = 0  # of its machine code, once that is loaded
         self.__call__ = self._first_call
+        self.deferred = Deferred(self.symbol, lambda: self.address) if kind == "deferred" else None
         lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
         if kind != "leaf":
             _kernels.append(self)
@@ -134,10 +137,10 @@ class Kernel:
 
     @lazy
     def callees(self) -> tuple[Kernel, ...]:
-        """The kernels whose symbols its machine code holds."""
+        """The kernels whose symbols its machine code holds, but for deferred ones."""
         found: dict[int, Kernel] = {}
         for value in globals_of(self.py_func):
-            if isinstance(value, Kernel):
+            if isinstance(value, Kernel) and value.kind != "deferred":
                 for callee in value.callees if value.kind == "leaf" else (value,):
                     found[id(callee)] = callee
         return tuple(found.values())
@@ -178,6 +181,8 @@ class Kernel:
             self._compiled_entry = entry
             self.__call__ = self._checked_entry if CHECKS else entry
         self.address_or_zero = address  # last: a load that Ctrl-C ends before is done again
+        if self.deferred is not None:
+            self.deferred.word[0] = address
 
     def _checked_entry(self, *arguments: Any) -> Any:
         for value, kind in zip(arguments, self.signature.args, strict=True):
@@ -216,15 +221,16 @@ class Kernel:
 
     def call(self, context: Any, builder: Any, arguments: Any) -> Any:
         """The code of a call: of the symbol, or of a leaf that is linked into the caller; (status, result)."""
+        convention = context.call_conv
+        kind = convention.get_function_type(self.signature.return_type, self.signature.args)
         if self.kind == "leaf" or linked:
             made = self.linkable
             context.active_code_library.add_linking_library(made.library)
-            name = made.fndesc.llvm_func_name
+            function = cgutils.get_or_insert_function(builder.module, kind, made.fndesc.llvm_func_name)
+        elif self.deferred is not None:
+            function = self.deferred.function(context, builder, kind)
         else:
-            name = self.symbol
-        convention = context.call_conv
-        kind = convention.get_function_type(self.signature.return_type, self.signature.args)
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
+            function = cgutils.get_or_insert_function(builder.module, kind, self.symbol)
         return convention.call_function(builder, function, self.signature.return_type, self.signature.args, arguments)
 
 
@@ -275,6 +281,11 @@ def kernel(py_func: Callable[..., Any]) -> Any:
 def inner(py_func: Callable[..., Any]) -> Any:
     """A kernel that kernels call."""
     return py_func if INTERPRETED else Kernel(py_func, "inner")
+
+
+def deferred(py_func: Callable[..., Any]) -> Any:
+    """A kernel that kernels call rarely."""
+    return py_func if INTERPRETED else Kernel(py_func, "deferred")
 
 
 def leaf(py_func: Callable[..., Any]) -> Any:
@@ -338,7 +349,7 @@ def _code_of(code: CodeType) -> Iterator[str]:
 
 def _contribution(value: Any) -> str:
     if isinstance(value, Kernel):
-        return value.stamp if value.kind == "leaf" else f"{value.symbol}{_declaration(value)}"
+        return value.stamp if value.kind == "leaf" else f"{value.kind}{value.symbol}{_declaration(value)}"
     if isinstance(value, Indirect):
         return repr([_layout(kind) for kind in (value.signature.return_type, *value.signature.args)])
     return repr(value) if isinstance(value, (int, float, np.number, tuple)) else ""

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred, inner, kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.cholesky import cholesky
 from ..linalg.csc import multiply_symmetric
@@ -494,7 +494,7 @@ def spread_coupled(
         P[place[j] * (order + 1)] += shift[j]
 
 
-@inner
+@deferred
 def has_banded_factor(order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats) -> bool:
     """Whether P + diag(shift) of the coupled variables has few entries between the first one of a row and its diagonal,
     and a Cholesky factor.

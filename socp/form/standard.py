@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import deferred, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
@@ -397,7 +397,7 @@ def put(keys: Ints, values: Ints, fill: Ints, bucket: int, key: int, value: int)
     fill[np.uint64(bucket)] += 1
 
 
-@inner
+@deferred
 def sort_columns(form: StandardForm, entry: Ints) -> None:
     """M by columns from M by rows, whose entries come from the given places."""
     row_ptr, columns, indices, source, fill = (

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, inner, kernel, kernel_type, leaf
+from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type, leaf
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse, norm
@@ -443,7 +443,7 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     return True
 
 
-@inner
+@deferred
 def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     """Right-preconditioned GMRES where refinement of a right-hand side has stalled, undone where it does not help."""
     size, small = kkt.product.size, kkt.hessenberg

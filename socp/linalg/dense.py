@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv, syrk
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred, inner, kernel
 from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
@@ -62,7 +62,7 @@ def gram(n: int, k: int, Y: Floats, S: Floats) -> None:
             S[i + j * k] = dot_within(Y, i * n, Y, j * n, n)
 
 
-@inner
+@deferred
 def multiply_low_rank(n: int, k: int, F: Floats, d: Floats, x: Floats, Fx: Floats, out: Floats) -> None:
     """out[:n] := F (F'x) + d x for F of k columns, one after the other; Fx has room for F'x."""
     for j in range(n):

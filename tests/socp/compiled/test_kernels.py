@@ -8,11 +8,13 @@ import types
 from pathlib import Path
 
 import llvmlite.binding
+import numpy as np
 import pytest
 
 from socp.compiled import kernels
 from socp.compiled.clock import clock
 from socp.compiled.kernels import Kernel
+from socp.compiled.signatures import Floats
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -258,3 +260,17 @@ def test_a_load_that_is_interrupted_is_done_again(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         doubled(1.0)
     assert doubled(1.0) == 2.0 and doubled(4.0) == 8.0
+
+
+@kernels.kernel
+def entries_at(x: Floats, k: int, out: Floats) -> None:
+    out[0], out[1] = x[-1], x[k]
+    out[k + 1] = 5.0
+
+
+def test_indices_count_from_the_front_but_for_literal_ones():
+    x, out = np.arange(4.0), np.zeros(4)
+    entries_at(x, 2, out)
+    np.testing.assert_array_equal(out, [3.0, 2.0, 0.0, 5.0])
+    text = str(entries_at._lowered().library._final_module)
+    assert "icmp slt i64 %arg.k, 0" not in text and "select" not in text

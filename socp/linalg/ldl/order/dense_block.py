@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred, inner, kernel, leaf
 from ....compiled.signatures import Bools, Ints
 from ....compiled.structures import Structure, integer, integers, structure
 from .quotient_graph import QuotientGraph
@@ -216,7 +216,7 @@ def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
     return True
 
 
-@inner
+@deferred
 def _is_full(split: Partition) -> bool:
     """Whether nearly all variables of the dense block have nearly all others for neighbours."""
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length

@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred, inner, kernel, leaf
 from ....compiled.signatures import Bools, Ints
 from ..symbolic.analysis import postorder
 from .dense_block import dense_block_order
@@ -168,7 +168,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) 
     return done
 
 
-@inner
+@deferred
 def _link_waiting(graph: QuotientGraph, zero_diagonal: Bools) -> int:
     """List the variables of the next stage, in the end those with zero diagonals all around; the least degree."""
     n, elements, size, degree, stage = graph.n, graph.elements, graph.size, graph.degree, graph.stage
@@ -238,7 +238,7 @@ def _has_long_lists(graph: QuotientGraph, pivot: int) -> bool:
     return total > LONG * length[pivot]
 
 
-@inner
+@deferred
 def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
     """Make an element of a pivot without elements, L(p) = A(p) in its own place, and leave its neighbours as they are.
 
@@ -270,7 +270,7 @@ def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
     return least
 
 
-@inner
+@deferred
 def _settle(graph: QuotientGraph, i: int) -> None:
     """Put the elements among the variables of i where they belong, and leave out what is gone."""
     lists, elements, size, mark = graph.lists, graph.elements, graph.size, graph.mark
@@ -291,7 +291,7 @@ def _settle(graph: QuotientGraph, i: int) -> None:
     elements[i], graph.length[i], graph.stale[i] = first - begin, write - begin, 0
 
 
-@inner
+@deferred
 def _true_degree(graph: QuotientGraph, i: int, flag: int) -> int:
     """degree[i] := the number of variables beside i, which is returned; their marks become the flag."""
     lists, start, length, size, mark = graph.lists, graph.start, graph.length, graph.size, graph.mark

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred, inner, kernel, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers
 
@@ -91,7 +91,7 @@ def put(lists: Ints, end: Ints, i: int, neighbour: int) -> None:
     end[i] = at + 1
 
 
-@inner
+@deferred
 def _remove_repetitions(graph: QuotientGraph) -> None:
     """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
     n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....compiled.kernels import inner
+from ....compiled.kernels import deferred, inner
 from ..factors import put_pivot
 from .four_wide import FourWideFactors
 
@@ -102,7 +102,7 @@ def eliminate_four(ldl: FourWideFactors, first: int, row: int, count: int) -> No
         at += 4
 
 
-@inner
+@deferred
 def subtract_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
     """The part of `base` of so many rows, from `row` on, in a supernode of four columns, taken from the rows."""
     t, k, table, rows = at_supernode, row, ldl.table, ldl.rows

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import inner, kernel
+from ....compiled.kernels import deferred, inner, kernel
 from ....compiled.signatures import Bools, Floats, Ints
 from ..symbolic.analysis import Analysis
 from ..symbolic.siblings import reordered
@@ -56,7 +56,7 @@ def static_order(analysis: Analysis, may_stay: Bools, order: Ints) -> int:
     return count
 
 
-@inner
+@deferred
 def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
     """Whether the static columns of K, and how pivots are replaced, are as in the last factorization.
 
@@ -75,7 +75,7 @@ def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
     return same
 
 
-@inner
+@deferred
 def find_base(ldl: FourWideFactors, data: Floats) -> None:
     """L21, and base := L21 D1 L21' in the pattern of L, its diagonal apart."""
     table, indices, source = ldl.table, ldl.indices, ldl.source
@@ -94,7 +94,7 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
         note_triangle(ldl, s)
 
 
-@inner
+@deferred
 def note_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
     """The part of base of so many rows, from `row` on, in one supernode; the rows leave as zeros there."""
     t, k, table, rows = (
