@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from socp.compiled import cache, kernels, packaged
-from socp.compiled.machine import MachineCode
+from socp.compiled.cache import MachineCode
 from tests.socp.compiled.test_kernels import CODE, files, run, write
 
 pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")

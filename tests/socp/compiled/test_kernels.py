@@ -140,15 +140,50 @@ def test_without_symbols_kernels_are_linked(tmp_path):
 
 
 @pytest.mark.full
-def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path):
+@pytest.mark.parametrize("broken", [
+    "from socp.compiled import build; build._tried_apart = lambda: False",  # the process of the probe ended by itself
+    "import sys; sys.modules['socp.compiled.machine'] = None",  # what it imports from numba is not there
+])  # fmt: skip
+def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path, broken):
+    write(tmp_path)
+    out = run(broken + CODE, tmp_path)
+    assert "answers 11.0 1.0" in out and out.count("does not let kernels call each other through symbols") == 1
+
+
+@pytest.mark.full
+def test_a_kernel_that_is_not_compiled_as_usual_is_compiled_in_numbas_own_way_and_it_is_said(tmp_path):
     write(tmp_path)
     broken = """
-        from socp.compiled import machine
-        def broken(made): raise AttributeError("another numba")
-        machine.emit = broken
-    """
-    out = run(textwrap.dedent(broken) + CODE, tmp_path)
-    assert "answers 11.0 1.0" in out and out.count("does not let kernels call each other through symbols") == 1
+import socp
+from socp.compiled import machine
+emit = machine.emit
+def broken(made):
+    if "total" in made.fndesc.qualname:
+        raise AttributeError("another numba")
+    return emit(made)
+machine.emit = broken
+"""
+    out = run(broken + CODE, tmp_path)
+    assert "answers 11.0 1.0" in out and out.count("compiled in numba's own way") == 1
+    assert set(files(tmp_path)) == {"outer_file.outer", "outer_file.other"}
+
+
+@pytest.mark.full
+def test_the_probe_is_tried_once_for_each_version_and_in_a_process_of_its_own(tmp_path):
+    write(tmp_path)
+    watched = """
+import subprocess
+from socp.compiled import build
+started = []
+run = build.subprocess.run
+def watch(command, **options):
+    started.append(command[-1])
+    return run(command, **options)
+build.subprocess.run = watch
+"""
+    first, second = (run(watched + CODE + "print(len(started), 'tried')", tmp_path) for _ in range(2))
+    assert "1 tried" in first and "0 tried" in second
+    assert not [name for name in files(tmp_path) if "probe" in name]
 
 
 @pytest.mark.full
