@@ -337,7 +337,7 @@ class Helper(threading.Thread):
 
 
 def _command(module: str = "worker") -> list[str]:
-    """What starts a helper or the probe: isolated, it imports from the search path that it is sent, and nothing else."""
+    """What starts a helper or the probe: isolated, with the search path that it is sent and no other imports."""
     if not Path(sys.executable).name.lower().startswith("python"):
         raise ValueError(f"{sys.executable!r} is a program that Python is part of, and would start once more")
     flags = ["-I", *["-O"] * sys.flags.optimize, *["-B"] * sys.flags.dont_write_bytecode]
@@ -371,7 +371,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def _after_fork() -> None:
-    """A child has garbage collection as before, and tries symbols itself, where another thread compiles in its parent."""
+    """A child has garbage collection as before, and tries symbols itself, where a thread of its parent compiles."""
     if _collector_off:
         gc.enable()
     _trial.cache_clear()  # whose answer would come in the parent
