@@ -52,6 +52,7 @@ OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  
 
 _held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, by name and stamp
 _said: set[str] = set()
+CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of indices, and of the arrays that Python passes
 
 
 class MachineCode(NamedTuple):
@@ -115,6 +116,7 @@ def version(baseline: str = "") -> str:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text.update(path.read_bytes())
     parts = [llvmlite.__version__, repr((triple, processor, features)), str(integer_bits()), text.hexdigest()]
+    parts += ["with checks"] * CHECKS
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     return f"python-{_python()}-numba-{numba.__version__}-{digest}"
 

@@ -37,13 +37,12 @@ from numba.core.imputils import lower_constant
 from numba.core.typing.templates import Signature
 from numba.core.typing.templates import signature as call_signature
 
-from .cache import MachineCode
+from .cache import CHECKS, MachineCode
 from .deferred import Deferred
 from .signatures import numba_signature
 from .structure_type import StructureType
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
-CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of the arrays that Python passes to kernels
 
 load: list[Callable[[list[Kernel]], None]] = []  # what compiles and loads kernels: `build.prepare`, once it is there
 linked = False  # whether kernels are linked into each other, where numba knows no calls through symbols

@@ -24,7 +24,7 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.runtime import rtsys
 from numba.core.typing.templates import Signature
 
-from .cache import MachineCode
+from .cache import CHECKS, MachineCode
 
 
 class _Flags(compiler.Flags):
@@ -52,6 +52,7 @@ def _flags(allocates: bool, called_from_python: bool, in_line: bool) -> compiler
     flags.release_gil = True
     flags.error_model = "numpy"  # x / 0 is inf or NaN as in NumPy
     flags.nrt = allocates  # else arrays are borrowed, and no references counted
+    flags.boundscheck = CHECKS
     flags.no_cfunc_wrapper = True
     flags.no_cpython_wrapper = not called_from_python
     flags.no_compile = True

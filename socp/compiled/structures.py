@@ -229,11 +229,6 @@ def integers(shape: str | None = None, scratch: bool = False) -> Any:
     return ArrayField(types.int64[::1], shape, scratch=scratch)
 
 
-def unsigned(shape: str | None = None) -> Any:
-    """A vector of uint64."""
-    return ArrayField(types.uint64[::1], shape)
-
-
 def singles() -> Any:
     """A vector of float32, which is bound by assignment."""
     return ArrayField(types.float32[::1])

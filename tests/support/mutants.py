@@ -308,7 +308,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ],
     ("socp/form/row_groups.py", "tests/socp/form/test_row_groups.py"): [
         ("weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2", "weight > 0.0"),
-        ("ratio[i] * E[p + i] / E[np.uint64(p + lead[i])]", "ratio[i]"),
+        ("ratio[i] * E[p + i] / E[p + lead[i]]", "ratio[i]"),
     ],
     ("socp/form/hessian.py", "tests/socp/form/test_hessian.py tests/socp/form/test_standard.py"): [
         ("np.sqrt(factor) * D[:, None] * self.F", "factor * D[:, None] * self.F"),

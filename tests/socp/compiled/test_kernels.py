@@ -309,3 +309,11 @@ def test_indices_count_from_the_front_but_for_literal_ones():
     np.testing.assert_array_equal(out, [3.0, 2.0, 0.0, 5.0])
     text = str(entries_at._lowered().library._final_module)
     assert "icmp slt i64 %arg.k, 0" not in text and "select" not in text
+
+
+@pytest.mark.full
+def test_checks_refuse_an_index_out_of_bounds(tmp_path):
+    write(tmp_path, entry="x[i - k]")
+    source = (tmp_path / "inner_file.py").read_text().replace("result = SHIFT", "result, k = SHIFT, x.size")
+    (tmp_path / "inner_file.py").write_text(source)
+    assert "index is out of bounds" in run(CODE, tmp_path, {"CENTRALPATH_CHECKS": "1"}, status=1)
