@@ -15,6 +15,7 @@ from socp.batch.checks import axes_of, matrices, number_of_programs, rows_of
 from socp.batch.driver import Batch, lanes_for, run, scale_shared
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
+from socp.batch.spans import Order
 from socp.batch.watch import Watch
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Matrix
@@ -303,15 +304,19 @@ class Lot:
         self.programs, self.settings = part, settings
         m, n, k = part.m, part.n, part.k
         l, u = _side_by_side(part.l, part.lb), _side_by_side(part.u, part.ub)
-        A = part.A.reshape(-1, m * n) if m else np.zeros((1, 0))
-        self.batch = Batch(m=m, n=n, count=k, P=part.P.reshape(-1, n * n), A=A, q=part.q, l=l, u=u)
-        self.batch.x_start, self.batch.y_start = np.zeros((0, n)), np.zeros((0, m + n))
+        x_start, y_start = np.zeros((0, n)), np.zeros((0, m + n))
         if start is not None:
-            self.batch.x_start = start.x[chosen]
-            self.batch.y_start = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
+            x_start, y_start = start.x[chosen], np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
+        order = self._order = Order(part.P, part.A)
+        P, A = order.matrices()
+        self.batch = Batch(
+            m=m, n=n, count=k, P=P, A=A, q=order.of_variables(part.q), l=order.of_all(l), u=order.of_all(u),
+            x_start=order.of_variables(x_start), y_start=order.of_all(y_start),
+        )  # fmt: skip
         self.found = np.full((k, RESIDUALS), np.nan)
         bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(n, bool))
-        self._kinds = l[0] == u[0], np.isfinite(l[0]), np.isfinite(u[0]), bound
+        l, u = self.batch.l[0], self.batch.u[0]
+        self._kinds = l == u, np.isfinite(l), np.isfinite(u), order.of_all(bound)
 
     def tasks(self) -> list[tuple[int, int]]:
         """Ranges of programs for one compiled call each."""
@@ -330,10 +335,10 @@ class Lot:
             "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
             "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
         }  # fmt: skip
-        lanes = lanes_for(batch, *self._kinds, tolerances)
+        lanes = lanes_for(batch, *self._kinds, self._order.spans, tolerances)
         if lanes.shared:
             scale_shared(batch, lanes)
-        points = points_for(batch, self._kinds[3])
+        points = points_for(batch, self._kinds[3], self._order.spans)
 
         def solve(task: tuple[int, int]) -> None:
             run(batch, lanes, *task)
@@ -343,6 +348,7 @@ class Lot:
 
     def collect(self, many: Solutions) -> np.ndarray:
         """Write the answers that pass; returns the numbers of the programs that are to be solved by themselves."""
+        self.x, self.y = self._order.variables_back(self.batch.x), self._order.all_back(self.batch.y)
         batch, chosen, settings = self.batch, self.chosen, self.settings
         rows, cone, dual, gap, rows_scale, cone_scale, dual_scale, gap_scale, primal, below = self.found.T
         tol, tol_abs = settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs
@@ -351,7 +357,7 @@ class Lot:
             good &= (residual <= tol * scale) & (residual <= tol_abs)
         at = slice(None) if good.all() and chosen.size == len(many) else chosen[good]
         many.status[at] = Status.OPTIMAL
-        many.x[at], many.y[at], many.z_bounds[at] = batch.x[good], batch.y[good, : batch.m], batch.y[good, batch.m :]
+        many.x[at], many.y[at], many.z_bounds[at] = self.x[good], self.y[good, : batch.m], self.y[good, batch.m :]
         many.objective[at], many.dual_objective[at] = primal[good], below[good]
         many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
         many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
@@ -371,9 +377,9 @@ class Lot:
             for array in (batch.P.reshape(-1, n, n), self.programs.A, batch.q, batch.l, batch.u)
         )
         if code == driver.PRIMAL_INFEASIBLE:
-            tol, rays = primal_infeasibilities(A, l, u, batch.y[which])
+            tol, rays = primal_infeasibilities(A, l, u, self.y[which])
         else:
-            tol, rays = dual_infeasibilities(P, q, A, l, u, batch.x[which])
+            tol, rays = dual_infeasibilities(P, q, A, l, u, self.x[which])
         passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
         holds[which[passed]] = True
         at, tol, rays = self.chosen[which[passed]], tol[passed], rays[passed]

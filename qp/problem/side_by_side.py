@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from socp.batch.dense import specialized
+from socp.batch.accurate import (
+    add_transposed_accurately_own,
+    add_transposed_accurately_shared,
+    multiply_accurately_own,
+    multiply_accurately_shared,
+)
+from socp.batch.spans import Spans
 from socp.compiled.kernels import inner
-from socp.compiled.signatures import Floats, Matrix
-from socp.compiled.structures import Structure, dimension, floats, integer, integers, matrix
+from socp.compiled.structures import Structure, dimension, floats, integer, integers, matrix, structure
 from socp.compiled.vec import (
     absolute,
     lane_arrays,
@@ -43,9 +48,10 @@ class Points(Structure):
     P_own, A_own, q, l, u, x, y = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     Px, Px_low, dual, dual_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     found = matrix()
+    spans = structure(Spans)
 
 
-def points_for(batch: Any, bound: np.ndarray) -> Points:
+def points_for(batch: Any, bound: np.ndarray, spans: Spans) -> Points:
     """Room for the points of a batch."""
     m, n = batch.m, batch.n
     shared = batch.P.shape[0] == 1 == batch.A.shape[0]
@@ -55,60 +61,26 @@ def points_for(batch: Any, bound: np.ndarray) -> Points:
         "y": m + n, "Px": n, "Px_low": n, "dual": n, "dual_low": n, "v": m + n, "v_low": m + n, "found": RESIDUALS,
     }  # fmt: skip
     P, A = (batch.P[0], batch.A[0]) if shared else (none, none)
-    points = Points(m=m, n=n, P=P, A=A, bound=bound.astype(np.int64), **lane_arrays(rows))
+    points = Points(m=m, n=n, P=P, A=A, bound=bound.astype(np.int64), spans=spans, **lane_arrays(rows))
     points.shared = int(shared)
     return points
-
-
-def _multiply_accurately(m: int, n: int, A: Any, x: Matrix, out: Matrix, low: Matrix) -> None:
-    """(out, low)[:m] := A x."""
-    for i in range(m):
-        total, error = splat(0.0), splat(0.0)
-        for j in range(n):
-            a, b = load(A, i * n + j), load(x, j)
-            term = plain_product(a, b)
-            raised = plain_sum(total, term)
-            error += product_error(a, b, term) + sum_error(total, term, raised)
-            total = raised
-        store(out, i, total)
-        store(low, i, error)
-
-
-def _add_transposed_accurately(m: int, n: int, A: Any, y: Matrix, out: Matrix, low: Matrix) -> None:
-    """(out, low) += A'y[:m]."""
-    for j in range(n):
-        total, error = load(out, j), load(low, j)
-        for i in range(m):
-            a, b = load(A, i * n + j), load(y, i)
-            term = plain_product(a, b)
-            raised = plain_sum(total, term)
-            error += product_error(a, b, term) + sum_error(total, term, raised)
-            total = raised
-        store(out, j, total)
-        store(low, j, error)
-
-
-multiply_accurately_shared = specialized(_multiply_accurately, Floats, "A")
-multiply_accurately_own = specialized(_multiply_accurately, Matrix, "A")
-add_transposed_accurately_shared = specialized(_add_transposed_accurately, Floats, "A")
-add_transposed_accurately_own = specialized(_add_transposed_accurately, Matrix, "A")
 
 
 @inner
 def measure_side_by_side(w: Points) -> None:
     """`qp.problem.stopping.measure` in every lane."""
-    m, n = w.m, w.n
+    m, n, spans = w.m, w.n, w.spans
     if w.shared:
-        multiply_accurately_shared(n, n, w.P, w.x, w.Px, w.Px_low)
-        multiply_accurately_shared(m, n, w.A, w.x, w.v, w.v_low)
+        multiply_accurately_shared(n, n, w.P, spans.begin, spans.end, w.x, w.Px, w.Px_low)
+        multiply_accurately_shared(m, n, w.A, spans.row_first, spans.row_end, w.x, w.v, w.v_low)
     else:
-        multiply_accurately_own(n, n, w.P_own, w.x, w.Px, w.Px_low)
-        multiply_accurately_own(m, n, w.A_own, w.x, w.v, w.v_low)
+        multiply_accurately_own(n, n, w.P_own, spans.begin, spans.end, w.x, w.Px, w.Px_low)
+        multiply_accurately_own(m, n, w.A_own, spans.row_first, spans.row_end, w.x, w.v, w.v_low)
     begin_gradient(w)
     if w.shared:
-        add_transposed_accurately_shared(m, n, w.A, w.y, w.dual, w.dual_low)
+        add_transposed_accurately_shared(m, n, w.A, spans.column_first, spans.column_end, w.y, w.dual, w.dual_low)
     else:
-        add_transposed_accurately_own(m, n, w.A_own, w.y, w.dual, w.dual_low)
+        add_transposed_accurately_own(m, n, w.A_own, spans.column_first, spans.column_end, w.y, w.dual, w.dual_low)
     finish_gradient(w)
     for j in range(n):
         store(w.v, m + j, load(w.x, j))

@@ -39,6 +39,7 @@ from .lanes import (
     measure,
     step,
 )
+from .spans import Spans
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
@@ -62,8 +63,9 @@ class Batch(Structure):
 
 
 def lanes_for(
-    batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndarray, bound: np.ndarray, tolerances: dict[str, Any]
-) -> Lanes:
+    batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndarray, bound: np.ndarray, spans: Spans,
+    tolerances: dict[str, Any],
+) -> Lanes:  # fmt: skip
     """Room for the method, for programs that have these sides (booleans, one for each row and variable)."""
     m, n = batch.m, batch.n
     N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
@@ -79,7 +81,7 @@ def lanes_for(
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
         bound=bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
         age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0),
-        D=np.ones(n), E=np.ones(m), **lane_arrays(rows),
+        D=np.ones(n), E=np.ones(m), spans=spans, **lane_arrays(rows),
     )  # fmt: skip
     work.shared = int(shared)
     for name, value in tolerances.items():

@@ -20,17 +20,19 @@ from __future__ import annotations
 
 from ..compiled.kernels import inner
 from ..compiled.signatures import Matrix
-from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
 from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat, store
 from .dense import (
-    factor_own,
-    factor_shared,
+    assemble_own,
+    assemble_shared,
+    eliminate,
     multiply_own,
     multiply_shared,
     multiply_transposed_own,
     multiply_transposed_shared,
     solve,
 )
+from .spans import Spans
 
 DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
 RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
@@ -66,16 +68,17 @@ class Lanes(Structure):
     C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
     tol, tol_abs, tol_infeasible = number(), number(), number()
     max_iter = integer()
+    spans = structure(Spans)
 
 
 @inner
 def multiply(w: Lanes, x: Matrix, out: Matrix) -> None:
     """out := G x."""
-    m, n = w.m, w.n
+    m, n, spans = w.m, w.n, w.spans
     if w.shared:
-        multiply_shared(m, n, w.A, x, out)
+        multiply_shared(m, n, w.A, spans.row_first, spans.row_end, x, out)
     else:
-        multiply_own(m, n, w.A_own, x, out)
+        multiply_own(m, n, w.A_own, spans.row_first, spans.row_end, x, out)
     for j in range(n):
         store(out, m + j, load(x, j))
 
@@ -83,28 +86,31 @@ def multiply(w: Lanes, x: Matrix, out: Matrix) -> None:
 @inner
 def multiply_hessian(w: Lanes, x: Matrix, out: Matrix) -> None:
     """out := P x."""
+    n, spans = w.n, w.spans
     if w.shared:
-        multiply_shared(w.n, w.n, w.P, x, out)
+        multiply_shared(n, n, w.P, spans.begin, spans.end, x, out)
     else:
-        multiply_own(w.n, w.n, w.P_own, x, out)
+        multiply_own(n, n, w.P_own, spans.begin, spans.end, x, out)
 
 
 @inner
 def multiply_transposed(w: Lanes, v: Matrix, out: Matrix) -> None:
     """out := G'v."""
+    m, n, spans = w.m, w.n, w.spans
     if w.shared:
-        multiply_transposed_shared(w.m, w.n, w.A, v, out)
+        multiply_transposed_shared(m, n, w.A, spans.column_first, spans.column_end, v, out)
     else:
-        multiply_transposed_own(w.m, w.n, w.A_own, v, out)
+        multiply_transposed_own(m, n, w.A_own, spans.column_first, spans.column_end, v, out)
 
 
 @inner
 def factor(w: Lanes) -> None:
     """The factors of P + G'WG."""
     if w.shared:
-        factor_shared(w.m, w.n, w.P, w.A, w.W, w.C, w.T, w.pivots)
+        assemble_shared(w.m, w.n, w.P, w.A, w.spans, w.W, w.C)
     else:
-        factor_own(w.m, w.n, w.P_own, w.A_own, w.W, w.C, w.T, w.pivots)
+        assemble_own(w.m, w.n, w.P_own, w.A_own, w.spans, w.W, w.C)
+    eliminate(w.n, w.spans, w.C, w.T, w.pivots)
 
 
 @inner
@@ -260,7 +266,7 @@ def constant_direction(w: Lanes) -> None:
     multiply_transposed(w, w.o, x2)
     for j in range(n):
         store(x2, j, load(x2, j) - load(q, j))
-    solve(n, w.T, w.pivots, x2)
+    solve(n, w.spans, w.T, w.pivots, x2)
     multiply(w, x2, Gx2)
     rate = 1.0 / load(total, TAU)
     forward, square = splat(0.0), splat(0.0)
@@ -298,7 +304,7 @@ def direction(w: Lanes) -> Vec:
     multiply_transposed(w, w.v, dx)
     for j in range(n):
         store(dx, j, -(load(dx, j) + keep * load(rd, j)))
-    solve(n, w.T, w.pivots, dx)
+    solve(n, w.spans, w.T, w.pivots, dx)
     multiply(w, dx, Gdx)
     found = splat(0.0)
     for j in range(n):

@@ -343,3 +343,26 @@ def test_rows_with_one_entry_in_some_programs_are_bounds_there():
         program = qp.QuadraticProgram(np.eye(3), q[i], A[i], [1.0, -1e6], [1.5, 1e6])
         measured = residuals(program, found.x, found.y, found.z_bounds)
         assert found.primal_residual == pytest.approx(measured.relative[0], rel=1e-9, abs=1e-25)
+
+
+def test_banded_programs_in_any_order_of_variables():
+    rng = np.random.default_rng(5)
+    steps, states, n = 9, 2, 27
+    A = np.zeros((states * (steps - 1), n))
+    for t in range(steps - 1):
+        A[states * t : states * (t + 1), 3 * t : 3 * t + 3] = rng.normal(size=(states, 3))
+        A[states * t : states * (t + 1), 3 * t + 3 : 3 * t + 5] = np.eye(states)
+    columns, rows = rng.permutation(n), rng.permutation(len(A))
+    A, side = A[rows][:, columns], rng.normal(size=(11, len(A))) * 0.1
+    given = {"P": np.diag(rng.uniform(0.5, 2.0, n)), "q": rng.normal(size=(11, n)), "A": A, "l": side, "u": side}
+    many = qp.solve_many(**given, lb=-2.0, ub=2.0)
+    assert not many.alone and (many.status == "optimal").all()
+    warm = qp.solve_many(**given, lb=-2.0, ub=2.0, warm_start=many)
+    assert warm.iterations.sum() < many.iterations.sum()
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(**one(given, i), lb=-2.0, ub=2.0)
+        measured = residuals(program, found.x, found.y, found.z_bounds)
+        assert measured.meets(1e-8) and residuals(program, warm.x[i], warm.y[i], warm.z_bounds[i]).meets(1e-8)
+        assert found.gap == pytest.approx(measured.relative[2], rel=1e-9, abs=1e-25)
+    infeasible = qp.solve_many(**{**given, "l": side + 50.0, "u": side + 50.0}, lb=-2.0, ub=2.0)
+    assert (infeasible.status == "primal_infeasible").all()
