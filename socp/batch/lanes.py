@@ -1,9 +1,10 @@
-"""The homogeneous embedding for dense programs with linear rows, `LANES` of them side by side.
+"""The homogeneous embedding for programs with linear rows and second-order cones, `LANES` of them side by side.
 
-    minimize 1/2 x'Px + q'x   subject to   sign_k (G x)_i + s_k = h_k, s_k >= 0,   (G x)_i = b_i     G = [A; I]
+    minimize 1/2 x'Px + q'x   subject to   sign_k (G x)_i + s_k = h_k, s_k >= 0,   (G x)_i = b_i,   G_K x + s_K = b_K
 
-Row i of G has the sides k in first[i]:first[i + 1], one for each finite side, or is an equality.  The embedding, with
-z_k >= 0 the multipliers of sides, y_i = sum sign_k z_k, and v those of equalities among the y:
+Row i of G = [A; I] has the sides k in first[i]:first[i + 1], one for each finite side, or is an equality, or belongs to
+a cone, of which `cones` has the formulas.  The embedding, with z_k >= 0 the multipliers of sides, y_i = sum sign_k z_k,
+and v those of equalities among the y:
 
     rd = P x + G'y + q tau,   r_k = sign_k (G x)_i + s_k - h_k tau,   r_i = (G x)_i - b_i tau,
     kappa = -(q'x + h'z + b'v + x'Px / tau) + rtau,        s z = mu,  tau kappa = mu
@@ -20,8 +21,19 @@ from __future__ import annotations
 
 from ..compiled.kernels import inner
 from ..compiled.signatures import Matrix
-from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
 from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat, store
+from .cones import (
+    add_squares,
+    advance_cones,
+    correct_cones,
+    depth_in_cones,
+    direction_of_cones,
+    finish_cones,
+    forward_of_cones,
+    measure_cones,
+    predict_cones,
+    square_of_cones,
+)
 from .dense import (
     assemble_own,
     assemble_shared,
@@ -32,43 +44,34 @@ from .dense import (
     multiply_transposed_shared,
     solve,
 )
-from .spans import Spans
-
-DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
-RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
-STEP = 0.99  # share of the way to the boundary
-LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
-INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
-
-# rows of `total`
-TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
-ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
-SLOPE, KEEP, CHANGE, TARGET, SIZE = 15, 16, 17, 18, 19
-TOTALS = 20
-
-
-class Lanes(Structure):
-    """The programs at work, one in each lane, and room for the method.
-
-    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
-    `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
-    `bound`, is judged by its own size.
-    """
-
-    m, n, sides = dimension(), dimension(), dimension()
-    shared, any_fresh = integer(), integer()
-    first, equal, bound, who, age = integers(), integers(), integers(), integers(), integers()
-    sign = floats()
-    P, A, D, E = floats(), floats(), floats(), floats()
-    P_own, A_own = matrix(), matrix()
-    q, h, b, unit, dual_unit = matrix(), matrix(), matrix(), matrix(), matrix()
-    x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    rd, r, r_equal, inverse_sz, inverse_s = matrix(), matrix(), matrix(), matrix(), matrix()
-    W, v, o, e, dx, Gdx, x2, Gx2 = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
-    tol, tol_abs, tol_infeasible = number(), number(), number()
-    max_iter = integer()
-    spans = structure(Spans)
+from .state import (
+    BOUNDS,
+    CHANGE,
+    DELTA,
+    DUAL,
+    DUAL_SIZE,
+    FRESH,
+    HZ,
+    INSIDE,
+    KAPPA,
+    KEEP,
+    LEAST_SIGMA,
+    MU,
+    QX,
+    RAY_DUAL,
+    RAY_P,
+    RAY_ROWS,
+    RHO,
+    ROWS,
+    ROWS_SIZE,
+    SIZE,
+    SLOPE,
+    STEP,
+    TARGET,
+    TAU,
+    XPX,
+    Lanes,
+)
 
 
 @inner
@@ -110,6 +113,8 @@ def factor(w: Lanes) -> None:
         assemble_shared(w.m, w.n, w.P, w.A, w.spans, w.W, w.C)
     else:
         assemble_own(w.m, w.n, w.P_own, w.A_own, w.spans, w.W, w.C)
+    if w.cones:
+        add_squares(w.cones, w.n, w.B, w.C)
     eliminate(w.n, w.spans, w.C, w.T, w.pivots)
 
 
@@ -118,6 +123,8 @@ def measure(w: Lanes) -> None:
     """Residuals and weights at the point."""
     measure_gradient(w)
     measure_rows(w)
+    if w.cones:
+        measure_cones(w)
 
 
 @inner
@@ -165,7 +172,7 @@ def measure_rows(w: Lanes) -> None:
     tau = load(total, TAU)
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     tol = w.tol
-    for i in range(w.m + w.n):
+    for i in range(w.cone_rows, w.m + w.n):
         g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
         outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
         if equal[i]:
@@ -220,7 +227,7 @@ def step(w: Lanes) -> None:
     factor(w)
     constant_direction(w)
     tau, kappa, fresh = load(total, TAU), load(total, KAPPA), load(total, FRESH) > 0.5
-    rate, mu = 1.0 / tau, (load(total, MU) + tau * kappa) * (1.0 / (w.sides + 1))
+    rate, mu = 1.0 / tau, (load(total, MU) + tau * kappa) * (1.0 / w.degree)
     residual = kappa + load(total, QX) + load(total, HZ) + load(total, XPX) * rate
     slope = load(total, SLOPE)
 
@@ -270,7 +277,7 @@ def constant_direction(w: Lanes) -> None:
     multiply(w, x2, Gx2)
     rate = 1.0 / load(total, TAU)
     forward, square = splat(0.0), splat(0.0)
-    for i in range(w.m + n):
+    for i in range(w.cone_rows, w.m + n):
         g = load(Gx2, i)
         if equal[i]:
             bi = load(b, i)
@@ -283,6 +290,9 @@ def constant_direction(w: Lanes) -> None:
             t = load(z, k) * load(inverse_s, k) * d
             forward += hk * t
             square += d * t
+    if w.cones:
+        forward += forward_of_cones(w)
+        square += square_of_cones(w)
     dx, Pdx = w.dx, w.Gdx
     for j in range(n):
         forward += (load(q, j) + 2.0 * rate * load(Px, j)) * load(x2, j)
@@ -309,13 +319,13 @@ def direction(w: Lanes) -> Vec:
     found = splat(0.0)
     for j in range(n):
         found += (load(q, j) + rate * load(Px, j)) * load(dx, j)
-    for i in range(w.m + n):
+    for i in range(w.cone_rows, w.m + n):
         g = load(Gdx, i)
         if equal[i]:
             found += load(b, i) * (g + keep * load(r_equal, i)) * (1.0 / DELTA)
         for k in range(first[i], first[i + 1]):
             found += load(h, k) * load(z, k) * (load(e, k) + load(inverse_s, k) * (sign[k] * g + keep * load(r, k)))
-    return found
+    return found + direction_of_cones(w) if w.cones else found
 
 
 @inner
@@ -323,13 +333,14 @@ def predict(w: Lanes) -> Vec:
     """e := ds / s of the predictor; returns the largest of -ds / s, -dz / z and 1."""
     first, sign, h, inverse_s, r, e, Gdx, Gx2 = w.first, w.sign, w.h, w.inverse_s, w.r, w.e, w.Gdx, w.Gx2
     change, most, least = load(w.total, CHANGE), splat(0.0), splat(0.0)
-    for i in range(w.m + w.n):
+    for i in range(w.cone_rows, w.m + w.n):
         g = load(Gdx, i) + change * load(Gx2, i)
         for k in range(first[i], first[i + 1]):
             t = (load(h, k) * change - sign[k] * g - load(r, k)) * load(inverse_s, k)
             most, least = largest(t, most), smallest(t, least)
             store(e, k, t)
-    return largest(1.0 + most, largest(-least, 1.0))
+    longest = largest(1.0 + most, largest(-least, 1.0))
+    return largest(predict_cones(w), longest) if w.cones else longest
 
 
 @inner
@@ -338,7 +349,7 @@ def prepare_corrector(w: Lanes) -> None:
     first, equal, sign, z, inverse_s, inverse_sz = w.first, w.equal, w.sign, w.z, w.inverse_s, w.inverse_sz
     r, r_equal, e, v, total = w.r, w.r_equal, w.e, w.v, w.total
     keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5
-    for i in range(w.m + w.n):
+    for i in range(w.cone_rows, w.m + w.n):
         vi = splat(0.0)
         if equal[i]:
             vi = keep * load(r_equal, i) * (1.0 / DELTA)
@@ -348,6 +359,8 @@ def prepare_corrector(w: Lanes) -> None:
             store(e, k, c)
             vi += sign[k] * load(z, k) * (c + load(inverse_s, k) * (keep * load(r, k)))
         store(v, i, vi)
+    if w.cones:
+        correct_cones(w)
 
 
 @inner
@@ -358,7 +371,7 @@ def finish_direction(w: Lanes) -> Vec:
     change, keep, longest = load(total, CHANGE), load(total, KEEP), splat(0.0)
     for j in range(w.n):
         store(dx, j, load(dx, j) + change * load(x2, j))
-    for i in range(w.m + w.n):
+    for i in range(w.cone_rows, w.m + w.n):
         g = load(Gdx, i) + change * load(Gx2, i)
         store(Gdx, i, g)
         if equal[i]:
@@ -369,7 +382,7 @@ def finish_direction(w: Lanes) -> Vec:
             longest = largest(largest(-t, -c), longest)
             store(r, k, t)
             store(e, k, c)
-    return longest
+    return largest(finish_cones(w), longest) if w.cones else longest
 
 
 @inner
@@ -387,6 +400,8 @@ def advance(w: Lanes) -> None:
         least_s, least_z = smallest(sk, least_s), smallest(zk, least_z)
         store(s, k, sk)
         store(z, k, zk)
+    if w.cones:
+        least_s, least_z = smallest(advance_cones(w), least_s), smallest(depth_in_cones(w, y), least_z)
     if w.any_fresh:
         fresh = load(total, FRESH) > 0.5
         up_s = select(fresh & (least_s <= INSIDE), 1.0 - least_s, 0.0)
@@ -394,7 +409,11 @@ def advance(w: Lanes) -> None:
         for k in range(w.sides):
             store(s, k, load(s, k) + up_s)
             store(z, k, load(z, k) + up_z)
-    for i in range(w.m + w.n):
+        for k in range(w.cones):
+            at = w.cone_start[k]
+            store(w.cone_s, at, load(w.cone_s, at) + up_s)
+            store(y, at, load(y, at) + up_z)
+    for i in range(w.cone_rows, w.m + w.n):
         g, yi = load(Gdx, i), splat(0.0)
         store(Gx, i, load(Gx, i) + size * g)
         if equal[i]:

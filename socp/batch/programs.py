@@ -12,8 +12,11 @@ import numpy as np
 from ..problem.checks import ProgramError, check_finite
 from ..problem.program import Cone, ConeProgram
 from ..problem.settings import Settings
+from ..problem.status import Status
 from ..solver import Solver
-from .checks import axes_of, matrices, number_of_programs, rows_of
+from .checks import axes_of, matrices, number_of_programs, refuse_nonconvex, rows_of
+from .cone_lots import lots_of
+from .lots import fits_lanes
 from .solutions import Solutions
 from .watch import Watch
 
@@ -138,7 +141,27 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
     many, watch = Solutions(programs.k, x=n, y=p, z=m, s=m), Watch(settings.time_limit)
-    first, one_thread = programs.program(0), dataclasses.replace(settings, threads=1)
+    first, left = programs.program(0), np.arange(programs.k)
+    if fits_lanes(n, p + m):
+        refuse_nonconvex(programs.P, "c")
+        lots = lots_of(programs, first.cones, settings)
+        many.setup_time = time.perf_counter() - started
+        for lot in lots:
+            watch.work(lot.tasks(), lot.workers())
+        left = np.concatenate([lot.collect(many) for lot in lots])
+    if left.size and watch.reason is None:
+        _solve_alone(programs, first, left, many, settings, watch)
+    if watch.reason is not None:
+        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
+    many.solve_time = time.perf_counter() - started - many.setup_time
+    return many
+
+
+def _solve_alone(
+    programs: ConePrograms, first: ConeProgram, left: np.ndarray, many: Solutions, settings: Settings, watch: Watch
+) -> None:  # fmt: skip
+    """The answers to some programs, each by itself, by solvers that are set up where programs share their matrices."""
+    one_thread = dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left())
 
     def worker(solver: Solver) -> Callable[[int], None]:
         def solve(i: int) -> None:
@@ -153,12 +176,6 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
 
         return solve
 
-    workers = [worker(Solver.of_checked(first, one_thread)) for _ in range(min(settings.threads, programs.k))]
-    many.setup_time = time.perf_counter() - started
-    watch.work(range(programs.k), workers)
-    if watch.reason is not None:
-        for i in range(programs.k):
-            if i not in many.alone:
-                many.status[i] = watch.reason
-    many.solve_time = time.perf_counter() - started - many.setup_time
-    return many
+    watch.work(
+        left.tolist(), [worker(Solver.of_checked(first, one_thread)) for _ in range(min(settings.threads, left.size))]
+    )

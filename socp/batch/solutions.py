@@ -17,6 +17,8 @@ MESSAGES = {
     Status.TIME_LIMIT: "the time limit was reached before this program",
     Status.INTERRUPTED: "interrupted from the keyboard before this program",
     Status.NUMERICAL_ERROR: "not solved",
+    Status.PRIMAL_INFEASIBLE: "(y, z) certifies that no feasible point exists",
+    Status.DUAL_INFEASIBLE: "x certifies that the objective is unbounded below",
 }
 
 

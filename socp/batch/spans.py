@@ -43,15 +43,17 @@ class Order:
     ----------
     P, A : arrays, shapes (1 or k, n, n), (1 or k, m, n)
         Those of a batch.  Where its programs have matrices of their own, the order is the given one.
+    cone_rows : int
+        Where there are any, the order is the given one, too.
 
     Attributes
     ----------
     spans : Spans
     """
 
-    def __init__(self, P: np.ndarray, A: np.ndarray) -> None:
+    def __init__(self, P: np.ndarray, A: np.ndarray, cone_rows: int = 0) -> None:
         self._P, self._A, n = P, A, P.shape[1]
-        found = narrow_band(P[0], A[0]) if P.shape[0] == 1 == A.shape[0] else None
+        found = narrow_band(P[0], A[0]) if P.shape[0] == 1 == A.shape[0] and not cone_rows else None
         self._columns = self._all = None
         if found is None:
             self.spans = spans_of(np.ones(P.shape[1:]), np.ones(A.shape[1:]))
