@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..problem import stopping
-from ..problem.program import Cone, SecondOrder
+from ..problem.program import Cone, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.status import Status
 from .cone_points import verify
@@ -49,8 +49,8 @@ class ConeRows:
         for k in second:
             self.in_cones[ends[k] : ends[k + 1]] = True
         self.cones = np.flatnonzero(self.in_cones)
-        entries = G != 0.0
-        self.is_single = (entries.sum(axis=2) == 1) & ~self.in_cones
+        entries, orthant = G != 0.0, np.repeat([isinstance(cone, NonNeg) for cone in cones], [c.dim for c in cones])
+        self.is_single = (entries.sum(axis=2) == 1) & orthant.astype(bool)
         where = entries[0].argmax(axis=1) if G.shape[2] else np.zeros(G.shape[1], int)
         value = np.take_along_axis(G, np.broadcast_to(where[:, None], (*G.shape[:2], 1)), 2)[..., 0]
         same = self.is_single.all(axis=0) & ((value > 0.0).all(axis=0) | (value < 0.0).all(axis=0))
