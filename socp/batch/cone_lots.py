@@ -53,7 +53,10 @@ class ConeRows:
         self.is_single = (entries.sum(axis=2) == 1) & orthant.astype(bool)
         where = entries[0].argmax(axis=1) if G.shape[2] else np.zeros(G.shape[1], int)
         value = np.take_along_axis(G, np.broadcast_to(where[:, None], (*G.shape[:2], 1)), 2)[..., 0]
-        same = self.is_single.all(axis=0) & ((value > 0.0).all(axis=0) | (value < 0.0).all(axis=0))
+        signs = (value > 0.0).all(axis=0) | (value < 0.0).all(axis=0)
+        same = (
+            self.is_single.all(axis=0) & signs & (np.abs(value) <= 1.0).all(axis=0)
+        )  # misses no larger than those of x
         rows = np.flatnonzero(same)
         slots, first = np.unique(2 * where[rows] + (value[0, rows] > 0.0), return_index=True)
         self.singles, self.slots = rows[first], slots
@@ -76,6 +79,8 @@ class ConeLot(Lot):
     claims : Batch
         The caller's data with [A; G] as A and (b, h) as u, and the answers.
     """
+
+    equalities_apart = True
 
     def __init__(self, programs: ConePrograms, rows: ConeRows, chosen: np.ndarray, settings: Settings) -> None:
         self.programs, self.rows, k = programs, rows, chosen.size

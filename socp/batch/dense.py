@@ -15,7 +15,8 @@ from ..compiled.signatures import Floats, Ints, Matrix
 from ..compiled.vec import Vec, largest, load, splat, store
 from .spans import Spans
 
-TINY = 1e-300  # a pivot that is not positive becomes this
+TINY = 1e-300
+LEAST_PIVOT = 1e-14  # of the diagonal: a smaller pivot is rounding, and becomes this
 
 
 def specialized(function: Any, kind: Any, *names: str) -> Any:
@@ -154,15 +155,16 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
     for j in range(0, n, 2):
         l = j + 1 if j + 1 < n else j
         d00, d10, d11 = load(C, j * n + j), load(C, l * n + j), load(C, l * n + l)
+        least0, least1 = largest(LEAST_PIVOT * d00, TINY), largest(LEAST_PIVOT * d11, TINY)
         for k in range(begin[j], j):
             t0, t1 = load(T, j * n + k), load(T, l * n + k)
             c0, c1 = load(C, j * n + k), load(C, l * n + k)
             d00 -= c0 * t0
             d10 -= c1 * t0
             d11 -= c1 * t1
-        p0 = 1.0 / largest(d00, TINY)
+        p0 = 1.0 / largest(d00, least0)
         t10 = d10 * p0
-        p1 = 1.0 / largest(d11 - d10 * t10, TINY)
+        p1 = 1.0 / largest(d11 - d10 * t10, least1)
         store(pivots, l, p1)
         store(pivots, j, p0)
         if l > j:

@@ -24,10 +24,13 @@ from .state import (
     DELTA,
     DUAL,
     DUAL_SIZE,
+    EQUAL,
+    EQUAL_SIZE,
     FRESH,
     HZ,
     KAPPA,
     MU,
+    OVERLAP,
     QX,
     RAY_DUAL,
     RAY_P,
@@ -83,8 +86,8 @@ class Shape(NamedTuple):
     cone_start: np.ndarray
 
 
-def lanes_for(batch: Batch, shape: Shape, tolerances: dict[str, Any]) -> Lanes:
-    """Room for the method."""
+def lanes_for(batch: Batch, shape: Shape, numbers: dict[str, Any]) -> Lanes:
+    """Room for the method, with its tolerances and limits as `numbers`."""
     m, n, equal = batch.m, batch.n, shape.equal
     N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
     has = np.stack([shape.lower & ~equal, shape.upper & ~equal], axis=1)
@@ -103,7 +106,7 @@ def lanes_for(batch: Batch, shape: Shape, tolerances: dict[str, Any]) -> Lanes:
         D=np.ones(n), E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start, **lane_arrays(rows),
     )  # fmt: skip
     counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
-    for name, value in {**counts, **tolerances}.items():
+    for name, value in {**counts, **numbers}.items():
         setattr(work, name, value)
     return work
 
@@ -191,7 +194,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
 def judge(batch: Batch, w: Lanes, lane: int) -> int:
     """What the program in a lane has come to, or -1."""
     total = w.total
-    tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane]
+    tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane] - total[OVERLAP, lane]
     rows, dual, bounds = total[ROWS, lane], total[DUAL, lane], total[BOUNDS, lane]
     if not (total[MU, lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
         return FAILED
@@ -200,6 +203,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     gap = abs(primal - below)
     if (
         rows <= min(tol * (tau + total[ROWS_SIZE, lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
+        and total[EQUAL, lane] <= min(tol * (tau + total[EQUAL_SIZE, lane]), tol_abs)
         and dual <= min(tol * (tau + total[DUAL_SIZE, lane]), tol_abs)
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
     ):  # fmt: skip

@@ -50,6 +50,8 @@ from .state import (
     DELTA,
     DUAL,
     DUAL_SIZE,
+    EQUAL,
+    EQUAL_SIZE,
     FRESH,
     HZ,
     INSIDE,
@@ -57,6 +59,7 @@ from .state import (
     KEEP,
     LEAST_SIGMA,
     MU,
+    OVERLAP,
     QX,
     RAY_DUAL,
     RAY_P,
@@ -171,7 +174,7 @@ def measure_rows(w: Lanes) -> None:
     )
     tau = load(total, TAU)
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-    tol = w.tol
+    equal_rows, equal_size, overlap, tol = splat(0.0), splat(0.0), splat(0.0), w.tol
     for i in range(w.cone_rows, w.m + w.n):
         g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
         outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
@@ -202,9 +205,15 @@ def measure_rows(w: Lanes) -> None:
             store(inverse_sz, k, inverse)
             store(inverse_s, k, one)
             store(r, k, rk)
+        if first[i + 1] == first[i] + 2:  # answers have the difference of the two multipliers
+            k = first[i]
+            overlap += smallest(load(z, k), load(z, k + 1)) * (load(h, k) + load(h, k + 1))
         u = load(unit, i)
         if bound[i]:
             bounds = largest((outside - allowed) * u, bounds)
+        elif equal[i] and w.equalities_apart:
+            equal_rows = largest(outside * u, equal_rows)
+            equal_size = largest(absolute(g) * u, equal_size)
         elif equal[i] or first[i + 1] > first[i]:
             rows = largest(outside * u, rows)
             rows_size = largest(absolute(g) * u, rows_size)
@@ -216,6 +225,9 @@ def measure_rows(w: Lanes) -> None:
     store(total, HZ, hz)
     store(total, ROWS, rows)
     store(total, ROWS_SIZE, rows_size)
+    store(total, OVERLAP, overlap)
+    store(total, EQUAL, equal_rows)
+    store(total, EQUAL_SIZE, equal_size)
     store(total, BOUNDS, bounds)
     store(total, RAY_ROWS, ray)
 

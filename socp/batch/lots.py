@@ -59,9 +59,13 @@ class Lot:
 
     Attributes
     ----------
+    equalities_apart : bool
+        Whether the stopping test takes equalities as a block of their own.
     batch : Batch
     found : array, shape (programs, fields of `Residuals`)
     """
+
+    equalities_apart = False
 
     def __init__(
         self,
@@ -99,11 +103,12 @@ class Lot:
 
     def _worker(self) -> Callable[[Task], None]:
         settings, batch = self.settings, self.batch
-        tolerances = {
+        numbers = {
             "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
             "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
+            "equalities_apart": int(self.equalities_apart),
         }  # fmt: skip
-        lanes, verify = lanes_for(batch, self.shape, tolerances), self.verifier()
+        lanes, verify = lanes_for(batch, self.shape, numbers), self.verifier()
         if lanes.shared:
             scale_shared(batch, lanes)
 

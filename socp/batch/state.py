@@ -14,8 +14,8 @@ INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved 
 # rows of `total`
 TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
 ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
-SLOPE, KEEP, CHANGE, TARGET, SIZE = 15, 16, 17, 18, 19
-TOTALS = 20
+SLOPE, KEEP, CHANGE, TARGET, SIZE, EQUAL, EQUAL_SIZE, OVERLAP = 15, 16, 17, 18, 19, 20, 21, 22
+TOTALS = 23
 
 
 class Lanes(Structure):
@@ -26,7 +26,7 @@ class Lanes(Structure):
 
     `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
     `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
-    `bound`, is judged by its own size.
+    `bound`, is judged by its own size; equalities have a scale of their own where they are `equalities_apart`.
     """
 
     m, n, sides = dimension(), dimension(), dimension()
@@ -39,7 +39,7 @@ class Lanes(Structure):
     x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     rd, r, r_equal, inverse_sz, inverse_s = matrix(), matrix(), matrix(), matrix(), matrix()
     W, v, o, e, dx, Gdx, x2, Gx2 = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    cone_rows, cones, degree = integer(), integer(), number()
+    cone_rows, cones, degree, equalities_apart = integer(), integer(), number(), integer()
     cone_start = integers()
     cone_s, lam, nt, c, u, ds, dz = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     eta, B = matrix(), matrix()
