@@ -250,6 +250,7 @@ def solve_like(
 def solve_programs(programs: Programs, settings: Settings, started: float, start: Solutions | None) -> Solutions:
     """The answers to checked programs."""
     many, watch = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n), Watch(settings.time_limit)
+    many._programs = programs
     left = np.arange(programs.k)
     if fits_lanes(programs.n, programs.m):
         lots = lots_of(programs, settings, start)

@@ -141,6 +141,7 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
     many, watch = Solutions(programs.k, x=n, y=p, z=m, s=m), Watch(settings.time_limit)
+    many._programs = programs
     first, left = programs.program(0), np.arange(programs.k)
     if fits_lanes(n, p + m):
         refuse_nonconvex(programs.P, "c")

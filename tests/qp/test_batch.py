@@ -1,5 +1,7 @@
 """Many programs at once: answers and residuals as if alone, neighbours, input that is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -371,3 +373,13 @@ def test_banded_programs_in_any_order_of_variables():
     for i, found in enumerate(infeasible):
         program = qp.QuadraticProgram(given["P"], given["q"][i], given["A"], side[i] + 50.0, side[i] + 50.0, -2.0, 2.0)
         assert primal_infeasibility(program, found.y, found.z_bounds) <= 1e-8
+
+
+def test_answers_have_derivatives_until_they_are_pickled():
+    given = data(k=3)
+    many, dx = qp.solve_many(**given), np.arange(1.0, 8.0)
+    for i, found in enumerate(many):
+        whole = qp.solve(**one(given, i), tol=1e-10)
+        assert np.allclose(found.vjp(dx=dx).q, whole.vjp(dx=dx).q, rtol=1e-3, atol=1e-5)
+    with pytest.raises(qp.problem.program.ProgramError, match="pickle"):
+        pickle.loads(pickle.dumps(many))[1].vjp(dx=dx)

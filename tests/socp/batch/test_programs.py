@@ -1,5 +1,7 @@
 """Many cone programs at once: as each by itself, in any number of threads; input that is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -144,6 +146,16 @@ def test_boxes_stated_as_rows_and_programs_without_rows():
     assert np.allclose(boxes.z[:, :3] - boxes.z[:, 3:6] + boxes.z[:, 6:], -c, atol=1e-6) and (boxes.z >= 0.0).all()
     free = socp.solve_many(c=c, P=np.eye(3))
     assert np.allclose(free.x, -c, atol=1e-7) and free.z.shape == (9, 0)
+
+
+def test_answers_have_derivatives_until_they_are_pickled():
+    given = disks(k=3)
+    many, dx = socp.solve_many(**given), np.arange(1.0, 6.0)
+    for i, found in enumerate(many):
+        whole = socp.solve(**{**given, "c": given["c"][i]}, tol=1e-10)
+        assert np.allclose(found.vjp(dx=dx).c, whole.vjp(dx=dx).c, rtol=1e-3, atol=1e-5)
+    with pytest.raises(socp.ProgramError, match="pickle"):
+        pickle.loads(pickle.dumps(many))[1].vjp(dx=dx)
 
 
 def test_a_solver_that_is_set_up_solves_many():
