@@ -158,6 +158,14 @@ def test_answers_have_derivatives_until_they_are_pickled():
         pickle.loads(pickle.dumps(many))[1].vjp(dx=dx)
 
 
+def test_certificates_beside_a_cone_without_entries():
+    given = {"G": np.eye(2)[[0, 0]] * [[1.0], [-1.0]], "cones": [socp.NonNeg(2), socp.SecondOrder(0)]}
+    c, h = [[0.0, 0.0], [0.0, -1.0]], [[-2.0, 1.0], [1.0, 1.0]]
+    many = socp.solve_many(c=c, h=h, **given)
+    assert list(many.status) == ["primal_infeasible", "dual_infeasible"]
+    assert socp.solve(c=c[0], h=h[0], **given).status == "primal_infeasible"
+
+
 def test_a_solver_that_is_set_up_solves_many():
     given = disks()
     solver = socp.Solver(**{**given, "c": given["c"][0]})
