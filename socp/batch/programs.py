@@ -1,4 +1,4 @@
-"""Many cone programs of one shape solved at once, with one set-up where they share their matrices."""
+"""Many cone programs of one shape solved at once, in the lanes of vector registers where they are small."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ def solve_many(
 
     Notes
     -----
-    Where the programs share P, A and G, the first one sets up for all.
+    Small programs are solved side by side in the lanes of vector registers, larger ones one by one, where the first
+    sets up for all that share P, A and G.  Every answer passes the stopping test of `solve` on the caller's own data.
+    A program that fails beside others is solved again by itself.
 
     Examples
     --------
