@@ -29,12 +29,14 @@ from .state import (
     FRESH,
     HZ,
     KAPPA,
+    LAST_DUAL,
     MU,
     OVERLAP,
     QX,
     RAY_DUAL,
     RAY_P,
     RAY_ROWS,
+    REFINE,
     RHO,
     ROWS,
     ROWS_SIZE,
@@ -48,6 +50,7 @@ NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 PASSES = 3  # of the equilibration
 LARGEST_SCALE = 1e4
+NOTICED = 0.1  # of the tolerance: a residual below that does no harm
 NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
 
@@ -97,6 +100,7 @@ def lanes_for(batch: Batch, shape: Shape, numbers: dict[str, Any]) -> Lanes:
         "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
         "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
         "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
+        **dict.fromkeys(("rhs", "residual", "product"), n),
         **dict.fromkeys(("cone_s", "lam", "nt", "c", "u", "ds", "dz"), cone_rows),
     }  # fmt: skip
     work = Lanes(
@@ -166,7 +170,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
         w.total[:, lane] = 0.0
     while True:
         measure(w)
-        w.any_fresh = 0
+        w.any_fresh = w.any_refine = 0
         warm = False
         for lane in range(LANES):
             w.total[FRESH, lane] = 0.0
@@ -177,6 +181,8 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
                     write_answer(batch, w, lane, code)
                     who[lane] = -1
                     live -= 1
+                else:
+                    watch_gradient(w, lane)
             if who[lane] < 0 and following < end:
                 fill(batch, w, lane, following)
                 warm = start_warm(batch, w, lane, following) or warm
@@ -216,6 +222,18 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         if is_relative_ray(batch, w, lane, tol):
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
+
+
+@inner
+def watch_gradient(w: Lanes, lane: int) -> None:
+    """Refine from now on in a lane whose gradient's residual has grown, and counts: rounding has spoilt it."""
+    total = w.total
+    tau, dual = total[TAU, lane], total[DUAL, lane]
+    if dual > 2.0 * total[LAST_DUAL, lane] and dual > NOTICED * w.tol * (tau + total[DUAL_SIZE, lane]):
+        total[REFINE, lane] = 1.0
+    total[LAST_DUAL, lane] = dual
+    if total[REFINE, lane] > 0.0:
+        w.any_refine = 1
 
 
 @inner
@@ -320,6 +338,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
             add_row(w, lane, w.cone_start[k], 1.0)
     total[:, lane] = 0.0
     total[TAU, lane] = total[KAPPA, lane] = total[FRESH, lane] = 1.0
+    total[LAST_DUAL, lane] = np.inf
     w.who[lane], w.age[lane], w.any_fresh = p, 0, 1
 
 

@@ -33,6 +33,7 @@ from .cones import (
     measure_cones,
     predict_cones,
     square_of_cones,
+    weigh,
 )
 from .dense import (
     assemble_own,
@@ -64,6 +65,7 @@ from .state import (
     RAY_DUAL,
     RAY_P,
     RAY_ROWS,
+    REFINE,
     RHO,
     ROWS,
     ROWS_SIZE,
@@ -274,6 +276,31 @@ def step(w: Lanes) -> None:
 
 
 @inner
+def solve_refined(w: Lanes, x: Matrix, Gx: Matrix) -> None:
+    """x := (P + G'WG)^-1 x and Gx := G x, with a step of refinement in the lanes where rounding spoils the gradient."""
+    n, rhs, residual, product, o, W, start = w.n, w.rhs, w.residual, w.product, w.o, w.W, w.cone_start
+    if w.any_refine:
+        for j in range(n):
+            store(rhs, j, load(x, j))
+    solve(n, w.spans, w.T, w.pivots, x)
+    multiply(w, x, Gx)
+    if w.any_refine:
+        needed = load(w.total, REFINE) > 0.5
+        for i in range(w.cone_rows, w.m + n):
+            store(o, i, load(W, i) * load(Gx, i))
+        for k in range(w.cones):
+            weigh(w.nt, start[k], start[k + 1], load(w.eta, k), Gx, o)
+        multiply_hessian(w, x, product)
+        multiply_transposed(w, o, residual)
+        for j in range(n):
+            store(residual, j, load(rhs, j) - load(product, j) - load(residual, j))
+        solve(n, w.spans, w.T, w.pivots, residual)
+        for j in range(n):
+            store(x, j, load(x, j) + select(needed, load(residual, j), 0.0))
+        multiply(w, x, Gx)
+
+
+@inner
 def constant_direction(w: Lanes) -> None:
     """x2 := (P + G'WG)^-1 (G'o - q), and the slope of the equation of tau.
 
@@ -285,8 +312,7 @@ def constant_direction(w: Lanes) -> None:
     multiply_transposed(w, w.o, x2)
     for j in range(n):
         store(x2, j, load(x2, j) - load(q, j))
-    solve(n, w.spans, w.T, w.pivots, x2)
-    multiply(w, x2, Gx2)
+    solve_refined(w, x2, Gx2)
     rate = 1.0 / load(total, TAU)
     forward, square = splat(0.0), splat(0.0)
     for i in range(w.cone_rows, w.m + n):
@@ -326,8 +352,7 @@ def direction(w: Lanes) -> Vec:
     multiply_transposed(w, w.v, dx)
     for j in range(n):
         store(dx, j, -(load(dx, j) + keep * load(rd, j)))
-    solve(n, w.spans, w.T, w.pivots, dx)
-    multiply(w, dx, Gdx)
+    solve_refined(w, dx, Gdx)
     found = splat(0.0)
     for j in range(n):
         found += (load(q, j) + rate * load(Px, j)) * load(dx, j)

@@ -15,7 +15,8 @@ INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved 
 TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
 ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
 SLOPE, KEEP, CHANGE, TARGET, SIZE, EQUAL, EQUAL_SIZE, OVERLAP = 15, 16, 17, 18, 19, 20, 21, 22
-TOTALS = 23
+LAST_DUAL, REFINE = 23, 24
+TOTALS = 25
 
 
 class Lanes(Structure):
@@ -30,7 +31,7 @@ class Lanes(Structure):
     """
 
     m, n, sides = dimension(), dimension(), dimension()
-    shared, any_fresh = integer(), integer()
+    shared, any_fresh, any_refine = integer(), integer(), integer()
     first, equal, bound, who, age = integers(), integers(), integers(), integers(), integers()
     sign = floats()
     P, A, D, E = floats(), floats(), floats(), floats()
@@ -43,6 +44,7 @@ class Lanes(Structure):
     cone_start = integers()
     cone_s, lam, nt, c, u, ds, dz = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     eta, B = matrix(), matrix()
+    rhs, residual, product = matrix(), matrix(), matrix()
     C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
     tol, tol_abs, tol_infeasible = number(), number(), number()
     max_iter = integer()

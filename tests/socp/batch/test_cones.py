@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from socp.batch.cones import longest_step, scale, scale_cone, weigh
+from socp.batch.cones import begin_cone, longest_step, scale, scale_cone, weigh
 from socp.batch.driver import Batch, Shape, lanes_for
+from socp.batch.lanes import factor, solve_refined
 from socp.batch.spans import spans_of
-from socp.batch.state import Lanes
+from socp.batch.state import REFINE, Lanes
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Matrix
 from socp.compiled.vec import LANES, lane_rows, load, splat, store
@@ -46,6 +47,11 @@ def set_scaling(w: Lanes) -> None:
     scale_cone(w, 0, sz)
 
 
+@kernel
+def begin_first_cone(w: Lanes) -> None:
+    begin_cone(w, 0)
+
+
 @pytest.mark.parametrize("dim", [2, 3, 7])
 def test_the_scaling_takes_slacks_and_multipliers_to_one_point(dim):
     rng = np.random.default_rng(dim)
@@ -78,3 +84,40 @@ def test_the_longest_step_ends_at_the_boundary(dim):
     assert np.allclose(depth / np.abs(end).max(axis=0), 0.0, atol=1e-7)
     inside = (out + 1e-3) * w.cone_s + v
     assert (inside[0] > np.linalg.norm(inside[1:], axis=0)).all()
+
+
+@kernel
+def try_solve(w: Lanes, x: Matrix, Gx: Matrix, y: Matrix, Gy: Matrix) -> None:
+    factor(w)
+    for j in range(w.n):
+        store(w.pivots, j, 1.001 * load(w.pivots, j))  # as rounding spoils it
+    solve_refined(w, x, Gx)
+    w.any_refine = 1
+    solve_refined(w, y, Gy)
+
+
+def test_refinement_is_for_the_lanes_that_need_it():
+    rng = np.random.default_rng(0)
+    w = lanes_in(4, rng)
+    for name in ("P_own", "A_own", "P", "A"):
+        array = getattr(w, name)
+        array[:] = rng.normal(size=array.shape)
+    w.P[:] = 1e-3 * np.eye(2).ravel()
+    set_scaling(w)
+    begin_first_cone(w)
+    w.total[REFINE] = np.arange(LANES) % 2
+    x, y, Gx, Gy = lane_rows(2), lane_rows(2), lane_rows(6), lane_rows(6)
+    rhs = x[:] = y[:] = rng.normal(size=x.shape)
+    w.W[4:] = 1e-10
+    try_solve(w, x, Gx, y, Gy)
+    assert np.array_equal(x[:, ::2], y[:, ::2]) and np.array_equal(Gx[:, ::2], Gy[:, ::2])
+    G = np.vstack([w.A.reshape(4, 2), np.eye(2)])
+    for lane in range(LANES):
+        q, eta = w.nt[:, lane], w.eta[0, lane]
+        signed = q * [1.0, -1.0, -1.0, -1.0]
+        W = np.diag(np.full(6, 1e-10))
+        W[:4, :4] = (2.0 * np.outer(signed, signed) - np.diag([1.0, -1.0, -1.0, -1.0])) / eta**2
+        H = w.P.reshape(2, 2) + G.T @ W @ G
+        before, after = (np.abs(H @ v[:, lane] - rhs[:, lane]).max() for v in (x, y))
+        assert after < 0.01 * before if lane % 2 else after == before
+        assert np.allclose(G @ y[:, lane], Gy[:, lane])
