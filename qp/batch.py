@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.batch.checks import axes_of, matrices, number_of_programs, refuse_nonconvex, rows_of
-from socp.batch.lots import NO_CONES, Lot, Task, alike, fits_lanes, kinds_of
+from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of
 from socp.batch.points import points_for
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
+from socp.batch.spans import NO_CONES
 from socp.batch.watch import Watch
 from socp.problem.checks import ProgramError, as_csc, check_finite
 from socp.problem.program import as_hessian

@@ -104,7 +104,7 @@ class ConeLot(Lot):
             "x_start": np.zeros((0, n)), "y_start": np.zeros((0, bound.size + n)),
         }  # fmt: skip
         super().__init__(chosen, held, bound, rows.starts, settings)
-        self._order_of_claims = Order(P, _columns(count, A, G), p + m)
+        self._order_of_claims = Order(P, _columns(count, A, G), np.array([0, p + m]))
         P, A = self._order_of_claims.matrices()
         u = _columns(max(h.shape[0], b.shape[0]), b, h, np.zeros((1, n)))
         self.claims = Batch(

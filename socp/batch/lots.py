@@ -17,7 +17,6 @@ LANES_UP_TO = 128  # variables; larger programs are solved one by one
 ROWS_UP_TO = 512
 WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
 ITERATIONS = 10  # of a program, roughly
-NO_CONES = np.zeros(1, np.int64)
 
 Task = tuple[int, int]
 
@@ -77,7 +76,7 @@ class Lot:
     ) -> None:
         self.chosen, self.settings = chosen, settings
         k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
-        order = self._order = Order(data["P"], data["A"], cone_start[-1])
+        order = self._order = Order(data["P"], data["A"], cone_start)
         P, A = order.matrices()
         self.batch = Batch(
             m=m, n=n, count=k, P=P, A=A, q=order.of_variables(data["q"]), l=order.of_all(data["l"]),

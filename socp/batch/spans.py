@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..compiled.structures import Structure, integers
 
+NO_CONES = np.zeros(1, np.int64)
 WORTHWHILE = 0.7  # the share of the factor's entries up to which the order is changed
 
 
@@ -20,13 +23,14 @@ class Spans(Structure):
     begin, end = integers(), integers()
 
 
-def spans_of(P: np.ndarray, A: np.ndarray) -> Spans:
-    """The spans of matrices, or of patterns."""
+def spans_of(P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) -> Spans:
+    """The spans of matrices, or of patterns; cone k has the rows cone_start[k]:cone_start[k + 1]."""
     row_first, row_end = _hull(A != 0.0)
     column_first, column_end = _hull((A != 0.0).T)
     n = P.shape[0]
     lower = np.tril((P != 0.0) | (P != 0.0).T) | np.eye(n, dtype=bool)
-    for row in A != 0.0:
+    cones = [(A[a:e] != 0.0).any(axis=0) for a, e in pairwise(cone_start)]  # all of it is coupled
+    for row in [*cones, *(A[cone_start[-1] :] != 0.0)]:
         used = np.flatnonzero(row)
         lower[used, used[:1]] = True
     begin, _ = _hull(lower)
@@ -43,20 +47,21 @@ class Order:
     ----------
     P, A : arrays, shapes (1 or k, n, n), (1 or k, m, n)
         Those of a batch.  Where its programs have matrices of their own, the order is the given one.
-    cone_rows : int
-        Where there are any, the order is the given one, too.
+    cone_start : array of int
+        Second-order cone k has the rows cone_start[k]:cone_start[k + 1].  With cones the order is the given one, too.
 
     Attributes
     ----------
     spans : Spans
     """
 
-    def __init__(self, P: np.ndarray, A: np.ndarray, cone_rows: int = 0) -> None:
-        self._P, self._A, n = P, A, P.shape[1]
-        found = narrow_band(P[0], A[0]) if P.shape[0] == 1 == A.shape[0] and not cone_rows else None
+    def __init__(self, P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) -> None:
+        self._P, self._A, n, shared = P, A, P.shape[1], P.shape[0] == 1 == A.shape[0]
+        found = narrow_band(P[0], A[0]) if shared and not cone_start[-1] else None
         self._columns = self._all = None
         if found is None:
-            self.spans = spans_of(np.ones(P.shape[1:]), np.ones(A.shape[1:]))
+            P, A = (P[0], A[0]) if shared else (np.ones(P.shape[1:]), np.ones(A.shape[1:]))
+            self.spans = spans_of(P, A, cone_start)
             return
         self._columns, rows = found
         self._all = np.append(rows, A.shape[1] + self._columns)
