@@ -18,7 +18,7 @@ from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
 from socp.batch.watch import Watch
 from socp.problem.checks import ProgramError, as_csc, check_finite
-from socp.problem.program import as_hessian
+from socp.problem.hessian import as_hessian
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Matrix
-from ..form.hessian import EPS, SEMIDEFINITE_TOL, as_operator, check_semidefinite
+from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from ..linalg.cholesky import cholesky
 from ..problem.checks import ProgramError, as_dense, check_finite, check_symmetric
-from ..problem.program import as_hessian
+from ..problem.hessian import as_hessian, hessian_of
 
 
 def axes_of(value: Any) -> int:
@@ -88,7 +88,7 @@ def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
     flat, room = P.reshape(P.shape[0], n * n), np.empty(n * n)
     while (i := next_doubtful(n, flat, i + 1, room)) >= 0:
         try:
-            check_semidefinite(as_operator(as_hessian("P", P[i], n, objective), n), np.ones(n), 1.0)
+            check_semidefinite(hessian_of(as_hessian("P", P[i], n, objective), n), np.ones(n), 1.0)
         except ProgramError as error:
             raise ProgramError(f"program {i}: {error}" if P.shape[0] > 1 else str(error)) from None
 

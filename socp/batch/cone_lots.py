@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..problem import stopping
+from ..problem import certificates
 from ..problem.program import Cone, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.status import Status
@@ -150,19 +150,13 @@ class ConeLot(Lot):
             program, x, y, z = (
                 self.programs.program(at), self.claims.x[i], self.claims.y[i, :p], self.claims.y[i, p : p + m]
             )  # fmt: skip
-            if kind and stopping.primal_infeasibility(program, y, z) <= tol:
-                y, z = many.y[at], many.z[at] = stopping.primal_certificate(program, y, z)
-                many.status[at], many.primal_residual[at] = (
-                    Status.PRIMAL_INFEASIBLE, stopping.primal_infeasibility(program, y, z)
-                )  # fmt: skip
-                holds[place] = True
-            if not kind and stopping.dual_infeasibility(program, x) <= tol:
-                x = many.x[at] = stopping.dual_certificate(program, x)
-                many.s[at] = -(program.G @ x)
-                many.status[at], many.dual_residual[at] = (
-                    Status.DUAL_INFEASIBLE, stopping.dual_infeasibility(program, x)
-                )  # fmt: skip
-                holds[place] = True
+            if kind and certificates.primal_infeasibility(program, y, z) <= tol:
+                (many.y[at], many.z[at]), many.primal_residual[at] = certificates.primal_certificate(program, y, z)
+                many.status[at], holds[place] = Status.PRIMAL_INFEASIBLE, True
+            if not kind and certificates.dual_infeasibility(program, x) <= tol:
+                (x,), many.dual_residual[at] = certificates.dual_certificate(program, x)
+                many.x[at], many.s[at] = x, -(program.G @ x)
+                many.status[at], holds[place] = Status.DUAL_INFEASIBLE, True
         return holds
 
 

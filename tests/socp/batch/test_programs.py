@@ -7,7 +7,8 @@ import pytest
 
 import socp
 from socp.batch import cone_lots, lots
-from socp.problem.stopping import dual_infeasibility, primal_infeasibility, residuals
+from socp.problem.certificates import dual_infeasibility, primal_infeasibility
+from socp.problem.stopping import residuals
 
 
 def disks(k=6, n=5, own=False, seed=0):
