@@ -17,6 +17,7 @@ import math
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Matrix
 from ..compiled.vec import Vec, absolute, largest, load, root, select, smallest, splat, store
+from .spans import Spans
 from .state import CHANGE, FRESH, HZ, KEEP, MU, RAY_ROWS, ROWS, ROWS_SIZE, SIZE, TARGET, TAU, Lanes
 
 ROOT_2 = math.sqrt(2.0)
@@ -146,7 +147,7 @@ def begin_cone(w: Lanes, k: int) -> None:
         store(v, i, load(v, i) - load(z, i))
         store(w.W, i, -weight if i == a else weight)
     weight = ROOT_2 / eta
-    for j in range(n):
+    for j in range(w.spans.cone_first[k], w.spans.cone_end[k]):
         total = splat(0.0)
         for i in range(a, e):
             qi = load(q, i) if i == a else -load(q, i)
@@ -155,12 +156,12 @@ def begin_cone(w: Lanes, k: int) -> None:
 
 
 @inner
-def add_squares(rows: int, n: int, B: Matrix, C: Matrix) -> None:
+def add_squares(spans: Spans, n: int, B: Matrix, C: Matrix) -> None:
     """C += B'B, the lower triangle."""
-    for r in range(rows):
-        for i in range(n):
+    for r in range(spans.cone_first.size):
+        for i in range(spans.cone_first[r], spans.cone_end[r]):
             b = load(B, r * n + i)
-            for j in range(i + 1):
+            for j in range(spans.cone_first[r], i + 1):
                 store(C, i * n + j, load(C, i * n + j) + b * load(B, r * n + j))
 
 

@@ -119,7 +119,7 @@ def factor(w: Lanes) -> None:
     else:
         assemble_own(w.m, w.n, w.P_own, w.A_own, w.spans, w.W, w.C)
     if w.cones:
-        add_squares(w.cones, w.n, w.B, w.C)
+        add_squares(w.spans, w.n, w.B, w.C)
     eliminate(w.n, w.spans, w.C, w.T, w.pivots)
 
 

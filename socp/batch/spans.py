@@ -16,11 +16,13 @@ class Spans(Structure):
     """Entries of A and of the factor T of P + A'A: none is outside.
 
     Row i of A has them in the columns row_first[i]:row_end[i], column j in the rows column_first[j]:column_end[j], row
-    i of T from column begin[i] on, column j of T above row end[j].  None of these falls with i or j.
+    i of T from column begin[i] on, column j of T above row end[j].  None of these falls with i or j.  Cone k has them
+    in the columns cone_first[k]:cone_end[k].
     """
 
     row_first, row_end, column_first, column_end = integers(), integers(), integers(), integers()
     begin, end = integers(), integers()
+    cone_first, cone_end = integers(), integers()
 
 
 def spans_of(P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) -> Spans:
@@ -34,9 +36,10 @@ def spans_of(P: np.ndarray, A: np.ndarray, cone_start: np.ndarray = NO_CONES) ->
         used = np.flatnonzero(row)
         lower[used, used[:1]] = True
     begin, _ = _hull(lower)
+    cone_first, cone_end = _spans_of_rows(np.array(cones).reshape(len(cones), n))
     return Spans(
         row_first=row_first, row_end=row_end, column_first=column_first, column_end=column_end, begin=begin,
-        end=np.searchsorted(begin, np.arange(n), side="right"),
+        end=np.searchsorted(begin, np.arange(n), side="right"), cone_first=cone_first, cone_end=cone_end,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def lanes_in(dim, rng):
     none, sides = np.zeros(dim + n, bool), np.zeros((1, dim + n))
     matrices = {"P": np.zeros((1, n * n)), "A": np.zeros((1, dim * n))}
     batch = Batch(m=dim, n=n, count=1, **matrices, q=np.zeros((1, n)), l=sides, u=sides)
-    spans = spans_of(np.ones((n, n)), np.ones((dim, n)))
+    spans = spans_of(np.ones((n, n)), np.ones((dim, n)), np.array([0, dim]))
     w = lanes_for(batch, Shape(none, none, none, none, spans, np.array([0, dim])), {})
     for v in (w.cone_s, w.y[:dim]):
         v[:] = rng.normal(size=v.shape)

@@ -127,6 +127,22 @@ def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
     assert many.objective[4] == pytest.approx(whole.objective[4], rel=1e-7, abs=1e-8)
 
 
+def test_what_a_failing_program_leaves_in_its_lane_is_not_read():
+    """Cones of two variables each: outside of their blocks nothing is written anew for the next program."""
+    rng, n, k = np.random.default_rng(3), 8, 64
+    G = np.zeros((12, n))
+    for cone in range(4):
+        G[3 * cone + 1 : 3 * cone + 3, 2 * cone : 2 * cone + 2] = -np.eye(2)
+    c, h = rng.normal(size=(k, n)), np.tile([1.0, 0.0, 0.0] * 4, (k, 1))
+    given = {"G": G, "cones": [socp.SecondOrder(3)] * 4, "P": np.eye(n)}
+    good = socp.solve_many(c=c, h=h, **given)
+    c2 = c.copy()
+    c2[:8] *= 1e120
+    mixture = socp.solve_many(c=c2, h=h, **given)
+    assert not good.alone and not set(mixture.alone) - set(range(8))
+    assert np.array_equal(good.x[8:], mixture.x[8:])
+
+
 def test_large_programs_are_solved_one_by_one(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
     many = socp.solve_many(**disks(k=4), threads=2)
