@@ -25,11 +25,11 @@ from socp.problem.checks import ProgramError, as_csc
 from socp.problem.derivatives import (
     NO_PATH,
     ON_PATH,
-    SMALL,
     Point,
     as_change,
     as_smoothing,
     damped_newton,
+    dense_if_full,
     is_weak,
     largest_of,
     norm_of,
@@ -133,8 +133,8 @@ class Sensitivity:
     ) -> None:
         if hasattr(program.P, "expansion"):
             raise ProgramError("a program whose P gives rows has no derivative by its data here: give P as a matrix")
-        self.program, self.mu, A = program, as_smoothing(smoothing), program.A
-        self.A = A.toarray() if program.m * program.n <= SMALL else A
+        self.program, self.mu = program, as_smoothing(smoothing)
+        self.A = dense_if_full(program.A)
         self.lower, self.upper = np.concatenate([program.l, program.lb]), np.concatenate([program.u, program.ub])
         self.x, self.multipliers = x, np.concatenate([y, z])
         if self.mu > 0.0:

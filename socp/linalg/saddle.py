@@ -18,6 +18,7 @@ Where the system is singular the solution is the one of least norm, in the sense
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ import scipy.sparse as sp
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, syrk
 from ..compiled.kernels import kernel
-from ..compiled.signatures import Floats
+from ..compiled.signatures import Floats, Ints
 from .cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
 from .dense import gram, multiply_tall
 from .ldl.factorization import LDL
@@ -148,36 +149,40 @@ class _Sparse:
 
     def __init__(self, P: Any, B: Any, E: np.ndarray, diagonal: np.ndarray) -> None:
         n, m = diagonal.size, E.size
-        corner = sp.diags_array(diagonal) if P is None else sp.triu(P) + sp.diags_array(diagonal)
-        upper = sp.block_array([[corner, sp.csc_array(B).T], [None, sp.diags_array(-E)]], format="csc")
-        self.scale = np.ones(n + m)
-        for _ in range(EQUILIBRATIONS):
-            size = abs(upper)
-            largest = np.maximum(size.max(axis=0).toarray().ravel(), size.max(axis=1).toarray().ravel())
-            step = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
-            upper, self.scale = sp.diags_array(step) @ upper @ sp.diags_array(step), step * self.scale
-        self.K = sp.csc_array(upper + sp.triu(upper, 1).T)
-        self.ldl = _factored(upper, np.concatenate([np.ones(n), -np.ones(m)]), DELTA)
+        self.P, self.B, self.E = sp.csc_array((n, n)) if P is None else sp.csc_array(P), sp.csr_array(B), E
+        self.n, self.diagonal, self.scale = n, diagonal, np.ones(n + m)
+        P, B = _with_long_indices(self.P), _with_long_indices(self.B)
+        indptr, indices = np.empty(n + m + 1, np.int64), np.empty(P.nnz + n + B.nnz + m, np.int64)
+        data = np.empty(indices.size)
+        end = fill_upper(P.indptr, P.indices, P.data, diagonal, B.indptr, B.indices, B.data, E, indptr, indices, data)
+        indices, data = indices[:end], data[:end]
+        scale_upper(indptr, indices, data, EQUILIBRATIONS, self.scale)
+        self.ldl = _factored(indptr, indices, data, np.repeat([1.0, -1.0], [n, m]), DELTA)
         self.is_damped, self.is_regular = False, self._leaves_nothing()
         if not self.is_regular:
             # [ delta I  K ] [r / delta]   [right]
             # [ K  -delta I] [    v    ] = [  0  ],    (K^2 + delta^2 I) v = K right
-            both, signs = sp.block_array([[None, self.K], [self.K, None]]), np.repeat([1.0, -1.0], n + m)
-            self.ldl, self.is_damped = _factored(sp.triu(both), signs, DAMPING), True
+            half = sp.csc_array((data, indices, indptr), shape=(n + m, n + m))
+            K, none = half + sp.triu(half, 1).T, sp.csc_array((n + m, n + m))
+            both = sp.csc_array(sp.block_array([[none, K], [None, none]]) + sp.diags_array(np.ones(2 * (n + m))))
+            both.data -= both.indices == np.repeat(np.arange(2 * (n + m)), np.diff(both.indptr))
+            both = _with_long_indices(both)
+            signs = np.repeat([1.0, -1.0], n + m)
+            self.ldl, self.is_damped = _factored(both.indptr, both.indices, both.data, signs, DAMPING), True
 
     def _leaves_nothing(self) -> bool:
         """Whether refinement solves for a random right-hand side, which has a part in each singular direction."""
         left = np.random.default_rng(0).uniform(-1.0, 1.0, self.scale.size)
         limit = PROBED / np.sqrt(left.size)
         for _ in range(PROBES):
-            left = left - self.K @ _solved(self.ldl, left)
+            left = left - self.scale * self.multiply(self.scale * _solved(self.ldl, left))
             if np.abs(left).max(initial=0.0) <= limit:
                 return True
         return False
 
     def multiply(self, v: np.ndarray) -> np.ndarray:
-        product: np.ndarray = (self.K @ (v / self.scale)) / self.scale
-        return product
+        u, w = v[: self.n], v[self.n :]
+        return np.concatenate([self.P @ u + self.diagonal * u + self.B.T @ w, self.B @ u - self.E * w])
 
     def approximate(self, right: np.ndarray) -> np.ndarray:
         """The solution but for rounding and for the regularization; of a singular system, nearly that of least norm."""
@@ -187,15 +192,21 @@ class _Sparse:
         return self.scale * _solved(self.ldl, scaled)
 
 
-def _factored(upper: Any, signs: np.ndarray, delta: float) -> LDL:
-    """The LDL' of a symmetric matrix with +-delta added to its diagonal."""
-    regularized = sp.csc_array(upper + sp.diags_array(delta * signs))
-    regularized.sort_indices()
-    nearly_zero = np.abs(regularized.diagonal()) <= 2.0 * delta
-    ldl = LDL(
-        signs.size, regularized.indptr, regularized.indices, signs, ordering="auto", zero_diagonal=nearly_zero
-    )  # fmt: skip
-    ldl.factor(regularized.data, 1e-3 * delta, delta)
+def _with_long_indices(matrix: Any) -> Any:
+    """The matrix with sorted indices of 64 bits."""
+    matrix.sort_indices()
+    matrix.indptr, matrix.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    return matrix
+
+
+def _factored(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, signs: np.ndarray, delta: float) -> LDL:
+    """The LDL' of an upper triangle, the last entry of a column on the diagonal, with +-delta added to that."""
+    last = indptr[1:] - 1
+    data = data.copy()
+    data[last] += delta * signs
+    nearly_zero = np.abs(data[last]) <= 2.0 * delta
+    ldl = LDL(signs.size, indptr, indices, signs, ordering="auto", zero_diagonal=nearly_zero)
+    ldl.factor(data, 1e-3 * delta, delta)
     return ldl
 
 
@@ -232,6 +243,54 @@ def _part(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 def _entries(matrix: Any) -> int:
     return 0 if matrix is None else int(matrix.nnz) if sp.issparse(matrix) else int(matrix.size)
+
+
+@kernel
+def fill_upper(
+    P_indptr: Ints, P_indices: Ints, P_data: Floats, diagonal: Floats, B_indptr: Ints, B_indices: Ints,
+    B_data: Floats, E: Floats, indptr: Ints, indices: Ints, data: Floats,
+) -> int:  # fmt: skip
+    """The upper triangle of [P + diag(diagonal), B'; B, -diag(E)] by columns, B by rows; returns its entries."""
+    n, end = diagonal.size, 0
+    for j in range(n):
+        indptr[j], own = end, diagonal[j]
+        for k in range(P_indptr[j], P_indptr[j + 1]):
+            if P_indices[k] < j:
+                indices[end], data[end] = P_indices[k], P_data[k]
+                end += 1
+            elif P_indices[k] == j:
+                own += P_data[k]
+        indices[end], data[end] = j, own
+        end += 1
+    for i in range(E.size):
+        indptr[n + i] = end
+        for k in range(B_indptr[i], B_indptr[i + 1]):
+            indices[end], data[end] = B_indices[k], B_data[k]
+            end += 1
+        indices[end], data[end] = n + i, -E[i]
+        end += 1
+    indptr[n + E.size] = end
+    return end
+
+
+@kernel
+def scale_upper(indptr: Ints, indices: Ints, data: Floats, passes: int, scale: Floats) -> None:
+    """Equilibrate a symmetric matrix by its upper triangle, in sweeps; scale := what both sides were multiplied by."""
+    n = scale.size
+    largest = np.empty(n)
+    for _ in range(passes):
+        for j in range(n):
+            largest[j] = 0.0
+        for j in range(n):
+            for k in range(indptr[j], indptr[j + 1]):
+                i, size = indices[k], abs(data[k])
+                largest[j], largest[i] = max(largest[j], size), max(largest[i], size)
+        for j in range(n):
+            largest[j] = 1.0 / math.sqrt(largest[j]) if largest[j] > 0.0 else 1.0
+            scale[j] *= largest[j]
+        for j in range(n):
+            for k in range(indptr[j], indptr[j + 1]):
+                data[k] *= largest[j] * largest[indices[k]]
 
 
 @kernel

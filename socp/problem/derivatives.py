@@ -33,12 +33,12 @@ from ..linalg.saddle import Saddle
 from .checks import ProgramError, as_csc, as_number, as_vector, check_finite
 from .program import ConeProgram
 
-SMALL = 40_000  # entries of A and G up to which they are taken as dense
+SMALL, FULL = 40_000, 0.25  # entries up to which, and share of nonzeros from which on A and G are taken as dense
 WEAK = 1e-3  # of s_i and z_i, the smaller over the larger: neither is then known to be zero
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
 NEWTON_STEPS = 100
 ON_PATH = 1e-12  # residual of a point of the path, relative to the data
-SAME = 1e-9  # change of v, relative, up to which the factors serve in second-order cones and on the path
+SAME = 1e-7  # change of v, relative, up to which the factors serve in second-order cones and on the path
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
 )
@@ -112,10 +112,10 @@ class Linearization:
         if self._holds.any():
             s, z = np.where(self._holds, 1.0, s), np.where(self._holds, 0.0, z)
             self.G = sp.csc_array(sp.diags_array(np.where(self._holds, 0.0, 1.0)) @ self.G)
-        stacked = sp.vstack([program.A, self.G], format="csc") if program.p else self.G
-        self._stacked = stacked.toarray() if stacked.shape[0] * stacked.shape[1] <= SMALL else stacked
+        self._stacked = dense_if_full(sp.vstack([program.A, self.G], format="csc") if program.p else self.G)
+        self._balls = _Balls(program)
         self.x, self.y, self.v, self.s, self.z = x, y, s - z, s, z
-        is_strict = self.mu > 0.0 or _is_strict(program, s, z)
+        is_strict = self.mu > 0.0 or _is_strict(self._balls, s, z)
         self._follow()
         self.differentiable = is_strict and self.saddle.is_regular
 
@@ -123,13 +123,22 @@ class Linearization:
         """Factor the system at v."""
         self._factored_at = v
         program, p, m = self.program, self.program.p, self.program.m
-        E, cones = weights_of_rows(program, v, self.mu)
+        E, balls, (t, r) = weight(v, self.mu), self._balls, self._balls.split(v)
+        low, high = weight(t - r, self.mu), weight(t + r, self.mu)
+        E[balls.first], E[balls.tail] = low, low[balls.of]
+        B, P, self._frames = self._stacked, program.P, None
+        turned = np.flatnonzero((low != high) & (r > 0.0))
+        if turned.size:
+            between = np.full(low.size, -1.0)
+            between[turned] = np.sqrt(low * high)[turned] if self.mu > 0.0 else ((r + t) / (r - t))[turned]
+            E[balls.first[turned]] = np.inf
+            mine = between[balls.of] >= 0.0
+            E[balls.tail[mine]] = between[balls.of[mine]]
+            w = v[balls.tail] / np.where(r > 0.0, r, 1.0)[balls.of]
+            self._frames = _Frames(balls, turned, w, low[turned], high[turned], m)
+            B, P = self._frames.extended(B, p), _padded(P, turned.size)
         E[self._holds] = np.inf
-        B, E, P = self._stacked, np.concatenate([np.zeros(p), E]), program.P
-        self._frames = _Frames(m, cones) if cones else None
-        if self._frames is not None:
-            B, P = self._frames.extended(B, p), _padded(P, len(cones))
-            E = np.concatenate([E, self._frames.E])
+        E = np.concatenate([np.zeros(p), E, *([] if self._frames is None else [self._frames.E])])
         self._single, self._column, self._entry = NOTHING, NOTHING, np.zeros(0)
         bounds = np.full(B.shape[1], np.inf)
         if sp.issparse(B):
@@ -161,7 +170,7 @@ class Linearization:
         return u[:n], w[:p], dz
 
     def _residual(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> Point:
-        program, s = self.program, project(self.program, v, self.mu)
+        program, s = self.program, project(self._balls, v, self.mu)
         dual = program.c + program.A.T @ y + self.G.T @ (s - v)
         if program.P is not None:
             dual += program.P @ x
@@ -173,7 +182,7 @@ class Linearization:
         return x, y, -left[2] - self.G @ x - z
 
     def _take(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> None:
-        self.x, self.y, self.v, self.s = x, y, v, project(self.program, v, self.mu)
+        self.x, self.y, self.v, self.s = x, y, v, project(self._balls, v, self.mu)
         self.z = self.s - v
 
     def _follow(self) -> None:
@@ -194,7 +203,7 @@ class Linearization:
             raise ProgramError(NO_PATH.format(self.mu))
         if self._is_elsewhere(self.v):
             self._linearize(self.v)
-        self.s = project(self.program, self.v, self.mu)
+        self.s = project(self._balls, self.v, self.mu)
         self.z = self.s - self.v
 
     def _is_elsewhere(self, v: np.ndarray) -> bool:
@@ -238,14 +247,47 @@ class Linearization:
         return Tangent(x, y, z, -third - self.G @ x, self.differentiable)
 
 
+class _Balls:
+    """The second-order cones of at least two rows, where they lie.
+
+    Attributes
+    ----------
+    first, size : arrays of int64
+        The first row and the number of rows of each.
+    tail, of : arrays of int64
+        All rows but the first ones, cone by cone, and the cone that each is of.
+    """
+
+    def __init__(self, program: ConeProgram) -> None:
+        start, second_order = program.cone_layout
+        chosen = np.flatnonzero(second_order & (np.diff(start) > 1))
+        self.first, self.size = start[chosen], np.diff(start)[chosen]
+        self.of = np.repeat(np.arange(chosen.size), self.size - 1)
+        self.begin = np.cumsum(self.size - 1) - (self.size - 1)  # of the tails, in `tail`
+        self.tail = np.arange(self.of.size) - self.begin[self.of] + self.first[self.of] + 1
+
+    def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """t and r = |v_1| of each v = (t, v_1)."""
+        if not self.first.size:
+            return np.zeros(0), np.zeros(0)
+        largest = np.maximum.reduceat(np.abs(v[self.tail]), self.begin)
+        unit = np.where(largest > 0.0, largest, 1.0)
+        return v[self.first], unit * np.sqrt(np.add.reduceat((v[self.tail] / unit[self.of]) ** 2, self.begin))
+
+
 class _Frames:
     """The rows (1, -w) / 2^(1/2), and (1, w) / 2^(1/2) on the central path, and the columns w of second-order cones.
 
     Parameters
     ----------
+    balls : _Balls
+    chosen : array of int64
+        The cones that have them.
+    w : array
+        Their rows of w, one after the other, among those of all cones.
+    low, high : arrays
+        E_i of such rows; none for an infinite one.
     m : int
-    cones : list of (int, array, list of (float, float))
-        The first row of a cone, w, and (-1 or 1, E_i) of each such row.
 
     Attributes
     ----------
@@ -254,13 +296,20 @@ class _Frames:
     E : array
     """
 
-    def __init__(self, m: int, cones: list[tuple[int, np.ndarray, list[tuple[float, float]]]]) -> None:
-        rows = [
-            (first, np.concatenate([[1.0], sign * w]) / np.sqrt(2.0)) for first, w, each in cones for sign, _ in each
-        ]
-        tails = [(first + 1, w) for first, w, _ in cones]
-        self.Q, self.W = _rows_at(rows, m), _rows_at(tails, m).T
-        self.E = np.array([weight for *_, each in cones for _, weight in each])
+    def __init__(
+        self, balls: _Balls, chosen: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray, m: int
+    ) -> None:
+        place = np.full(balls.first.size, -1)
+        place[chosen] = np.arange(chosen.size)
+        mine = place[balls.of] >= 0
+        of, tail, w, count = place[balls.of[mine]], balls.tail[mine], w[mine], chosen.size
+        self.W = sp.csc_array((w, (tail, of)), shape=(m, count))
+        rows, columns = np.concatenate([np.arange(count), of]), np.concatenate([balls.first[chosen], tail])
+        parts = []
+        for sign, weights in ((-1.0, low), (1.0, high)):
+            values = np.concatenate([np.ones(count), sign * w]) / np.sqrt(2.0)
+            parts.append(sp.csr_array((values, (rows, columns)), shape=(count, m))[np.flatnonzero(weights < np.inf)])
+        self.Q, self.E = sp.vstack(parts, format="csr"), np.concatenate([low[low < np.inf], high[high < np.inf]])
 
     def extended(self, B: Any, p: int) -> Any:
         """[A 0; G W; QG 0] of B = [A; G]."""
@@ -272,13 +321,6 @@ class _Frames:
         return sp.hstack([left, sp.vstack([top, self.W, bottom], format="csc")], format="csc")
 
 
-def _rows_at(rows: list[tuple[int, np.ndarray]], width: int) -> sp.csr_array:
-    """The matrix whose rows begin at these places."""
-    indptr = np.cumsum([0, *(values.size for _, values in rows)])
-    indices = np.concatenate([np.arange(first, first + values.size) for first, values in rows])
-    return sp.csr_array((np.concatenate([values for _, values in rows]), indices, indptr), shape=(len(rows), width))
-
-
 def _padded(P: Any, count: int) -> Any:
     """P with so many further variables, which it leaves alone."""
     if P is None:
@@ -288,26 +330,6 @@ def _padded(P: Any, count: int) -> Any:
     if sp.issparse(P):
         return sp.block_diag([P, sp.csc_array((count, count))], format="csc")
     return type(P)(np.pad(P.F, ((0, count), (0, 0))), np.pad(P.d, (0, count)))
-
-
-def weights_of_rows(
-    program: ConeProgram, v: np.ndarray, mu: float
-) -> tuple[np.ndarray, list[tuple[int, np.ndarray, list[tuple[float, float]]]]]:
-    """E of each row by itself, and the second-order cones with rows in other directions, as `_Frames` takes them."""
-    E, cones = weight(v, mu), []
-    start, second_order = program.cone_layout
-    for k in np.flatnonzero(second_order & (np.diff(start) > 1)).tolist():
-        at = slice(int(start[k]), int(start[k + 1]))
-        t, r = float(v[at.start]), float(np.linalg.norm(v[at.start + 1 : at.stop]))
-        low, high = weight(np.array([t - r, t + r]), mu).tolist()
-        if low == high or r == 0.0:
-            E[at] = low
-            continue
-        E[at] = (r + t) / (r - t) if mu == 0.0 else np.sqrt(low * high)
-        E[at.start] = np.inf
-        each = [(-1.0, low)] if high == np.inf else [(-1.0, low), (1.0, high)]
-        cones.append((at.start, v[at.start + 1 : at.stop] / r, each))
-    return E, cones
 
 
 def weight(v: np.ndarray, mu: float) -> np.ndarray:
@@ -326,29 +348,23 @@ def raised(values: np.ndarray, mu: float) -> np.ndarray:
     return np.where(values > 0.0, larger, mu / larger)
 
 
-def project(program: ConeProgram, v: np.ndarray, mu: float) -> np.ndarray:
+def project(balls: _Balls, v: np.ndarray, mu: float) -> np.ndarray:
     """The (smoothed) projection of v onto the cone: f of the eigenvalues t - r and t + r, in the same frame."""
-    s = raised(v, mu)
-    start, second_order = program.cone_layout
-    for k in np.flatnonzero(second_order & (np.diff(start) > 1)).tolist():
-        first, stop = int(start[k]), int(start[k + 1])
-        t, r = float(v[first]), float(np.linalg.norm(v[first + 1 : stop]))
-        low, high = raised(np.array([t - r, t + r]), mu).tolist()
-        s[first] = 0.5 * (high + low)
-        s[first + 1 : stop] = (0.5 * (high - low) / r if r > 0.0 else 0.0) * v[first + 1 : stop]
+    s, (t, r) = raised(v, mu), balls.split(v)
+    low, high = raised(t - r, mu), raised(t + r, mu)
+    s[balls.first] = 0.5 * (high + low)
+    s[balls.tail] = (0.5 * (high - low) / np.where(r > 0.0, r, np.inf))[balls.of] * v[balls.tail]
     return s
 
 
-def _is_strict(program: ConeProgram, s: np.ndarray, z: np.ndarray) -> bool:
+def _is_strict(balls: _Balls, s: np.ndarray, z: np.ndarray) -> bool:
     """Whether s and z are strictly complementary, as far as their digits tell."""
-    weak = is_weak(s, z)
-    start, second_order = program.cone_layout
-    for k in np.flatnonzero(second_order & (np.diff(start) > 0)).tolist():
-        at = slice(int(start[k]), int(start[k + 1]))
-        v = s[at] - z[at]
-        r = float(np.linalg.norm(v[1:]))
-        nearest, largest = min(abs(v[0] - r), abs(v[0] + r)), max(abs(v[0]) + r, np.abs(s[at]).max())
-        weak[at] = nearest <= AT_BOUNDARY * largest
+    weak, (t, r) = is_weak(s, z), balls.split(s - z)
+    if balls.first.size:
+        size = np.maximum.reduceat(np.abs(s[balls.tail]), balls.begin)
+        largest = np.maximum(np.abs(t) + r, np.maximum(size, np.abs(s[balls.first])))
+        at_boundary = np.minimum(np.abs(t - r), np.abs(t + r)) <= AT_BOUNDARY * largest
+        weak[balls.first], weak[balls.tail] = at_boundary, at_boundary[balls.of]
     return not weak.any()
 
 
@@ -385,6 +401,12 @@ def largest_of(parts: Point) -> float:
 
 def norm_of(parts: Point) -> float:
     return float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
+
+
+def dense_if_full(matrix: sp.csc_array) -> Any:
+    """A matrix as an array where it is small or mostly full."""
+    entries = matrix.shape[0] * matrix.shape[1]
+    return matrix.toarray() if entries <= SMALL or matrix.nnz > FULL * entries else matrix
 
 
 def as_smoothing(value: Any) -> float:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import socp
 from socp import ConeProgram, NonNeg, SecondOrder
-from socp.problem.derivatives import project
+from socp.problem.derivatives import _Balls, project
 
 STEP = 1e-5
 NAMES = ("P", "c", "A", "b", "G", "h")
@@ -26,7 +26,7 @@ def planted(seed):
     v = rng.normal(size=m)
     v += np.sign(v)  # s and z away from the boundary of one another
     probe = ConeProgram(np.zeros(1), np.zeros((m, 1)), np.zeros(m), cones)
-    s = project(probe, v, 0.0)
+    s = project(_Balls(probe), v, 0.0)
     z, F = s - v, rng.normal(size=(n, n))
     P, A, G = F @ F.T + np.eye(n), rng.normal(size=(p, n)), rng.normal(size=(m, n))
     x, y = rng.normal(size=n), rng.normal(size=p)
