@@ -50,7 +50,7 @@ class Gradient(NamedTuple):
         Sparse where the data are, on their pattern; that by P is symmetric.
     q, l, u, lb, ub : arrays
         Zero by an infinite side; both sides of an equality have one half of the gradient by their common value.
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
@@ -61,7 +61,7 @@ class Gradient(NamedTuple):
     u: np.ndarray
     lb: np.ndarray
     ub: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
 class Tangent(NamedTuple):
@@ -70,14 +70,14 @@ class Tangent(NamedTuple):
     Attributes
     ----------
     x, y, z_bounds : arrays
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
     x: np.ndarray
     y: np.ndarray
     z_bounds: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
 class Held(NamedTuple):
@@ -157,7 +157,7 @@ class Sensitivity:
         self.E, self.share_upper, self.share_lower = E, upper, lower
         self.saddle = Saddle(self.program.P, self.A, E[:m], E[m:])
 
-    def _solve(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(u, w) with Pu + A'w + w_bounds = a and (A u, u) - E w = b where w is free."""
         m = self.program.m
         u, w, t = self.saddle.solve(a, b[:m], b[m:])
@@ -179,7 +179,7 @@ class Sensitivity:
         with np.errstate(invalid="ignore"):
             left = left_at(self.x, self.multipliers)
             start = np.where(held, self.multipliers, 0.0)
-            u, w = self._solve(-self._dual_residual(self.x, start), -left[1])
+            u, w = self.solve(-self._dual_residual(self.x, start), -left[1])
             there = self.x + u, start + w
             if norm_of(left_at(*there)) < norm_of(left):
                 self.x, self.multipliers = there
@@ -211,7 +211,7 @@ class Sensitivity:
         def step(point: Point, left: Point) -> Point:
             theta = weigh(point[2])
             right = self.share_lower * left[2][1] - self.share_upper * left[2][0]
-            u, w = self._solve(-left[0], np.where(equal, -left[1], right))
+            u, w = self.solve(-left[0], np.where(equal, -left[1], right))
             change = sign * self._values(u) + left[2]
             return u, np.where(equal, w, 0.0), np.where(present, -(1.0 + theta) * change, 0.0)
 
@@ -228,7 +228,7 @@ class Sensitivity:
         """The gradient by all data of a number of which dx, dy, dz_bounds are the gradients by the answer."""
         program, m = self.program, self.program.m
         b = np.concatenate([as_change("dy", dy, m), as_change("dz_bounds", dz_bounds, program.n)])
-        u, w = self._solve(as_change("dx", dx, program.n), b)
+        u, w = self.solve(as_change("dx", dx, program.n), b)
         upper, lower = self.share_upper * w, self.share_lower * w
         return Gradient(
             on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
@@ -252,5 +252,5 @@ class Sensitivity:
             A = as_csc("dA", dA, (m, n))
             right -= A.T @ self.multipliers[:m]
             sides[:m] -= A @ self.x
-        u, w = self._solve(right, sides)
+        u, w = self.solve(right, sides)
         return Tangent(u, w[:m], w[m:], self.differentiable)
