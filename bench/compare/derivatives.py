@@ -1,8 +1,8 @@
 """The gradient of an answer beside Moreau's, diffcp's and qpth's, as a Markdown table.
 
-Each solver is asked for the gradient of a random linear number of x, of one program or of the sum over a batch, once it
-has its answers: the time of the solve is told beside it and not in it.  What it says of the linear objective is compared
-with a central difference of answers at a tolerance of 1e-12; a gradient that is not that is WRONG.
+Each solver is asked for the gradient of a random linear number of x, of one program or of each in a batch, once it has
+its answers: the time of the solve is told beside it and not in it.  The gradient by the linear objective is compared
+with central differences of answers at a tolerance of 1e-12; one that differs is WRONG.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import socp
 
 from .. import peers
 from ..answers.verify import Program
-from ..peers.forms import OneSided, one_sided
+from ..peers.forms import OneSided, one_sided, with_linear_objective
 from ..programs import generate, learning, small, tiny
 from ..programs.repeated import with_objective
 from ..programs.sets import chosen
@@ -32,6 +32,7 @@ STEP, AGREES = (
     1e-5,
     1e-5,
 )  # of the central difference, relative to q; and the relative error of a gradient that is right
+SMOOTH = 1e-3  # by which two differences differ, relatively, where no side begins or ceases to hold in between
 BATCH = 2_000
 HEADER = (
     "| program | n | programs | solver | solve us | gradient us | ours/its | error | verdict |\n"
@@ -87,7 +88,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        return "verified" if self.error <= AGREES else "WRONG"
+        return "not smooth" if np.isnan(self.error) else "verified" if self.error <= AGREES else "WRONG"
 
     def line(self) -> str:
         """The row of the table."""
@@ -122,11 +123,10 @@ def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
             continue
         solve, gradient = prepared
         solve_seconds = _seconds(solve) / count
-        found = np.asarray(gradient())[usable] @ direction
+        slopes = np.asarray(gradient())[usable] @ direction
         seconds = _seconds(gradient) / count
-        error = float(
-            np.max(np.abs(found - expected) / (1e-3 * np.abs(expected).max() + np.abs(expected)), initial=0.0)
-        )
+        size = np.abs(expected).max(initial=0.0)
+        error = float(np.max(np.abs(slopes - expected), initial=0.0) / size) if usable.size else np.nan
         if solver == "centralpath":
             ours = seconds
         share = np.nan if solver == "centralpath" else ours / seconds
@@ -143,11 +143,11 @@ def _differences(
         for share in (-2.0, -1.0, 1.0, 2.0):
             asked = with_objective(program, objectives[i] + share * STEP * direction)
             solution = (
-                socp.solve(asked, tol=1e-11) if isinstance(asked, socp.ConeProgram) else qp.solve(asked, tol=1e-11)
+                socp.solve(asked, tol=1e-12) if isinstance(asked, socp.ConeProgram) else qp.solve(asked, tol=1e-12)
             )
             values.append(solution.x @ weights)
         far, near = (values[3] - values[0]) / (4.0 * STEP), (values[2] - values[1]) / (2.0 * STEP)
-        if abs(far - near) <= 1e-4 * abs(near):  # else a side begins or ceases to hold in between
+        if abs(far - near) <= SMOOTH * abs(near):  # else a side begins or ceases to hold in between
             usable.append(i)
             found.append(near + (near - far) / 3.0)
     return np.array(found), np.array(usable, np.int64)
@@ -214,22 +214,22 @@ def _moreau(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Pr
 def _diffcp(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
     import diffcp as package
 
-    form = one_sided(program)
-    if len(objectives) > 1 or form.c.size != program.n:
+    if len(objectives) > 1:
         return None
-    A = sp.csc_matrix(sp.vstack([form.A, form.G]))
+    form = with_linear_objective(one_sided(program))  # its derivatives take no quadratic objective
+    A, n = sp.csc_matrix(sp.vstack([form.A, form.G])), form.c.size
     cones = {package.ZERO: form.b.size, package.POS: form.nonneg, package.SOC: list(form.second_order)}
-    P = None if form.P is None else sp.csc_matrix(form.P)
-    last: list[Any] = [None]
+    last, upstream = [None], np.pad(weights, (0, n - program.n))
 
     def solve() -> None:
         last[0] = package.solve_and_derivative(
-            A, np.concatenate([form.b, form.h]), form.c, cones, P=P, solve_method="Clarabel", mode="lsqr",
+            A, np.concatenate([form.b, form.h]), form.c, cones, solve_method="Clarabel", mode="dense"
         )  # fmt: skip
 
     def gradient() -> np.ndarray:
-        rows = A.shape[0]
-        return np.atleast_2d(last[0][4](weights, np.zeros(rows), np.zeros(rows))[2])
+        found: Any = last[0]
+        zero = np.zeros(A.shape[0])
+        return np.atleast_2d(found[4](upstream, zero, zero)[2][: program.n])
 
     return solve, gradient
 

@@ -34,7 +34,7 @@ from .ldl.factorization import LDL
 LOOPS = 32  # an order up to which loops are quicker than a call of BLAS
 DENSE_UP_TO, DENSE_SHARE = 200, 0.25  # the order, and the share of entries, from which on it is solved as dense
 EQUATION = 1e-12  # an E_i up to which the factors take it for zero
-PIVOT = 1e-12  # of its diagonal entry, a smaller pivot does not show that the system is regular
+PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that the system is regular
 RCOND = 1e-13  # singular values below this share of the largest count as zero
 PROBED, PROBES = 1e-2, 3  # of a probe, the residual that a regular system leaves, by 1 / order^(1/2); its solves
 DELTA = 1e-11  # static regularization of the equilibrated sparse matrix

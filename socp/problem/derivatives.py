@@ -23,7 +23,7 @@ of the cone: the derivative of the point at mu exists whenever the path does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +38,7 @@ WEAK = 1e-3  # of s_i and z_i, the smaller over the larger: neither is then know
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
 NEWTON_STEPS = 100
 ON_PATH = 1e-12  # residual of a point of the path, relative to the data
-SAME = 1e-7  # change of v, relative, up to which the factors serve in second-order cones and on the path
+SAME = 1e-10  # change of v, relative, up to which the factors serve in second-order cones and on the path
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
 )
@@ -108,11 +108,19 @@ class Linearization:
     ) -> None:
         self.program, self.mu = program, as_smoothing(smoothing)
         self._holds = program.h == np.inf  # rows that always hold, far from their side
-        self.h, self.G = np.where(self._holds, 0.0, program.h), program.G
+        self.h, self.G = np.where(self._holds, 0.0, program.h), cast(Any, program.G)
         if self._holds.any():
             s, z = np.where(self._holds, 1.0, s), np.where(self._holds, 0.0, z)
             self.G = sp.csc_array(sp.diags_array(np.where(self._holds, 0.0, 1.0)) @ self.G)
-        self._stacked = dense_if_full(sp.vstack([program.A, self.G], format="csc") if program.p else self.G)
+        P: Any = program.P
+        self.A, self.P = cast(Any, program.A), P
+        if (program.n + program.p) * (program.n + program.p + program.m) <= SMALL:
+            self.A, self.G = self.A.toarray(), self.G.toarray()
+            self.P = P.toarray() if sp.issparse(P) else P
+        if isinstance(self.A, np.ndarray):
+            self._stacked = np.concatenate([self.A, self.G])
+        else:
+            self._stacked = dense_if_full(sp.vstack([self.A, self.G], format="csc") if program.p else self.G)
         self._balls = _Balls(program)
         self.x, self.y, self.v, self.s, self.z = x, y, s - z, s, z
         is_strict = self.mu > 0.0 or _is_strict(self._balls, s, z)
@@ -122,11 +130,11 @@ class Linearization:
     def _linearize(self, v: np.ndarray) -> None:
         """Factor the system at v."""
         self._factored_at = v
-        program, p, m = self.program, self.program.p, self.program.m
+        p, m = self.program.p, self.program.m
         E, balls, (t, r) = weight(v, self.mu), self._balls, self._balls.split(v)
         low, high = weight(t - r, self.mu), weight(t + r, self.mu)
         E[balls.first], E[balls.tail] = low, low[balls.of]
-        B, P, self._frames = self._stacked, program.P, None
+        B, P, self._frames = self._stacked, self.P, None
         turned = np.flatnonzero((low != high) & (r > 0.0))
         if turned.size:
             between = np.full(low.size, -1.0)
@@ -135,7 +143,7 @@ class Linearization:
             mine = between[balls.of] >= 0.0
             E[balls.tail[mine]] = between[balls.of[mine]]
             w = v[balls.tail] / np.where(r > 0.0, r, 1.0)[balls.of]
-            self._frames = _Frames(balls, turned, w, low[turned], high[turned], m)
+            self._frames = _Frames(balls, turned, w, low[turned], high[turned], m, isinstance(self.A, np.ndarray))
             B, P = self._frames.extended(B, p), _padded(P, turned.size)
         E[self._holds] = np.inf
         E = np.concatenate([np.zeros(p), E, *([] if self._frames is None else [self._frames.E])])
@@ -171,10 +179,10 @@ class Linearization:
 
     def _residual(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> Point:
         program, s = self.program, project(self._balls, v, self.mu)
-        dual = program.c + program.A.T @ y + self.G.T @ (s - v)
-        if program.P is not None:
-            dual += program.P @ x
-        return dual, program.A @ x - program.b, np.where(self._holds, 0.0, self.G @ x + s - self.h)
+        dual = program.c + self.A.T @ y + self.G.T @ (s - v)
+        if self.P is not None:
+            dual += self.P @ x
+        return dual, self.A @ x - program.b, np.where(self._holds, 0.0, self.G @ x + s - self.h)
 
     def _step(self, left: Point) -> Point:
         """The Newton step (dx, dy, dv) at a residual."""
@@ -288,37 +296,62 @@ class _Frames:
     low, high : arrays
         E_i of such rows; none for an infinite one.
     m : int
+    dense : bool
+        Whether Q and W are arrays.
 
     Attributes
     ----------
-    Q : CSR, shape (rows, m)
-    W : CSC, shape (m, cones)
+    Q : array or CSR, shape (rows, m)
+    W : array or CSR, shape (m, cones)
     E : array
     """
 
     def __init__(
-        self, balls: _Balls, chosen: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray, m: int
+        self, balls: _Balls, chosen: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray, m: int, dense: bool
     ) -> None:
         place = np.full(balls.first.size, -1)
         place[chosen] = np.arange(chosen.size)
         mine = place[balls.of] >= 0
-        of, tail, w, count = place[balls.of[mine]], balls.tail[mine], w[mine], chosen.size
-        self.W = sp.csc_array((w, (tail, of)), shape=(m, count))
-        rows, columns = np.concatenate([np.arange(count), of]), np.concatenate([balls.first[chosen], tail])
+        of, tail, w, first = place[balls.of[mine]], balls.tail[mine], w[mine], balls.first[chosen]
+        self.W = _entries_at(w, tail, of, (m, chosen.size), dense)
         parts = []
         for sign, weights in ((-1.0, low), (1.0, high)):
-            values = np.concatenate([np.ones(count), sign * w]) / np.sqrt(2.0)
-            parts.append(sp.csr_array((values, (rows, columns)), shape=(count, m))[np.flatnonzero(weights < np.inf)])
-        self.Q, self.E = sp.vstack(parts, format="csr"), np.concatenate([low[low < np.inf], high[high < np.inf]])
+            row = np.cumsum(weights < np.inf) - 1  # of each cone that has one
+            has = weights[of] < np.inf
+            values = np.concatenate([np.ones(row.size)[weights < np.inf], sign * w[has]]) / np.sqrt(2.0)
+            rows, columns = (
+                np.concatenate([row[weights < np.inf], row[of[has]]]),
+                np.concatenate([first[weights < np.inf], tail[has]]),
+            )
+            parts.append(_entries_at(values, rows, columns, (int(row[-1]) + 1, m), dense))
+        self.Q = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
+        self.E = np.concatenate([low[low < np.inf], high[high < np.inf]])
 
     def extended(self, B: Any, p: int) -> Any:
         """[A 0; G W; QG 0] of B = [A; G]."""
-        top, bottom = sp.csc_array((p, self.W.shape[1])), sp.csc_array((self.E.size, self.W.shape[1]))
+        count = self.W.shape[1]
         if isinstance(B, np.ndarray):
-            right = np.vstack([top.toarray(), self.W.toarray(), bottom.toarray()])
-            return np.hstack([np.vstack([B, self.Q @ B[p:]]), right])
+            left = np.concatenate([B, self.Q @ B[p:]])
+            right = np.concatenate(
+                [
+                    np.zeros((p, count)),
+                    self.W if isinstance(self.W, np.ndarray) else self.W.toarray(),
+                    np.zeros((self.E.size, count)),
+                ]
+            )
+            return np.concatenate([left, right], axis=1)
         left = sp.vstack([B, self.Q @ sp.csr_array(B)[p:]], format="csc")
+        top, bottom = sp.csc_array((p, count)), sp.csc_array((self.E.size, count))
         return sp.hstack([left, sp.vstack([top, self.W, bottom], format="csc")], format="csc")
+
+
+def _entries_at(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], dense: bool) -> Any:
+    """The matrix with these entries."""
+    if not dense:
+        return sp.csr_array((values, (rows, columns)), shape=shape)
+    matrix = np.zeros(shape)
+    matrix[rows, columns] = values
+    return matrix
 
 
 def _padded(P: Any, count: int) -> Any:
@@ -326,7 +359,7 @@ def _padded(P: Any, count: int) -> Any:
     if P is None:
         return None
     if isinstance(P, np.ndarray):
-        return np.pad(P, (0, count))
+        return np.block([[P, np.zeros((len(P), count))], [np.zeros((count, len(P) + count))]])
     if sp.issparse(P):
         return sp.block_diag([P, sp.csc_array((count, count))], format="csc")
     return type(P)(np.pad(P.F, ((0, count), (0, 0))), np.pad(P.d, (0, count)))
@@ -403,7 +436,7 @@ def norm_of(parts: Point) -> float:
     return float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
 
 
-def dense_if_full(matrix: sp.csc_array) -> Any:
+def dense_if_full(matrix: Any) -> Any:
     """A matrix as an array where it is small or mostly full."""
     entries = matrix.shape[0] * matrix.shape[1]
     return matrix.toarray() if entries <= SMALL or matrix.nnz > FULL * entries else matrix

