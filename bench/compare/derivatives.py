@@ -28,10 +28,7 @@ from ..programs.repeated import with_objective
 from ..programs.sets import chosen
 
 LONG_ENOUGH, RUNS = 0.5, 15  # seconds after which, and runs after which a time is not measured again
-STEP, AGREES = (
-    1e-5,
-    1e-5,
-)  # of the central difference, relative to q; and the relative error of a gradient that is right
+STEP, AGREES = 1e-4, 1e-4  # of the differences, relative to q; the relative error of a gradient that is right
 SMOOTH = 1e-3  # by which two differences differ, relatively, where no side begins or ceases to hold in between
 BATCH = 2_000
 HEADER = (

@@ -186,11 +186,13 @@ def solve_held(
                 rows[q] = i
                 q += 1
         for i in range(nf):
+            row, own = H[i * nf : (i + 1) * nf], P_own[free[i] * n : (free[i] + 1) * n]
             for j in range(nf):
-                H[i * nf + j] = P_own[free[i] * n + free[j]]
+                row[j] = own[np.uint64(free[j])]
         for i in range(q):
+            row, own = C[i * nf : (i + 1) * nf], A_own[rows[i] * n : (rows[i] + 1) * n]
             for j in range(nf):
-                C[i * nf + j] = A_own[rows[i] * n + free[j]]
+                row[j] = own[np.uint64(free[j])]
         quality[p] = 0.0
         if q <= nf:
             quality[p] = factor_saddle(
@@ -204,18 +206,21 @@ def solve_held(
                 u[j] = v[n + m + j] if holds[m + j] != 0.0 else 0.0
             for i in range(m):
                 w[i] = 0.0
-            for turn in range(3):  # solve, refine, and what is left in the end
+            last = 2 - r  # solve, refine what is not a correction itself, and see what is left in the end
+            for turn in range(last + 1):
                 for j in range(n):
-                    left[j] = v[j]
+                    value, own = v[j], P_own[j * n : (j + 1) * n]
                     for i in range(n):
-                        left[j] -= P_own[j * n + i] * u[i]
+                        value -= own[i] * u[i]
+                    left[j] = value
                 for i in range(q):
-                    row, value = rows[i], v[n + rows[i]]
+                    own, value, weight = A_own[rows[i] * n : (rows[i] + 1) * n], v[n + rows[i]], w[rows[i]]
                     for j in range(n):
-                        left[j] -= A_own[row * n + j] * w[row]
-                        value -= A_own[row * n + j] * u[j]
+                        left[j] -= own[j] * weight
+                    for j in range(n):
+                        value -= own[j] * u[j]
                     b[i] = value
-                if turn == 2:
+                if turn == last:
                     break
                 for i in range(nf):
                     a[i] = left[free[i]]

@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, syrk
+from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk, trsm
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints
-from .cholesky import cholesky, solve_lower, solve_lower_many, solve_lower_transposed
+from .cholesky import cholesky, solve_lower, solve_lower_transposed
 from .dense import gram, multiply_tall
 from .ldl.factorization import LDL
 
-LOOPS = 32  # an order up to which loops are quicker than a call of BLAS
+LOOPS = 64  # entries of C up to which loops are quicker than a call of BLAS
 DENSE_UP_TO, DENSE_SHARE = 200, 0.25  # the order, and the share of entries, from which on it is solved as dense
 EQUATION = 1e-12  # an E_i up to which the factors take it for zero
 PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that the system is regular
@@ -304,22 +304,23 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
     for j in range(n):
         largest = max(largest, H[j * n + j])
     for i in range(q):
-        length = 0.0
+        length, row = 0.0, C[i * n : (i + 1) * n]
         for j in range(n):
-            length += C[i * n + j] * C[i * n + j]
+            length += row[j] * row[j]
         longest = max(longest, length)
     rho = (largest if largest > 0.0 else 1.0) / longest if longest > 0.0 else 0.0
     room[n + q] = rho
     for i in range(n * n):
         L[i] = H[i]
-    if n > LOOPS and q > 0:
+    if n * q > LOOPS:
         syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
     else:
         for k in range(q):
+            row = C[k * n : (k + 1) * n]
             for j in range(n):
-                factor = rho * C[k * n + j]
+                factor, column = rho * row[j], L[j * n : (j + 1) * n]
                 for i in range(j, n):
-                    L[j * n + i] += factor * C[k * n + i]
+                    column[i] += factor * row[i]
     for j in range(n):
         room[j] = L[j * n + j]
     if cholesky(n, L) != 0:
@@ -330,7 +331,10 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
             least = ratio
     for i in range(n * q):
         Y[i] = C[i]
-    solve_lower_many(n, L, q, Y)
+    if n * q > LOOPS:
+        trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, q, 1.0, L, 0, n, Y, 0, n)
+    else:
+        solve_lower(n, L, q, Y)
     gram(n, q, Y, S)
     for i in range(q):
         room[i] = S[i * q + i]
