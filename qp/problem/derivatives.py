@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from socp.linalg.saddle import Saddle
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Matrix
+from socp.linalg.saddle import PIVOT, Saddle, factor_saddle, solve_saddle
 from socp.problem.checks import ProgramError, as_csc
 from socp.problem.derivatives import (
     NO_PATH,
@@ -39,6 +41,8 @@ from socp.problem.derivatives import (
 )
 
 from .program import QuadraticProgram
+
+SMALL = 80  # variables and rows up to which one call factors and solves
 
 
 class Gradient(NamedTuple):
@@ -110,6 +114,25 @@ def held_by(lower: np.ndarray, upper: np.ndarray, values: np.ndarray, multiplier
     )
 
 
+class _Held:
+    """What `Saddle` does for the rows and bounds that hold, in one call that factors and solves; for small programs."""
+
+    def __init__(self, P: np.ndarray, A: np.ndarray, held: np.ndarray) -> None:
+        self.n, self.m = A.shape[1], A.shape[0]
+        self.data = P.reshape(1, -1), A.reshape(1, -1), held.astype(np.float64).reshape(1, -1)
+        self.right, self.quality = np.zeros((1, 2 * (2 * self.n + self.m))), np.zeros(1)
+        solve_held(self.n, self.m, *self.data, self.right, self.quality, 0, 1)
+        self.is_regular = bool(self.quality[0] > PIVOT)
+
+    def solve(self, a: np.ndarray, b: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `Saddle`."""
+        n, m = self.n, self.m
+        own = self.right[0, : 2 * n + m]
+        own[:n], own[n : n + m], own[n + m :] = a, b, f
+        solve_held(n, m, *self.data, self.right, self.quality, 0, 1)
+        return own[:n].copy(), own[n : n + m].copy(), own[n + m :].copy()
+
+
 class Sensitivity:
     """The optimality conditions of a quadratic program, linearized at its answer.
 
@@ -153,9 +176,13 @@ class Sensitivity:
 
     def _linearize(self, E: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> None:
         """Factor the system with these weights and shares of the sides."""
-        m = self.program.m
+        m, P = self.program.m, self.program.P
         self.E, self.share_upper, self.share_lower = E, upper, lower
-        self.saddle = Saddle(self.program.P, self.A, E[:m], E[m:])
+        if self.mu == 0.0 and E.size <= SMALL and isinstance(P, np.ndarray) and isinstance(self.A, np.ndarray):
+            self.saddle: Saddle | _Held = _Held(P, self.A, E == 0.0)
+            if self.saddle.is_regular:
+                return
+        self.saddle = Saddle(P, self.A, E[:m], E[m:])
 
     def solve(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(u, w) with Pu + A'w + w_bounds = a and (A u, u) - E w = b where w is free."""
@@ -254,3 +281,79 @@ class Sensitivity:
             sides[:m] -= A @ self.x
         u, w = self.solve(right, sides)
         return Tangent(u, w[:m], w[m:], self.differentiable)
+
+
+@kernel
+def solve_held(
+    n: int, m: int, P: Matrix, A: Matrix, held: Matrix, right: Matrix, quality: Floats, begin: int, end: int
+) -> None:
+    """(u, w, t) := the solutions of the systems of the rows and bounds that hold, for both (a, b, f) of each program.
+
+    quality[p] := the smallest pivot of program p beside its diagonal entry, 0 where there are no factors.
+    """
+    H, L, C, Y = np.empty(n * n), np.empty(n * n), np.empty(m * n), np.empty(m * n)
+    S, room, a, b = np.empty(m * m), np.empty(n + m + 1), np.empty(n), np.empty(m)
+    free, rows, size = np.empty(n, np.int64), np.empty(m, np.int64), 2 * n + m
+    u, w, left = np.empty(n), np.empty(m), np.empty(n)
+    for p in range(begin, end):
+        P_own, A_own, holds = P[min(p, P.shape[0] - 1)], A[min(p, A.shape[0] - 1)], held[p]
+        nf, q = 0, 0
+        for j in range(n):
+            if holds[m + j] == 0.0:
+                free[nf] = j
+                nf += 1
+        for i in range(m):
+            if holds[i] != 0.0:
+                rows[q] = i
+                q += 1
+        for i in range(nf):
+            row, own = H[i * nf : (i + 1) * nf], P_own[free[i] * n : (free[i] + 1) * n]
+            for j in range(nf):
+                row[j] = own[np.uint64(free[j])]
+        for i in range(q):
+            row, own = C[i * nf : (i + 1) * nf], A_own[rows[i] * n : (rows[i] + 1) * n]
+            for j in range(nf):
+                row[j] = own[np.uint64(free[j])]
+        quality[p] = 0.0
+        if q <= nf:
+            quality[p] = factor_saddle(
+                nf, q, H[: nf * nf], C[: q * nf], L[: nf * nf], Y[: q * nf], S[: q * q], room[: nf + q + 1]
+            )
+        if not quality[p] > 0.0:
+            continue
+        for r in range(2):
+            v = right[p, r * size : (r + 1) * size]
+            for j in range(n):
+                u[j] = v[n + m + j] if holds[m + j] != 0.0 else 0.0
+            for i in range(m):
+                w[i] = 0.0
+            last = 2 - r  # solve, refine what is not a correction itself, and see what is left in the end
+            for turn in range(last + 1):
+                for j in range(n):
+                    value, own = v[j], P_own[j * n : (j + 1) * n]
+                    for i in range(n):
+                        value -= own[i] * u[i]
+                    left[j] = value
+                for i in range(q):
+                    own, value, weight = A_own[rows[i] * n : (rows[i] + 1) * n], v[n + rows[i]], w[rows[i]]
+                    for j in range(n):
+                        left[j] -= own[j] * weight
+                    for j in range(n):
+                        value -= own[j] * u[j]
+                    b[i] = value
+                if turn == last:
+                    break
+                for i in range(nf):
+                    a[i] = left[free[i]]
+                solve_saddle(
+                    nf, q, H[: nf * nf], C[: q * nf], L[: nf * nf], Y[: q * nf], S[: q * q], room[: nf + q + 1],
+                    a[:nf], b[:q],
+                )  # fmt: skip
+                for i in range(nf):
+                    u[free[i]] += a[i]
+                for i in range(q):
+                    w[rows[i]] += b[i]
+            for j in range(n):
+                v[j], v[n + m + j] = u[j], left[j] if holds[m + j] != 0.0 else 0.0
+            for i in range(m):
+                v[n + i] = w[i]

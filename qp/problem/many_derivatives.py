@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from socp.batch.checks import rows_of
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats, Matrix
-from socp.linalg.saddle import PIVOT, factor_saddle, solve_saddle
+from socp.linalg.saddle import PIVOT
 from socp.problem.checks import ProgramError, check_finite
 from socp.problem.derivatives import as_smoothing
 from socp.problem.status import Status
 
-from .derivatives import Gradient, Sensitivity, Tangent, held_by
+from .derivatives import Gradient, Sensitivity, Tangent, held_by, solve_held
 
 WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
 NEAR = 1e-4  # a step to more digits of an answer is at most so long, relative to it
@@ -160,79 +158,3 @@ def times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 def times_transposed(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """`times` of the transposed matrices."""
     return times(np.swapaxes(matrices, 1, 2), vectors)
-
-
-@kernel
-def solve_held(
-    n: int, m: int, P: Matrix, A: Matrix, held: Matrix, right: Matrix, quality: Floats, begin: int, end: int
-) -> None:
-    """(u, w, t) := the solutions of the systems of the rows and bounds that hold, for both (a, b, f) of each program.
-
-    quality[p] := the smallest pivot of program p beside its diagonal entry, 0 where there are no factors.
-    """
-    H, L, C, Y = np.empty(n * n), np.empty(n * n), np.empty(m * n), np.empty(m * n)
-    S, room, a, b = np.empty(m * m), np.empty(n + m + 1), np.empty(n), np.empty(m)
-    free, rows, size = np.empty(n, np.int64), np.empty(m, np.int64), 2 * n + m
-    u, w, left = np.empty(n), np.empty(m), np.empty(n)
-    for p in range(begin, end):
-        P_own, A_own, holds = P[min(p, P.shape[0] - 1)], A[min(p, A.shape[0] - 1)], held[p]
-        nf, q = 0, 0
-        for j in range(n):
-            if holds[m + j] == 0.0:
-                free[nf] = j
-                nf += 1
-        for i in range(m):
-            if holds[i] != 0.0:
-                rows[q] = i
-                q += 1
-        for i in range(nf):
-            row, own = H[i * nf : (i + 1) * nf], P_own[free[i] * n : (free[i] + 1) * n]
-            for j in range(nf):
-                row[j] = own[np.uint64(free[j])]
-        for i in range(q):
-            row, own = C[i * nf : (i + 1) * nf], A_own[rows[i] * n : (rows[i] + 1) * n]
-            for j in range(nf):
-                row[j] = own[np.uint64(free[j])]
-        quality[p] = 0.0
-        if q <= nf:
-            quality[p] = factor_saddle(
-                nf, q, H[: nf * nf], C[: q * nf], L[: nf * nf], Y[: q * nf], S[: q * q], room[: nf + q + 1]
-            )
-        if not quality[p] > 0.0:
-            continue
-        for r in range(2):
-            v = right[p, r * size : (r + 1) * size]
-            for j in range(n):
-                u[j] = v[n + m + j] if holds[m + j] != 0.0 else 0.0
-            for i in range(m):
-                w[i] = 0.0
-            last = 2 - r  # solve, refine what is not a correction itself, and see what is left in the end
-            for turn in range(last + 1):
-                for j in range(n):
-                    value, own = v[j], P_own[j * n : (j + 1) * n]
-                    for i in range(n):
-                        value -= own[i] * u[i]
-                    left[j] = value
-                for i in range(q):
-                    own, value, weight = A_own[rows[i] * n : (rows[i] + 1) * n], v[n + rows[i]], w[rows[i]]
-                    for j in range(n):
-                        left[j] -= own[j] * weight
-                    for j in range(n):
-                        value -= own[j] * u[j]
-                    b[i] = value
-                if turn == last:
-                    break
-                for i in range(nf):
-                    a[i] = left[free[i]]
-                solve_saddle(
-                    nf, q, H[: nf * nf], C[: q * nf], L[: nf * nf], Y[: q * nf], S[: q * q], room[: nf + q + 1],
-                    a[:nf], b[:q],
-                )  # fmt: skip
-                for i in range(nf):
-                    u[free[i]] += a[i]
-                for i in range(q):
-                    w[rows[i]] += b[i]
-            for j in range(n):
-                v[j], v[n + m + j] = u[j], left[j] if holds[m + j] != 0.0 else 0.0
-            for i in range(m):
-                v[n + i] = w[i]
