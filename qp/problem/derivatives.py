@@ -178,8 +178,9 @@ class Sensitivity:
         """Factor the system with these weights and shares of the sides."""
         m, P = self.program.m, self.program.P
         self.E, self.share_upper, self.share_lower = E, upper, lower
-        if self.mu == 0.0 and E.size <= SMALL and isinstance(P, np.ndarray) and isinstance(self.A, np.ndarray):
-            self.saddle: Saddle | _Held = _Held(P, self.A, E == 0.0)
+        if self.mu == 0.0 and E.size <= SMALL and isinstance(self.A, np.ndarray):
+            dense = P if isinstance(P, np.ndarray) else np.zeros(2 * (self.program.n,)) if P is None else P.toarray()
+            self.saddle: Saddle | _Held = _Held(dense, self.A, E == 0.0)
             if self.saddle.is_regular:
                 return
         self.saddle = Saddle(P, self.A, E[:m], E[m:])
