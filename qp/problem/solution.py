@@ -121,8 +121,8 @@ class Solution:
 
         Notes
         -----
-        One factorization of the system of the rows that hold and the variables that no bound holds, dense or sparse, and
-        two solves, one of which takes the answer to more digits.
+        One factorization of the system of the rows that hold and the variables that no bound holds, dense or sparse,
+        and two solves, one of which takes the answer to more digits.
 
         Examples
         --------
