@@ -7,11 +7,16 @@ import scipy.sparse as sp
 from socp.linalg.saddle import Saddle
 
 
+def scattered(rng, m, n, entries):
+    places = rng.integers(0, m, entries), rng.integers(0, n, entries)
+    return sp.csc_array(sp.coo_array((rng.normal(size=entries), places), shape=(m, n)))
+
+
 def drawn(rng, n, m, sparse):
     if sparse:
-        root = sp.random_array((n, n), density=3.0 / n, rng=rng)
+        root = scattered(rng, n, n, 3 * n)
         P = sp.csc_array(root @ root.T + 0.1 * sp.eye_array(n))
-        B = sp.csc_array(sp.random_array((m, n), density=2.0 / n, rng=rng) + sp.eye_array(m, n))
+        B = sp.csc_array(scattered(rng, m, n, 2 * m) + sp.eye_array(m, n))
     else:
         root = rng.normal(size=(n, n))
         P, B = root @ root.T, rng.normal(size=(m, n))
@@ -57,9 +62,9 @@ def test_a_row_that_comes_twice_shares_its_multiplier(sparse):
     """Of all solutions that of least norm, from the dense factors and from the damped sparse ones."""
     rng, (n, m) = np.random.default_rng(2), (300, 60) if sparse else (8, 3)
     P, B, E, F = drawn(rng, n, m, sparse)
-    B, E, F = sp.lil_array(B), np.zeros(m), np.full(n, np.inf)
+    B, E, F = B.toarray() if sparse else B, np.zeros(m), np.full(n, np.inf)
     B[1] = B[0]
-    B = sp.csc_array(B) if sparse else B.toarray()
+    B = sp.csc_array(B) if sparse else B
     saddle = Saddle(P, B, E, F)
     assert not saddle.is_regular
     b = rng.normal(size=m)
