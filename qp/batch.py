@@ -23,6 +23,8 @@ from socp.problem.settings import Settings
 from socp.problem.status import Status
 
 from .problem.certificates import dual_infeasibilities, primal_infeasibilities
+from .problem.derivatives import Gradient, Tangent
+from .problem.many_derivatives import Sensitivities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
 from .problem.side_by_side import verify
 from .problem.solution import Solution
@@ -62,6 +64,59 @@ class Solutions(Answers[Solution]):
 
     vectors, single, messages = ("x", "y", "z_bounds"), Solution, {**MESSAGES, **CERTIFIED}
     z_bounds: np.ndarray
+    _programs: Programs | None = None
+
+    def __getitem__(self, i: int) -> Solution:
+        found = super().__getitem__(i)
+        if self._programs is not None and found._program is None:
+            found._program = self._programs.program(range(len(self))[i])
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The programs stay in their process, as they may be large."""
+        return {**self.__dict__, "_programs": None}
+
+    def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:
+        """The gradients of one number of each answer by all data: as `Solution.vjp`, with a leading axis.
+
+        Parameters
+        ----------
+        dx, dy, dz_bounds : array_like, shapes (k, n), (k, m), (k, n), optional
+            The gradients of the numbers by the answers; None is zero.
+        smoothing : float, default 0
+
+        Returns
+        -------
+        Gradient
+            Its fields have a leading axis where the argument has one; by what the programs share it is the gradient of
+            the sum of the numbers.  `differentiable` is an array.
+
+        Raises
+        ------
+        ProgramError
+            The status of a program is not "optimal", or the answers came out of a pickle, without their programs.
+
+        Examples
+        --------
+        >>> import numpy as np, qp
+        >>> many = qp.solve_many(np.eye(2), -np.array([[0.5, 2.0], [0.3, 0.2]]), lb=0, ub=1)
+        >>> gradient = many.vjp(dx=np.ones((2, 2)))
+        >>> print(gradient.q.round(6).tolist(), gradient.ub.round(6), gradient.differentiable)
+        [[-1.0, -0.0], [-1.0, -1.0]] [0. 1.] [ True  True]
+        """
+        return self._linearized(smoothing).gradient(dx, dy, dz_bounds)
+
+    def jvp(
+        self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
+        dub: Any = None, smoothing: float = 0.0,
+    ) -> Tangent:  # fmt: skip
+        """The derivatives of the answers along a change of the data, with or without a leading axis."""
+        return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
+
+    def _linearized(self, smoothing: float) -> Sensitivities:
+        if self._programs is None:
+            raise ProgramError("the answers have come without their programs, as out of a pickle: solve them here")
+        return Sensitivities(self._programs, self, smoothing)
 
 
 class Programs:
@@ -92,6 +147,7 @@ class Programs:
         self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
         came = {"P": P, "q": q, "A": A, "l": l, "u": u, "lb": lb, "ub": ub}
         self.k = number_of_programs({name: (came[name], array) for name, array in self._arrays().items()})
+        self.has_axis = {name: axes_of(came[name]) == array.ndim for name, array in self._arrays().items()}
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
         entries = self.A != 0.0

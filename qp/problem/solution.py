@@ -122,7 +122,8 @@ class Solution:
 
         Notes
         -----
-        A dense factorization of the order of variables and sides together; see `socp.problem.derivatives`.
+        One factorization of the system of the rows that hold and the variables that no bound holds, dense or sparse,
+        and two solves, one of which takes the answer to more digits.
 
         Examples
         --------

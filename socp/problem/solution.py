@@ -138,7 +138,8 @@ class Solution:
 
         Notes
         -----
-        A dense factorization of order n + p + m; see `socp.problem.derivatives`.
+        One factorization of the system of the active rows and the variables that no bound holds, dense or sparse, and
+        two solves; where a second-order cone is curved a second factorization, at the more exact answer.
 
         Examples
         --------
