@@ -220,7 +220,7 @@ class ReutersExplanations(Experiment):
                     f"{sum(mean < 0.0 for mean in means.values())}, significantly in {signs.count(-1)}; from "
                     f"{100 * means[low]:+.1f} points ({low[0]}, {low[1]} articles) to {100 * means[high]:+.1f} "
                     f"({high[0]}, {high[1]}). Of {total.size} runs it is better in {np.sum(total > 0)} and worse "
-                    f"in {np.sum(total < 0)}, at worst by {-100 * min(0.0, total.min()):.1f} points."
+                    f"in {np.sum(total < 0)}, at worst by {100 * max(0.0, -total.min()):.1f} points."
                 )
         return " ".join(parts)
 
@@ -228,19 +228,21 @@ class ReutersExplanations(Experiment):
         """On counts with the category's own articles explained."""
         gains = _gains(runs, "counts", "own")
         signs = [_significant(gain) for gain in gains.values()]
+        whole = [gain for (_, size), gain in gains.items() if size == max(SIZES)]
         holds = {
+            "it is sometimes significantly better": 1 in signs,
+            "it is never significantly worse": -1 not in signs,
             "the mean of EA-SVM is at least the SVM's in every category and size": all(
                 gain.mean() >= 0.0 for gain in gains.values()
             ),
-            "it is sometimes significantly better": 1 in signs,
-            "it is never significantly worse": -1 not in signs,
-            "in no single run it is worse by a point": all((gain > -0.01).all() for gain in gains.values()),
         }
+        if whole:
+            holds["with all articles to train it is worse in no category"] = all((gain >= 0.0).all() for gain in whole)
         return verdict_of(
             holds,
-            "What decides is whose label is explained, and that words are counted and not weighted: with all articles "
-            "explained EA-SVM loses where words of the topic do not tell what is not of the category; with words "
-            "weighted by idf the SVM itself is as good, and explanations gain little.",
+            "The losses are those of Q chosen by five folds of a small sample. What decides is whose label is "
+            "explained, and that words are counted, not weighted: with all articles explained EA-SVM loses in three "
+            "of five categories; with idf weights explanations gain next to nothing.",
         )
 
 
@@ -334,16 +336,15 @@ def _gains(runs: list[Result], words: str, kind: str) -> dict[tuple[str, int], n
 
 def _cells(group: list[Result], kind: str) -> list[str]:
     gain = np.array([run[f"easvm_{kind}"] - run["svm"] for run in group])
-    explained, factor = (
-        f"{np.median([run[f'{name}_{kind}'] for run in group]):.3g}" for name in ("explained", "factor")
-    )
+    medians = [np.median([run[f"{name}_{kind}"] for run in group]) for name in ("explained", "factor")]
+    explained, factor = f"{medians[0]:.0f}", f"{medians[1]:.3g}"
     if len(group) == 1:
         means = [f"{100 * value:.1f}" for value in (group[0]["svm"], group[0][f"easvm_{kind}"], gain[0])]
     else:
         means = [shown(100 * run[name] for run in group) for name in ("svm", f"easvm_{kind}")] + [shown(100 * gain)]
     signs = np.sign(gain)
     counts = " / ".join(str(np.sum(signs == sign)) for sign in (1, 0, -1))
-    return [explained, *means, counts, f"{100 * gain.min():.1f}", factor]
+    return [explained, *means, counts, f"{100 * gain.min() + 0.0:.1f}", factor]
 
 
 def _significant(gain: np.ndarray) -> int:
