@@ -49,8 +49,8 @@ class CoupledDiscriminant(GenerativeClassifier):
         Of theta, in the samples' units.
     density_priors_, density_means_, density_covariance_ : arrays
         The same of theta~.
-    log_likelihood_ : float
-        The objective, in standardized features.
+    log_likelihoods_ : array
+        The objective in each step, of features with standard deviation 1.
     n_iter_ : int
 
     See Also
@@ -68,6 +68,7 @@ class CoupledDiscriminant(GenerativeClassifier):
     """
 
     covariance_: np.ndarray
+    log_likelihoods_: np.ndarray
 
     def __init__(self, coupling: float = 1.0, tol: float = 1e-8, max_iter: int = 1000, verbose: int = 0) -> None:
         self.coupling = coupling
@@ -105,12 +106,13 @@ class CoupledDiscriminant(GenerativeClassifier):
         problem = CoupledLikelihood((X - centre) / scale, target, (others - centre) / scale, coupling)
         history = self._history("objective")
         start = problem.start()
+        history.append(-problem.value_and_gradient(start)[0] * problem.size)
         found = minimize(
-            lambda v: problem.value_and_gradient(v),
+            problem.value_and_gradient,
             start,
             jac=True,
             method="L-BFGS-B",
-            callback=lambda v: history.append(-problem.value_and_gradient(v)[0] * problem.size),
+            callback=lambda v: history.append(-problem.last * problem.size),  # the last point tried is the accepted one
             options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 1e-15, "maxcor": 30},
         )
         history.end(bool(found.status == 0))
@@ -121,7 +123,7 @@ class CoupledDiscriminant(GenerativeClassifier):
                 convergence_warning(),
                 stacklevel=2,
             )
-        self.n_iter_, self.log_likelihood_ = max(1, int(found.nit)), float(-found.fun * problem.size)
+        self.n_iter_, self.log_likelihoods_ = max(1, int(found.nit)), np.array(history)
         both = [problem.unpack(part) for part in problem.split(found.x)]
         (self.priors_, self.means_, self.covariance_), density = (_in_units(part, centre, scale) for part in both)
         self.density_priors_, self.density_means_, self.density_covariance_ = density
@@ -154,6 +156,7 @@ class CoupledLikelihood:
         self.diagonal = np.flatnonzero(self.lower[0] == self.lower[1])
         self.size = float(target.sum())
         self.imaginary = SMOOTHING * self.size
+        self.last = np.inf  # value
 
     def unpack(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """log pi_k, not normalized; mu_k; and L, of which LL' is the precision."""
@@ -200,13 +203,13 @@ class CoupledLikelihood:
         second[self.classes * (1 + self.features) :] += self.imaginary * self._of_factor(
             np.diag(1.0 / np.diag(L)) - L, L
         )
-        if self.coupling == 0.0:
-            return -value / self.size, -(first + second) / self.size
-        if np.isfinite(self.coupling):
+        if 0.0 < self.coupling < np.inf:
             pull = (theta - density) / self.coupling**2
             value -= 0.5 * float(pull @ (theta - density))
             first, second = first - pull, second + pull
-        return -value / self.size, -np.concatenate([first, second]) / self.size
+        whole = first + second if self.coupling == 0.0 else np.concatenate([first, second])
+        self.last = -value / self.size
+        return self.last, -whole / self.size
 
     def gradient(self, X: np.ndarray, r: np.ndarray, parts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
         """That of sum_ik r_ik J_k(x_i)."""

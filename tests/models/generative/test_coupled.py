@@ -93,3 +93,13 @@ def test_bad_input_is_refused_by_name_and_a_short_ascent_warns():
         CoupledDiscriminant().fit(X, y, X_unlabelled=X[:, :1])
     with pytest.warns(UserWarning, match="L-BFGS ended after 2 steps"):
         CoupledDiscriminant(max_iter=2).fit(X, y)
+
+
+def test_the_objectives_are_those_of_the_steps_and_rise():
+    X, y = samples()
+    model = CoupledDiscriminant(0.5).fit(X, y)
+    values = model.log_likelihoods_
+    assert len(values) == model.n_iter_ + 1 and (np.diff(values) >= -1e-9 * abs(values[0])).all()
+    own = model.predict_log_proba(X)[np.arange(y.size), y].sum()
+    scale = np.log(X.std(axis=0)).sum() * y.size  # the density of standardized features
+    assert values[-1] < own + logsumexp(log_density(model, X), axis=1).sum() + scale + 1e-6  # less the coupling
