@@ -103,7 +103,7 @@ class ParametersOfPrior(Experiment):
         for (text, varied), group in _by_panel(runs).items():
             means = [mean for _, mean, _ in points(group, varied)]
             end, way = (means[-1], "grows with") if varied == "beta" else (means[0], "falls with")
-            holds[f"{text}: accuracy {way} {varied}"] = end >= max(means) - 0.2 * (max(means) - min(means))
+            holds[f"{text.rstrip(':')}: accuracy {way} {varied}"] = end >= max(means) - 0.2 * (max(means) - min(means))
         return verdict_of(
             holds,
             "At the largest feasible beta the prior determines w. On the by-date text the prior alone classifies this "
