@@ -39,7 +39,7 @@ from .setups import (
     setups,
     texts_of,
 )
-from .shares import mean_and_error, shown
+from .shares import LEVEL, grouped, mean_and_error, shown
 
 LABELS = ("atheism", "guns", "mideast")
 SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
@@ -129,9 +129,7 @@ class Curves(Experiment):
         from matplotlib.figure import Figure
 
         texts = texts_of(runs)
-        panels: dict[tuple[str, tuple[Task, Task]], list[Result]] = {}
-        for run in runs:
-            panels.setdefault((run["text"], _setup(run)), []).append(run)
+        panels = grouped(runs, lambda run: (run["text"], _setup(run)))
         figure = Figure(figsize=(11.0, 6.0 * len(texts)), layout="constrained")
         grid = figure.subplots(2 * len(texts), 3, sharey=True)
         for axes, ((text, setup), group) in zip(grid.flat, panels.items()):
@@ -255,8 +253,8 @@ class MultiTaskConstant(Experiment):
             found = np.array([run["multitask"] for run in runs if run["text"] == text])
             best = int(found.mean(axis=0).argmax())
             p_value = paired_test(found[:, best], found[:, k]).p_value if best != k else 1.0
-            holds[f"{text.rstrip(':')}: no value is significantly better than 1000 (paired t, 5 %)"] = p_value >= 0.05
-        return verdict_of(holds, "Both are nearly the plain machine, and differ by one or two tenths of a point, draw by draw.")
+            holds[f"{text.rstrip(':')}: no value is significantly better than 1000 (paired t, 5 %)"] = p_value >= LEVEL
+        return verdict_of(holds, "10^5 is better by a tenth or two of a point; both are nearly the plain machine.")
 
     def _means(self, runs: list[Result]) -> dict[str, np.ndarray]:
         return {
@@ -301,28 +299,19 @@ def discriminant_on_most(posts: NounPosts, test: Task, seed: int) -> float:
 
 def curve(runs: list[Result], kind: str) -> list[tuple[float, float, float]]:
     """Of each size, in order: the posts, the mean accuracy, and half its confidence interval."""
-    sizes: dict[int, list[float]] = {}
-    for run in runs:
-        sizes.setdefault(run["samples"], []).append(run[kind])
-    return [(float(size), *mean_and_error(values)) for size, values in sorted(sizes.items())]
+    sizes = sorted(grouped(runs, lambda run: int(run["samples"])).items())
+    return [(float(size), *mean_and_error(run[kind] for run in group)) for size, group in sizes]
 
 
 def _setup(run: Result) -> tuple[Task, Task]:
     return tuple(run["train"]), tuple(run["test"])
 
 
-def _by_point(runs: list[Result]) -> dict[tuple[str, int], list[Result]]:
-    points: dict[tuple[str, int], list[Result]] = {}
-    for run in runs:
-        points.setdefault((in_words(*_setup(run)), run["samples"]), []).append(run)
-    return points
-
-
 def _table(text: str, runs: list[Result]) -> Table:
     kinds = [kind for kind in KINDS if kind in runs[0]]
     rows = [
         [words, str(samples), *(shown(run[kind] for run in group) for kind in kinds), str(len(group))]
-        for (words, samples), group in _by_point(runs).items()
+        for (words, samples), group in grouped(runs, lambda run: (in_words(*_setup(run)), run["samples"])).items()
     ]
     heads = ["set-up", "training posts", *(KINDS[kind] for kind in kinds), "repeats"]
     return Table(f"Text: {text}", heads, rows, "Accuracy in %, mean and 95 % confidence interval.")
@@ -344,10 +333,8 @@ def _sentence(text: str, runs: list[Result]) -> str:
 
 def _ends(runs: list[Result]) -> list[dict[str, list[tuple[float, float, float]]]]:
     """The curves of each set-up."""
-    setups_of: dict[tuple[Task, Task], list[Result]] = {}
-    for run in runs:
-        setups_of.setdefault(_setup(run), []).append(run)
-    return [{kind: curve(group, kind) for kind in (*CURVES, "lda") if kind in group[0]} for group in setups_of.values()]
+    groups = grouped(runs, _setup).values()
+    return [{kind: curve(group, kind) for kind in (*CURVES, "lda") if kind in group[0]} for group in groups]
 
 
 def _against_lda(ends: list[dict[str, list[tuple[float, float, float]]]]) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, noun_posts
 from .setups import CONSTANTS, FIRST, TEXTS, accuracy, both_texts, draw, fit_bilevel, fit_machine, prior_of
-from .shares import mean_and_error, shown
+from .shares import grouped, mean_and_error, shown
 
 POSTS = 9
 BETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)  # shares of the largest
@@ -113,20 +113,14 @@ class ParametersOfPrior(Experiment):
 
 def points(runs: list[Result], varied: str) -> list[tuple[float, float, float]]:
     """Of each value in order: its mean, the mean accuracy, and half its confidence interval."""
-    groups: dict[float, list[Result]] = {}
-    for run in runs:
-        groups.setdefault(run["value"], []).append(run)
     return [
         (float(np.mean([run[varied] for run in group])), *mean_and_error(run["bilevel"] for run in group))
-        for _, group in sorted(groups.items())
+        for _, group in sorted(grouped(runs, lambda run: float(run["value"])).items())
     ]
 
 
 def _by_panel(runs: list[Result]) -> dict[tuple[str, str], list[Result]]:
-    panels: dict[tuple[str, str], list[Result]] = {}
-    for run in runs:
-        panels.setdefault((run["text"], run["varied"]), []).append(run)
-    return panels
+    return grouped(runs, lambda run: (run["text"], run["varied"]))
 
 
 def _table(key: tuple[str, str], runs: list[Result]) -> Table:

@@ -30,10 +30,9 @@ from .setups import (
     setups,
     texts_of,
 )
-from .shares import shown
+from .shares import LEVEL, grouped, shown
 
 SHARE = 0.005  # of the test task's posts
-LEVEL = 0.05
 
 
 class Scatter(Experiment):
@@ -130,12 +129,9 @@ class Scatter(Experiment):
 
 def summaries(runs: list[Result], text: str) -> list[dict[str, Any]]:
     """Of each set-up the mean accuracies, the mean gain, and the probability of such a gain without one."""
-    groups: dict[tuple[Task, Task], list[Result]] = {}
-    for run in runs:
-        if run["text"] == text:
-            groups.setdefault((tuple(run["train"]), tuple(run["test"])), []).append(run)
     found = []
-    for (train, test), group in groups.items():
+    of_text = [run for run in runs if run["text"] == text]
+    for (train, test), group in grouped(of_text, lambda run: (tuple(run["train"]), tuple(run["test"]))).items():
         columns = {name: np.array([run[name] for run in group]) for name in ("bilevel", "svm", "prior")}
         gains = columns["bilevel"] - columns["svm"]
         means = {name: float(values.mean()) for name, values in columns.items()}

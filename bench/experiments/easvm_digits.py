@@ -34,7 +34,7 @@ from models import SVC, ExplanationAugmentedSVC, stroke_explanations
 from ..compare.tables import Table
 from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
-from .shares import mean_and_error, shown
+from .shares import grouped, mean_and_error, shown
 from .strokes import ALPHABETS, drawn_characters
 
 SIZES = (10, 20, 40)
@@ -280,20 +280,14 @@ def _difficult_gain_more(runs: list[Result]) -> int:
 
 def _by_pair(runs: list[Result]) -> list[Result]:
     """The mean errors of each pair."""
-    pairs: dict[tuple[int, int], list[Result]] = {}
-    for run in runs:
-        pairs.setdefault(tuple(run["pair"]), []).append(run)
     return [
         {"pair": list(pair), **{name: float(np.mean([run[name] for run in group])) for name in MACHINES}}
-        for pair, group in sorted(pairs.items())
+        for pair, group in sorted(grouped(runs, lambda run: tuple(run["pair"])).items())
     ]
 
 
 def _by_size(runs: list[Result]) -> dict[tuple[str, int], list[Result]]:
-    groups: dict[tuple[str, int], list[Result]] = {}
-    for run in runs:
-        groups.setdefault((run["data"], run["size"]), []).append(run)
-    return groups
+    return grouped(runs, lambda run: (run["data"], run["size"]))
 
 
 def _gain(runs: list[Result]) -> float:

@@ -41,10 +41,9 @@ from ..compare.tables import Table
 from ..data import locate, reuters, tokenize
 from ..data.reuters import SOURCE
 from ..data.text import cached_tokens
-from ..metrics import paired_test
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
 from .nouns import find_wordnet
-from .shares import shown
+from .shares import grouped, shown, significance
 
 CATEGORIES = {"earn": "earn", "acq": "acquire", "money-fx": "money", "grain": "grain", "crude": "crude"}
 """The topic word of each category, by its name in the data."""
@@ -209,7 +208,7 @@ class ReutersExplanations(Experiment):
                 gains = _gains(runs, words, kind)
                 if not gains:
                     continue
-                signs = [_significant(gain) for gain in gains.values()]
+                signs = [significance(gain) for gain in gains.values()]
                 means = {key: gain.mean() for key, gain in gains.items()}
                 total = np.concatenate(list(gains.values()))
                 low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
@@ -227,7 +226,7 @@ class ReutersExplanations(Experiment):
     def verdict(self, runs: list[Result]) -> Verdict:
         """On counts with the category's own articles explained."""
         gains = _gains(runs, "counts", "own")
-        signs = [_significant(gain) for gain in gains.values()]
+        signs = [significance(gain) for gain in gains.values()]
         whole = [gain for (_, size), gain in gains.items() if size == max(SIZES)]
         holds = {
             "it is sometimes significantly better": 1 in signs,
@@ -322,11 +321,9 @@ def f1(truth: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _groups(runs: list[Result], words: str, kind: str) -> dict[tuple[str, int], list[Result]]:
-    groups: dict[tuple[str, int], list[Result]] = {}
-    for run in sorted(runs, key=lambda run: list(CATEGORIES).index(run["category"])):
-        if run["words"] == words and f"easvm_{kind}" in run:
-            groups.setdefault((run["category"], run["size"]), []).append(run)
-    return groups
+    own = [run for run in runs if run["words"] == words and f"easvm_{kind}" in run]
+    own.sort(key=lambda run: list(CATEGORIES).index(run["category"]))
+    return grouped(own, lambda run: (run["category"], run["size"]))
 
 
 def _gains(runs: list[Result], words: str, kind: str) -> dict[tuple[str, int], np.ndarray]:
@@ -345,9 +342,3 @@ def _cells(group: list[Result], kind: str) -> list[str]:
     signs = np.sign(gain)
     counts = " / ".join(str(np.sum(signs == sign)) for sign in (1, 0, -1))
     return [explained, *means, counts, f"{100 * gain.min() + 0.0:.1f}", factor]
-
-
-def _significant(gain: np.ndarray) -> int:
-    """1 or -1 where the mean difference is significantly above or below 0, else 0."""
-    found = paired_test(gain, np.zeros(gain.size))
-    return int(np.sign(found.difference)) if gain.std() > 0.0 and found.p_value < 0.05 else 0

@@ -28,8 +28,9 @@ from models import SVC, ExplanationAugmentedSVC, MismatchKernel
 
 from ..compare.tables import Table
 from ..data.sequences import promoters, splice_junctions
+from ..metrics import roc
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
-from .shares import mean_and_error, shown
+from .shares import grouped, mean_and_error, shown
 
 WORD, MISMATCHES, C = 5, 1, 10.0
 PROMOTER = (("TTGACA", 14), ("TATAAT", 38))  # and where they begin: -36 and -12, the string begins at -50
@@ -103,7 +104,7 @@ class Strings(Experiment):
         for kind, machine in machines.items():
             values = machine.decision_function(X[test])
             found[f"accuracy_{kind}"] = float(np.mean((values > 0.0) == (y[test] > 0)))
-            found[f"area_{kind}"] = area(values, y[test])
+            found[f"area_{kind}"] = roc(y[test], values).area
         return found
 
     def tables(self, runs: list[Result]) -> list[Table]:
@@ -223,21 +224,5 @@ def split(y: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarra
     return np.sort(train), order[~np.isin(order, train)][:TESTED]
 
 
-def area(values: np.ndarray, signs: np.ndarray) -> float:
-    """The area under the ROC curve: how often a positive is above a negative, a tie counting half.
-
-    Examples
-    --------
-    >>> area(np.array([3.0, 2.0, 2.0, 1.0]), np.array([1, 1, -1, -1]))
-    0.875
-    """
-    above = values[signs > 0][:, None] - values[signs < 0]
-    return float(np.mean((above > 0) + 0.5 * (above == 0)))
-
-
 def _by_size(runs: list[Result], name: str) -> list[list[Result]]:
-    groups: dict[int, list[Result]] = {}
-    for run in runs:
-        if run["task"] == name:
-            groups.setdefault(run["size"], []).append(run)
-    return list(groups.values())
+    return list(grouped([run for run in runs if run["task"] == name], lambda run: run["size"]).values())

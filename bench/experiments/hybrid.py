@@ -31,6 +31,7 @@ from ..data.source import locate
 from ..data.text import Tokens, cached_tokens, stem_words, tokenize
 from ..metrics import LearningCurve, PairedTest, accuracy_coverage, paired_test, training_order
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
+from .shares import LEVEL, significance
 
 PAIRS = {
     "atheism vs religion.misc": ("alt.atheism", "talk.religion.misc"),
@@ -54,8 +55,6 @@ STYLES: dict[str, dict[str, Any]] = {
     HYBRID_1: {"color": "k", "linestyle": "-"},
     PLAIN_HYBRID_1: {"color": "b", "linestyle": "-."},
 }
-LEAST_WORTH = 0.05
-"""The p-value below which a difference is called one."""
 
 
 @dataclass(frozen=True)
@@ -320,7 +319,7 @@ class HybridCoverage(Experiment):
         plain = [abs(a[PLAIN_HYBRID_1] - a[BAYES]) <= 0.002 for a in area.values()]
         holds = {
             "higher than naive Bayes' almost everywhere": bool(np.mean(higher) >= 0.9),
-            "significantly better on every pair": all(p < LEAST_WORTH for p in p_values),
+            "significantly better on every pair": all(p < LEVEL for p in p_values),
             "not normalized it is as naive Bayes": all(plain),
         }
         if QUICK_PAIRS[0] in means:
@@ -345,8 +344,7 @@ def _pairs(runs: list[Result]) -> list[str]:
 
 def _differs(first: LearningCurve, second: LearningCurve, k: int) -> int:
     """1 or -1 where the first one's scores are significantly above or below, 0 where they are not."""
-    test = paired_test(first.scores[:, k], second.scores[:, k])
-    return int(np.sign(test.difference)) if test.p_value < LEAST_WORTH else 0
+    return significance(first.scores[:, k] - second.scores[:, k])
 
 
 def _points(gains: list[float]) -> str:

@@ -33,7 +33,7 @@ from models import SVC, DiscriminativeTransfer, GenerativeTransfer
 from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, Task, noun_posts
-from .shares import mean_and_error, shown
+from .shares import grouped, mean_and_error, shown
 
 PAIRS: tuple[tuple[Task, Task], ...] = (
     (("atheism", "guns"), ("atheism", "mideast")),
@@ -239,10 +239,7 @@ def _of(runs: list[Result], pair: tuple[Task, Task]) -> list[Result]:
 
 
 def _by_size(runs: Iterable[Result]) -> list[list[Result]]:
-    groups: dict[Any, list[Result]] = {}
-    for run in runs:
-        groups.setdefault(run["size"], []).append(run)
-    return list(groups.values())
+    return list(grouped(runs, lambda run: run["size"]).values())
 
 
 def _table(pair: tuple[Task, Task], runs: list[Result]) -> Table:
