@@ -220,9 +220,9 @@ class DigitExplanations(Experiment):
             }
         return verdict_of(
             holds,
-            "The claim holds where the knowledge is true, on drawn strokes. On the digits an explained example is a poor "
-            "one: machines of explained examples alone err on 13 to 16 %, as much of what tells curved digits apart on "
-            "8 x 8 pixels lies outside of the straight strokes that are found.",
+            "The drawn characters are those of which the knowledge is true. On the digits an explained example is a "
+            "poor one: machines of explained examples alone err on 13 to 16 %, as much of what tells curved digits "
+            "apart on 8 x 8 pixels lies outside of the straight strokes that are found.",
         )
 
 
