@@ -182,8 +182,8 @@ class Transfer(Experiment):
         }
         return verdict_of(
             {part: bool(held) for part, held in holds.items()},
-            "Why the error bars differ less was not found. Most of the discriminative classifier's loss is its b: with the "
-            "best b it comes near or ahead.",
+            "Why the error bars differ less was not found. Most of the discriminative classifier's loss is its b: with "
+            "the best b it comes near or ahead.",
         )
 
 
