@@ -107,7 +107,7 @@ class DigitExplanations(Experiment):
         "degree 3, C = 0.1; strokes found in each image by a Hough transform; explained: all pixels removed but those "
         "of strokes that tell the two apart.",
         ours="The digits of scikit-learn and ten drawn characters, 45 pairs each, 10 to 40 images to train, strokes by "
-        "a Hough transform in each image, the same kernel and C, 10 repeats.",
+        "a Hough transform in each image, the same kernel and C.",
         differences="ETL9 is not to be had; random samples in place of cross-validation. The digits have 8 x 8 pixels, "
         "curved strokes, and next to no errors at 320 images.",
     )
