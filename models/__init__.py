@@ -6,6 +6,8 @@ from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior
 from .explanations.estimator import ExplanationAugmentedSVC
 from .explanations.given import explained_examples
+from .explanations.strokes import hough_lines, stroke_explanations
+from .generative.coupled import CoupledDiscriminant
 from .generative.gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from .generative.joint_gaussian import JointGaussianRegressor
 from .generative.naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
@@ -56,6 +58,7 @@ __all__ = [
     "UNREACHABLE",
     "BernoulliNaiveBayes",
     "BilevelClassifier",
+    "CoupledDiscriminant",
     "DiscreteHMM",
     "DiscriminativeTransfer",
     "ExplanationAugmentedSVC",
@@ -105,6 +108,8 @@ __all__ = [
     "discriminant",
     "encode_symbols",
     "explained_examples",
+    "hough_lines",
     "semantic_distances",
+    "stroke_explanations",
     "svc_path",
 ]

@@ -12,6 +12,7 @@ MODULES: dict[str, str] = {
     "bilevel-curves": "bilevel_curves",
     "bilevel-parameters": "bilevel_parameters",
     "bilevel-scatter": "bilevel_scatter",
+    "multitask-c2": "bilevel_curves",
     "easvm-digits": "easvm_digits",
     "easvm-reuters": "easvm_reuters",
     "easvm-strings": "easvm_strings",

@@ -33,6 +33,7 @@ ITERATIVE = [
     (models.QuadraticDiscriminant(max_iter=5), (GAPS, TWO), {}, "log_likelihoods_"),
     (models.Prototypes(max_iter=5), (GAPS, TWO), {}, "log_likelihoods_"),
     (models.JointGaussianRegressor(max_iter=5), (GAPS, X[:, 0]), {}, "log_likelihoods_"),
+    (models.CoupledDiscriminant(max_iter=5), (X, TWO), {}, "log_likelihoods_"),
     (models.LogisticRegression(), (X, TWO), {}, None),
     (models.LinearSVC(), (X, TWO), {}, None),
     (models.LinearSVR(), (X, X[:, 0]), {}, None),
