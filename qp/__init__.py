@@ -5,6 +5,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
 from socp.version import __version__ as __version__
 
+from .active_set.series import solve_series
 from .batch import Solutions, solve_many
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.blocks import Blocks
@@ -28,5 +29,6 @@ __all__ = [
     "solve",
     "solve_many",
     "solve_qp",
+    "solve_series",
     "warmup",
 ]

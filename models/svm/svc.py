@@ -9,12 +9,13 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import two_class_problems
+from ..base.multiclass import spread, two_class_problems
 from ..base.validation import check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import make_kernel
-from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
+from .margin import FORMS, Margin, largest_margin, warn_unless_good, without_samples
 from .multipliers import KINDS
+from .series import Machines, Problem, fits_in_series, solve_in_series
 
 
 class SVC(KernelClassifier):
@@ -186,22 +187,34 @@ class SVC(KernelClassifier):
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         self.kernel_.check_samples(X)
         used = np.flatnonzero(weights > 0.0)
-        machines, coefficients, kinds = [], [], []
-        for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class):
-            rows = used[rows]
-            machine = self._fit_machine(X, rows, signs, C[rows], settings)
-            machines.append(machine)
-            coefficients.append(_spread(machine.coefficients, rows, codes.size))
-            kinds.append(_spread(machine.kinds, rows, codes.size))
-        self._keep(X, codes, machines, np.array(coefficients), np.array(kinds))
+        problems = [
+            Problem(used[rows], signs, C[used[rows]])
+            for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class)
+        ]
+        self._keep(X, codes, self._machines(X, problems, settings))
         return self
 
-    def _fit_machine(self, X: Any, rows: np.ndarray, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
-        part = self._samples_of(X, rows)
-        margin = Margin(part, self.kernel_, y, np.full(y.size, -1.0), C, bool(self.fit_intercept))
-        machine = largest_margin(margin, self.solver, settings, cache_size=float(self.cache_size))
-        warn_unless_good("SVC", machine.solution)
-        return machine
+    def _machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
+        """All machines in one call, or one after another."""
+        bias, cache_size = bool(self.fit_intercept), float(self.cache_size)
+        in_series = self.solver != "primal" and self.shrinking and not self.verbose
+        if in_series and fits_in_series(self.kernel_, X, problems, cache_size):
+            found = solve_in_series(self.kernel_, X, problems, bias, settings, cache_size)
+            if found is not None:
+                return found
+        machines = []
+        for problem in problems:
+            rows, y = problem.rows, problem.signs
+            margin = Margin(self._samples_of(X, rows), self.kernel_, y, np.full(y.size, -1.0), problem.C, bias)
+            machines.append(largest_margin(margin, self.solver, settings, cache_size=cache_size))
+            warn_unless_good("SVC", machines[-1].solution)
+        shape = X.shape[0]
+        return Machines(
+            np.array([spread(one.coefficients, of.rows, shape) for one, of in zip(machines, problems)]),
+            np.array([spread(one.kinds, of.rows, shape) for one, of in zip(machines, problems)]),
+            np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
+            max(one.solution.iterations for one in machines), machines[-1].program, machines[-1].solution,
+        )  # fmt: skip
 
     def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
         """The samples of one machine; of a precomputed kernel its matrix between them."""
@@ -211,24 +224,14 @@ class SVC(KernelClassifier):
             return X[rows][:, rows] if sp.issparse(X) else X[np.ix_(rows, rows)]
         return X[rows]
 
-    def _keep(
-        self, X: Any, codes: np.ndarray, machines: list[Machine], coefficients: np.ndarray, kinds: np.ndarray
-    ) -> None:
-        """The attributes, from the machines and from their coefficients and kinds of all samples."""
-        self.support_ = np.flatnonzero((coefficients != 0.0).any(axis=0))
+    def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
+        """The attributes."""
+        self.support_ = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
         self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self.dual_coef_ = coefficients[:, self.support_]
-        self.support_kinds_ = KINDS[kinds[:, self.support_]]
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        self.margin_ = np.array([machine.margin for machine in machines])
+        self.dual_coef_ = machines.coefficients[:, self.support_]
+        self.support_kinds_ = KINDS[machines.kinds[:, self.support_]]
+        self.intercept_, self.margin_ = machines.intercepts, machines.margins
         self._set_coef()
-        self.n_iter_ = max(machine.solution.iterations for machine in machines)
-        self.program_, self.solution_ = machines[-1].program, machines[-1].solution
-
-
-def _spread(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
-    """`values` at `rows`, zero elsewhere."""
-    full = np.zeros(size, dtype=values.dtype)
-    full[rows] = values
-    return full
+        self.n_iter_ = machines.iterations
+        self.program_, self.solution_ = machines.program, machines.solution

@@ -10,7 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from socp.compiled.kernels import inner, leaf
-from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number
+from socp.compiled.signatures import Ints
+from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
+
+from ..problem.mercer import Samples, make_rows
 
 
 class Box(Structure):
@@ -21,9 +24,16 @@ class Box(Structure):
 
 
 class BoxedProgram(Box):
-    """All of them; where the row has two sides, its value is one more variable behind those of P, without curvature."""
+    """All of them; where the row has two sides, its value is one more variable behind those of P, without curvature.
+
+    P may be the matrix of a kernel between `samples` (variables beyond their `count` are held at zero) whose rows are
+    made when they are first read; `made` tells which are there.
+    """
 
     P = matrix()
+    samples = structure(Samples)
+    on_demand, count = flag(), integer()
+    made, wanted = integers("size"), integers("size")
     diagonal = floats("size")  # of P, and a curvature in place of that of the row's value
     largest = number()  # of the diagonal
     side = number()  # what a'x is to be
@@ -69,6 +79,21 @@ class Face(Structure):
     missing = number()  # what the free variables are to add to a'x
     value_is_free = flag()  # whether the row's own value is a free variable, so that the row has no multiplier
     multiplier = number()  # y on the face
+
+
+@inner
+def need_rows(program: BoxedProgram, which: Ints, count: int) -> None:
+    """Have the rows of the first `count` of `which` in P."""
+    if not program.on_demand:
+        return
+    made, wanted, missing = program.made, program.wanted, 0
+    for r in range(count):
+        if made[which[r]] == 0:
+            made[which[r]] = 1
+            wanted[missing] = which[r]
+            missing += 1
+    if missing > 0:
+        make_rows(program.samples, program.count, wanted, missing, wanted, program.P)
 
 
 @leaf

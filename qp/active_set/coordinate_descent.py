@@ -13,7 +13,7 @@ from __future__ import annotations
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints, Matrix
 
-from .boxed import Block, BoxedProgram, extremes, row_multiplier
+from .boxed import Block, BoxedProgram, extremes, need_rows, row_multiplier
 
 BLOCK = 24  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
 SIDES = 3
@@ -141,6 +141,7 @@ def load_block(program: BoxedProgram, block: Block) -> None:
     """Copy what belongs to the variables of the block."""
     P, which, count = program.P, block.which, block.count
     n = P.shape[0]
+    need_rows(program, which, count)
     for r in range(count):
         k = which[r]
         block.a[r], block.lb[r], block.ub[r] = program.a[k], program.lb[k], program.ub[k]

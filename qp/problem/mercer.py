@@ -21,6 +21,7 @@ from socp.compiled.structures import Structure, dimension, floats, integer, numb
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
 AT_ONCE, WIDTH = 32, 512  # samples in one product with others
+PITCH = 520  # products of one sample after those of another: 4096 bytes apart they would share a line of the cache
 ZERO = np.float32(0.0)
 
 
@@ -32,7 +33,7 @@ class Samples(Structure):
     gamma, coef0, degree = number(), number(), integer()
     x, squares = floats(), floats()  # the samples one after the other, and |x_i|^2
     x32, squares32 = singles(), singles()
-    rows, products, powers = floats("32 * features"), floats("32 * 512"), floats("512")
+    rows, products, powers = floats("32 * features"), floats("32 * 520"), floats("512")
     rows32, products32, powers32 = singles(), singles(), singles()
 
 
@@ -45,7 +46,7 @@ def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int
     found = Samples(count=count, features=features)
     found.name, found.gamma, found.coef0, found.degree = NAMES.index(name), gamma, coef0, degree
     found.x, found.squares = x.reshape(-1), np.einsum("ij,ij->i", x, x)
-    found.rows32, found.products32 = np.zeros(AT_ONCE * features, np.float32), np.zeros(AT_ONCE * WIDTH, np.float32)
+    found.rows32, found.products32 = np.zeros(AT_ONCE * features, np.float32), np.zeros(AT_ONCE * PITCH, np.float32)
     found.powers32 = np.zeros(WIDTH, np.float32)
     return found
 
@@ -95,15 +96,15 @@ def from_single_products(samples: Samples, s: Singles, powers: Singles, squares:
 
 @inner
 def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: int, end: int) -> None:
-    """products[r * WIDTH + c] := k(x_i, x_begin+c), i = which[first + r], for `count` of them; `rows` hold the x_i."""
+    """products[r * PITCH + c] := k(x_i, x_begin+c), i = which[first + r], for `count` of them; `rows` hold the x_i."""
     d, width = samples.features, end - begin
     gemm(
         TRANSPOSE, NO_TRANSPOSE, width, count, d, 1.0, samples.x, begin * d, d, samples.rows, 0, d, 0.0,
-        samples.products, 0, WIDTH,
+        samples.products, 0, PITCH,
     )  # fmt: skip
     for r in range(count):
         from_products(
-            samples, samples.products[r * WIDTH : r * WIDTH + width], samples.powers, samples.squares[begin:end],
+            samples, samples.products[r * PITCH : r * PITCH + width], samples.powers, samples.squares[begin:end],
             samples.squares[which[first + r]],
         )  # fmt: skip
 
@@ -129,7 +130,7 @@ def add_expansion(samples: Samples, which: Ints, coefficients: Floats, out: Floa
             end = min(n, begin + WIDTH)
             kernel_tile(samples, which, first, count, begin, end)
             for r in range(count):
-                add_multiple(out[begin:end], coefficients[first + r], samples.products[r * WIDTH : (r + 1) * WIDTH])
+                add_multiple(out[begin:end], coefficients[first + r], samples.products[r * PITCH : (r + 1) * PITCH])
 
 
 @inner
@@ -140,19 +141,45 @@ def add_multiple(out: Floats, share: float, s: Floats) -> None:
 
 
 @kernel
-def fill_rows(samples: Samples, which: Ints, out: Matrix) -> None:
-    """out[r, i] := k(x_which(r), x_i) for all samples i."""
-    n = samples.count
-    for first in range(0, which.size, AT_ONCE):
-        count = min(AT_ONCE, which.size - first)
+def make_rows(samples: Samples, size: int, which: Ints, total: int, places: Ints, out: Matrix) -> None:
+    """out[places[r], i] := k(x_which(r), x_i) for the first `size` samples i, and zero beyond; `total` rows r."""
+    for first in range(0, total, AT_ONCE):
+        count = min(AT_ONCE, total - first)
         gather(samples, which, first, count)
-        for begin in range(0, n, WIDTH):
+        for begin in range(0, size, WIDTH):
+            end = min(size, begin + WIDTH)
+            kernel_tile(samples, which, first, count, begin, end)
+            for r in range(count):
+                row = out[places[first + r]]
+                for c in range(end - begin):
+                    row[begin + c] = samples.products[r * PITCH + c]
+        for r in range(count):
+            row = out[places[first + r]]
+            for c in range(size, row.size):
+                row[c] = 0.0
+
+
+@kernel
+def fill_gram(samples: Samples, out: Matrix) -> None:
+    """out[i, j] := k(x_i, x_j), symmetric to the last bit."""
+    n, which = samples.count, np.arange(samples.count)
+    for first in range(0, n, AT_ONCE):
+        count = min(AT_ONCE, n - first)
+        gather(samples, which, first, count)
+        for begin in range(first, n, WIDTH):
             end = min(n, begin + WIDTH)
             kernel_tile(samples, which, first, count, begin, end)
             for r in range(count):
                 row = out[first + r]
                 for c in range(end - begin):
-                    row[begin + c] = samples.products[r * WIDTH + c]
+                    row[begin + c] = samples.products[r * PITCH + c]
+            for c in range(end - begin):
+                column = out[begin + c]
+                for r in range(min(count, begin + c - first)):
+                    column[first + r] = samples.products[r * PITCH + c]
+    if samples.name == RBF:
+        for i in range(n):
+            out[i, i] = 1.0
 
 
 @inner
@@ -166,10 +193,10 @@ def fill_singles(samples: Samples, which: Ints, count: int, places: Ints, out: S
         end = min(n, begin + WIDTH)
         sgemm(
             TRANSPOSE, NO_TRANSPOSE, end - begin, count, d, 1.0, x, begin * d, d, rows, 0, d, 0.0, samples.products32,
-            0, WIDTH,
+            0, PITCH,
         )  # fmt: skip
         for r in range(count):
-            s = samples.products32[r * WIDTH : r * WIDTH + end - begin]
+            s = samples.products32[r * PITCH : r * PITCH + end - begin]
             from_single_products(
                 samples, s, samples.powers32, samples.squares32[begin:end], samples.squares32[which[r]]
             )
