@@ -50,13 +50,13 @@ class Block(Box):
     """Variables that are taken out and worked on in the cache.
 
     `chosen` and `gains` have `BLOCK` places for each of three sides: variables that gain by rising along the row, by
-    falling along it, and without it; `counts` of them are taken.
+    falling along it, and without it; `counts` of them are taken, at most `width`.
     """
 
     K = matrix("size, size")  # their part of P
     which = integers("size")  # the variables
     moves = floats("size")
-    count = integer()
+    count, width = integer(), integer()
     chosen, gains, counts = integers("size"), floats("size"), integers("3")
 
 
@@ -113,7 +113,7 @@ def extremes(box: Box, count: int) -> tuple[int, int, float, float]:
     for k in range(count):
         if a[k] == 0.0:
             continue
-        slope = g[k] / a[k]
+        slope = g[k] if a[k] == 1.0 else g[k] / a[k]
         rises, falls = (x[k] < ub[k], x[k] > lb[k]) if a[k] > 0.0 else (x[k] > lb[k], x[k] < ub[k])
         if rises and slope < low:
             low, i = slope, k

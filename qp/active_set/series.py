@@ -17,6 +17,7 @@ import numpy as np
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.memory import keep_freed_memory
 from socp.compiled.structures import Structure, flag, floats, integers, matrix, number, structure
+from socp.compiled.vec import LANES
 from socp.plan.plan import Plan
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
@@ -28,7 +29,7 @@ from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import measure, residuals
 from .boxed import Block, BoxedProgram, Face, need_rows
-from .coordinate_descent import BLOCK_SIZE, TINY, add_rows, descend_in_blocks
+from .coordinate_descent import BLOCK_SIZE, FEW, TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
 from .method import EXACT, FIRST_READ, FIRST_TOL, MAX_ROUNDS, MAX_SHARE, NEXT_TOL, ROUNDS_AT_ONCE
 
@@ -53,18 +54,28 @@ class Series(Structure):
 
 
 @inner
+def copy_lanes(series: Series, first: int, count: int, row: int, part: Samples) -> None:
+    """The samples which[first:first + count], at most `LANES`, as lanes of the part from a row on."""
+    x, d, lanes, starts = series.samples.x, part.features, part.lanes, np.empty(LANES, np.int64)
+    for r in range(LANES):
+        starts[r] = series.which[first + min(r, count - 1)] * d
+    for f in range(d):
+        for r in range(LANES):
+            lanes[row + f, r] = x[starts[r] + f]
+
+
+@inner
 def load_part(series: Series, p: int, program: BoxedProgram) -> None:
     """The samples of part p, of whose kernel no row is there."""
     begin, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
     program.count, program.largest = series.begins[p + 1] - begin, 0.0
+    for r in range(0, program.count, LANES):
+        copy_lanes(series, begin + r, min(LANES, program.count - r), r // LANES * d, part)
     for r in range(program.x.size):
         program.made[r], program.a[r], program.diagonal[r] = 0, 0.0, 0.0
     for r in range(program.count):
         k = series.which[begin + r]
-        for f in range(d):
-            part.x[r * d + f] = samples.x[k * d + f]
-        part.squares[r] = samples.squares[k]
-        own = samples.squares[k]
+        own = part.squares[r] = samples.squares[k]
         if samples.name == POLY:
             own = (samples.gamma * own + samples.coef0) ** samples.degree
         elif samples.name != LINEAR:
@@ -299,7 +310,7 @@ def solve_series(
         centred=True,
     )
     program, block, face = BoxedProgram(size=size, samples=part), Block(size=BLOCK_SIZE), Face(size=size)
-    program.P, program.on_demand = np.empty((size, size)), 1
+    program.P, program.on_demand, block.width = np.empty((size, size)), 1, FEW
     face.factor = np.empty(size * size)
     done = 0
     while done < count:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, gemm, sgemm
+from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, sgemm
 from socp.compiled.exponential import exponentials, single_exponentials, smaller
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints, Matrix, Singles
-from socp.compiled.structures import Structure, dimension, floats, integer, number, singles
+from socp.compiled.structures import Structure, dimension, floats, integer, matrix, number, singles
+from socp.compiled.vec import LANES, load, splat, store
 
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
@@ -33,7 +34,9 @@ class Samples(Structure):
     gamma, coef0, degree = number(), number(), integer()
     x, squares = floats(), floats()  # the samples one after the other, and |x_i|^2
     x32, squares32 = singles(), singles()
-    rows, products, powers = floats("32 * features"), floats("32 * 520"), floats("512")
+    lanes = matrix("(count + 7) // 8 * features, 8")  # feature f of samples 8 t, 8 t + 1, ... in row t * features + f
+    rows, powers = floats("32 * features"), floats("512")
+    products, product_lanes = floats(), matrix()  # of rows with others, twice the same memory
     rows32, products32, powers32 = singles(), singles(), singles()
 
 
@@ -46,6 +49,11 @@ def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int
     found = Samples(count=count, features=features)
     found.name, found.gamma, found.coef0, found.degree = NAMES.index(name), gamma, coef0, degree
     found.x, found.squares = x.reshape(-1), np.einsum("ij,ij->i", x, x)
+    found.lanes.reshape(-1, features, LANES)[:] = (
+        np.pad(x, ((0, -count % LANES), (0, 0))).reshape(-1, LANES, features).swapaxes(1, 2)
+    )
+    found.product_lanes = np.zeros((AT_ONCE * PITCH // LANES, LANES))
+    found.products = found.product_lanes.reshape(-1)
     found.rows32, found.products32 = np.zeros(AT_ONCE * features, np.float32), np.zeros(AT_ONCE * PITCH, np.float32)
     found.powers32 = np.zeros(WIDTH, np.float32)
     return found
@@ -95,13 +103,31 @@ def from_single_products(samples: Samples, s: Singles, powers: Singles, squares:
 
 
 @inner
+def multiply_four(samples: Samples, tile: int, first: int, out: int) -> None:
+    """x_i'x_j of four of `rows` with the samples j of a tile, in `product_lanes`."""
+    d, rows, lanes, found = samples.features, samples.rows, samples.lanes, samples.product_lanes
+    a, b, c, e = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    begin, i = tile * d, first * d
+    j, k, l = i + d, i + 2 * d, i + 3 * d
+    for f in range(d):
+        x = load(lanes, begin + f)
+        a += rows[i + f] * x
+        b += rows[j + f] * x
+        c += rows[k + f] * x
+        e += rows[l + f] * x
+    store(found, out, a)
+    store(found, out + PITCH // LANES, b)
+    store(found, out + 2 * (PITCH // LANES), c)
+    store(found, out + 3 * (PITCH // LANES), e)
+
+
+@inner
 def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: int, end: int) -> None:
     """products[r * PITCH + c] := k(x_i, x_begin+c), i = which[first + r], for `count` of them; `rows` hold the x_i."""
-    d, width = samples.features, end - begin
-    gemm(
-        TRANSPOSE, NO_TRANSPOSE, width, count, d, 1.0, samples.x, begin * d, d, samples.rows, 0, d, 0.0,
-        samples.products, 0, PITCH,
-    )  # fmt: skip
+    width = end - begin
+    for tile in range((width + LANES - 1) // LANES):
+        for r in range(0, count, 4):
+            multiply_four(samples, begin // LANES + tile, r, r * (PITCH // LANES) + tile)
     for r in range(count):
         from_products(
             samples, samples.products[r * PITCH : r * PITCH + width], samples.powers, samples.squares[begin:end],
@@ -112,11 +138,11 @@ def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: in
 @inner
 def gather(samples: Samples, which: Ints, first: int, count: int) -> None:
     """rows := the samples which[first:first + count]."""
-    d, x, rows = samples.features, samples.x, samples.rows
+    d, lanes, rows = samples.features, samples.lanes, samples.rows
     for r in range(count):
-        begin = which[first + r] * d
+        begin, lane = which[first + r] // LANES * d, which[first + r] % LANES
         for f in range(d):
-            rows[r * d + f] = x[begin + f]
+            rows[r * d + f] = lanes[begin + f, lane]
 
 
 @kernel
