@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.estimator import Classifier
-from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores
+from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores, winners
 from ..base.validation import as_dense, as_weights, check_choice, check_number
 from .kernels import Kernel
 
@@ -97,6 +97,7 @@ class KernelClassifier(Classifier):
         return scores(self._decisions(X), self.classes_.size, self.multi_class, self.decision_function_shape)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of every sample: by sign, by votes (ties by the summed decision values), or the largest value."""
-        values = scores(self._decisions(X), self.classes_.size, self.multi_class)
-        return self._labels_of(values)
+        """The class of every sample: by sign, by votes (of several the first class), or the largest value."""
+        break_ties = bool(getattr(self, "break_ties", False))
+        decisions = self._decisions(X)
+        return self.classes_[winners(decisions, self.classes_.size, self.multi_class, break_ties)]

@@ -24,10 +24,9 @@ from ..base.multiclass import (
     SCHEMES,
     check_classes_left,
     class_weights,
-    predicted,
-    scores,
     stratified_folds,
     two_class_problems,
+    winners,
 )
 from ..base.validation import as_labels, as_matrix, as_weights, check_choice, check_number
 from .kernels import Kernel, make_kernel
@@ -244,8 +243,8 @@ def fold_scores(
         machines = [[step.left_out[test] for step in path.follow(*one, Cs)] for one in samples.problems(used)]
         decisions = np.array(machines)
         for c in range(Cs.size):
-            values = scores(decisions[:, c].T, samples.classes.size, samples.scheme)
-            right = predicted(values) == samples.codes[test]
+            found_codes = winners(decisions[:, c].T, samples.classes.size, samples.scheme)
+            right = found_codes == samples.codes[test]
             found[c, f] = np.average(right, weights=samples.weights[test])
     return found
 
@@ -265,9 +264,9 @@ class SVCCV(SVC):
     n_jobs : int, optional
         Processes that share the folds, by joblib (-1: one a processor).  One keeps the kernel's rows for all folds.
         The scores are the same.
-    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter
+    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, break_ties, tol
         As in `SVC`; gamma is that of all samples in the folds, too.
-    cache_size, shrinking, random_state, verbose
+    max_iter, cache_size, shrinking, random_state, verbose
         As in `SVC`.
 
     Attributes
@@ -318,6 +317,7 @@ class SVCCV(SVC):
         class_weight: Any = None,
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
+        break_ties: bool = False,
         tol: float = 1e-10,
         max_iter: int = 200,
         cache_size: float = 200.0,
@@ -336,6 +336,7 @@ class SVCCV(SVC):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size

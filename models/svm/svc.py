@@ -47,6 +47,9 @@ class SVC(KernelClassifier):
         More than two classes: one against one with votes, or one against the rest.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         Whether one-against-one gives a column a class or a column a pair.
+    break_ties : bool, default False
+        Whether `predict` breaks ties between votes by the sums of the decision values, and else takes the first class,
+        as scikit-learn.
     solver : {"auto", "dual", "primal"}, default "auto"
         The program that is solved.  The primal of a kernel other than the linear one is solved in the features of a
         factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
@@ -106,7 +109,6 @@ class SVC(KernelClassifier):
 
     Notes
     -----
-    Ties between votes go to the larger sum of decision values (scikit-learn's SVC has ``break_ties=True`` for that).
     There is no `predict_proba`: calibrate with ``CalibratedClassifierCV(svc)``.  Nothing is random.
 
     Examples
@@ -140,6 +142,7 @@ class SVC(KernelClassifier):
         class_weight: Any = None,
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
+        break_ties: bool = False,
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
@@ -157,6 +160,7 @@ class SVC(KernelClassifier):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
