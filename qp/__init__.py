@@ -5,7 +5,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
 from socp.version import __version__ as __version__
 
-from .active_set.series import solve_series
+from .active_set.series import SeriesSolutions, solve_series
 from .batch import Solutions, solve_many
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.blocks import Blocks
@@ -21,6 +21,7 @@ __all__ = [
     "LowRank",
     "ProgramError",
     "QuadraticProgram",
+    "SeriesSolutions",
     "Solution",
     "Solutions",
     "Solver",

@@ -59,16 +59,16 @@ class Machines:
     solution: qp.Solution
 
 
-def fits_in_series(kernel: Kernel, X: Any, problems: list[Problem], cache_size: float) -> bool:
-    """Whether the machines are for `solve_in_series`: dense samples, a named kernel, room for a machine's matrix."""
+def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float) -> bool:
+    """Whether machines of at most so many samples, one or several, are for `qp.solve_series`.
+
+    It takes dense samples and kernels that have a name, and wants room for the matrix of one machine.
+    """
     if not kernel.is_semidefinite or not isinstance(kernel.kernel, str) or sp.issparse(X):
         return False
-    most = max(problem.rows.size for problem in problems)
     if most > MOST_SAMPLES or 8.0 * most**2 > cache_size * MEGABYTE:
         return False
-    if kernel.is_linear and low_rank_pays(most, X.shape[1] if len(problems) == 1 else RANKS * X.shape[1]):
-        return False
-    return all(np.isfinite(problem.C).all() for problem in problems)
+    return not (kernel.is_linear and low_rank_pays(most, X.shape[1] * (RANKS if several else 1)))
 
 
 def solve_in_series(
@@ -79,31 +79,45 @@ def solve_in_series(
     assert matrix is not None
     begins = np.concatenate([[0], np.cumsum([problem.rows.size for problem in problems])])
     which, signs, C = (np.concatenate([getattr(one, name) for one in problems]) for name in ("rows", "signs", "C"))
-    bounds, tol = signs * C, settings["tol"]
+    bounds = signs * C
     found = qp.solve_series(
-        matrix, which, begins, -signs, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), row=bias, tol=tol
+        matrix, which, begins, -signs, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), row=bias, tol=settings["tol"]
     )
-    if (found.rounds < 0).any() or (found.rounds > settings["max_iter"]).any():
+    if not is_settled(found, settings):
         return None
-    if (found.residuals[:, 2] > SETTLED * found.residuals[:, 6]).any():
-        return None
-    # -g = y_i - (f(x_i) - b), and b is the multiplier
-    machine, alpha = np.repeat(np.arange(len(problems)), np.diff(begins)), signs * found.x
-    violation = -signs * (found.gradient + found.multipliers[machine])
-    kinds, clean = tell_apart(alpha, C, violation, np.maximum.reduceat(alpha, begins[:-1])[machine])
-    if (clean != alpha).any():
+    kinds, alpha, intercepts = sort_out_series(found, begins, signs, C, bias)
+    if (alpha != signs * found.x).any():
         return None
     squared = np.add.reduceat(found.x * (found.gradient + signs), begins[:-1])
-    shape = len(problems), X.shape[0]
+    shape, machine = (len(problems), X.shape[0]), np.repeat(np.arange(len(problems)), np.diff(begins))
     coefficients, all_kinds = np.zeros(shape), np.zeros(shape, kinds.dtype)
     coefficients[machine, which], all_kinds[machine, which] = found.x, kinds
-    last = slice(begins[-2], begins[-1])
     program = program_of(kernel, X, problems[-1], bias, cache_size)
-    solution = found.solution(len(problems) - 1, last, program)
+    solution = found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
     with np.errstate(divide="ignore"):
         margins = 1.0 / np.sqrt(np.maximum(squared, 0.0))
-    intercepts = intercepts_of(found.gradient, signs, kinds, begins) if bias else np.zeros(len(problems))
     return Machines(coefficients, all_kinds, intercepts, margins, int(found.rounds.max()), program, solution)
+
+
+def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any]) -> bool:
+    """Whether all programs are solved, and what is on the margin is there."""
+    slopes, scales = found.residuals[:, 2], found.residuals[:, 6]
+    solved = (found.rounds > 0) & (found.rounds <= settings["max_iter"])
+    return bool((solved & (slopes <= max(SETTLED, settings["tol"]) * scales)).all())
+
+
+def sort_out_series(
+    found: qp.SeriesSolutions, begins: np.ndarray, signs: np.ndarray, C: np.ndarray, bias: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(the kinds, alpha with exact zeros and bounds, the intercepts), as `tell_apart` and `intercept_of` have them.
+
+    -g_i = y_i - (f(x_i) - b), and b is the multiplier.
+    """
+    machine, alpha = np.repeat(np.arange(begins.size - 1), np.diff(begins)), signs * found.x
+    violation = -signs * (found.gradient + found.multipliers[machine])
+    kinds, alpha = tell_apart(alpha, C, violation, np.maximum.reduceat(alpha, begins[:-1])[machine])
+    intercepts = intercepts_of(found.gradient, signs, kinds, begins) if bias else np.zeros(begins.size - 1)
+    return kinds, alpha, intercepts
 
 
 def intercepts_of(gradient: np.ndarray, signs: np.ndarray, kinds: np.ndarray, begins: np.ndarray) -> np.ndarray:

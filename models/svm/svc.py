@@ -201,8 +201,9 @@ class SVC(KernelClassifier):
     def _machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
         """All machines in one call, or one after another."""
         bias, cache_size = bool(self.fit_intercept), float(self.cache_size)
-        in_series = self.solver != "primal" and self.shrinking and not self.verbose
-        if in_series and fits_in_series(self.kernel_, X, problems, cache_size):
+        most, soft = max(problem.rows.size for problem in problems), all(np.isfinite(one.C).all() for one in problems)
+        in_series = soft and self.solver != "primal" and self.shrinking and not self.verbose
+        if in_series and fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
             found = solve_in_series(self.kernel_, X, problems, bias, settings, cache_size)
             if found is not None:
                 return found
