@@ -13,7 +13,7 @@ from ..base.multiclass import spread, two_class_problems
 from ..base.validation import check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import make_kernel
-from .margin import FORMS, Margin, largest_margin, warn_unless_good, without_samples
+from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
 from .multipliers import KINDS
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
@@ -195,31 +195,41 @@ class SVC(KernelClassifier):
             Problem(used[rows], signs, C[used[rows]])
             for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class)
         ]
-        self._keep(X, codes, self._machines(X, problems, settings))
+        found = self._in_series(X, problems, settings)
+        self._keep(X, codes, self._one_by_one(X, problems, settings) if found is None else found)
         return self
 
-    def _machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
-        """All machines in one call, or one after another."""
-        bias, cache_size = bool(self.fit_intercept), float(self.cache_size)
+    def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines | None:
+        """All machines in one call, where that will do."""
         most, soft = max(problem.rows.size for problem in problems), all(np.isfinite(one.C).all() for one in problems)
-        in_series = soft and self.solver != "primal" and self.shrinking and not self.verbose
-        if in_series and fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
-            found = solve_in_series(self.kernel_, X, problems, bias, settings, cache_size)
-            if found is not None:
-                return found
-        machines = []
-        for problem in problems:
-            rows, y = problem.rows, problem.signs
-            margin = Margin(self._samples_of(X, rows), self.kernel_, y, np.full(y.size, -1.0), problem.C, bias)
-            machines.append(largest_margin(margin, self.solver, settings, cache_size=cache_size))
-            warn_unless_good("SVC", machines[-1].solution)
-        shape = X.shape[0]
+        cache_size = float(self.cache_size)
+        if not soft or self.solver == "primal" or not self.shrinking or self.verbose:
+            return None
+        if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
+            return None
+        return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)
+
+    def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
+        """One machine after another."""
+        machines = [self._fit_machine(X, problem, settings) for problem in problems]
+        pairs, shape = list(zip(machines, problems)), X.shape[0]
         return Machines(
-            np.array([spread(one.coefficients, of.rows, shape) for one, of in zip(machines, problems)]),
-            np.array([spread(one.kinds, of.rows, shape) for one, of in zip(machines, problems)]),
+            np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
+            np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
             np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
             max(one.solution.iterations for one in machines), machines[-1].program, machines[-1].solution,
         )  # fmt: skip
+
+    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
+        machine = largest_margin(
+            self._margin(X, problem, bool(self.fit_intercept)), self.solver, settings, cache_size=float(self.cache_size)
+        )
+        warn_unless_good("SVC", machine.solution)
+        return machine
+
+    def _margin(self, X: Any, problem: Problem, bias: bool) -> Margin:
+        y = problem.signs
+        return Margin(self._samples_of(X, problem.rows), self.kernel_, y, np.full(y.size, -1.0), problem.C, bias)
 
     def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
         """The samples of one machine; of a precomputed kernel its matrix between them."""
@@ -231,12 +241,10 @@ class SVC(KernelClassifier):
 
     def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
         """The attributes."""
-        self.support_ = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
-        self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
+        support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
+        self._keep_vectors(X, support, machines.coefficients[:, support])
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self.dual_coef_ = machines.coefficients[:, self.support_]
         self.support_kinds_ = KINDS[machines.kinds[:, self.support_]]
         self.intercept_, self.margin_ = machines.intercepts, machines.margins
-        self._set_coef()
         self.n_iter_ = machines.iterations
         self.program_, self.solution_ = machines.program, machines.solution
