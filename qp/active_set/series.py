@@ -18,16 +18,17 @@ from socp.compiled.kernels import inner, kernel
 from socp.compiled.memory import keep_freed_memory
 from socp.compiled.structures import Structure, flag, floats, integers, matrix, number, structure
 from socp.compiled.vec import LANES
+from socp.linalg.accurate import add_both
 from socp.plan.plan import Plan
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import RESIDUALS
+from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import LINEAR, POLY, Samples, samples_of
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
-from ..problem.stopping import measure, residuals
+from ..problem.stopping import residuals
 from .boxed import Block, BoxedProgram, Face, need_rows
 from .coordinate_descent import BLOCK_SIZE, FEW, TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
@@ -128,25 +129,23 @@ def largest_gain(program: BoxedProgram) -> float:
 def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     """found[k] := the residuals at x, g and the multiplier; whether the stopping test holds."""
     begin, size, m, found = series.places[k], program.count, 1 if series.has_row else 0, series.found[k]
-    q, lb, ub, x, y = (
-        series.q[begin : begin + size],
-        program.lb[:size],
-        program.ub[:size],
-        program.x[:size],
-        np.empty(m),
-    )
-    indptr, Px, z = np.empty(size + 1, np.int64), np.zeros(2 * size), np.empty(size)
+    q, lb, ub, x = series.q[begin : begin + size], program.lb[:size], program.ub[:size], program.x[:size]
+    y, sides, is_bound, lost = np.empty(m), np.zeros(m), np.empty(m), np.zeros(0)
+    indptr, Px, Ax, dual = np.empty(size + 1, np.int64), np.zeros(2 * size), np.zeros(2 * m), np.zeros(2 * size)
     for i in range(m):
-        y[i] = program.multiplier
+        y[i], is_bound[i] = program.multiplier, 1.0 if size == 1 else 0.0
     for r in range(size):
         indptr[r], Px[r] = m * r, program.g[r] - q[r]
         slope = -(program.g[r] + program.a[r] * program.multiplier)
-        z[r] = 0.0 if (slope < 0.0 and x[r] > lb[r]) or (slope > 0.0 and x[r] < ub[r]) else slope
+        dual[r] = 0.0 if (slope < 0.0 and x[r] > lb[r]) or (slope > 0.0 and x[r] < ub[r]) else slope
     indptr[size] = m * size
-    measure(
-        indptr, np.zeros(m * size, np.int64), np.ones(m * size), Px, q, np.zeros(m), np.zeros(m), lb, ub, x, y, z,
-        np.zeros(0), np.empty(3 * m + 2 * size), found,
-    )  # fmt: skip
+    for i in range(RESIDUALS):
+        found[i] = 0.0
+    measure_sides(lb, ub, x, dual[:size], lost, lost, CONE, found)
+    ones, rows = np.ones(m * size), np.zeros(m * size, np.int64)
+    add_both(indptr, rows, ones, x, y, Ax[:m], Ax[m:], dual[:size], dual[size:])
+    measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
+    measure_gradient(Px, q, x, lost, dual, found)
     holds = True
     for i in range(4):
         holds = holds and found[i] <= series.tol * found[4 + i]
