@@ -19,6 +19,7 @@ import numpy as np
 
 import qp
 
+from ..base.estimator import uninterrupted
 from ..base.newton_minimizer import MOST_HALVINGS, SUFFICIENT, Minimum
 
 EXACT = 1e-2  # the tolerance of a step, as a share of how far the objective is known
@@ -96,7 +97,7 @@ def minimum_of_model(
     P[:] = sign[:, None] * H[np.ix_(places, places)] * sign
     cost = np.concatenate([prices[priced], prices[priced], np.zeros(free)])
     lower = np.where(np.arange(sign.size) < 2 * size, 0.0, -np.inf)
-    found = qp.solve(P, sign * q[places] + cost, lb=lower, tol=tol, check_convexity=False)
+    found = uninterrupted(qp.solve(P, sign * q[places] + cost, lb=lower, tol=tol, check_convexity=False))
     # of x_k >= 0 and its multiplier one is zero: the smaller of the two
     x = np.where((found.x > np.abs(found.z_bounds)) | ~np.isfinite(lower), found.x, 0.0)
     return np.bincount(places, sign * x, which.size)

@@ -226,6 +226,15 @@ class SeriesSolutions(NamedTuple):
         `UNSOLVED` where the test does not hold; such a program is to be solved otherwise.
     seconds : float
         Of all programs together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel, which, q = KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
+    >>> found = solve_series(kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), row=True, tol=1e-10)
+    >>> program = QuadraticProgram(KernelMatrix(np.eye(2), "linear", signs=-q), [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0)
+    >>> found.solution(0, slice(0, 2), program).x
+    array([1., 1.])
     """
 
     x: np.ndarray
