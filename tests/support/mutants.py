@@ -314,7 +314,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/active_set/coordinate_descent.py", "tests/qp/active_set/test_method.py"): [
         ("tol = max(tol, SHARE * gain)", "pass"),
         ("- 2.0 * K[i, k] / (a[i] * a[k])", "- 2.0 * K[i, k]"),
-        ("gain = v * v / max(diagonal[k], least)", "gain = v * v"),
+        ("curvature = max(diagonal[k], least)", "curvature = 1.0"),
         ("add_to_block(block, j)", "pass"),
     ],
     ("socp/linalg/refinement.py", "tests/socp/linalg/test_refinement.py"): [
