@@ -18,6 +18,7 @@ from ..sequences.gaussian_hmm import GaussianHMM
 from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import (
     ChainStatistics,
+    OnGenerativeModel,
     TopicStatistics,
     count_samples,
     fresh,
@@ -26,7 +27,7 @@ from .sufficient_statistics import (
 )
 
 
-class ScoreSpace(Transformer):
+class ScoreSpace(OnGenerativeModel, Transformer):
     """What the score spaces share: a model for each class (or one for all), and features side by side."""
 
     models_: list[Any]
@@ -35,19 +36,6 @@ class ScoreSpace(Transformer):
     def __init__(self, model: Any = None, per_class: bool = True) -> None:
         self.model = model
         self.per_class = per_class
-
-    @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
-        return isinstance(self.model, LatentDirichletAllocation)
-
-    @property
-    def _takes_sequences(self) -> bool:  # type: ignore[override]
-        return not isinstance(self.model, LatentDirichletAllocation)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> ScoreSpace:
         """Fit the model to the samples of each class of y, or to all of them where y is None.

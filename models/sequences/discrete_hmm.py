@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.validation import check_number
 from . import recursions
-from .hmm import Bend, HiddenMarkovModel, as_probabilities, quiet_log, shares
+from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, quiet_log, shares
 from .sequences import MISSING, Sequences, as_symbols
 
 
@@ -31,7 +31,13 @@ class DiscreteHMM(HiddenMarkovModel):
         Added to each expected count; above zero no sequence is impossible.
     n_init : int, default 1
         Random starts, of which the best is kept.
+    init : "spread" or "near_uniform", default "spread"
+        How EM starts.  "spread": start and transition probabilities are drawn uniformly from the simplex, emission
+        probabilities are the frequencies of all symbols times gamma variables, so that the states differ from the
+        first iteration on.  "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are
+        nearly alike and EM takes many iterations to tell them apart.
     max_iter : int, default 100
+        EM iterations at most; with ``tol=0`` exactly so many, until EM gains nothing at all.
     tol : float, default 1e-5
         EM stops when an iteration gains no more than this for an observation.
     warm_start : bool, default False
@@ -77,6 +83,7 @@ class DiscreteHMM(HiddenMarkovModel):
         n_symbols: int | None = None,
         pseudocount: float = 0.01,
         n_init: int = 1,
+        init: str = "spread",
         max_iter: int = 100,
         tol: float = 1e-5,
         warm_start: bool = False,
@@ -87,6 +94,7 @@ class DiscreteHMM(HiddenMarkovModel):
         self.n_symbols = n_symbols
         self.pseudocount = pseudocount
         self.n_init = n_init
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
@@ -110,6 +118,9 @@ class DiscreteHMM(HiddenMarkovModel):
         if seen.size == 0:
             raise ValueError("every observation in sequences is missing: there is nothing to fit")
         symbols = int(seen.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
+        if self.init == "near_uniform":
+            self.emissionprob_ = near_uniform_rows(rng, int(self.n_states), symbols)
+            return
         frequency = np.bincount(seen, minlength=symbols) / seen.size
         rows = (frequency + 1e-3) * rng.gamma(1.0, size=(int(self.n_states), symbols))
         self.emissionprob_ = rows / rows.sum(axis=1, keepdims=True)

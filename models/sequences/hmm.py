@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
-from ..base.validation import as_generator, as_weights, check_number
+from ..base.validation import as_generator, as_weights, check_choice, check_number
 from . import recursions
 from .sequences import Sequences
 
@@ -69,6 +69,7 @@ class HiddenMarkovModel(Estimator):
     n_states: int
     pseudocount: float
     n_init: int
+    init: str
     max_iter: int
     tol: float
     warm_start: bool
@@ -218,6 +219,7 @@ class HiddenMarkovModel(Estimator):
         """
         check_number("n_states", self.n_states, 1, whole=True)
         check_number("n_init", self.n_init, 1, whole=True)
+        check_choice("init", self.init, ("spread", "near_uniform"))
         check_number("max_iter", self.max_iter, 0, whole=True)
         check_number("tol", self.tol, 0.0)
         check_number("pseudocount", self.pseudocount, 0.0)
@@ -232,8 +234,12 @@ class HiddenMarkovModel(Estimator):
         for start in range(1, 1 + (1 if goes_on else int(self.n_init))):
             if not goes_on:
                 states = int(self.n_states)
-                self.startprob_ = rng.dirichlet(np.ones(states))
-                self.transmat_ = rng.dirichlet(np.ones(states), states)
+                if self.init == "spread":
+                    self.startprob_ = rng.dirichlet(np.ones(states))
+                    self.transmat_ = rng.dirichlet(np.ones(states), states)
+                else:
+                    self.startprob_ = near_uniform_rows(rng, states)
+                    self.transmat_ = near_uniform_rows(rng, states, states)
                 self._initialize(batch, rng)
             self._expectation_maximization(batch, weight, f", start {start}" if self.n_init > 1 else "")
             if best is None or self.objectives_[-1] > best["objectives_"][-1]:
@@ -345,6 +351,12 @@ def shares(counts: np.ndarray, old: np.ndarray) -> np.ndarray:
     """Counts divided by their sums along the last axis; where there are none, the old shares."""
     sums = counts.sum(axis=-1, keepdims=True)
     return np.where(sums > 0.0, counts / np.where(sums > 0.0, sums, 1.0), old)
+
+
+def near_uniform_rows(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Rows in proportion to 1 + U, U uniform in [0, 1)."""
+    rows = 1.0 + rng.random(shape)
+    return rows / rows.sum(axis=-1, keepdims=True)
 
 
 def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
