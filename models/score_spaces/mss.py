@@ -470,4 +470,4 @@ def _learn(
 
 
 def _settled(objectives: list[float], tol: float) -> bool:
-    return len(objectives) > 1 and objectives[-2] - objectives[-1] <= tol * (1.0 + abs(objectives[-1]))
+    return len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= tol * (1.0 + abs(objectives[-1]))

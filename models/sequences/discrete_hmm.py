@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.validation import check_number
 from . import recursions
-from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, quiet_log, shares
+from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, quiet_log, scaled, shares
 from .sequences import MISSING, Sequences, as_symbols
 
 
@@ -126,10 +126,18 @@ class DiscreteHMM(HiddenMarkovModel):
         self.emissionprob_ = rows / rows.sum(axis=1, keepdims=True)
 
     def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if bend is not None:
+        symbols = self.emissionprob_.shape[1] + 1
+        row = np.where(batch.values == MISSING, symbols - 1, batch.values)
+        if bend is None:
+            return self._by_symbol(self.emissionprob_, 1.0), row, np.zeros(row.size)
+        # one row a sequence and symbol, where that is fewer than one a position
+        if len(batch) * symbols >= row.size:
             return super()._likelihoods(batch, bend)
-        rows = self._by_symbol(self.emissionprob_, 1.0)
-        return rows, np.where(batch.values < 0, rows.shape[0] - 1, batch.values), np.zeros(batch.values.size)
+        logs = self._by_symbol(quiet_log(self.emissionprob_), 0.0)
+        logs = logs + bend.strength[:, None, None] * self._by_symbol(bend.emissions, 0.0)
+        rows, top = scaled(logs.reshape(-1, logs.shape[2]))
+        row = row + symbols * np.repeat(np.arange(len(batch)), batch.lengths)
+        return rows, row, top[row]
 
     def _log_emissions(self, batch: Sequences) -> np.ndarray:
         return self._by_symbol(quiet_log(self.emissionprob_), 0.0)[batch.values]

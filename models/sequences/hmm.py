@@ -119,7 +119,7 @@ class HiddenMarkovModel(Estimator):
         if bend is not None:
             strength = np.repeat(bend.strength, batch.lengths)[:, None]
             logs = logs + strength * self._bend_of_emissions(batch, bend.emissions)
-        rows, top = _scaled(logs)
+        rows, top = scaled(logs)
         return rows, np.arange(top.size), top
 
     def _filter(self, batch: Sequences, bend: Bend | None = None, keep: bool = True) -> tuple[Any, ...]:
@@ -320,7 +320,7 @@ class HiddenMarkovModel(Estimator):
         """
         alpha, _, log_likelihood, _, _, slow = self._filter(batch)
         for s, (_, _, log_alpha, _) in slow.items():
-            alpha[batch.offsets[s] : batch.offsets[s + 1]] = _scaled(log_alpha)[0]
+            alpha[batch.offsets[s] : batch.offsets[s + 1]] = scaled(log_alpha)[0]
         features = np.ascontiguousarray(self._emission_features(batch), dtype=np.float64)
         states, transitions = self.startprob_.size, np.ascontiguousarray(self.transmat_, dtype=np.float64)
         table = np.zeros((len(batch), draws, states * (1 + states + features.shape[1])))
@@ -376,13 +376,15 @@ def quiet_log(values: np.ndarray) -> np.ndarray:
         return np.log(values)
 
 
-def _scaled(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def scaled(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """exp(logs) divided by its largest in each row, and the logs of these.
 
     What is possible stays above zero, so that the filter can tell the lost from the impossible; a row in which all
     is impossible stays zero.
     """
-    top = logs.max(axis=1)
+    top = logs[:, 0]
+    for column in logs.T[1:]:  # faster than `max` along few columns
+        top = np.maximum(top, column)
     top = np.where(top == -np.inf, 0.0, top)
     scaled = np.exp(logs - top[:, None])
     return np.where(logs > -np.inf, np.maximum(scaled, 1e-300), 0.0), top
