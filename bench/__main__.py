@@ -249,15 +249,17 @@ def _experiment(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", file=sys.stderr)
             return 130
-        written = pages.write(experiment, runs, own, measurement.hardware())
+        written = pages.write(experiment, own, options.repeats or experiment.repeats)
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
-        print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}\n")
+        print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}")
+        print("verdict:  {}: {}\n".format(*experiment.verdict(runs)))
         print("written:", *written)
     _show_page(pages.index(folder))
     return 0
 
 
 def _report(options: argparse.Namespace) -> int:
+    pages.rewrite(Path(options.folder), experiments.find)
     _show_page(pages.index(Path(options.folder)))
     return 0
 
