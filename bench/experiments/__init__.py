@@ -19,6 +19,7 @@ MODULES: dict[str, str] = {
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
     "score-space": "score_space",
+    "score-space-tilt": "score_space_tilt",
     "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""

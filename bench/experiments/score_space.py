@@ -108,14 +108,8 @@ class ScoreSpaces(Experiment):
         return found
 
     def run(self, prepared: dict[str, Sample], parameters: Parameters) -> Result:
-        X, y = prepared[parameters["data"]]
         seed = parameters["seed"]
-        order = np.random.default_rng((2013, seed)).permutation(len(X))
-        train, test = order[: len(X) // 2], order[len(X) // 2 :]
-        if X[0].ndim == 2:
-            X = symbols_of(X, train, np.random.default_rng(seed))
-        K = max(int(x.max()) for x in X) + 1
-        halves = ([X[i] for i in train], y[train], [X[i] for i in test], y[test])
+        halves, K = halves_of(prepared[parameters["data"]], (2013, seed))
         return {"accuracy": {**_of_scores(halves, K, seed), **_of_learners(halves, K, seed)}}
 
     def tables(self, runs: list[Result]) -> list[Table]:
@@ -181,6 +175,20 @@ class ScoreSpaces(Experiment):
         return verdict_of(holds, "")
 
 
+Halves = tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray]
+
+
+def halves_of(sample: Sample, numbers: tuple[int, int]) -> tuple[Halves, int]:
+    """A random half to train on and the other one, of symbols, and how many these are."""
+    X, y = sample
+    order = np.random.default_rng(numbers).permutation(len(X))
+    train, test = order[: len(X) // 2], order[len(X) // 2 :]
+    if X[0].ndim == 2:
+        X = symbols_of(X, train, np.random.default_rng(numbers[1]))
+    K = max(int(x.max()) for x in X) + 1
+    return ([X[i] for i in train], y[train], [X[i] for i in test], y[test]), K
+
+
 def symbols_of(X: list[np.ndarray], train: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     """Series of points as series of the nearest centres, which k-means finds among the training points."""
     points = np.concatenate([X[i] for i in train])
@@ -191,9 +199,6 @@ def symbols_of(X: list[np.ndarray], train: np.ndarray, rng: np.random.Generator)
 
 def _nearest(x: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return ((centres**2).sum(axis=1) - 2.0 * x @ centres.T).argmin(axis=1)
-
-
-Halves = tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray]
 
 
 def _of_scores(halves: Halves, K: int, seed: int) -> dict[str, float]:
@@ -210,12 +215,12 @@ def _of_scores(halves: Halves, K: int, seed: int) -> dict[str, float]:
                 space.models_ = models  # the same for all spaces
             else:
                 models = space.fit(X, y).models_
-            found[name] = _by_svm(space.transform(X), y, space.transform(new), truth)
+            found[name] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
         if states == MANY:
             likelihoods = np.array([model.score_samples(new) for model in models])
             found["MAP"] = _percent(np.unique(y)[likelihoods.argmax(axis=0)], truth)
     space = SufficientStatistics(DiscreteHMM(FEW, K, random_state=seed), per_class=False).fit(X, y)
-    found["SS one"] = _by_svm(space.transform(X), y, space.transform(new), truth)
+    found["SS one"] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
     return found
 
 
@@ -225,7 +230,7 @@ def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
     found = {}
     for name, inference in (("MSS", "sampler"), ("MSS exact", "exact")):
         space = MaxMarginScoreSpace(DiscreteHMM(FEW, K, random_state=seed), inference=inference, random_state=seed)
-        found[name] = _by_svm(space.fit_transform(X, y), y, space.transform(new), truth)
+        found[name] = accuracy_by_svm(space.fit_transform(X, y), y, space.transform(new), truth)
         if name == "MSS":
             found["MSS w"] = _percent(space.predict(new), truth)
     margin = LargeMarginHMM(SOME, K, C=MARGIN_PRICE, random_state=seed).fit(X, y)
@@ -235,13 +240,15 @@ def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
     return found
 
 
-def _by_svm(scores: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
+def accuracy_by_svm(scores: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
     """The accuracy of a linear SVM on the scores' signed square roots."""
     scores, new = (np.sign(table) * np.sqrt(np.abs(table)) for table in (scores, new))
     mean = scores.mean(axis=0)
     size = np.sqrt(((scores - mean) ** 2).sum(axis=1).mean())
-    machine = SVC(kernel="linear", C=PRICE).fit((scores - mean) / size, y)
-    return _percent(machine.predict((new - mean) / size), truth)
+    scores, new = (scores - mean) / size, (new - mean) / size
+    wide = scores.shape[1] > scores.shape[0]  # then the machines share the products of the rows
+    machine = SVC(kernel="precomputed" if wide else "linear", C=PRICE).fit(scores @ scores.T if wide else scores, y)
+    return _percent(machine.predict(new @ scores.T if wide else new), truth)
 
 
 def _percent(predicted: np.ndarray, truth: np.ndarray) -> float:

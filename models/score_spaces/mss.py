@@ -11,7 +11,7 @@ import numpy as np
 from ..base.estimator import Classifier
 from ..base.multiclass import SCHEMES, scores, spread, two_class_problems
 from ..base.transformer import Transformer
-from ..base.validation import as_generator, check_choice, check_number
+from ..base.validation import as_generator, as_labels, check_choice, check_number
 from ..topics.topics import LatentDirichletAllocation
 from .med import Discrimination, best_multipliers, check_margin_prior, discriminate, margin_loss
 from .scores import own_logarithms
@@ -196,7 +196,7 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
             model.fit(X)
         rng = as_generator(self.random_state)
         found: list[_Learned] = []
-        problems = list(two_class_problems(codes, self.classes_.size, self.multi_class))
+        problems = self._problems(codes)
         for rows, signs in problems:
             own, side = take(X, rows), (signs > 0.0).astype(np.int64)
             models = models_of_classes(model, own, side) if self.per_class else [copy.deepcopy(model)]
@@ -242,6 +242,46 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
         """Algorithm 2: E[phi] of every sample under each model, side by side, shape (samples, features)."""
         return self._in_container(np.hstack([table for table, _ in self._judge(X)]), X)
 
+    def transform_labelled(self, X: Any, y: Any) -> np.ndarray:
+        """Algorithm 2 to the letter: E[phi] under the posteriors tilted by the samples' own labels ("exact" only).
+
+        Of the training samples these are the features that `fit` has ended with.  **Not for evaluation**: the tilt
+        writes the label into the features, so that new samples treated like this are told apart whatever was learned.
+
+        Parameters
+        ----------
+        X : list of arrays, or matrix
+        y : array_like, shape (samples,)
+            Labels of `classes_`.
+        """
+        self._check_fitted()
+        if self.inference == "sampler":
+            raise ValueError('transform_labelled needs inference="exact"')
+        classes, codes = as_labels(y, count_samples(X), type(self).__name__, fewest=1)
+        if not np.isin(classes, self.classes_).all():
+            raise ValueError(f"y must hold labels of {self.classes_.tolist()}, but {classes.tolist()} came")
+        codes = np.searchsorted(self.classes_, classes)[codes]
+        found = []
+        for (rows, signs), (models, w, offset) in zip(self._problems(codes), self._machines()):
+            side = np.zeros(codes.size, dtype=np.int64)
+            side[rows] = signs > 0.0
+            samples = self._side_by_side(models, X, side)
+            table = samples.expect().table
+            if rows.size:
+                own = self._side_by_side(models, take(X, rows), side[rows])
+                table[rows] = tilt_exactly(own, signs, w, offset, self.a, self.c, self.xi).table
+            found.append(table)
+        return self._in_container(np.hstack(found), X)
+
+    def _problems(self, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        return list(two_class_problems(codes, self.classes_.size, self.multi_class))
+
+    def _machines(self) -> list[tuple[list[Any], np.ndarray, float]]:
+        """The models, the weights and the intercept of every machine."""
+        each = len(self.models_) // len(self.coef_)
+        models = [self.models_[k : k + each] for k in range(0, len(self.models_), each)]
+        return list(zip(models, self.coef_, self.intercept_))
+
     @property
     def _n_features_out(self) -> int:
         return self.coef_.size
@@ -260,10 +300,8 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
         self._check_fitted()
         if isinstance(self.models_[0], LatentDirichletAllocation):
             X = self._matrix_to_predict(X)
-        judged, each = [], len(self.models_) // len(self.coef_)
-        for k, (w, offset) in enumerate(zip(self.coef_, self.intercept_)):
-            models = self.models_[k * each : (k + 1) * each]
-            number = count_samples(X)
+        judged, number = [], count_samples(X)
+        for models, w, offset in self._machines():
             if self.unlabelled == "untilted":
                 samples = self._side_by_side(models, X, np.zeros(number, dtype=np.int64))
                 table = samples.expect().table
