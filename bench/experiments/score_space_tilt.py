@@ -53,11 +53,11 @@ class MarginScoreSpaces(Experiment):
     )
     protocol = Protocol(
         paper="20 random halves; discrete HMMs; SS with a model for each class and 10 states, MSS with 3, a = 1, "
-        "c = 6, xi = 1, some 10 rounds on trained models; libsvm on the scores. Start and number of EM steps are not printed, "
-        "nor whether MSS has a model for each class.",
+        "c = 6, xi = 1, some 10 rounds on trained models; libsvm on the scores. Start and number of EM steps are not "
+        "printed, nor whether MSS has a model for each class.",
         ours="Promoters: 20 random halves, two starts, 10, 50 and 100 EM steps, 2, 3, 5 and 10 states; MSS with a "
-        "model for each class after 10 and 40 rounds, beside SS after as many EM steps more. The other three sets: 5 random "
-        "halves, two starts, 3 and 10 states, 10 rounds. New samples are not tilted. The same constants, exact "
+        "model for each class after 10 and 40 rounds, beside SS after as many EM steps more. The other three sets: 5 "
+        "random halves, two starts, 3 and 10 states, 10 rounds. New samples are not tilted. The same constants, exact "
         "inference, the linear SVM on signed square roots with C = 10.",
         differences="Every set-up is shown, none is chosen by its test accuracy. More than two classes: one model for "
         "a class and one for the rest, or one against one. Five of the paper's nine sets are not to be had.",
