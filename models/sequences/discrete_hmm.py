@@ -162,6 +162,9 @@ class DiscreteHMM(HiddenMarkovModel):
     def _emission_features(self, batch: Sequences) -> np.ndarray:
         return self._by_symbol(np.eye(self.emissionprob_.shape[1]), 0.0)[batch.values]
 
+    def _emission_potentials(self) -> np.ndarray:
+        return quiet_log(self.emissionprob_)
+
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         self.emissionprob_ = shares(statistics + self.pseudocount, self.emissionprob_)
 

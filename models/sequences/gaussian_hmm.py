@@ -204,6 +204,18 @@ class GaussianHMM(HiddenMarkovModel):
                 features = np.hstack([np.ones((rows.size, 1)), x, second.reshape(rows.size, -1)])
                 np.add.at(sums[:, i], group[owner[rows]], share[:, i, None] * features)
 
+    def _emission_potentials(self) -> np.ndarray:
+        """log N(x; m, S) = -1/2 (log |2 pi S| + m'S^-1 m) + (S^-1 m)'x - 1/2 <S^-1, xx'>."""
+        m, d = self.means_, self.means_.shape[1]
+        if self.covariance_type == "diag":
+            precisions = 1.0 / self.covariances_
+            constant = np.log(2.0 * np.pi * self.covariances_) + precisions * m**2
+            return np.hstack([-0.5 * constant, precisions * m, -0.5 * precisions])
+        precisions = np.linalg.inv(self.covariances_)
+        linear = np.einsum("sij,sj->si", precisions, m)
+        constant = d * np.log(2.0 * np.pi) + np.linalg.slogdet(self.covariances_)[1] + (linear * m).sum(axis=1)
+        return np.hstack([-0.5 * constant[:, None], linear, -0.5 * precisions.reshape(-1, d * d)])
+
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         """Weighted means and covariances; the covariances are the best above the floor, eigenvalue by eigenvalue."""
         d = self.means_.shape[1]

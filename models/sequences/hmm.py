@@ -104,6 +104,10 @@ class HiddenMarkovModel(Estimator):
         """f(x_t), shape (positions, features): the emissions' statistics are their sums in each state."""
         raise NotImplementedError
 
+    def _emission_potentials(self) -> np.ndarray:
+        """The weights of f(x_t) with which log P(x_t | state) is linear in it, shape (states, features)."""
+        raise NotImplementedError
+
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         raise NotImplementedError
 
