@@ -18,7 +18,7 @@ from ..sequences import recursions
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
 from ..sequences.hmm import HiddenMarkovModel
-from ..sequences.sequences import Sequences, as_symbols, as_vectors
+from ..sequences.sequences import Sequences, as_symbols, as_vectors, centre_and_scale
 from .programs import cutting_plane_program
 from .sufficient_statistics import take
 
@@ -325,15 +325,6 @@ class _Scores:
         for g in np.unique(at[keep]):
             emissions[g] = self.features[keep & (at == g)].sum(axis=0)
         return np.hstack([starts, transitions, emissions.reshape(-1, S * K)]).ravel()
-
-
-def centre_and_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The means and standard deviations (1 where there is none) of what is seen of every coordinate."""
-    seen = ~np.isnan(values)
-    count = np.maximum(seen.sum(axis=0), 1)
-    centre = np.where(seen, values, 0.0).sum(axis=0) / count
-    scale = np.sqrt(np.where(seen, (values - centre) ** 2, 0.0).sum(axis=0) / count)
-    return centre, np.where(scale > 0.0, scale, 1.0)
 
 
 def _best_paths(
