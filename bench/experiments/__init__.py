@@ -20,6 +20,7 @@ MODULES: dict[str, str] = {
     "hybrid-coverage": "hybrid",
     "score-space": "score_space",
     "score-space-tilt": "score_space_tilt",
+    "score-space-states": "score_space_states",
     "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""

@@ -178,11 +178,16 @@ class ScoreSpaces(Experiment):
 Halves = tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray]
 
 
-def halves_of(sample: Sample, numbers: tuple[int, int]) -> tuple[Halves, int]:
-    """A random half to train on and the other one, of symbols, and how many these are."""
+def halves_of(sample: Sample, numbers: tuple[int, int], share: float = 0.5) -> tuple[Halves, int]:
+    """A random half (or share) to train on and the rest, of symbols, and how many these are; no class is left out."""
     X, y = sample
     order = np.random.default_rng(numbers).permutation(len(X))
-    train, test = order[: len(X) // 2], order[len(X) // 2 :]
+    size = int(share * len(X))
+    train, test = order[:size], order[size:]
+    absent = np.setdiff1d(y, y[train])
+    if absent.size:  # the first sample of such a class is trained on too
+        extra = np.array([next(i for i in test if y[i] == k) for k in absent])
+        train, test = np.append(train, extra), np.setdiff1d(test, extra)
     if X[0].ndim == 2:
         X = symbols_of(X, train, np.random.default_rng(numbers[1]))
     K = max(int(x.max()) for x in X) + 1
