@@ -160,7 +160,7 @@ class TopicScores(Experiment):
 
 
 def drawn(posts: Posts, seed: int, size: int) -> tuple[sp.csr_array, np.ndarray, sp.csr_array, np.ndarray]:
-    """Training posts, so many a group, and test posts, as counts of the chosen words; smaller sets are in larger ones."""
+    """Training posts, so many a group, and test posts, as counts of the chosen words; smaller sets lie in larger."""
     counts, groups = posts
     rng = np.random.default_rng((2033, seed))
     order = [rng.permutation(np.flatnonzero(groups == group)) for group in GROUPS]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import qp
 
@@ -321,9 +322,9 @@ class _Scores:
         at = block + path
         starts = np.bincount(at[begins], minlength=groups).reshape(-1, S)
         transitions = np.bincount(at[later_at - 1] * S + path[later_at], minlength=groups * S).reshape(-1, S * S)
-        emissions = np.zeros((groups, K))
-        for g in np.unique(at[keep]):
-            emissions[g] = self.features[keep & (at == g)].sum(axis=0)
+        used_at = np.flatnonzero(keep)
+        indicators = sp.csr_array((np.ones(used_at.size), (at[used_at], used_at)), shape=(groups, path.size))
+        emissions = indicators @ self.features
         return np.hstack([starts, transitions, emissions.reshape(-1, S * K)]).ravel()
 
 
@@ -373,9 +374,7 @@ def _own_scores(scores: _Scores, own: np.ndarray) -> Any:
 
     def at(w: np.ndarray) -> np.ndarray:
         starts, transitions, emissions = scores.split(w)
-        seen = np.empty(own.size)
-        for c in range(len(emissions)):
-            seen[mine == c] = (scores.features[mine == c] * emissions[c, own[mine == c]]).sum(axis=1)
+        seen = np.einsum("tk,tk->t", scores.features, emissions[mine, own])
         seen[later] += transitions[mine[later], own[later - 1], own[later]]
         first = batch.offsets[:-1]
         seen[first] += starts[mine[first], own[first]]
