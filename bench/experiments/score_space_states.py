@@ -18,7 +18,17 @@ from models import DiscreteHMM, FisherScore, FreeEnergyScore, MaxMarginScoreSpac
 
 from ..compare.tables import Table
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
-from .score_space import DATA, Sample, ScoreSpaces, accuracy_by_svm, halves_of
+from .score_space import (
+    DATA,
+    Cells,
+    Sample,
+    ScoreSpaces,
+    accuracy_by_svm,
+    by_setup,
+    halves_of,
+    is_above,
+    standard_error,
+)
 
 STATES, PERCENTS = (2, 3, 4, 6, 8, 10), (10, 20, 30, 50, 70, 90)
 FEW, MANY, HALF = 3, 10, 50
@@ -79,10 +89,10 @@ class StatesAndShares(Experiment):
         return {"accuracy": found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        cells, found = by_setup(runs), []
+        cells, found = by_setup(runs, "data", "states", "percent"), []
         for name in sorted({run["data"] for run in runs}):
             rows = [
-                [str(states), str(percent), *(f"{cell[m].mean():.1f} ± {_error(cell[m]):.1f}" for m in METHODS)]
+                [str(states), str(percent), *(f"{cell[m].mean():.1f} ± {standard_error(cell[m]):.1f}" for m in METHODS)]
                 for (data, states, percent), cell in cells.items()
                 if data == name
             ]
@@ -99,7 +109,7 @@ class StatesAndShares(Experiment):
     def figure(self, runs: list[Result]) -> Any:
         from matplotlib.figure import Figure
 
-        cells = by_setup(runs)
+        cells = by_setup(runs, "data", "states", "percent")
         names = sorted({run["data"] for run in runs})
         figure = Figure(figsize=(9.0, 3.0 * len(names) + 0.5), layout="constrained")
         for row, name in zip(np.atleast_2d(figure.subplots(len(names), 2, sharey="row")), names):
@@ -115,7 +125,7 @@ class StatesAndShares(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        cells, parts = by_setup(runs), []
+        cells, parts = by_setup(runs, "data", "states", "percent"), []
         for name in sorted({run["data"] for run in runs}):
             half = _chosen(cells, name, None, HALF)
             best = {m: max(half, key=lambda key: half[key][m].mean()) for m in METHODS}
@@ -128,34 +138,19 @@ class StatesAndShares(Experiment):
         return "; ".join(parts) + "."
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        cells, holds = by_setup(runs), {}
+        cells, holds = by_setup(runs, "data", "states", "percent"), {}
         for name in sorted({run["data"] for run in runs}):
             half = _chosen(cells, name, None, HALF)
             few, many = half.get((name, FEW, HALF)), half.get((name, MANY, HALF))
             if few and many:
                 gain = few["MSS"] - np.max([many[m] for m in METHODS[:-1]], axis=0)
-                holds[f"{DATA[name]}: MSS with {FEW} states above the best of the others with {MANY}"] = bool(
-                    gain.mean() > 2.0 * _error(gain)
-                )
+                holds[f"{DATA[name]}: MSS with {FEW} states above the best of the others with {MANY}"] = is_above(gain)
             wins, total = _wins(cells, name)
             if total:
                 holds[f"{DATA[name]}: so in the mean at every share of training samples"] = wins == total
         return verdict_of(
             holds, "More states go on helping MSS, too; what it gains depends on the start of EM (score-space-tilt)."
         )
-
-
-Cells = dict[tuple[str, int, int], dict[str, np.ndarray]]
-
-
-def by_setup(runs: list[Result]) -> Cells:
-    """Of every data set, number of states and share the accuracies of each method."""
-    found: dict[Any, dict[str, list[float]]] = {}
-    for run in runs:
-        cell = found.setdefault((run["data"], run["states"], run["percent"]), {})
-        for method, value in run["accuracy"].items():
-            cell.setdefault(method, []).append(value)
-    return {setup: {method: np.array(v) for method, v in cell.items()} for setup, cell in found.items()}
 
 
 def _chosen(cells: Cells, name: str, states: int | None, percent: int | None) -> Cells:
@@ -174,7 +169,3 @@ def _wins(cells: Cells, name: str) -> tuple[int, int]:
         if few and many:
             won.append(few["MSS"].mean() > max(many[m].mean() for m in METHODS[:-1]))
     return sum(won), len(won)
-
-
-def _error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")

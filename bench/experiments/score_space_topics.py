@@ -30,7 +30,7 @@ from ..data.newsgroups import SOURCE, newsgroups
 from ..data.source import locate
 from ..data.text import cached_tokens, tokenize
 from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
-from .score_space import accuracy_by_svm
+from .score_space import accuracy_by_svm, by_setup, is_above, standard_error
 
 GROUPS = ("sci.crypt", "sci.electronics", "sci.med", "sci.space")
 WORDS, LARGEST_SHARE = 300, 0.25
@@ -94,12 +94,12 @@ class TopicScores(Experiment):
         return {"accuracy": found}
 
     def tables(self, runs: list[Result]) -> list[Table]:
-        cells = by_setup(runs)
+        cells = by_setup(runs, "topics", "size")
         rows = [
             [
                 str(topics),
                 str(size),
-                *(f"{cell[m].mean():.1f} ± {_error(cell[m]):.1f}" if m in cell else "" for m in METHODS),
+                *(f"{cell[m].mean():.1f} ± {standard_error(cell[m]):.1f}" if m in cell else "" for m in METHODS),
             ]
             for (topics, size), cell in cells.items()
         ]
@@ -113,7 +113,7 @@ class TopicScores(Experiment):
     def figure(self, runs: list[Result]) -> Any:
         from matplotlib.figure import Figure
 
-        cells = by_setup(runs)
+        cells = by_setup(runs, "topics", "size")
         most = max(size for _, size in cells)
         figure = Figure(figsize=(8.5, 3.6), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
@@ -129,7 +129,7 @@ class TopicScores(Experiment):
         return figure
 
     def finding(self, runs: list[Result]) -> str:
-        cells = by_setup(runs)
+        cells = by_setup(runs, "topics", "size")
         few, many = cells.get((FEW, POSTS)), cells.get((MANY, POSTS))
         if not few or not many:
             return "The short form has no 10 and 50 topics."
@@ -141,18 +141,15 @@ class TopicScores(Experiment):
         )
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        cells = by_setup(runs)
+        cells = by_setup(runs, "topics", "size")
         few, many = cells.get((FEW, POSTS)), cells.get((MANY, POSTS))
         if not few or not many:
             return "in part", "The short form has no 10 and 50 topics."
         best = max((few["MSS"], few["MSS pair"]), key=lambda v: v.mean())
 
-        def above(one: np.ndarray, two: np.ndarray) -> bool:
-            return bool((one - two).mean() > 2.0 * _error(one - two))
-
-        holds = {f"MSS with {FEW} topics above {m} with {MANY}": above(best, many[m]) for m in ("FS", "FESS", "SS")}
-        holds[f"MSS above Med-LDA, {FEW} topics"] = above(best, few["Med-LDA"])
-        holds[f"MSS above SS, {FEW} topics"] = above(best, few["SS"])
+        holds = {f"MSS with {FEW} topics above {m} with {MANY}": is_above(best - many[m]) for m in ("FS", "FESS", "SS")}
+        holds[f"MSS above Med-LDA, {FEW} topics"] = is_above(best - few["Med-LDA"])
+        holds[f"MSS above SS, {FEW} topics"] = is_above(best - few["SS"])
         holds["SS near FESS and FS"] = bool(max(abs((many["SS"] - many[m]).mean()) for m in ("FS", "FESS")) < 5.0)
         return verdict_of(
             holds, "Other data than the paper's. Above means by more than two standard errors over the samples."
@@ -170,17 +167,3 @@ def drawn(posts: Posts, seed: int, size: int) -> tuple[sp.csr_array, np.ndarray,
     total = np.where(share <= LARGEST_SHARE, counts[train].sum(axis=0), 0.0)
     words = np.sort(np.argsort(-total, kind="stable")[:WORDS])
     return counts[train][:, words], groups[train], counts[test][:, words], groups[test]
-
-
-def by_setup(runs: list[Result]) -> dict[tuple[int, int], dict[str, np.ndarray]]:
-    """Of every number of topics and size the accuracies of each method."""
-    found: dict[Any, dict[str, list[float]]] = {}
-    for run in runs:
-        cell = found.setdefault((run["topics"], run["size"]), {})
-        for method, value in run["accuracy"].items():
-            cell.setdefault(method, []).append(value)
-    return {setup: {method: np.array(v) for method, v in cell.items()} for setup, cell in found.items()}
-
-
-def _error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
