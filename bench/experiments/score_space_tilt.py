@@ -200,8 +200,8 @@ class MarginScoreSpaces(Experiment):
         return verdict_of(
             holds,
             "The gain is one of the start: from nearly equal states the tilt breaks their symmetry sooner than EM "
-            "does; where EM has states that differ, or the steps to find them, little is left to gain. A gain counts where "
-            "it is above two standard errors of its mean over the halves.",
+            "does; where EM has states that differ, or the steps to find them, little is left to gain. A gain counts "
+            "where it is above two standard errors of its mean over the halves.",
         )
 
 

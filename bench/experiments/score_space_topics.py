@@ -164,6 +164,7 @@ def drawn(posts: Posts, seed: int, size: int) -> tuple[sp.csr_array, np.ndarray,
     train = np.concatenate([own[:size] for own in order])
     test = np.concatenate([own[POSTS : POSTS + TESTED] for own in order])
     share = (counts[train] > 0).sum(axis=0) / train.size
-    total = np.where(share <= LARGEST_SHARE, counts[train].sum(axis=0), 0.0)
-    words = np.sort(np.argsort(-total, kind="stable")[:WORDS])
+    allowed = np.flatnonzero((share > 0.0) & (share <= LARGEST_SHARE))
+    total = counts[train].sum(axis=0)[allowed]
+    words = np.sort(allowed[np.argsort(-total, kind="stable")[:WORDS]])
     return counts[train][:, words], groups[train], counts[test][:, words], groups[test]
