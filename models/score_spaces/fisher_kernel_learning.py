@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..base.estimator import Classifier
 from ..base.transformer import Transformer
-from ..base.validation import check_choice, check_number
+from ..base.validation import check_number
 from ..sequences.discrete_hmm import DiscreteHMM
 from ..sequences.gaussian_hmm import GaussianHMM
 from ..sequences.hmm import HiddenMarkovModel
-from ..sequences.sequences import Sequences, as_symbols, as_vectors, centre_and_scale
+from ..sequences.sequences import Sequences
 from .count_derivatives import expected_statistics
+from .observations import SequenceClassifier
 
 
-class FisherKernelLearning(Classifier, Transformer):
+class FisherKernelLearning(SequenceClassifier, Transformer):
     r"""Fisher kernel learning for sequences, with the nearest-neighbour objective (van der Maaten 2011).
 
     One hidden Markov model of all sequences, with probabilities exp(omega) over their sums, gives each sequence its
@@ -87,12 +87,7 @@ class FisherKernelLearning(Classifier, Transformer):
     ['swings' 'stays']
     """
 
-    _takes_sequences = True
-    _takes_nan = True
-
     model_: HiddenMarkovModel
-    centre_: np.ndarray
-    deviations_: np.ndarray
 
     def __init__(
         self,
@@ -118,22 +113,14 @@ class FisherKernelLearning(Classifier, Transformer):
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
-        check_choice("observations", self.observations, ("symbols", "vectors"))
+        self._check_sequence_parameters()
         check_number("penalty", self.penalty, 0.0)
-        check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
-        settings: dict[str, Any] = {"pseudocount": self.pseudocount, "random_state": self.random_state}
-        settings["verbose"] = self._inner_verbosity()
-        if self.observations == "symbols":
-            batch = as_symbols(X, self.n_symbols)
-            model: HiddenMarkovModel = DiscreteHMM(self.n_states, self.n_symbols, **settings)
-        else:
-            batch = as_vectors(X)
-            self.centre_, self.deviations_ = centre_and_scale(batch.values)
-            model = GaussianHMM(self.n_states, **settings)
+        batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
-        learner = _Learner(model.fit(self._scaled(batch)), self._scaled(batch), codes, float(self.penalty))
+        model = self._model(batch, self.random_state).fit(batch.split(batch.values))
+        learner = _Learner(model, batch, codes, float(self.penalty))
         objectives = self._history("objective")
         objectives.append(learner(learner.start)[0])
 
@@ -152,7 +139,7 @@ class FisherKernelLearning(Classifier, Transformer):
         else:
             self.means_, self.variances_ = np.hsplit(emissions, 2)
         self.scale_ = float(np.exp(0.5 * found.x[-1]))
-        self._scores, self._codes = self._features(X), codes
+        self._scores, self._codes = self._features_of(batch), codes
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -164,17 +151,11 @@ class FisherKernelLearning(Classifier, Transformer):
     def _n_features_out(self) -> int:
         return self._scores.shape[1]
 
-    def _scaled(self, batch: Sequences) -> list[np.ndarray]:
-        if self.observations == "symbols":
-            return batch.split(batch.values)
-        return batch.split((batch.values - self.centre_) / self.deviations_)
-
     def _features(self, X: Any) -> np.ndarray:
-        if self.observations == "vectors":
-            X = self._scaled(as_vectors(X, self.centre_.size))
-        batch = self.model_._batch(X)
-        blocks = _blocks(self.model_)
-        features = self.model_._emission_features(batch)
+        return self._features_of(self._sequences_to_predict(X, self._parts[2].shape[1]))
+
+    def _features_of(self, batch: Sequences) -> np.ndarray:
+        blocks, features = _blocks(self.model_), self.model_._emission_features(batch)
         table, _ = _statistics(batch, features, blocks, self._parts, np.zeros((len(batch), 0)))
         return self.scale_ * fisher_scores(table, blocks, self._parts)
 
@@ -290,9 +271,9 @@ def fisher_scores(table: np.ndarray, blocks: list[Block], parts: list[np.ndarray
 class _Learner:
     """The objective and its gradient in (omega, log kappa)."""
 
-    def __init__(self, model: HiddenMarkovModel, X: Any, codes: np.ndarray, penalty: float) -> None:
-        self.batch = model._batch(X)
-        self.features = model._emission_features(self.batch)
+    def __init__(self, model: HiddenMarkovModel, batch: Sequences, codes: np.ndarray, penalty: float) -> None:
+        self.batch = batch
+        self.features = model._emission_features(batch)
         self.same = codes[:, None] == codes
         self.penalty = penalty
         self.blocks = _blocks(model)

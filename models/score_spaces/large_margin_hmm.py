@@ -11,15 +11,14 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning, uninterrupted
+from ..base.estimator import convergence_warning, uninterrupted
 from ..base.multiclass import class_scores
 from ..base.progress import History
 from ..base.validation import as_generator, check_choice, check_number
 from ..sequences import recursions
-from ..sequences.discrete_hmm import DiscreteHMM
-from ..sequences.gaussian_hmm import GaussianHMM
 from ..sequences.hmm import HiddenMarkovModel
-from ..sequences.sequences import Sequences, as_symbols, as_vectors, centre_and_scale
+from ..sequences.sequences import Sequences
+from .observations import SequenceClassifier
 from .programs import cutting_plane_program
 from .sufficient_statistics import take
 
@@ -27,7 +26,7 @@ CUTS = 500  # cutting planes of one program at most
 CUT_TOL = 1e-3  # its gap, relative
 
 
-class LargeMarginHMM(Classifier):
+class LargeMarginHMM(SequenceClassifier):
     r"""Hidden Markov models of the classes, with a margin between their scores of a sequence.
 
     After Sha and Saul (2007), for whole sequences.  The score of a class is that of its best path, linear in the
@@ -100,8 +99,8 @@ class LargeMarginHMM(Classifier):
         w; of vectors with d coordinates K = 3 d.
     models_ : list of DiscreteHMM or GaussianHMM
         Those of maximum likelihood.
-    centre_, scale_ : arrays, shape (d,)
-        Of vectors.
+    centre_, deviations_ : arrays, shape (d,)
+        Of vectors: what is taken away from them, and what they are then divided by.
     objectives_ : array
         The objective at w^0 and after each alignment's program; of the perceptron the mistakes of each pass.
     n_iter_ : int
@@ -118,15 +117,10 @@ class LargeMarginHMM(Classifier):
     ['swings' 'stays']
     """
 
-    _takes_sequences = True
-    _takes_nan = True
-
     models_: list[HiddenMarkovModel]
     starts_: np.ndarray
     transitions_: np.ndarray
     emissions_: np.ndarray
-    centre_: np.ndarray
-    scale_: np.ndarray
 
     def __init__(
         self,
@@ -154,14 +148,13 @@ class LargeMarginHMM(Classifier):
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
         """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
-        check_choice("observations", self.observations, ("symbols", "vectors"))
+        self._check_sequence_parameters()
         check_choice("training", self.training, ("margin", "perceptron"))
         check_number("C", self.C, 0.0, open_low=True)
-        check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
         rng = as_generator(self.random_state)
-        batch = self._batch(X, fitting=True)
+        batch = self._sequences_to_fit(X)
         codes = self._labels_to_fit(y, len(batch))
         parts = batch.split(batch.values)
         self.models_ = [
@@ -176,23 +169,6 @@ class LargeMarginHMM(Classifier):
         else:
             self._alternate(scores, start)
         return self
-
-    def _model(self, batch: Sequences, rng: np.random.Generator) -> HiddenMarkovModel:
-        """One of maximum likelihood, not fitted."""
-        inner = self._inner_verbosity()
-        if self.observations == "vectors":
-            return GaussianHMM(self.n_states, pseudocount=self.pseudocount, random_state=rng, verbose=inner)
-        symbols = int(batch.values.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
-        return DiscreteHMM(self.n_states, symbols, self.pseudocount, random_state=rng, verbose=inner)
-
-    def _batch(self, X: Any, fitting: bool = False) -> Sequences:
-        """The sequences; vectors centred and scaled, with the means and deviations that `fit` has found."""
-        if self.observations == "symbols":
-            return as_symbols(X, self.n_symbols if fitting else self.emissions_.shape[2])
-        batch = as_vectors(X, None if fitting else self.centre_.size)
-        if fitting:
-            self.centre_, self.scale_ = centre_and_scale(batch.values)
-        return Sequences((batch.values - self.centre_) / self.scale_, batch.offsets)
 
     def _correct(self, scores: _Scores, start: np.ndarray, rng: np.random.Generator) -> None:
         """The averaged perceptron."""
@@ -245,7 +221,7 @@ class LargeMarginHMM(Classifier):
     def decision_function(self, X: Any) -> np.ndarray:
         """S_c(x), a column a class; for two classes the second's minus the first's, shape (samples,)."""
         self._check_fitted()
-        batch = self._batch(X)
+        batch = self._sequences_to_predict(X, self.emissions_.shape[2])
         features = self.models_[0]._emission_features(batch)
         weights = zip(self.starts_, self.transitions_, self.emissions_)
         return class_scores(np.array([_best_paths(batch, features, *w)[1] for w in weights]).T)

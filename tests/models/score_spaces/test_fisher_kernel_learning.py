@@ -44,7 +44,7 @@ def test_scores_are_the_gradient_in_the_parameters(kind):
     model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, "diag")
     X = DISCRETE if kind == "discrete" else [*VECTORS, [[0.2, -0.4], [1.0, 0.3]]]
     batch = model._batch(X)
-    learner = _Learner(model, X, np.array([0, 1, 0, 1]), 0.0)
+    learner = _Learner(model, model._batch(X), np.array([0, 1, 0, 1]), 0.0)
     at = learner.parts(learner.start[:-1])
     table = learner.statistics(at, np.zeros((4, 0)))[0]
     scores = fisher_scores(table, _blocks(model), at)
@@ -90,7 +90,7 @@ def test_the_gradient_of_the_objective(kind):
         X = [np.random.default_rng(s).normal(size=(6, 2)) + 0.5 * label for s, label in enumerate(y)]
         X[0][1, 0] = np.nan
         model = GaussianHMM(2, random_state=0).fit(X)
-    learner = _Learner(model, X, y, penalty=0.1)
+    learner = _Learner(model, model._batch(X), y, penalty=0.1)
     point = learner.start + 0.3 * np.random.default_rng(3).normal(size=learner.start.size)
     differences = []
     for k in range(point.size):

@@ -151,7 +151,7 @@ def test_symbols_and_vectors_by_both_trainings(kind, training):
     if kind is vectors:
         X[0][3, 1] = np.nan
     model = LargeMarginHMM(2, observations=observations, training=training, C=0.1, random_state=0).fit(X, y)
-    batch = model._batch(X)
+    batch = model._sequences_to_predict(X, 4)
     plain = np.array([m.score_samples(batch.split(batch.values)) for m in model.models_]).argmax(axis=0)
     assert model.score(X, y) >= ((plain == y).mean() if training == "margin" else 0.75)  # a perceptron promises nothing
     assert model.emissions_.shape == (2, 2, 6 if kind is vectors else 4) and len(model.objectives_) >= 1
