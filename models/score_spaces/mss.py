@@ -245,8 +245,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
     def transform_labelled(self, X: Any, y: Any) -> np.ndarray:
         """Algorithm 2 to the letter: E[phi] under the posteriors tilted by the samples' own labels ("exact" only).
 
-        Of the training samples these are the features that `fit` has ended with.  **Not for evaluation**: the tilt
-        writes the label into the features, so that new samples treated like this are told apart whatever was learned.
+        Of the training samples these are the features that one more round of `fit` would begin with.  **Not for
+        evaluation**: the tilt writes the label into the features, so that new samples treated like this are told
+        apart whatever was learned.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
-from models import DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
+from models import SVC, DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
 from models.base.estimator import not_fitted_error
 from models.score_spaces.med import best_multipliers, margin_loss
 from models.score_spaces.mss import _Sampler, tilt_exactly
@@ -390,3 +390,34 @@ def test_the_cheaper_label_of_a_pair_of_models_counts_the_likelihoods(per_class)
         space.set_params(xi=1e-9)
         likelihoods = [m.score_samples(new) for m in space.models_]
         np.testing.assert_allclose(space.decision_function(new), likelihoods[1] - likelihoods[0], atol=1e-5)
+
+
+def test_features_tilted_by_labels_tell_even_meaningless_labels_apart():
+    rng = np.random.default_rng(0)
+    X, new = (list(rng.integers(0, 3, size=(40, 20))) for _ in range(2))
+    y, truth = (rng.permutation(np.repeat(["a", "b"], 20)) for _ in range(2))
+    space = MaxMarginScoreSpace(DiscreteHMM(3, random_state=0), per_class=True).fit(X, y)
+    assert space.score(new, truth) < 0.8
+    tables = [space.transform_labelled(*half) for half in ((X, y), (new, truth))]
+    fitted = SVC(kernel="linear", C=10.0).fit(tables[0], y)
+    assert fitted.score(tables[1], truth) > space.score(new, truth) + 0.15
+    sides = (y == "b").astype(int)
+    samples = SideBySide([statistics_of(model, X) for model in space.models_], sides)
+    tilted = tilt_exactly(samples, 2.0 * sides - 1.0, space.coef_[0], space.intercept_[0], A, C, 1.0)
+    np.testing.assert_allclose(tables[0], tilted.table, atol=1e-9)
+    with pytest.raises(ValueError, match=r"y must hold labels of \['a', 'b'\], but \['c'\] came"):
+        space.transform_labelled(X[:2], ["c", "c"])
+    with pytest.raises(ValueError, match='needs inference="exact"'):
+        space.set_params(inference="sampler").transform_labelled(X, y)
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+def test_features_tilted_by_labels_of_three_classes(scheme):
+    rng = np.random.default_rng(1)
+    X, y = list(rng.integers(0, 3, size=(30, 12))), np.repeat([0, 1, 2], 10)
+    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), multi_class=scheme, max_iter=2).fit(X, y)
+    found, plain = space.transform_labelled(X, y), space.transform(X)
+    assert found.shape == plain.shape and not np.allclose(found, plain)
+    if scheme == "ovo":  # the first machine has classes 0 and 1 only
+        np.testing.assert_allclose(found[20:, :10], plain[20:, :10])
+    np.testing.assert_allclose(space.transform_labelled(X[25:], y[25:]), found[25:], atol=1e-9)
