@@ -12,8 +12,8 @@ from scipy.special import gammaln
 from models import SVC, DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
 from models.base.estimator import not_fitted_error
 from models.score_spaces.med import best_multipliers, margin_loss
-from models.score_spaces.mss import _Sampler, tilt_exactly
 from models.score_spaces.sufficient_statistics import SideBySide, statistics_of
+from models.score_spaces.tilts import SampledTilt, tilt_exactly
 from tests.support.chains import DISCRETE, enumerate_paths, random_discrete
 from tests.support.data import data_folder
 from tests.support.topic_models import corpus, fitted
@@ -190,8 +190,8 @@ def test_accepted_paths_follow_the_tilted_posterior():
     rng = np.random.default_rng(1)
     model = random_discrete(rng)
     X, signs = DISCRETE, np.array([1.0, -1.0, 1.0, -1.0])
-    space = MaxMarginScoreSpace(model, inference="sampler", n_draws=40_000)
-    sampler = _Sampler(space, SideBySide([statistics_of(model, X)], np.zeros(4, dtype=int)), np.random.default_rng(0))
+    samples = SideBySide([statistics_of(model, X)], np.zeros(4, dtype=int))
+    sampler = SampledTilt(samples, A, C, 1.0, 40_000, np.random.default_rng(0))
     sampler.start()
     w, multipliers = np.append(0.5 * rng.normal(size=24), np.zeros(24)), np.array([1.0, 0.5, 0.0, 1.5])
     found = sampler.tilt(signs, w, 0.0, multipliers)
