@@ -19,10 +19,10 @@ from socp.batch.watch import Watch
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Matrix
 from socp.compiled.vec import LANES
-from socp.form.hessian import EPS, SEMIDEFINITE_TOL, as_operator, check_semidefinite
+from socp.form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from socp.linalg.cholesky import cholesky
 from socp.problem.checks import ProgramError, as_csc, check_finite
-from socp.problem.program import as_hessian
+from socp.problem.hessian import as_hessian, hessian_of
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 from socp.problem.stopping import RESIDUALS
@@ -116,7 +116,7 @@ class Programs:
         flat = self.P.reshape(-1, n * n)
         while (i := next_doubtful(n, flat, i + 1, room)) >= 0:
             try:
-                check_semidefinite(as_operator(as_hessian("P", self.P[i], n, "q"), n), np.ones(n), 1.0)
+                check_semidefinite(hessian_of(as_hessian("P", self.P[i], n, "q"), n), np.ones(n), 1.0)
             except ProgramError as error:
                 raise ProgramError(f"program {i}: {error}" if self.P.shape[0] > 1 else str(error)) from None
 

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from socp.method.run import OPTIMAL
+from socp.plan.choice import choose_method
 from socp.problem import printing
 from socp.problem.checks import ProgramError, as_vector, check_finite
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.problem.status import Status
-from socp.solver import SetUpOnce, with_data
+from socp.solver import SetUpOnce, with_values
 from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
 from .active_set.working_set import WorkingSet
-from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
 from .problem.stopping import ProgramTest
 from .reduce.cone_form import ConeForm, SidesProgram
 from .reduce.presolve import Presolve
-from .route import Route, route
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -83,7 +82,7 @@ class Solver(SetUpOnce):
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
         """As ever; where rows of a `KernelMatrix` are not enough, for the program with P in full."""
-        if isinstance(program.P, KernelMatrix) and route(program, self.settings) is not Route.WORKING_SET:
+        if program.hessian.is_by_rows and choose_method(program, self.settings) != "working set":
             program = program.with_full_hessian()
         super()._set_up_for(program)
 
@@ -109,19 +108,18 @@ class Solver(SetUpOnce):
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
         """The active set for what presolve leaves, where there is one."""
-        method = route(program, self.settings)
-        if method is Route.WORKING_SET:
+        method = choose_method(program, self.settings)
+        if method == "working set":
             before = getattr(self, "active_set", None)
             return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
-        return ActiveSet(program, self.settings) if method is Route.ACTIVE_SET else None
+        return ActiveSet(program, self.settings) if method == "active set" else None
 
     def _presolved(self, program: QuadraticProgram) -> Presolve:
         """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
         settings = self.settings
-        if isinstance(program.P, KernelMatrix):
-            return Presolve(program, wanted=False)
         slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
-        return Presolve(program, settings.presolve, min(slack, MOST_CROSSING))
+        wanted = settings.presolve and not program.hessian.is_by_rows
+        return Presolve(program, wanted, min(slack, MOST_CROSSING))
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
         """The solver of the cone program, which tests P whatever the active set may leave out."""
@@ -134,7 +132,7 @@ class Solver(SetUpOnce):
     def cone_solver(self) -> ConeSolver:
         """The solver of the cone program; where the active set does without it, set up when it is asked for."""
         if self._cone_solver is None:
-            if isinstance(self.program.P, KernelMatrix):
+            if self.program.hessian.is_by_rows:
                 self._make_hessian()
                 return self.cone_solver
             started = time.perf_counter()
@@ -166,8 +164,8 @@ class Solver(SetUpOnce):
                 self._replace_objective(q)
             else:
                 old = self.program
-                P = old.P if P_data is None else with_data("P", old.P, P_data)
-                A = old.A if A_data is None else with_data("A", old.A, A_data)
+                P = old.P if P_data is None else old.hessian.with_data(P_data)
+                A = old.A if A_data is None else with_values("A", old.A, A_data)
                 self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None)
             self.setup_time = time.perf_counter() - started
 
@@ -200,7 +198,7 @@ class Solver(SetUpOnce):
         presolved = self._presolved(program)
         if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
             return False
-        if new_P and (self.active_set is not None or route(presolved.program, self.settings) is Route.ACTIVE_SET):
+        if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
             return False
         self._is_stale = True
         if self._cone_solver is not None:
@@ -235,7 +233,7 @@ class Solver(SetUpOnce):
             test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
             if self.active_set is not None:
                 solution = self.active_set.solve(start, test)
-            if solution is None and isinstance(self.program.P, KernelMatrix):
+            if solution is None and self.program.hessian.is_by_rows:
                 self._make_hessian()
                 test = ProgramTest(self.program, self.presolved, self.cone_form)
                 solution = self.active_set.solve(None, test) if self.active_set is not None else None

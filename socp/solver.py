@@ -18,6 +18,7 @@ from .compiled.threads import blas_threads
 from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kkt.backends import build
 from .kkt.base import KKT
+from .linalg.csc import csc
 from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State, keep_point
@@ -29,15 +30,11 @@ from .problem import printing
 from .problem.checks import (
     ProgramError,
     all_finite,
-    as_dense,
     as_vector,
     check_finite,
     check_no_nan,
-    check_symmetric,
-    symmetric_part,
 )
-from .problem.lowrank import LowRank
-from .problem.program import Cone, ConeProgram, as_hessian
+from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, QP_ONLY, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import TIMINGS, Solution
 from .problem.stopping import Test
@@ -218,9 +215,8 @@ class Solver(SetUpOnce):
         """
         with self.at_work:
             old = self.program
-            program = ConeProgram.of_checked(
-                old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset, old.cone_layout
-            )  # fmt: skip
+            program = ConeProgram.of_checked(old.c, old.G, old.h, old.cones, old.A, old.b, old.P, old.offset)
+            program._cone_layout = old.cone_layout
             if c is not None:
                 program.c = as_vector("c", c, old.n)
                 check_finite("c", program.c)
@@ -235,9 +231,12 @@ class Solver(SetUpOnce):
                         raise ProgramError("h must be infinite in the same rows as before; build a new Solver instead")
             if P_data is None and G_data is None and A_data is None:
                 return self.replace_vectors(program)
-            for name, data in (("P", P_data), ("A", A_data), ("G", G_data)):
-                if data is not None:
-                    setattr(program, name, with_data(name, getattr(old, name), data))
+            if P_data is not None:
+                program.P = old.hessian.with_data(P_data)
+            if A_data is not None:
+                program.A = with_values("A", old.A, A_data)
+            if G_data is not None:
+                program.G = with_values("G", old.G, G_data)
             return self.replace(program)
 
     def replace_vectors(self, program: ConeProgram) -> None:
@@ -483,26 +482,11 @@ def program_of(program: Any, *data: Any) -> ConeProgram:
     return ConeProgram(c, G, h, cones, A, b, P, 0.0 if offset is None else offset)
 
 
-def with_data(name: str, matrix: Any, data: Any) -> Any:
-    """The matrix with new values in its old pattern; P also whole, in whatever storage either is."""
-    if matrix is None:
-        raise ProgramError(f"{name}_data came, but the program has no {name}")
-    if isinstance(matrix, LowRank):
-        raise ProgramError("P_data does not go with a LowRank P; build a new Solver instead")
-    if name == "P" and not isinstance(matrix, np.ndarray) and np.ndim(data) == 2:
-        return as_hessian("P_data", data, matrix.shape[0], "the program")
-    if isinstance(matrix, np.ndarray):
-        dense = as_dense("P_data", data, matrix.shape)
-        check_symmetric("P_data", dense)
-        return symmetric_part(dense)
+def with_values(name: str, matrix: sp.csc_array, data: Any) -> sp.csc_array:
+    """A or G with new values in its old pattern."""
     values = as_vector(f"{name}_data", data, matrix.data.size, f" (the entries of {name})")
     check_finite(f"{name}_data", values)
-    new = matrix.copy()
-    new.data = values
-    if name == "P":
-        check_symmetric("P", new)
-        return symmetric_part(new)
-    return new
+    return csc(values, matrix.indices, matrix.indptr, matrix.shape)
 
 
 def change_units(point: Point, old: StandardForm, new: StandardForm) -> None:

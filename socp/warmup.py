@@ -29,7 +29,7 @@ EVERY = (
 )  # fmt: skip
 RARE = (
     "qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve", "qp.reduce.cone_form.substitute",
-    "socp.form.hessian.raise_upper", "socp.form.hessian.first_bad", "socp.problem.checks.asymmetry",
+    "socp.form.convexity.raise_upper", "socp.problem.checks.asymmetry",
     "socp.problem.checks.is_canonical",
 )  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")

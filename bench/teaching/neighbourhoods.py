@@ -1,10 +1,10 @@
 """Mizuno, Todd and Ye's predictor-corrector method (1993): steps between two neighbourhoods of the central path.
 
-    minimize 1/2 x'Px + c'x   subject to   Ax = b,  Gx + s = h,  s >= 0      (orthants alone)
+    minimize 1/2 x'Px + c'x   subject to   Ax = b,  Gx + s = h,  s in K
 
-On strictly feasible points, with mu = s'z / m and the products s o z,
+On strictly feasible points, with mu = s'z / deg K and lam = W z = W^-1 s of Nesterov and Todd's scaling,
 
-    N(beta) = {(x, y, z, s): ||s o z - mu e|| <= beta mu}.
+    N(beta) = {(x, y, z, s): ||lam o lam - mu e|| <= beta mu},      lam o lam = s o z in an orthant.
 
 A predictor (sigma = 0) goes from N(1/4) as far as N(1/2) reaches, a corrector (sigma = 1, a full step) back to N(1/4).
 """
@@ -17,53 +17,63 @@ from dataclasses import replace
 import numpy as np
 
 import socp
-from socp.textbook import Iterate
+from socp.textbook import Cone, Iterate
 from socp.textbook.switches import dense
 
-from .barrier import on_the_path
+from .barrier import barrier, on_the_path
 
 INNER, OUTER = 0.25, 0.5
 
 
-def distance(s: np.ndarray, z: np.ndarray) -> float:
-    """||s o z - mu e|| / mu, the least beta of a neighbourhood with this point.
+def orthant(v: np.ndarray) -> Cone:
+    """The orthant of a vector."""
+    return Cone([socp.NonNeg(v.size)])
+
+
+def distance(s: np.ndarray, z: np.ndarray, cone: Cone | None = None) -> float:
+    """||lam o lam - mu e|| / mu, the least beta of a neighbourhood with this point; K is an orthant if none is given.
 
     Examples
     --------
     >>> print(distance(np.array([1.0, 2.0]), np.array([1.0, 0.5])))
     0.0
     """
-    products = s * z
-    mu = products.mean()
-    return float(np.linalg.norm(products - mu) / mu)
+    cone = cone or orthant(s)
+    lam = cone.scaling(s, z)[0] @ z
+    mu = s @ z / cone.degree
+    return float(np.linalg.norm(cone.arrow(lam) @ lam - mu * cone.e) / mu)
 
 
 def direction(program: socp.ConeProgram, it: Iterate, sigma: float) -> Iterate:
-    """The Newton direction to s o z = sigma mu e from a feasible point, as the differences of an iterate.
+    """The Newton direction to lam o lam = sigma mu e from a feasible point, as the differences of an iterate.
 
     [ P  A'  G'       ] [dx]   [0                    ]
     [ A  0   0        ] [dy] = [0                    ]      ds = -G dx
-    [ G  0   -s / z   ] [dz]   [s - sigma mu / z     ]
+    [ G  0   -W^2     ] [dz]   [s - sigma mu z^-1    ]
     """
-    P, A, G = dense(program)
+    cone, (P, A, G) = Cone(program.cones), dense(program)
     n, p, m = program.n, program.p, program.m
-    K = np.block([
-        [P, A.T, G.T], [A, np.zeros((p, p + m))], [G, np.zeros((m, p)), -np.diag(it.s / it.z)],
-    ])  # fmt: skip
-    rhs = np.concatenate([np.zeros(n + p), it.s - sigma * (it.s @ it.z) / m / it.z])
+    W, _ = cone.scaling(it.s, it.z)
+    K = np.block([[P, A.T, G.T], [A, np.zeros((p, p + m))], [G, np.zeros((m, p)), -W @ W]])
+    inverse = -barrier(cone, it.z)[1]
+    rhs = np.concatenate([np.zeros(n + p), it.s - sigma * (it.s @ it.z) / cone.degree * inverse])
     dx, dy, dz = np.split(np.linalg.solve(K, rhs), [n, n + p])
     return Iterate(dx, dy, dz, -G @ dx)
 
 
-def longest_step(it: Iterate, step: Iterate, beta: float) -> float:
-    """The largest alpha <= 1 up to which all points it + alpha step are in N(beta), which `it` is in.
+def longest_step(it: Iterate, step: Iterate, beta: float, cone: Cone | None = None) -> float:
+    """The largest alpha <= 1 up to which ||w(alpha) - mu e|| <= beta mu at all points it + alpha step.
 
-    The products are w(alpha) = s o z + alpha (z o ds + s o dz) + alpha^2 ds o dz, so that
-    ||w - mu e||^2 - beta^2 mu^2 is a polynomial of degree four; its smallest positive root is the end.
+    w(alpha) = lam o lam + alpha lam o (W^-1 ds + W dz) + alpha^2 (W^-1 ds) o (W dz) are the products in the scaling at
+    `it`, so that ||w - mu e||^2 - beta^2 mu^2 is a polynomial of degree four; its smallest positive root is the end.
+    What it bounds is no less than the distance of N(beta).
     """
-    w = np.array([it.s * it.z, it.z * step.s + it.s * step.z, step.s * step.z])
-    mu = w.mean(axis=1)
-    apart = w - mu[:, None]
+    cone = cone or orthant(it.s)
+    W, W_inv = cone.scaling(it.s, it.z)
+    lam, ds, dz = W @ it.z, W_inv @ step.s, W @ step.z
+    w = np.array([cone.arrow(lam) @ lam, cone.arrow(lam) @ (ds + dz), cone.arrow(ds) @ dz])
+    mu = w @ cone.e / cone.degree
+    apart = w - np.outer(mu, cone.e)
     squares = apart @ apart.T - beta**2 * np.outer(mu, mu)
     coefficients = [np.trace(squares[::-1], offset) for offset in (2, 1, 0, -1, -2)]  # of alpha^4, ..., 1
     roots = np.roots(coefficients)
@@ -77,13 +87,23 @@ def advance(it: Iterate, step: Iterate, alpha: float) -> Iterate:
     return replace(it, x=x, y=y, z=z, s=s, alpha=alpha)
 
 
-def predictor_corrector(program: socp.ConeProgram, mu: float, gap: float, max_iter: int = 1000) -> Iterator[Iterate]:
-    """The start on the path with this mu, then each predictor and each corrector, until s'z <= gap.
+def predictor_corrector(
+    program: socp.ConeProgram, start: float | Iterate, gap: float, max_iter: int = 1000
+) -> Iterator[Iterate]:
+    """The start, each predictor and each corrector, until s'z <= gap.
+
+    Parameters
+    ----------
+    program : ConeProgram
+    start : float or Iterate
+        The mu of a point of the path to start from, or a strictly feasible point of N(1/4).
+    gap : float
+    max_iter : int
 
     Raises
     ------
     socp.ProgramError
-        The program has second-order cones, or no strictly feasible point.
+        The program has no strictly feasible point.
 
     Examples
     --------
@@ -94,15 +114,14 @@ def predictor_corrector(program: socp.ConeProgram, mu: float, gap: float, max_it
     >>> print(all(distance(it.s, it.z) <= 0.5 + 1e-9 for it in points), points[-1].x.round(5) + 0.0)
     True [0.]
     """
-    if any(not isinstance(cone, socp.NonNeg) for cone in program.cones):
-        raise socp.ProgramError("the method is for orthants, but the program has second-order cones")
-    it = on_the_path(program, mu)
+    cone = Cone(program.cones)
+    it = start if isinstance(start, Iterate) else on_the_path(program, start)
     yield it
     for _ in range(max_iter):
         if it.s @ it.z <= gap:
             return
         step = direction(program, it, 0.0)
-        it = advance(it, step, longest_step(it, step, OUTER))
+        it = advance(it, step, longest_step(it, step, OUTER, cone))
         yield it
         it = advance(it, direction(program, it, 1.0), 1.0)
         yield it

@@ -6,12 +6,14 @@ They need matplotlib (of the `bench` and `docs` extras) and use no state of pypl
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
+from itertools import combinations, cycle
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -35,17 +37,36 @@ STYLES: list[dict[str, Any]] = [
 ]
 SMALLEST = 1e-17  # what a logarithmic axis shows of zero
 GRID = 241
+LETTERS = re.compile(r"\b(beta|delta|epsilon|gamma|kappa|lambda|mu|omega|sigma|tau)\b")
+
+
+def greek(text: str) -> str:
+    """The text with the Greek letters that it names.
+
+    Examples
+    --------
+    >>> print(greek("mu, s / tau"))
+    $\\mu$, s / $\\tau$
+    """
+    return LETTERS.sub(r"$\\\g<0>$", text)
 
 
 class Picture(Figure):
-    """A figure that a notebook shows."""
+    """A figure that a notebook shows: as vectors where it can, else as points."""
 
     def __init__(self, width: float = 6.4, height: float = 3.6) -> None:
         super().__init__(figsize=(width, height), layout="constrained")
 
     def _repr_png_(self) -> bytes:
+        return self._written(format="png", dpi=110, metadata={"Software": None})
+
+    def _repr_svg_(self) -> str:
+        with rc_context({"svg.hashsalt": "centralpath"}):  # the same names in each run
+            return self._written(format="svg", metadata={"Date": None, "Creator": None}).decode()
+
+    def _written(self, **options: Any) -> bytes:
         stream = io.BytesIO()
-        self.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+        self.savefig(stream, **options)
         return stream.getvalue()
 
 
@@ -71,24 +92,24 @@ def convergence(traces: Any, columns: Sequence[str] = RESIDUALS) -> Picture:
     drawn = {name: (t, columns[0]) for name, t in traces.items()} if several else {c: (traces, c) for c in columns}
     for (label, (trace, name)), style in zip(drawn.items(), cycle(STYLES)):
         values = np.maximum(np.abs(column(trace, name)), SMALLEST)
-        axes.semilogy(np.arange(values.size), values, label=label.replace("_", " "), **style)
-    axes.set(xlabel="iteration", ylabel=columns[0].replace("_", " ") if several else "")
+        axes.semilogy(np.arange(values.size), values, label=greek(label.replace("_", " ")), **style)
+    axes.set(xlabel="iteration", ylabel=greek(columns[0].replace("_", " ")) if several else "")
     axes.grid(alpha=0.3)
     axes.legend()
     return picture
 
 
 def lines(
-    x: Sequence[float], series: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, logarithmic: bool = False
+    x: Sequence[float], series: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, logarithmic: bool | str = False
 ) -> Picture:
-    """Several quantities over the same x."""
+    """Several quantities over the same x; the axes with a logarithmic scale are "x", "y", or both (True)."""
     picture = Picture()
     axes = picture.subplots()
     for label, y, style in zip(series, series.values(), cycle(STYLES)):
-        axes.plot(x, y, label=label, **style)
-    if logarithmic:
-        axes.set(xscale="log", yscale="log")
-    axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.plot(x, y, label=greek(label), **style)
+    for axis in "xy" if logarithmic is True else logarithmic or "":
+        axes.set(**{f"{axis}scale": "log"})
+    axes.set(xlabel=greek(xlabel), ylabel=greek(ylabel))
     axes.grid(alpha=0.3)
     axes.legend()
     return picture
@@ -140,6 +161,34 @@ def plane(
     axes.set(xlim=window[:2], ylim=window[2:], xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=8)
+    return picture
+
+
+def space(
+    program: socp.ConeProgram, ways: Mapping[str, np.ndarray], scale: Sequence[float] = (1.0, 1.0, 1.0)
+) -> Picture:
+    """The edges of a bounded polyhedron Gx <= h in three dimensions, and ways through it as arrays of shape (k, 3).
+
+    `scale` divides the coordinates.
+    """
+    G = dense(program)[2]
+    if program.n != 3 or program.p or any(isinstance(cone, socp.SecondOrder) for cone in program.cones):
+        raise socp.ProgramError("three variables and inequalities alone are expected here")
+    corners: dict[tuple[int, ...], np.ndarray] = {}
+    for rows in combinations(range(program.m), 3):
+        if abs(np.linalg.det(G[list(rows)])) > 1e-12:
+            x = np.linalg.solve(G[list(rows)], program.h[list(rows)])
+            if (G @ x <= program.h + 1e-9 * (1.0 + np.abs(program.h))).all():
+                corners[rows] = x / np.asarray(scale)
+    picture = Picture(5.4, 4.6)
+    axes: Any = picture.add_subplot(projection="3d")
+    for (one, x), (other, y) in combinations(corners.items(), 2):
+        if len(set(one) & set(other)) == 2:  # an edge: two rows hold along it
+            axes.plot(*np.array([x, y]).T, color=GREY, lw=1.0)
+    for (label, way), style, colour in zip(ways.items(), cycle(STYLES), cycle((ORANGE, GREEN, BLUE))):
+        axes.plot(*(np.asarray(way) / np.asarray(scale)).T, color=colour, label=greek(label), **style)
+    axes.set(xlabel="$x_1$", ylabel="$x_2$", zlabel="$x_3$")
+    axes.legend(fontsize=8)
     return picture
 
 

@@ -24,15 +24,15 @@ from scipy.linalg import lapack
 
 from socp.compiled.threads import blas_threads
 from socp.plan.plan import Plan
+from socp.problem.distances import norm
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import Residuals, norm
+from socp.problem.stopping import Residuals
 
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import Point, ProgramTest
-from ..route import sided_rows
 from .boxed import Block, BoxedProgram, Face
 from .coordinate_descent import BLOCK_SIZE, TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, TOO_LARGE, find_free, step_on_face
@@ -54,7 +54,7 @@ class ActiveSet:
     Parameters
     ----------
     program : QuadraticProgram
-        One that `qp.route` has for it: what presolve leaves.
+        One that `socp.plan.choice` has for it: what presolve leaves.
     settings : Settings
 
     Attributes
@@ -76,7 +76,7 @@ class ActiveSet:
             "dense", "most have bounds", method="active set", what=f"active set, {program.n} variables with a dense P"
         )
         P: Any = program.P
-        n, rows = program.n, sided_rows(program)
+        n, rows = program.n, program.sided_rows
         self.P, self.diagonal = P, P.diagonal().copy()
         self.largest = float(self.diagonal.max())
         self.row = int(rows[0]) if rows.size else None

@@ -16,15 +16,14 @@ import numpy as np
 
 from socp.compiled.memory import LARGEST_KEPT, keep_freed_memory
 from socp.plan.plan import Plan
+from socp.problem.distances import norm
 from socp.problem.settings import Settings
 from socp.problem.status import Status
-from socp.problem.stopping import norm
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import AT_ONCE, Samples, add_singles
 from ..problem.program import QuadraticProgram
 from ..problem.stopping import Point, ProgramTest
-from ..route import row_along_signs
 from .boxed import BoxedProgram, Face
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TOO_LARGE, find_free, step_on_face
 from .method import EXACT, ActiveSet, Rounds
@@ -43,7 +42,7 @@ MEGABYTE = 2.0**20
 
 
 class WorkingSet(ActiveSet):
-    """The method for one program that `qp.route` has for it.
+    """The method for one program that `socp.plan.choice` has for it.
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ class WorkingSet(ActiveSet):
             "dense", "rows of P are made as they are read", method="working set",
             what=f"working set, {program.n} variables with a kernel matrix P",
         )  # fmt: skip
-        self.row, self.slope = row_along_signs(program)
+        self.row, self.slope = program.row_along_signs()
         self.side = 0.0 if self.row is None else float(program.l[self.row]) / self.slope
         rises = self.signs > 0.0
         self.lower = np.where(rises, program.lb, -program.ub)

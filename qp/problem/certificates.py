@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.problem.stopping import LEAST_SLOPE
+from socp.problem.certificates import LEAST_SLOPE
 
 
 def primal_infeasibilities(A: np.ndarray, l: np.ndarray, u: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from socp.problem.checks import ProgramError, as_number, as_vector
+from socp.problem.hessian import Hessian
 
 from .mercer import NAMES, Samples, add_expansion, fill_rows, samples_of
 
 AT_ONCE = 64  # samples of a function's block
 
 
-class KernelMatrix:
+class KernelMatrix(Hessian):
     r"""P_kl = s_k s_l k(x_o(k), x_o(l)): the samples once, or several times over, with signs.
 
     Nothing of the size of P is kept.  A program with such a P, finite bounds and one row at most, whose entries are
@@ -48,6 +49,9 @@ class KernelMatrix:
     >>> P @ np.array([1.0, 1.0])
     array([0.5, 0.5])
     """
+
+    is_by_rows = True
+    source = property(lambda self: self)
 
     def __init__(
         self,
@@ -178,6 +182,15 @@ class KernelMatrix:
 
     def __matmul__(self, v: np.ndarray) -> np.ndarray:
         return self.signs * np.tile(self.expansion(self.signed(v)), self.sides)
+
+    def accurate_product(self, x: np.ndarray) -> np.ndarray:
+        """P x, with zeros in place of its errors."""
+        return np.concatenate([self @ x, np.zeros(x.size)])
+
+    def sizes(self, x: np.ndarray) -> np.ndarray:
+        """A bound of |P| |x|: |P_ij| <= root(P_ii P_jj) where P is semidefinite."""
+        root = np.sqrt(np.abs(self.diagonal()))
+        return root * (root @ np.abs(x))  # type: ignore[no-any-return]
 
     def rows(self, which: Any) -> np.ndarray:
         """The rows `which` of P."""

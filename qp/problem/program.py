@@ -11,15 +11,16 @@ from socp.compiled.kernels import kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.problem.checks import ProgramError, all_finite, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.problem.hessian import WithHessian, as_hessian
 from socp.problem.printing import html_table
-from socp.problem.program import as_hessian, describe_hessian, no_rows
+from socp.problem.program import no_rows
 
 from .kernel_matrix import KernelMatrix
 
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # sides that are absent
 
 
-class QuadraticProgram:
+class QuadraticProgram(WithHessian):
     r"""A convex quadratic program with two-sided rows and bounds.
 
     .. math::
@@ -154,6 +155,22 @@ class QuadraticProgram:
         """The number of rows."""
         return self.l.size
 
+    @property
+    def sided_rows(self) -> np.ndarray:
+        """The rows with a finite side."""
+        return np.flatnonzero(np.isfinite(self.l) | np.isfinite(self.u))
+
+    def row_along_signs(self) -> tuple[int | None, float]:
+        """(the one row with sides, the c with which it is c times the signs of a `KernelMatrix`); None where not so."""
+        rows = self.sided_rows
+        if rows.size != 1 or self.l[rows[0]] != self.u[rows[0]]:
+            return None, 0.0
+        a = self.A.data if self.m == 1 else self.A[[int(rows[0])], :].toarray()[0]
+        if a.size != self.n:
+            return None, 0.0
+        along = a * self.P.signs
+        return (int(rows[0]), float(along[0])) if along[0] != 0.0 and (along == along[0]).all() else (None, 0.0)
+
     def __repr__(self) -> str:
         return f"QuadraticProgram(n={self.n}, m={self.m})"
 
@@ -162,7 +179,7 @@ class QuadraticProgram:
         rows = {
             "variables": f"{self.n}, {bounds} with a bound",
             "rows": f"{self.m}, {self.A.nnz} entries",
-            "P": repr(self.P) if isinstance(self.P, KernelMatrix) else describe_hessian(self.P),
+            "P": repr(self.hessian),
         }
         return html_table("QuadraticProgram", rows)
 

@@ -18,7 +18,7 @@ from socp.problem.stopping import Residuals
 
 from .derivatives import Gradient, Sensitivity, Tangent
 from .program import QuadraticProgram
-from .stopping import Point, dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
+from .stopping import Point, dual_certificate, primal_certificate
 
 
 @dataclass(repr=False)
@@ -185,11 +185,9 @@ def solution_at(
         primal, dual, gap = found.relative
         objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
     elif status is Status.PRIMAL_INFEASIBLE:
-        x, (y, z) = np.full(program.n, np.nan), primal_certificate(program, y, z)
-        primal = primal_infeasibility(program, y, z)
+        x, ((y, z), primal) = np.full(program.n, np.nan), primal_certificate(program, y, z)
     elif status is Status.DUAL_INFEASIBLE:
-        x, y, z = dual_certificate(program, x), np.full(program.m, np.nan), np.full(program.n, np.nan)
-        dual = dual_infeasibility(program, x)
+        y, z, ((x,), dual) = np.full(program.m, np.nan), np.full(program.n, np.nan), dual_certificate(program, x)
     solution = Solution(status, x, y, z, objective, dual_objective, primal, dual, gap, **rest)
     solution._program = program
     return solution

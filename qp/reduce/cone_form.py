@@ -25,13 +25,12 @@ import scipy.sparse as sp
 
 from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
-from socp.form.hessian import as_operator, check_semidefinite
+from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
 from socp.linalg.csc import csc, transpose
 from socp.problem.checks import INT
-from socp.problem.lowrank import LowRank
+from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
-from socp.problem.stopping import product
 
 from ..problem.program import QuadraticProgram
 from .presolve import rows_kept
@@ -78,20 +77,9 @@ class ConeForm:
         """The cone program."""
         P = program.P
         if self.has_fixed:
-            check_semidefinite(as_operator(P, program.n))  # the engine sees no more than what is left of it
-            P = self._in_free_variables(P, program.m)
+            check_semidefinite(hessian_of(program.P, program.n))  # the engine sees no more than what is left of it
+            P = program.hessian.among(np.flatnonzero(self.kinds[program.m :] != EQUAL))
         return SidesProgram(self, program, P)
-
-    def _in_free_variables(self, P: Any, m: int) -> sp.csc_array | np.ndarray | LowRank | None:
-        """P without the rows and columns of fixed variables."""
-        if P is None:
-            return None
-        if isinstance(P, sp.csc_array):
-            indptr, indices, data = np.empty(self.n + 1, INT), np.empty(P.data.size, INT), np.empty(P.data.size)
-            entries = keep_free(P.indptr, P.indices, P.data, self.kinds, indptr, indices, data)
-            return csc(data[:entries], indices[:entries], indptr, (self.n, self.n))
-        free = np.flatnonzero(self.kinds[m:] != EQUAL)
-        return LowRank(P.F[free], P.d[free]) if isinstance(P, LowRank) else P[free[:, None], free]
 
     def lift(
         self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
@@ -101,7 +89,7 @@ class ConeForm:
         own_x, own_y, own_z = np.empty(n), np.empty(m), np.empty(n)
         spread(x, y, z, program.lb, self.kinds, own_x, own_y, own_z)
         if self.has_fixed:
-            self._fix_multipliers(program, program.q + product(program.P, own_x), own_y, own_z)
+            self._fix_multipliers(program, program.q + program.hessian.product(own_x), own_y, own_z)
         return own_x, own_y, own_z
 
     def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
@@ -139,12 +127,13 @@ class SidesProgram(StackedProgram):
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
         self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
         self.hessian_is_tested = form.has_fixed  # as a part of the whole, in `ConeForm.program`
+        self._hessian = None if form.has_fixed else program._hessian
         self.cones, self._cone_layout = orthant(form.m)
         q, l, u, self.offset = program.q, program.l, program.u, program.offset
         if form.has_fixed:
             q, l, u = self._substituted(program)
-        self.c, self.b, self.h = np.empty(form.n), np.empty(form.p), np.empty(form.m)
-        gather_rhs(q, l, u, program.lb, program.ub, form.kinds, self.c, self.b, self.h)
+        self.c, self.b, self.h = q, np.empty(form.p), np.empty(form.m)
+        gather_rhs(l, u, program.lb, program.ub, form.kinds, self.b, self.h)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
         """The cone program of another quadratic one that has the same matrices and other vectors."""
@@ -160,12 +149,12 @@ class SidesProgram(StackedProgram):
         return other
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, l and u without what is fixed, which goes to the other side."""
+        """q of the free variables, l and u without what is fixed, which goes to the other side."""
         A, q, l, u, value = program.A, program.q, program.l.copy(), program.u.copy(), np.empty(program.n)
         substitute(A.indptr, A.indices, A.data, program.lb, program.ub, value, l, u)
-        Pv = product(program.P, value)
+        Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        return q + Pv, l, u
+        return (q + Pv)[self._form.kinds[l.size :] != EQUAL], l, u
 
     def stack(self, form: StandardForm) -> None:
         """See `StackedProgram`."""
@@ -265,11 +254,9 @@ def first_rows(kinds: Ints, m: int) -> tuple[int, int, int]:
 
 
 @kernel
-def gather_rhs(
-    q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, c: Floats, b: Floats, h: Floats
-) -> None:
-    """c := q of the free variables, b := the equal sides, h := (u, -l, ub, -lb) where they are finite."""
-    m, upper, equal, free = l.size, 0, 0, 0
+def gather_rhs(l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, b: Floats, h: Floats) -> None:
+    """b := the equal sides, h := (u, -l, ub, -lb) where they are finite."""
+    m, upper, equal = l.size, 0, 0
     lower, above, below = first_rows(kinds, m)
     for i in range(m):
         if kinds[i] == EQUAL:
@@ -282,10 +269,6 @@ def gather_rhs(
             h[lower] = -l[i]
             lower += 1
     for j in range(lb.size):
-        if kinds[m + j] == EQUAL:
-            continue
-        c[free] = q[j]
-        free += 1
         if kinds[m + j] & UPPER != 0:
             h[above] = ub[j]
             above += 1
@@ -315,29 +298,6 @@ def substitute(
         if size[i] > 0.0:
             l[i] = 0.0 if abs(l[i] - shift[i]) <= ROUNDING * size[i] else l[i] - shift[i]
             u[i] = 0.0 if abs(u[i] - shift[i]) <= ROUNDING * size[i] else u[i] - shift[i]
-
-
-@kernel
-def keep_free(
-    P_indptr: Ints, P_indices: Ints, P_data: Floats, kinds: Ints, indptr: Ints, indices: Ints, data: Floats
-) -> int:
-    """P in the free variables; returns the number of its entries."""
-    n = P_indptr.size - 1
-    m, free, at = kinds.size - n, 0, 0
-    place = np.empty(n, np.int64)
-    for j in range(n):
-        place[j] = free
-        free += int(kinds[m + j] != EQUAL)
-    for j in range(n):
-        if kinds[m + j] == EQUAL:
-            continue
-        indptr[place[j]] = at
-        for k in range(P_indptr[j], P_indptr[j + 1]):
-            if kinds[m + P_indices[k]] != EQUAL:
-                indices[at], data[at] = place[P_indices[k]], P_data[k]
-                at += 1
-    indptr[free] = at
-    return at
 
 
 @kernel

@@ -16,15 +16,12 @@ no certificate that rounding leaves anything of.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Bools, Floats, Ints, Matrix
+from socp.compiled.signatures import Bools, Floats, Ints
 from socp.linalg.csc import csc
-from socp.problem.lowrank import LowRank
 
 from ..problem.program import QuadraticProgram
 from .removal import ROWS, Removed, look_for_more, postsolve, remove_rows
@@ -56,7 +53,7 @@ class Presolve:
         A, found = program.A, 0
         if wanted:
             found = look_for_more(A.indptr, A.indices, A.data, program.l, program.u, program.lb, program.ub)
-        if found & ROWS or (found and not _all_curved(program.P)):
+        if found & ROWS or (found and not program.hessian.has_full_diagonal()):
             self._reduce(program, bool(found & ROWS), slack)
 
     def _reduce(self, program: QuadraticProgram, has_rows: bool, slack: float) -> None:
@@ -65,8 +62,9 @@ class Presolve:
         kept, left = np.ones(program.m, dtype=np.bool_), program.m
         if has_rows:
             removed = Removed(m=program.m, n=program.n, entries=A.data.size)
-            l, u, lb, ub = l.copy(), u.copy(), lb.copy(), ub.copy()
-            left -= remove_rows(A.indptr, A.indices, A.data, l, u, lb, ub, removed, kept, slack)
+            removed.l[:], removed.u[:], removed.lb[:], removed.ub[:], removed.slack = l, u, lb, ub, slack
+            left -= remove_rows(A.indptr, A.indices, A.data, removed, kept)
+            l, u, lb, ub = removed.l, removed.u, removed.lb, removed.ub
         fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)
         if left < program.m:
             self.removed = removed
@@ -91,20 +89,6 @@ class Presolve:
         return rows, bounds
 
 
-def _all_curved(P: Any) -> bool:
-    """Whether no variable is without an entry in the diagonal of a dense P."""
-    return isinstance(P, np.ndarray) and bool(has_full_diagonal(P))
-
-
-@kernel
-def has_full_diagonal(P: Matrix) -> bool:
-    """Whether no entry of the diagonal is zero."""
-    for j in range(P.shape[0]):
-        if P[j, j] == 0.0:
-            return False
-    return True
-
-
 def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
     """The rows of A that are kept, of which there are so many."""
     indptr, indices, data = np.empty_like(A.indptr), np.empty_like(A.indices), np.empty_like(A.data)
@@ -116,15 +100,11 @@ def fix_empty_columns(
     program: QuadraticProgram, kept: np.ndarray, lb: np.ndarray, ub: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray]:
     """(how many variables without entries have a better bound, the lower and the upper bounds with these at it)."""
-    A, P, entries = program.A, program.P, np.zeros(program.n, dtype=np.int64)
-    found = count_entries(A.indptr, A.indices, A.data, kept, lb, ub, entries)
-    if found and isinstance(P, sp.csc_array):
-        found = count_entries(P.indptr, P.indices, P.data, np.ones(program.n, dtype=np.bool_), lb, ub, entries)
-    if not found:
+    A, entries = program.A, np.zeros(program.n, dtype=np.int64)
+    if not count_entries(A.indptr, A.indices, A.data, kept, lb, ub, entries):
         return 0, lb, ub
     j = np.flatnonzero((entries == 0) & (lb < ub))
-    if isinstance(P, (np.ndarray, LowRank)):
-        j = j[_is_empty(P, j)]
+    j = j[~program.hessian.has_entries(j)]
     if not j.size:
         return 0, lb, ub
     best = np.select([program.q[j] > 0.0, program.q[j] < 0.0], [lb[j], ub[j]], np.clip(0.0, lb[j], ub[j]))
@@ -132,16 +112,6 @@ def fix_empty_columns(
     lb, ub = lb.copy(), ub.copy()
     lb[j] = ub[j] = best
     return j.size, lb, ub
-
-
-def _is_empty(P: np.ndarray | LowRank, j: np.ndarray) -> np.ndarray:
-    """For each of the variables j whether its column of P has no entry."""
-    empty = P.diagonal()[j] == 0.0
-    for k in np.flatnonzero(empty):  # the diagonal decides where P is semidefinite, which is not known yet
-        unit = np.zeros(P.shape[0])
-        unit[j[k]] = 1.0
-        empty[k] = not (P @ unit).any()
-    return empty
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Bools, Floats, Ints
-from socp.compiled.structures import Structure, floats, integer, integers
+from socp.compiled.structures import Structure, floats, integer, integers, number
 from socp.linalg.csc import transpose
 from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 from socp.problem.stopping import LOST
@@ -22,11 +22,14 @@ ROWS, COLUMNS = 1, 2  # what `look_for_more` finds
 
 
 class Removed(Structure):
-    """What was taken out of a program.
+    """The sides of a program, and what was taken out of it.
 
-    Sides that do not come from another row are `NONE` in `upper_twin` and so on.
+    Sides that do not come from another row are `NONE` in `upper_twin` and so on.  Those that cross by no more than the
+    relative `slack` become one.
     """
 
+    l, u, lb, ub, slack = floats("m"), floats("m"), floats("n"), floats("n"), number()
+    live = integers("m")  # the entries of each row in variables that are not fixed
     # the rows of A
     indptr, indices = integers("m + 1", scratch=True), integers("entries", scratch=True)
     values = floats("entries", scratch=True)
@@ -79,11 +82,9 @@ def count_live(A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: 
 
 
 @inner
-def find_parallel(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, live: Ints, source: Ints, removed: Removed
-) -> bool:
+def find_parallel(A_indptr: Ints, A_indices: Ints, A_data: Floats, source: Ints, removed: Removed) -> bool:
     """`parallel_rows` of those that have a side and two live entries; whether there may be any."""
-    m, size = l.size, 4
+    m, size, l, u, live = removed.l.size, 4, removed.l, removed.u, removed.live
     while size < 2 * m:
         size *= 2
     wanted = np.empty(m, np.bool_)
@@ -97,28 +98,22 @@ def find_parallel(
 
 
 @kernel
-def remove_rows(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, removed: Removed,
-    kept: Bools, slack: float,
-) -> int:  # fmt: skip
-    """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many.
-
-    Sides that cross by no more than the relative `slack` become one.
-    """
-    m, n = l.size, lb.size
+def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Removed, kept: Bools) -> int:
+    """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many."""
+    m, n = removed.l.size, removed.lb.size
     for i in range(m):
         removed.upper_twin[i], removed.lower_twin[i] = NONE, NONE
     for j in range(n):
         removed.upper_row[j], removed.lower_row[j] = NONE, NONE
-    source, live = np.empty_like(A_indices), np.zeros(m, np.int64)
+    source = np.empty_like(A_indices)
     transpose(m, A_indptr, A_indices, removed.indptr, removed.indices, source)
     values = removed.values
     for k in range(A_data.size):
         values[k] = A_data[np.uint64(source[k])]
-    count_live(A_indptr, A_indices, A_data, lb, ub, live)
-    if find_parallel(A_indptr, A_indices, A_data, l, u, live, source, removed):
-        merge_rows(l, u, removed, kept, slack)
-    tighten_bounds(A_indptr, A_indices, A_data, l, u, lb, ub, live, removed, kept, slack)
+    count_live(A_indptr, A_indices, A_data, removed.lb, removed.ub, removed.live)
+    if find_parallel(A_indptr, A_indices, A_data, source, removed):
+        merge_rows(removed, kept)
+    tighten_bounds(A_indptr, A_indices, A_data, removed, kept)
     count = 0
     for i in range(m):
         count += int(not kept[i])
@@ -133,9 +128,9 @@ def close(a: float, b: float, factor: float, slack: float) -> bool:
 
 
 @inner
-def merge_rows(l: Floats, u: Floats, removed: Removed, kept: Bools, slack: float) -> None:
+def merge_rows(removed: Removed, kept: Bools) -> None:
     """Take out the rows that are parallel to another, whose sides become the tighter ones."""
-    lead = removed.lead
+    lead, l, u, slack = removed.lead, removed.l, removed.u, removed.slack
     for i in range(lead.size):
         r, s = lead[i], removed.ratio[i]
         if r == i:
@@ -151,11 +146,9 @@ def merge_rows(l: Floats, u: Floats, removed: Removed, kept: Bools, slack: float
 
 
 @inner
-def tighten_bounds(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, live: Ints,
-    removed: Removed, kept: Bools, slack: float,
-) -> None:  # fmt: skip
+def tighten_bounds(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Removed, kept: Bools) -> None:
     """Take out rows with at most one live entry, as bounds, again and again as they fix variables."""
+    l, u, lb, ub, live = removed.l, removed.u, removed.lb, removed.ub, removed.live
     m, n = l.size, lb.size
     stack, fixed = np.empty(m, np.int64), np.empty(n, np.int64)
     waiting, count = 0, 0
@@ -165,7 +158,7 @@ def tighten_bounds(
             waiting += 1
     while waiting > 0:
         waiting -= 1
-        j = take_singleton(stack[waiting], l, u, lb, ub, removed, kept, slack)
+        j = take_singleton(stack[waiting], removed, kept)
         if j < 0:
             continue
         fixed[count] = j
@@ -189,10 +182,9 @@ def tighten_bounds(
 
 
 @inner
-def take_singleton(
-    i: int, l: Floats, u: Floats, lb: Floats, ub: Floats, removed: Removed, kept: Bools, slack: float
-) -> int:
+def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     """Make of row i bounds of the only variable in it that is not fixed; returns the variable if that fixes it."""
+    l, u, lb, ub, slack = removed.l, removed.u, removed.lb, removed.ub, removed.slack
     moved, size, j, a = 0.0, 0.0, NONE, 0.0
     for k in range(removed.indptr[i], removed.indptr[i + 1]):
         value, v = removed.values[k], removed.indices[k]

@@ -12,7 +12,6 @@ each second-order cone, so that E s stays in the cone.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -21,14 +20,9 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense, scale_symmetric_dense
+from ..problem.hessian import Hessian, hessian_of
 from ..problem.program import ConeProgram
-from .hessian import (
-    SEMIDEFINITE_TOL,
-    Hessian,
-    as_operator,
-    check_semidefinite,
-    is_clearly_semidefinite,
-)
+from .convexity import SEMIDEFINITE_TOL, check_semidefinite, is_clearly_semidefinite
 from .row_groups import RowGroups, find_groups, renew_groups, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
@@ -46,7 +40,7 @@ class StackedProgram(ConeProgram):
     hessian_is_tested = False  # whether P is known to be semidefinite
 
     def stack(self, form: StandardForm) -> None:
-        """Write the pattern of M, `raw_M` and all that `stack_program` writes."""
+        """Write the pattern of M, `raw_M` and all else that `stack` and `read` write."""
         raise NotImplementedError
 
     def has_pattern_of(self, other: ConeProgram) -> bool:
@@ -126,25 +120,23 @@ class StandardForm(Structure):
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Become the form of this program, which has the sizes of the one before."""
-        values = self._make_room(program.P)
+        values = self._make_room(program.hessian)
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:
             A, G = program.A, program.G
-            stack_program(
-                self, *program.cone_layout, A.indptr, A.indices, A.data, G.indptr, G.indices, G.data, program.c,
-                program.b, program.h,
-            )  # fmt: skip
-        self._settle(program.P, set_up(self, values, equilibrate))
+            stack(self, *program.cone_layout, program.h, A.indptr, A.indices, G.indptr, G.indices)
+            read(self, A.data, G.data, program.c, program.b, program.h)
+        self._settle(program, set_up(self, values, equilibrate))
 
     def refresh(self, program: ConeProgram) -> None:
         """New values in the old pattern, under the stored equilibration."""
-        values = self._make_room(program.P)
+        values = self._make_room(program.hessian)
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:
             read(self, program.A.data, program.G.data, program.c, program.b, program.h)
-        self._settle(program.P, scale_data(self, values))
+        self._settle(program, scale_data(self, values))
 
     def refresh_vectors(self, program: ConeProgram) -> None:
         """New vectors c, b, h only."""
@@ -160,20 +152,19 @@ class StandardForm(Structure):
         if not (tested and self.P.is_sparse) and not looks_convex(self):
             check_semidefinite(self.P, self.D, self.cost_scale)
 
-    def _make_room(self, P: Any) -> np.ndarray:
+    def _make_room(self, given: Hessian) -> np.ndarray:
         """The entries of the caller's P; `P` becomes room for them: that of a dense one before, where it is our own."""
-        if self._owns_P and isinstance(P, np.ndarray) and self.P.is_full:
+        if self._owns_P and given.is_full and self.P.is_full:
             self.P.forget_rank()
-            return P.reshape(-1)
-        given = as_operator(P, self.n)
-        self.bind_hessian(given.empty_like())
+        else:
+            self.bind_hessian(given.empty_like())
         return given.values
 
-    def _settle(self, P: Any, is_scaled: bool) -> None:
+    def _settle(self, program: ConeProgram, is_scaled: bool) -> None:
         """Take the caller's P itself where equilibration leaves it as it is, and one of low rank by its factors."""
         self._owns_P = is_scaled
-        if not is_scaled and P is not None:
-            self.bind_hessian(as_operator(P, self.n).scaled(self.D, self.cost_scale))
+        if not is_scaled:
+            self.bind_hessian(hessian_of(program.P, self.n).scaled(self.D, self.cost_scale))
 
     def bind_hessian(self, P: Hessian) -> None:
         """Take P as the quadratic term."""
@@ -304,23 +295,13 @@ def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -
 
 
 @kernel
-def stack_program(
-    form: StandardForm, start: Ints, second_order: Bools, A_indptr: Ints, A_indices: Ints, A_data: Floats,
-    G_indptr: Ints, G_indices: Ints, G_data: Floats, c: Floats, b: Floats, h: Floats,
-) -> None:  # fmt: skip
-    """M and the vectors of a cone program, as they came."""
-    stack(form, start, second_order, h, A_indptr, A_indices, G_indptr, G_indices)
-    read(form, A_data, G_data, c, b, h)
-
-
-@kernel
 def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
     """The form of the data that are stacked, but for a P of low rank; returns whether P was scaled."""
     analyse(form, P_values, wanted)
     return scale_data(form, P_values)
 
 
-@inner
+@kernel
 def stack(
     form: StandardForm, start: Ints, second_order: Bools, h: Floats, A_indptr: Ints, A_indices: Ints, G_indptr: Ints,
     G_indices: Ints,
@@ -355,7 +336,8 @@ def stack(
         fill[i] = row_ptr[i]
         row_ptr[i + 1] += row_ptr[i]
     if ascending:
-        return take_columns(form, place, fill, A_indptr, A_indices, G_indptr, G_indices)
+        take_columns(form, place, fill, A_indptr, A_indices, G_indptr, G_indices)
+        return
     # two bucket sorts: by rows, then, stable, by columns
     entry = np.empty(columns.size, np.int64)
     for j in range(n):
@@ -367,7 +349,6 @@ def stack(
             if i >= 0:
                 put(columns, entry, fill, i, j, A_indptr[n] + k)
     sort_columns(form, entry)
-    return None
 
 
 @inner

@@ -19,10 +19,10 @@ from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, structure
-from ..form.hessian import LowRankHessian
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..problem.hessian import LowRankHessian
 from .base import KKT
 from .dense_rows import DenseRows, scale_rows, spread_rows
 

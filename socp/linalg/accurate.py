@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse as sp
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -135,17 +134,3 @@ def add_low_rank(F: Matrix, d: Floats, x: Floats, inner: Floats, inner_low: Floa
             error += product_error(row[k], inner[k], term) + sum_error(total, term, raised) + row[k] * inner_low[k]
             total = raised
         out[i], low[i] = out[i] + total, low[i] + error + sum_error(out[i], total, out[i] + total)
-
-
-def hessian_product(P, x: np.ndarray) -> np.ndarray:
-    """(P x, its errors) as one vector of 2 n entries, for P as a program holds it."""
-    n = x.size
-    out = np.zeros(2 * n)
-    if type(P) is np.ndarray:
-        add_rows(P, x, out[:n], out[n:])
-    elif isinstance(P, sp.csc_array):
-        add_symmetric(P.indptr, P.indices, P.data, x, out[:n], out[n:])
-    elif P is not None:
-        inner = np.zeros(2 * P.F.shape[1])
-        add_low_rank(P.F, P.d, x, inner[: inner.size // 2], inner[inner.size // 2 :], out[:n], out[n:])
-    return out

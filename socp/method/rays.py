@@ -6,8 +6,6 @@ and so is the null space that it lies in: that of P, of A and of the rows of the
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..problem.program import ConeProgram
@@ -27,7 +25,8 @@ def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
     x = x / np.abs(x).max()
     start, second_order = program.cone_layout
     orthant = ~np.repeat(second_order, np.diff(start)) & np.isfinite(program.h)
-    equations, G = np.vstack([_dense(program.P, program.n), program.A.toarray()]), program.G.toarray()[orthant]
+    curved = program.hessian.dense()[: 0 if program.hessian.is_zero else None]
+    equations, G = np.vstack([curved, program.A.toarray()]), program.G.toarray()[orthant]
     held = np.zeros(G.shape[0], dtype=np.bool_)
     for turn in range(TURNS):
         left = (G @ x > 0.0) & ~held
@@ -37,7 +36,3 @@ def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
         rows = np.vstack([equations, G[held]])
         x = x - np.linalg.lstsq(rows, rows @ x, rcond=RANK_TOL)[0]
     return x
-
-
-def _dense(P: Any, n: int) -> np.ndarray:
-    return np.zeros((0, n)) if P is None else P if isinstance(P, np.ndarray) else P.toarray()

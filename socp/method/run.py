@@ -15,7 +15,9 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats
 from ..form.standard import StandardForm
 from ..problem import printing, stopping
+from ..problem.certificates import dual_certificate, primal_certificate
 from ..problem.checks import FLOAT
+from ..problem.distances import hold_to_bounds
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution
@@ -263,13 +265,13 @@ class Run:
         """Whether one of the iterate's rays is a certificate on the caller's own data."""
         state = self.state
         if state.primal_ray <= RAY * state.tol_infeasible:
-            ray = self._certificate(self._primal_infeasibility)
+            ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
             if ray is not None:
                 message = "(y, z) certifies that no feasible point exists"
                 return self.finish(Status.PRIMAL_INFEASIBLE, message, ray)
             state.primal_refused = state.primal_ray
         if state.dual_ray <= state.ray_limit:
-            ray = self._certificate(self._dual_infeasibility, unbounded=True)
+            ray = self._certificate(lambda ray: self.test.dual_infeasibility(ray[0]), unbounded=True)
             if ray is not None:
                 return self.finish(Status.DUAL_INFEASIBLE, "x certifies that the objective is unbounded below", ray)
             state.dual_refused = state.dual_ray
@@ -285,7 +287,7 @@ class Run:
         holds = found.meets(settings.tol, settings.tol_abs)
         if max(found.rows, found.cone) > settings.tol:
             held = answer[0].copy(), answer[1], answer[2], answer[3].copy()
-            self._missed = stopping.hold_to_bounds(self.program, held[0], held[3])
+            self._missed = hold_to_bounds(self.program, held[0], held[3])
         if self._missed > 0.0:
             within = test.residuals(*held)
             if within.meets(settings.tol, settings.tol_abs) or (not holds and within.worst < found.worst):
@@ -351,12 +353,6 @@ class Run:
         second.u[:] = np.nan_to_num(second.u)
         return [first, second]
 
-    def _primal_infeasibility(self, ray: Point4) -> float:
-        return self.test.primal_infeasibility(ray[1], ray[2])
-
-    def _dual_infeasibility(self, ray: Point4) -> float:
-        return self.test.dual_infeasibility(ray[0])
-
     def _give_up(self, reason: str) -> bool:
         """End with the best iterate: "optimal" after all where it meets the test, "inaccurate" where a weaker one."""
         settings, tol = self.settings, max(self.settings.tol, stopping.INACCURATE_TOL)
@@ -374,11 +370,6 @@ class Run:
             return self.finish(Status.INACCURATE, message, answer, found)
         return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}", answer, found)
 
-    def _best(self) -> tuple[Point4, stopping.Residuals]:
-        """The best iterate as an answer, and what the test finds there."""
-        answer = self.unscale(self.state.best)
-        return answer, self.test.residuals(*answer)
-
     def finish(
         self, status: Status, message: str, answer: Point4 | None = None, found: stopping.Residuals | None = None
     ) -> bool:
@@ -388,7 +379,8 @@ class Run:
         """
         if self.status is None:
             if answer is None:
-                answer, found = self._best()
+                answer = self.unscale(self.state.best)
+                found = self.test.residuals(*answer)
             self.answer, self.found, self.message, self.status = answer, found, message, status
         return True
 
@@ -415,16 +407,11 @@ class Run:
             objective = found.primal_objective + program.offset
             dual_objective = found.dual_objective + program.offset
         elif status is Status.PRIMAL_INFEASIBLE:
-            y, z = stopping.primal_certificate(program, y, z)
-            x, s, primal = (
-                np.full_like(x, np.nan),
-                np.full_like(s, np.nan),
-                stopping.primal_infeasibility(program, y, z),
-            )
+            (y, z), primal = primal_certificate(program, y, z)
+            x, s = np.full_like(x, np.nan), np.full_like(s, np.nan)
         else:  # dual infeasible
-            x = stopping.dual_certificate(program, x)
+            (x,), dual = dual_certificate(program, x)
             y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
-            dual = stopping.dual_infeasibility(program, x)
         timings = self.timings.copy()
         timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
         solution = Solution(

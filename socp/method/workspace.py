@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import threading
 
-import numpy as np
-
 from ..form.standard import Sizes
 from ..kkt.dense import DenseKKT
 from ..plan.choice import SMALL, is_small
@@ -31,7 +29,7 @@ Kind = tuple[Sizes, bool, str, float | None, int, float, bool, int]
 def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | None:
     """What was released by a program of this kind, which is the caller's now."""
     found: tuple[Kind, State] | None = _thread.__dict__.pop("released", None)
-    if found is None or found[0] != _kind(sizes, isinstance(program.P, np.ndarray), settings):
+    if found is None or found[0] != _kind(sizes, program.hessian.is_full, settings):
         return None
     return found[1]
 

@@ -1,10 +1,14 @@
-"""The plan for a program: which way to solve its KKT systems, by counts of the work."""
+"""The plan for a program: which method, and which way to solve its KKT systems, by counts of the work."""
 
 from __future__ import annotations
 
-from ..form.hessian import LOW_RANK_SHARE
+from typing import Any
+
+import numpy as np
+
 from ..form.standard import StandardForm
 from ..problem.checks import ProgramError
+from ..problem.hessian import LOW_RANK_SHARE
 from ..problem.settings import Settings
 from .costs import dense_seconds, small_work
 from .plan import Backend, Plan
@@ -12,13 +16,38 @@ from .plan import Backend, Plan
 SMALL, SMALL_DENSE = 170, 260  # variables and equalities up to which a program may be small; when P is dense
 SMALL_WORK = 1.5e6  # multiplications of a factorization up to which it is, those in products by BLAS
 SMALL_SPARSE = 3e4  # the same where the data are sparse: sparse LDL' then has less to do, but for its analysis
-MIN_LOW_RANK = 150  # below this order a search for low rank does not pay
 DENSE_SHARE = 0.3  # data with a larger share of nonzeros are worked on as dense
 MIN_DENSE = 40  # variables below which sparse LDL' is quicker than dense Cholesky, unless all is small
 MANY_ROWS = 2  # times as many dense rows as variables leave sparse LDL' nothing to save, beside a sparse P
 MAX_DENSE = 3000  # variables of a sparse program that may be worked on as dense
 MAX_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
+MIN_ACTIVE_SET = 80  # variables from which on the active set pays
+LONG_TIME = 1.0  # the active set looks at its time between rounds only: no limit below so many seconds
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
+
+
+def choose_method(program: Any, settings: Settings) -> str:
+    """The `Plan.method` for a program with two-sided rows and bounds.
+
+    The active set for a dense P, most variables with bounds and at most one row with sides: an interior-point method
+    factors all of P in each iteration, whereas the active set reads the rows of what moves, which is worth it from
+    `MIN_ACTIVE_SET` on.  The working set where rows of P are enough.  Settings that belong to the interior-point method
+    choose it.
+    """
+    P = program.hessian
+    if not (P.is_by_rows or (P.is_full and P.order >= MIN_ACTIVE_SET)):
+        return "interior point"
+    watched = settings.verbose or settings.callback is not None
+    if watched or not settings.active_set or settings.kkt != "auto" or settings.regularization is not None:
+        return "interior point"
+    rows, below, above = program.sided_rows, np.isfinite(program.lb), np.isfinite(program.ub)
+    if P.is_by_rows:
+        suits = rows.size == 0 or program.row_along_signs()[0] is not None
+        suits = suits and (P.is_semidefinite or not settings.check_convexity)
+        return "working set" if suits and below.all() and above.all() else "interior point"
+    limited = settings.time_limit is not None and settings.time_limit < LONG_TIME
+    suits = rows.size <= 1 and 2 * np.count_nonzero(below | above) > P.order and P.diagonal().max() > 0.0
+    return "active set" if suits and not limited else "interior point"
 
 
 def decide(form: StandardForm, settings: Settings) -> Plan:
@@ -83,7 +112,7 @@ def check_low_rank(form: StandardForm) -> None:
 def _is_low_rank(form: StandardForm) -> bool:
     """Whether P is of low rank, D will be positive and the Schur complement is small."""
     P = form.P
-    if P.rank is None or (P.is_full and form.n < MIN_LOW_RANK):
+    if P.rank is None:
         return False
     return P.rank <= int(LOW_RANK_SHARE * form.n) - _counts(form)[0] and _is_held(form)
 

@@ -75,6 +75,7 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
     if sp.issparse(value):
         matrix = read_again(name, value).tocsc()
         matrix.sum_duplicates()
+        matrix.indices, matrix.indptr = matrix.indices.astype(INT, copy=False), matrix.indptr.astype(INT, copy=False)
     else:
         dense = _as_float(name, value)
         if dense.ndim == 1:
@@ -83,12 +84,10 @@ def as_csc(name: str, value: Any, shape: tuple[int | None, int | None] = (None, 
             raise ProgramError(f"{name} must be a matrix, but an array of shape {dense.shape} came")
         matrix = csc_of_dense(dense)
     _check_shape(name, matrix.shape, shape, why)
-    if matrix.data.size and not np.isfinite(matrix.data).all():
+    if not all_finite(matrix.data):
         k = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
         j = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
         raise ProgramError(f"{name} must be finite, but {name}[{matrix.indices[k]}, {j}] is {matrix.data[k]}")
-    matrix.indices = matrix.indices.astype(np.int64, copy=False)
-    matrix.indptr = matrix.indptr.astype(np.int64, copy=False)
     return matrix
 
 

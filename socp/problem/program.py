@@ -13,28 +13,21 @@ import scipy.sparse as sp
 
 from ..linalg.csc import csc
 from .checks import (
-    FLOAT,
     INT,
     ProgramError,
     all_finite,
     as_csc,
-    as_dense,
     as_number,
     as_vector,
     check_finite,
     check_no_nan,
-    check_symmetric,
-    is_plain_dense,
-    is_symmetric,
-    symmetric_part,
 )
+from .hessian import WithHessian, as_hessian
 from .lowrank import LowRank
 from .printing import html_table
 
-FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
 NO_DATA, NO_PLACES = np.zeros(0), np.zeros(0, INT)
 FEW = 8  # cones up to which a layout is kept for the next program
-SMALL = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ def _check_dim(cone: Any) -> None:
     object.__setattr__(cone, "dim", int(cone.dim))
 
 
-class ConeProgram:
+class ConeProgram(WithHessian):
     r"""A quadratic-objective program over nonnegative orthants and second-order cones.
 
     .. math::
@@ -160,12 +153,12 @@ class ConeProgram:
     @classmethod
     def of_checked(
         cls, c: np.ndarray, G: sp.csc_array, h: np.ndarray, cones: tuple[Cone, ...], A: sp.csc_array, b: np.ndarray,
-        P: sp.csc_array | np.ndarray | LowRank | None, offset: float, cone_layout: Layout | None = None,
+        P: sp.csc_array | np.ndarray | LowRank | None, offset: float,
     ) -> ConeProgram:  # fmt: skip
         """The program of data that were checked before and are nobody else's; nothing is copied."""
         program = object.__new__(cls)
         program.c, program.G, program.h, program.cones = c, G, h, cones
-        program.A, program.b, program.P, program.offset, program._cone_layout = A, b, P, offset, cone_layout
+        program.A, program.b, program.P, program.offset = A, b, P, offset
         return program
 
     @property
@@ -203,7 +196,7 @@ class ConeProgram:
             "cone rows": f"{self.m}, {self.G.nnz} entries",
             "nonnegative": sum(cone.dim for cone in self.cones if isinstance(cone, NonNeg)),
             "second-order cones": f"{len(sizes)}, dimensions {min(sizes)} to {max(sizes)}" if sizes else "none",
-            "P": describe_hessian(self.P),
+            "P": repr(self.hessian),
         }
         return html_table("ConeProgram", rows)
 
@@ -221,49 +214,9 @@ def _layout(cones: tuple[Cone, ...]) -> Layout:
 _kept_layout = functools.lru_cache(maxsize=64)(_layout)  # few programs have few cones and a layout of their own
 
 
-def describe_hessian(P: sp.csc_array | np.ndarray | LowRank | None) -> str:
-    """The form of P in words."""
-    if P is None:
-        return "none"
-    if isinstance(P, LowRank):
-        return f"diagonal plus rank {P.F.shape[1]}"
-    return f"dense, {P.size} entries" if isinstance(P, np.ndarray) else f"sparse, {P.nnz} entries"
-
-
 def no_rows(n: int) -> sp.csc_array:
     """The matrix with n columns and no rows."""
     return csc(NO_DATA, NO_PLACES, np.zeros(n + 1, INT), (0, n))
-
-
-def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | LowRank | None:
-    """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
-    if P is None:
-        return None
-    if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= SMALL:
-        P = P.astype(FLOAT, order="C")
-        if is_plain_dense(P):
-            return P
-    why = f" ({n} variables in {vector})"
-    if isinstance(P, LowRank):
-        if P.shape != (n, n):
-            raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {P.shape} came")
-        return P
-    if not sp.issparse(P):
-        dense = as_dense(name, P, (n, n), why)
-        if np.count_nonzero(dense) > FULL * n * n:
-            check_symmetric(name, dense)
-            return symmetric_part(dense)
-        P = dense
-    matrix = as_csc(name, P, (n, n), why)
-    full = FULL * n * n  # what it is stored as says nothing of what it is
-    if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
-        dense = np.ascontiguousarray(matrix.toarray())
-        check_symmetric(name, dense)
-        return symmetric_part(dense)
-    if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
-        return matrix
-    check_symmetric(name, matrix)
-    return symmetric_part(matrix)
 
 
 def _check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) -> None:

@@ -1,75 +1,58 @@
-"""Residuals and objectives of points in exact arithmetic, entry by entry as the stopping test has them."""
+"""Residuals and objectives of points in exact arithmetic, absolute and block by block as the stopping test has them."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-
-def fractions(values: Any) -> list[Fraction]:
-    return [Fraction(float(value)) for value in np.asarray(values).ravel()]
+from bench.answers.exact import Exact, times
 
 
-def product(matrix: Any, x: list[Fraction]) -> list[Fraction]:
-    """matrix x, for a dense or sparse matrix, one of diagonal plus low rank, or None."""
-    if matrix is None:
-        return [Fraction(0)] * len(x)
-    if hasattr(matrix, "F"):
-        inner = product(matrix.F.T, x)
-        return [a + d * v for a, d, v in zip(product(matrix.F, inner), fractions(matrix.d), x, strict=True)]
-    rows = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-    return [sum((Fraction(float(a)) * v for a, v in zip(row, x, strict=True) if a != 0.0), Fraction(0)) for row in rows]
+def norm(v: Exact) -> float:
+    return float(np.abs(v.rounded()).max(initial=0.0))
 
 
-def inner(u: list[Fraction], v: list[Fraction]) -> Fraction:
-    return sum((a * b for a, b in zip(u, v, strict=True)), Fraction(0))
-
-
-def total(*vectors: list[Fraction]) -> list[Fraction]:
-    return [sum(entries, Fraction(0)) for entries in zip(*vectors, strict=True)]
-
-
-def norm(v: list[Fraction]) -> float:
-    return float(max((abs(value) for value in v), default=Fraction(0)))
+def _objectives(curved: Exact, linear: Exact, held: Exact) -> dict[str, float]:
+    """The gap and the objectives for x'Px, c'x and the support of the multipliers."""
+    half = Exact(curved.whole, curved.power - 1)
+    return {
+        "gap": norm(curved + linear + held), "primal_objective": float((half + linear).rounded()[0]),
+        "dual_objective": -float((half + held).rounded()[0]),
+    }  # fmt: skip
 
 
 def cone_figures(program: Any, x: Any, y: Any, z: Any, s: Any) -> dict[str, float]:
     """rows, cone (the equation only), dual and gap, and the objectives, of a point of a program with finite h."""
-    x, y, z, s = map(fractions, (x, y, z, s))
-    c, b, h = map(fractions, (program.c, program.b, program.h))
-    Px, Ax, Gx = product(program.P, x), product(program.A, x), product(program.G, x)
-    primal = inner(x, Px) / 2 + inner(c, x)
-    dual = -inner(x, Px) / 2 - inner(b, y) - inner(h, z)
-    gradient = total(Px, c, product(program.A.T.tocsc(), y), product(program.G.T.tocsc(), z))
-    rows = [a - v for a, v in zip(Ax, b, strict=True)]
-    cone = [a + e - v for a, e, v in zip(Gx, s, h, strict=True)]
+    x, y, z, s = map(Exact.of, (x, y, z, s))
+    c, b, h = map(Exact.of, (program.c, program.b, program.h))
+    Px = times(program.P, x)
     return {
-        "rows": norm(rows), "cone": norm(cone), "dual": norm(gradient), "gap": float(abs(primal - dual)),
-        "primal_objective": float(primal), "dual_objective": float(dual),
+        "rows": norm(times(program.A, x) - b), "cone": norm(times(program.G, x) + s - h),
+        "dual": norm(Px + c + times(program.A.T, y) + times(program.G.T, z)),
+        **_objectives(x.dot(Px), c.dot(x), b.dot(y) + h.dot(z)),
     }  # fmt: skip
 
 
 def quadratic_figures(program: Any, x: Any, y: Any, z: Any) -> dict[str, float]:
     """rows, cone (the bounds), dual and gap, and the objectives, of a point with no multiplier of an infinite side."""
-    given = x
-    x, y, z = map(fractions, (x, y, z))
-    q, Px, Ax = fractions(program.q), product(program.P, x), product(program.A, x)
+    x, y, z = map(Exact.of, (x, y, z))
 
-    def outside(l: Any, u: Any, v: list[Fraction]) -> float:
-        below = [Fraction(float(a)) - value for a, value in zip(l, v, strict=True) if np.isfinite(a)]
-        above = [value - Fraction(float(a)) for a, value in zip(u, v, strict=True) if np.isfinite(a)]
-        return float(max([Fraction(0), *below, *above]))
+    def outside(l: Any, u: Any, v: Exact) -> float:
+        below, above = (Exact.of(np.where(np.isfinite(side), side, 0.0)) for side in (l, u))
+        beyond = (
+            np.where(np.isfinite(l), (below - v).rounded(), 0.0),
+            np.where(np.isfinite(u), (v - above).rounded(), 0.0),
+        )
+        return float(np.max(beyond, initial=0.0))
 
-    def support(l: Any, u: Any, v: list[Fraction]) -> Fraction:
-        sides = [float(b if value > 0 else a) for a, b, value in zip(l, u, v, strict=True)]
-        return inner(fractions([side if np.isfinite(side) else 0.0 for side in sides]), v)
+    def support(l: Any, u: Any, v: Exact) -> Exact:
+        side = np.where(v.whole > 0, u, l)
+        return Exact.of(np.where(np.isfinite(side), side, 0.0)).dot(v)
 
-    held = support(program.l, program.u, y) + support(program.lb, program.ub, z)
-    primal, dual = inner(x, Px) / 2 + inner(q, x), -inner(x, Px) / 2 - held
-    gradient = total(Px, q, product(program.A.T.tocsc(), y), z) if len(given) else []
+    Px, q = times(program.P, x), Exact.of(program.q)
     return {
-        "rows": outside(program.l, program.u, Ax), "cone": outside(program.lb, program.ub, x), "dual": norm(gradient),
-        "gap": float(abs(primal - dual)), "primal_objective": float(primal), "dual_objective": float(dual),
+        "rows": outside(program.l, program.u, times(program.A, x)), "cone": outside(program.lb, program.ub, x),
+        "dual": norm(Px + q + times(program.A.T, y) + z),
+        **_objectives(x.dot(Px), q.dot(x), support(program.l, program.u, y) + support(program.lb, program.ub, z)),
     }  # fmt: skip

@@ -17,7 +17,7 @@ def dense_M(form):
 def operator_matrix(P, n):
     out = np.empty((n, n))
     for j, column in enumerate(np.eye(n)):
-        P.product(column, out[j])
+        out[j] = P.product(column)
     return out.T
 
 

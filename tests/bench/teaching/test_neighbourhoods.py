@@ -6,7 +6,8 @@ import pytest
 import socp
 from bench.teaching import neighbourhoods
 from bench.teaching.neighbourhoods import advance, direction, distance, longest_step, predictor_corrector
-from socp import ConeProgram, NonNeg, ProgramError, SecondOrder
+from socp import ConeProgram, NonNeg, SecondOrder
+from socp.textbook import Cone
 
 
 def program(rng, n=4, m=12, p=1, curved=True):
@@ -48,7 +49,18 @@ def test_the_longest_step_ends_on_the_boundary_of_the_neighbourhood():
     assert longest_step(it, direction(one, it, 1.0), 0.5) == 1.0
 
 
-def test_second_order_cones_are_refused():
-    disk = ConeProgram([1.0, 0.0], np.vstack([np.zeros(2), -np.eye(2)]), [1.0, 0.0, 0.0], [SecondOrder(3)])
-    with pytest.raises(ProgramError, match="second-order"):
-        next(predictor_corrector(disk, 1.0, 1e-6))
+def test_second_order_cones_stay_in_the_neighbourhoods_too():
+    rng = np.random.default_rng(2)
+    cones, cone = [NonNeg(2), SecondOrder(3), SecondOrder(4)], Cone([NonNeg(2), SecondOrder(3), SecondOrder(4)])
+    G, inside = rng.normal(size=(9, 4)), cone.e + 0.1 * rng.normal(size=9)
+    one = ConeProgram(-G.T @ inside, G, cone.e + 0.1 * rng.normal(size=9), cones)
+    start, *points = predictor_corrector(one, 1.0, 1e-7)
+    mu = start.s @ start.z / cone.degree
+    for k, it in enumerate(points):
+        assert min(cone.depth(it.s), cone.depth(it.z)) > 0.0
+        assert distance(it.s, it.z, cone) <= (neighbourhoods.INNER if k % 2 else neighbourhoods.OUTER) + 1e-6
+        if k % 2:
+            after = it.s @ it.z / cone.degree
+            assert after <= (1.0 - 0.2 / np.sqrt(2 * cone.degree)) * mu
+            mu = after
+    assert np.isclose(one.c @ points[-1].x, socp.solve(one, tol=1e-9).objective, atol=1e-6)

@@ -31,9 +31,9 @@ def test_convergence_of_the_engine_and_of_the_textbook():
     for trace in (solution.trace, book.trace):
         (axes,) = pictures.convergence(trace, ["gap", "mu"]).axes
         drawn = lines_of(axes)
-        assert list(drawn) == ["gap", "mu"] and axes.get_yscale() == "log"
-        np.testing.assert_array_equal(drawn["mu"][0], np.arange(len(trace)))
-        np.testing.assert_array_equal(drawn["mu"][1], pictures.column(trace, "mu"))
+        assert list(drawn) == ["gap", r"$\mu$"] and axes.get_yscale() == "log"
+        np.testing.assert_array_equal(drawn[r"$\mu$"][0], np.arange(len(trace)))
+        np.testing.assert_array_equal(drawn[r"$\mu$"][1], pictures.column(trace, "mu"))
         np.testing.assert_array_equal(drawn["gap"][1], np.maximum(pictures.column(trace, "gap"), pictures.SMALLEST))
     (axes,) = pictures.convergence({"engine": solution.trace, "textbook": book.trace}, ["gap"]).axes
     drawn = lines_of(axes)
@@ -236,3 +236,14 @@ def test_the_products_of_iterates_lie_in_the_shaded_neighbourhoods():
     assert all(wide.contains_point(it.s * it.z, radius=1e-9) for it in iterates)
     with pytest.raises(ProgramError, match="two products, but 3 came"):
         pictures.products([textbook.Iterate(np.zeros(1), np.zeros(0), np.ones(3), np.ones(3))], (0.5,))
+
+
+def test_the_edges_of_a_cube_in_space():
+    cube = ConeProgram([1.0, 1.0, 1.0], np.vstack([np.eye(3), -np.eye(3)]), [2.0, 1.0, 1.0, 0.0, 0.0, 0.0], [NonNeg(6)])
+    way = np.array([[2.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    (axes,) = pictures.space(cube, {"mu falls": way}, scale=(2.0, 1.0, 1.0)).axes
+    *edges, drawn = axes.get_lines()
+    assert len(edges) == 12 and drawn.get_label() == r"$\mu$ falls"
+    np.testing.assert_array_equal(np.array(drawn.get_data_3d())[:, 0], [1.0, 1.0, 1.0])
+    with pytest.raises(socp.ProgramError, match="three variables"):
+        pictures.space(PROGRAM, {})

@@ -24,8 +24,8 @@ from qp.active_set.coordinate_descent import (
 from qp.active_set.face_newton import largest_wrong_slope
 from qp.active_set.method import ActiveSet
 from qp.problem import stopping
-from qp.route import Route, route
 from socp import ProgramError, Settings, Status
+from socp.plan.choice import choose_method
 from socp.problem.solution import TIMINGS, TRACE
 from tests.support.programs import check
 
@@ -205,7 +205,7 @@ def test_infeasible_and_unbounded_programs():
 def test_a_low_rank_is_left_to_woodbury():
     rng = np.random.default_rng(0)
     program = QuadraticProgram(hessian(rng, 300, rank=20), rng.normal(size=300), lb=-1.0, ub=1.0)
-    assert route(program, Settings()) is Route.ACTIVE_SET and Solver(program).active_set is None
+    assert choose_method(program, Settings()) == "active set" and Solver(program).active_set is None
     left_to_the_engine(program)
 
 

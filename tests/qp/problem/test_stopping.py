@@ -34,9 +34,9 @@ def array(*values):
 
 def test_support_and_violation():
     l, u = array(-1, -INF, 2, -INF), array(3, 5, INF, INF)
-    assert support(l, u, array(2, 1, -3, 0)) == (6.0 + 5.0 - 6.0, 0.0)
+    assert support(l, u, array(2, 1, -3, 0)) == (6.0 + 5.0 - 6.0, 0.0, 6.0 + 5.0 + 6.0)
     assert support(l, u, array(-2, -1, 3, 0.5))[1] == 3.0
-    assert support(l, u, array(-2, 0, 0, 0)) == (2.0, 0.0)
+    assert support(l, u, array(-2, 0, 0, 0)) == (2.0, 0.0, 2.0)
     assert violation(l, u, array(4, 5, 1.5, 1e9)) == 1.0
     assert violation(array(), array(), array()) == 0.0
 
@@ -351,11 +351,11 @@ def test_certificates_are_scaled_and_leave_out_what_has_no_part():
     # x1 + x2 <= 2 and >= 3; a row and two variables are empty
     A = sp.csc_array(np.array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]]))
     program = QuadraticProgram(None, np.ones(4), A, [-INF, 3, -1], [2, INF, 5], lb=[-9, -9, -9, -INF], ub=9.0)
-    y, z = primal_certificate(program, array(2, -2, 1e-9), array(0, 0, -1e-9, 1e-9))
+    (y, z), _ = primal_certificate(program, array(2, -2, 1e-9), array(0, 0, -1e-9, 1e-9))
     np.testing.assert_array_equal(y, [1, -1, 0])
     np.testing.assert_array_equal(z, np.zeros(4))
     # a row without entries that cannot hold is the certificate
     empty = QuadraticProgram(None, np.ones(2), np.zeros((1, 2)), [1.0], [2.0])
-    np.testing.assert_array_equal(primal_certificate(empty, array(-4), array(0, 0))[0], [-1])
+    np.testing.assert_array_equal(primal_certificate(empty, array(-4), array(0, 0))[0][0], [-1])
     ray = QuadraticProgram(np.diag([0.0, 1, 0, 0]), [-2.0, 0, 0, 0], [[0.0, 0, 1, 0]], u=[3.0])
-    np.testing.assert_array_equal(dual_certificate(ray, array(4, 0, -4, 1e-9)), [0.5, 0, -0.5, 0])
+    np.testing.assert_array_equal(dual_certificate(ray, array(4, 0, -4, 1e-9))[0][0], [0.5, 0, -0.5, 0])

@@ -134,11 +134,17 @@ def test_terms_of_fixed_variables_that_cancel_a_side_leave_nothing():
     assert 0.9e-12 < ConeForm(apart).program(apart).b[0] < 1.1e-12
 
 
+@pytest.mark.parametrize("P", [None, np.eye(3), sp.eye_array(3), LowRank(np.eye(3))])
+def test_the_cone_program_answers_for_its_own_variables(P):
+    program = QuadraticProgram(P, np.ones(3), lb=[0.0, 1.0, 0.0], ub=[2.0, 1.0, 2.0])
+    assert program.hessian.order == 3
+    conic = ConeForm(program).program(program)
+    assert conic.hessian.order == conic.n == 2 and conic.hessian.product(np.ones(2)).size == 2
+
+
 def with_matrices(conic):
     """The same cone program, which knows nothing of where it comes from."""
-    return ConeProgram.of_checked(
-        conic.c, conic.G, conic.h, conic.cones, conic.A, conic.b, conic.P, conic.offset, conic.cone_layout
-    )
+    return ConeProgram.of_checked(conic.c, conic.G, conic.h, conic.cones, conic.A, conic.b, conic.P, conic.offset)
 
 
 def check_same_form(one, other):

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
-from socp.form.hessian import SparseHessian, raise_upper
+from socp.form.convexity import raise_upper
 from socp.form.standard import StandardForm, hessian_norms
 from socp.method.newton import Point, unscale
+from socp.problem.hessian import SparseHessian
 from tests.support.programs import planted_optimum, random_hessian
 from tests.support.standard_forms import dense_M, operator_matrix
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from bench.answers.exact import Exact, times
 from socp import LowRank
-from socp.linalg.accurate import add_both, hessian_product, product_error, rounded, sum_error
-from tests.support.exact import fractions, product
+from socp.linalg.accurate import add_both, product_error, rounded, sum_error
+from socp.problem.hessian import hessian_of
 
 
 def matrix(rng, shape):
@@ -19,8 +20,8 @@ def matrix(rng, shape):
 
 def assert_accurate(high, low, exact, *terms):
     """To two units of the last place, where the errors of twice the precision are below that."""
-    for value, error, truth, size in zip(high, low, exact, np.sum(terms, axis=0), strict=True):
-        assert abs(Fraction(value) + Fraction(error) - truth) <= 1e-28 * size
+    missed = (Exact.of(high) + Exact.of(low) - exact).rounded()
+    assert (np.abs(missed) <= 1e-28 * np.sum(terms, axis=0)).all()
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -39,8 +40,7 @@ def test_a_matrix_both_ways(seed):
     M, x, v = matrix(rng, (m, n)), rng.normal(size=n), rng.normal(size=m)
     sparse = sp.csc_array(M)
     Mx, Mtv = -(M @ x), -(M.T @ v)  # the products cancel what is there
-    exact_x = [a + b for a, b in zip(product(M, fractions(x)), fractions(Mx), strict=True)]
-    exact_v = [a + b for a, b in zip(product(M.T, fractions(v)), fractions(Mtv), strict=True)]
+    exact_x, exact_v = times(M, Exact.of(x)) + Exact.of(Mx), times(M.T, Exact.of(v)) + Exact.of(Mtv)
     low_x, low_v = np.zeros(m), np.zeros(n)
     indptr, indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
     add_both(indptr, indices, sparse.data, x, v, Mx, low_x, Mtv, low_v)
@@ -58,14 +58,14 @@ def test_products_with_a_hessian(kind, n):
     sparse = sp.csc_array(dense)
     sparse.indptr, sparse.indices = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
     P = {"dense": dense, "sparse": sparse, "low rank": LowRank(F, abs(x)), "none": None}[kind]
-    out = hessian_product(P, x)
+    out = hessian_of(P, x.size).accurate_product(x)
     sizes = abs(F) @ (abs(F).T @ abs(x)) + x**2 + abs(dense) @ abs(x)
-    assert_accurate(out[:n], out[n:], product(P, fractions(x)), sizes)
+    assert_accurate(out[:n], out[n:], times(P, Exact.of(x)), sizes)
 
 
 def test_numbers_that_cannot_be_split():
     error = product_error(1e305, 1.0, 1e305)  # 0 in one instruction; halves overflow
     assert np.isnan(error) or error == 0.0
     assert rounded(1e305, np.nan) == 1e305 and rounded(1.0, 0.5) == 1.5 and np.isnan(rounded(np.nan, 0.0))
-    out = hessian_product(np.array([[1e305]]), np.array([1.0]))
+    out = hessian_of(np.array([[1e305]]), 1).accurate_product(np.array([1.0]))
     assert rounded(*out) == 1e305

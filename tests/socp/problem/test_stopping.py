@@ -11,18 +11,10 @@ from hypothesis import strategies as st
 from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
-from socp.problem.stopping import (
-    NOTHING,
-    Residuals,
-    cone_distance,
-    cone_violation,
-    dual_infeasibility,
-    evaluate,
-    norm,
-    primal_infeasibility,
-    residuals,
-)
-from tests.support.exact import cone_figures, fractions
+from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
+from socp.problem.distances import NOTHING, cone_distance, cone_violation, hold_to_bounds, norm
+from socp.problem.stopping import Residuals, evaluate, residuals
+from tests.support.exact import cone_figures
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -363,10 +355,10 @@ def test_x_is_held_to_its_bounds():
     G = sp.csc_array(np.array([[-1.0, 0, 0], [0, 2, 0], [0, 0, 0], [1, 1, 1], [0, 0, -1.0], [0, 0, -1.0]]))
     program = ConeProgram(np.zeros(3), G, [0.0, 3.0, np.inf, 9.0, 0.0, 0.0], [NonNeg(4), SecondOrder(2)])
     x, s = array(-0.25, 2, -5), array(7, 7, np.inf, 7, 7, 7)
-    assert stopping.hold_to_bounds(program, x, s) == 1.0
+    assert hold_to_bounds(program, x, s) == 1.0
     np.testing.assert_array_equal(x, [0, 1.5, -5])
     np.testing.assert_array_equal(s, [0, 0, np.inf, 7, 7, 7])
-    assert stopping.hold_to_bounds(program, x, s) == 0.0
+    assert hold_to_bounds(program, x, s) == 0.0
 
 
 def test_certificates_are_scaled_and_leave_out_what_has_no_part():
@@ -375,17 +367,17 @@ def test_certificates_are_scaled_and_leave_out_what_has_no_part():
     program = ConeProgram(
         np.zeros(3), G, [1.0, -2.0, 3.0, 0.0, 0.0], [NonNeg(3), SecondOrder(2)], np.zeros((1, 3)), [0.0]
     )
-    y, z = stopping.primal_certificate(program, array(1e-9), array(4, 4, 1e-9, 0, 0))
+    (y, z), _ = primal_certificate(program, array(1e-9), array(4, 4, 1e-9, 0, 0))
     np.testing.assert_array_equal(y, [0])
     np.testing.assert_array_equal(z, [1, 1, 0, 0, 0])
     # the first entry of a cone holds the others
-    _, z = stopping.primal_certificate(program, array(0), array(4, 4, 0, 1e-9, 0))
+    (_, z), _ = primal_certificate(program, array(0), array(4, 4, 0, 1e-9, 0))
     np.testing.assert_array_equal(z, [1, 1, 0, 1e-9 / 4, 0])
     # a row without entries that cannot hold is the certificate
     empty = ConeProgram(np.zeros(1), [[0.0]], [-2.0], [NonNeg(1)])
-    np.testing.assert_array_equal(stopping.primal_certificate(empty, array(), array(3))[1], [0.5])
+    np.testing.assert_array_equal(primal_certificate(empty, array(), array(3))[0][1], [0.5])
     ray = ConeProgram([-2.0, 0, 0, 0], [[-1.0, 0, 0, 0], [0, 1, 0, 0]], [0.0, 0.0], [NonNeg(2)])
-    np.testing.assert_array_equal(stopping.dual_certificate(ray, array(4, -1, 1e-9, -1e-9)), [0.5, -0.125, 0, 0])
+    np.testing.assert_array_equal(dual_certificate(ray, array(4, -1, 1e-9, -1e-9))[0][0], [0.5, -0.125, 0, 0])
 
 
 def test_each_block_of_a_direction_is_judged_by_its_own_size():
@@ -439,7 +431,7 @@ def test_a_distance_below_rounding_is_that_of_the_numbers_that_came(seed, size):
     rng = np.random.default_rng(seed)
     v = size * rng.normal(size=5)
     v[0] = np.linalg.norm(v[1:])  # on the boundary, to rounding
-    t, *rest = fractions(v)
+    t, *rest = map(Fraction, v.tolist())
     square = sum(entry * entry for entry in rest)
     gap = float((square - t * t) / (Fraction(np.linalg.norm(v[1:])) + t))  # ||v_1|| - v_0
     slope = np.abs(v[1:]).sum() / np.linalg.norm(v[1:])

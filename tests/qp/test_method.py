@@ -1,13 +1,13 @@
-"""Which method solves a quadratic program."""
+"""Which method solves a quadratic program (`socp.plan.choice.choose_method`)."""
 
 import numpy as np
 import pytest
 
 from qp import QuadraticProgram
-from qp.route import MIN_VARIABLES, Route, route, sided_rows
 from socp import LowRank, Settings
+from socp.plan.choice import MIN_ACTIVE_SET, choose_method
 
-N = MIN_VARIABLES
+N = MIN_ACTIVE_SET
 P = np.full((N, N), 0.5) + np.eye(N)
 BOX = {"lb": -1.0, "ub": 1.0}
 HALF = np.where(np.arange(N) < N // 2, 0.0, -np.inf)
@@ -32,7 +32,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_by_the_data(name):
     program, for_active_set = PROGRAMS[name]
-    assert route(program, Settings()) is (Route.ACTIVE_SET if for_active_set else Route.INTERIOR_POINT)
+    assert choose_method(program, Settings()) == ("active set" if for_active_set else "interior point")
 
 
 @pytest.mark.parametrize("asked", [
@@ -40,14 +40,14 @@ def test_by_the_data(name):
     {"regularization": 1e-9},
 ])  # fmt: skip
 def test_settings_of_the_interior_point_method_choose_it(asked):
-    assert route(PROGRAMS["a box"][0], Settings(**asked)) is Route.INTERIOR_POINT
+    assert choose_method(PROGRAMS["a box"][0], Settings(**asked)) == "interior point"
 
 
 def test_settings_that_leave_it_open():
     open_settings = Settings(time_limit=5.0, tol=1e-4, threads=2, presolve=False, check_convexity=False)
-    assert route(PROGRAMS["a box"][0], open_settings) is Route.ACTIVE_SET
+    assert choose_method(PROGRAMS["a box"][0], open_settings) == "active set"
 
 
 def test_rows_with_sides():
     program = QuadraticProgram(None, [1.0], np.ones((4, 1)), [-np.inf, 0, -np.inf, 1], [np.inf, 0, 5, np.inf])
-    np.testing.assert_array_equal(sided_rows(program), [1, 2, 3])
+    np.testing.assert_array_equal(program.sided_rows, [1, 2, 3])

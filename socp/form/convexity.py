@@ -1,0 +1,192 @@
+"""Whether P is positive semidefinite: seen at a glance as a rule, else by an LDL' of P."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Floats, Ints
+from ..linalg.cholesky import cholesky
+from ..linalg.ldl.factorization import LDL
+from ..problem.checks import ProgramError
+from ..problem.hessian import NO_VALUES, DenseHessian, Hessian, add_diagonal
+from ..problem.stopping import LOST
+
+GLANCE = 150  # an order up to which a Cholesky factor is quicker than the analysis of a sparse one
+SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
+EPS = float(np.finfo(np.float64).eps)
+
+
+def check_semidefinite(
+    P: Hessian, D: np.ndarray = NO_VALUES, factor: float = 1.0, tol: float = SEMIDEFINITE_TOL
+) -> None:
+    """Refuse a P that is not positive semidefinite: P with its diagonal raised has no LDL' with D > 0.
+
+    P is raised by tol P_ii and by what rounding may take of its largest entry: no scaling of the variables hides a
+    negative curvature, as it can where a share of the largest entry is added.  A P that was scaled to factor D P D is
+    measured as it was.
+
+    A diagonal plus low rank is semidefinite by construction.
+    """
+    if P.is_zero or not (P.is_sparse or P.is_full):
+        return
+    if is_clearly_semidefinite(P.order, P.is_sparse, P.indptr, P.indices, P.values, D, factor, tol):
+        return
+    shift = shift_of(P.diagonal(), D, factor, tol)
+    if isinstance(P, DenseHessian):
+        column = -1 if has_factor(P, shift) else int(P.diagonal().argmin())
+    else:
+        column = first_bad_pivot(P, shift)
+    if column >= 0:
+        raise ProgramError(
+            f"P must be positive semidefinite, but it is not: eliminating variable {column} meets a negative pivot"
+        )
+
+
+def has_factor(P: DenseHessian, shift: np.ndarray) -> bool:
+    """Whether P is of low rank, which is looked for first, or P + diag(shift) has a Cholesky factor."""
+    if P.diagonal().max(initial=0.0) <= 0.0:
+        return not P.values.any()
+    if P.find_rank():
+        return True
+    # the lower triangle by columns is the upper one by rows of the same memory
+    P.room = P.values.copy()
+    P.room[:: P.order + 1] += shift
+    return cholesky(P.order, P.room) == 0
+
+
+def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
+    """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
+    n, most = shift.size, P.entries + shift.size
+    indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
+    raise_upper(P.indptr, P.indices, P.values, shift, indptr, indices, data)
+    ldl = LDL(n, indptr, indices[: indptr[n]], np.ones(n, np.int64))
+    if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
+        return -1
+    bad = np.flatnonzero(ldl.d < 0.0)
+    return int(ldl.perm[bad[0]]) if bad.size else 0
+
+
+def shift_of(diagonal: np.ndarray, D: np.ndarray, factor: float, tol: float) -> np.ndarray:
+    """`set_shift` with its array allocated."""
+    shift = np.empty(diagonal.size)
+    set_shift(np.ascontiguousarray(diagonal), D, factor, tol, shift)
+    return shift
+
+
+@kernel
+def set_shift(diagonal: Floats, D: Floats, factor: float, tol: float, shift: Floats) -> None:
+    """shift := tol P_ii, and (64 + n) units in the last place of the largest P_ii; an empty D is one."""
+    n, largest = diagonal.size, 0.0
+    for i in range(n):
+        shift[i] = factor * D[i] ** 2 if D.size > 0 else 1.0
+        largest = max(largest, diagonal[i] / shift[i])
+    for i in range(n):
+        shift[i] = tol * max(diagonal[i], 0.0) + (LOST + n * EPS) * largest * shift[i]
+
+
+@kernel
+def is_clearly_semidefinite(
+    n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, tol: float
+) -> bool:
+    """Whether it is seen at a glance; False leaves it open.
+
+    P is diagonally dominant, or P + diag(shift) without the variables that stand alone in it is small and has a
+    Cholesky factor.
+    """
+    diagonal, shift = np.zeros(n), np.empty(n)
+    if is_sparse:
+        if is_dominant(indptr, indices, values):
+            return True
+        add_diagonal(indptr, indices, values, diagonal)
+        set_shift(diagonal, D, factor, tol, shift)
+        place = np.empty(n, np.int64)
+        order = number_coupled(indptr, indices, values, place)
+        for j in range(n):
+            if place[j] < 0 and not diagonal[j] + shift[j] > 0.0:
+                return False
+        if order > GLANCE:
+            return False
+        P = np.zeros(order * order)
+        spread_coupled(order, place, indptr, indices, values, shift, P)
+        return cholesky(order, P) == 0
+    if n > GLANCE:
+        return False
+    for j in range(n):
+        diagonal[j] = values[j * n + j]
+    set_shift(diagonal, D, factor, tol, shift)
+    return is_semidefinite(n, values, shift, np.empty(n * n))
+
+
+@inner
+def number_coupled(indptr: Ints, indices: Ints, values: Floats, place: Ints) -> int:
+    """place := the numbers of the variables that P couples with others, -1 of one that it does not; how many do."""
+    count = 0
+    for j in range(place.size):
+        place[j] = -1
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] != j and values[k] != 0.0:
+                place[j] = count
+                count += 1
+                break
+    return count
+
+
+@inner
+def spread_coupled(
+    order: int, place: Ints, indptr: Ints, indices: Ints, values: Floats, shift: Floats, P: Floats
+) -> None:
+    """P += P + diag(shift) of the coupled variables, by rows."""
+    for j in range(place.size):
+        if place[j] < 0:
+            continue
+        for k in range(indptr[j], indptr[j + 1]):
+            if place[indices[k]] >= 0:
+                P[place[indices[k]] * order + place[j]] += values[k]
+        P[place[j] * (order + 1)] += shift[j]
+
+
+@kernel
+def is_dominant(indptr: Ints, indices: Ints, data: Floats) -> bool:
+    """Whether each diagonal entry is at least the sum of the others' sizes in its column: P is semidefinite then."""
+    n = indptr.size - 1
+    for j in range(n):
+        diagonal, others = 0.0, 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                diagonal += data[k]
+            else:
+                others += abs(data[k])
+        if not diagonal >= others:
+            return False
+    return True
+
+
+@kernel
+def is_semidefinite(n: int, P: Floats, shift: Floats, work: Floats) -> bool:
+    """Whether P + diag(shift) is positive definite."""
+    for i in range(n * n):
+        work[i] = P[i]
+    for i in range(n):
+        work[i * n + i] += shift[i]
+    return cholesky(n, work) == 0
+
+
+@kernel
+def raise_upper(
+    indptr: Ints, indices: Ints, data: Floats, shift: Floats, upper_indptr: Ints, upper_indices: Ints,
+    upper_data: Floats,
+) -> None:  # fmt: skip
+    """The upper triangle of P + diag(shift), with every diagonal entry, from the sorted columns of P."""
+    count = 0
+    for j in range(shift.size):
+        upper_indptr[j], value = count, shift[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] < j:
+                upper_indices[count], upper_data[count] = indices[k], data[k]
+                count += 1
+            elif indices[k] == j:
+                value += data[k]
+        upper_indices[count], upper_data[count] = j, value
+        count += 1
+    upper_indptr[shift.size] = count

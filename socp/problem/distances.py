@@ -1,0 +1,152 @@
+"""How far vectors are from the product of the cones, and from bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.signatures import Bools, Floats, Ints
+from ..linalg.accurate import product_error, rounded, sum_error
+from ..linalg.vectors import norm_tail
+from .program import ConeProgram
+
+NEWTON_STEPS = 60  # far more than it takes
+NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
+SQUARES_FROM = 1e-120  # sizes of which squares, and their errors, can be had
+NOTHING = np.zeros(0)  # is lost to rounding
+
+
+@leaf
+def beyond(value: float, lost: Floats, i: int) -> float:
+    """|value|, or 0 where it is no more than lost[i]; an empty `lost` is zero."""
+    return 0.0 if lost.size > 0 and abs(value) <= lost[i] else abs(value)
+
+
+def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
+    """The distance of v from K in the infinity norm."""
+    found = np.zeros(2)
+    distance_from_cones(*program.cone_layout, v, NOTHING, NOTHING, NOTHING, found)
+    return float(found[0])
+
+
+@kernel
+def distance_from_cones(
+    start: Ints, second_order: Bools, v: Floats, low: Floats, lost: Floats, scale: Floats, found: Floats
+) -> None:  # fmt: skip
+    """Raise found[0] and found[1] by the distance of v from the product of the cones, absolute and relative to `scale`.
+
+    Cone k has the entries v[start[k]:start[k + 1]]; the norm is that of infinity.  Entries of the orthant, and cones as
+    a whole, are within the cone when they are within what is `lost` of them.  `low` are the errors of v, or empty; an
+    empty scale is 1.
+    """
+    for k in range(second_order.size):
+        if second_order[k]:
+            if start[k + 1] > start[k]:
+                distance, allowed = cone_distance(v, low, start[k], start[k + 1]), 0.0
+                for i in range(start[k], min(start[k + 1], lost.size)):
+                    allowed = max(allowed, lost[i])
+                if distance > allowed:
+                    raise_to(distance, start[k], scale, found)
+        else:
+            for i in range(start[k], start[k + 1]):
+                if v[i] < 0.0 and beyond(v[i], lost, i) > 0.0:
+                    raise_to(-v[i], i, scale, found)
+
+
+@leaf
+def raise_to(residual: float, i: int, scale: Floats, found: Floats) -> None:
+    """Raise found[0] to the residual of entry i, and found[1] to what it is beside its scale."""
+    found[0] = max(found[0], residual)
+    found[1] = max(found[1], residual / scale[i] if scale.size > 0 else residual)
+
+
+@inner
+def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
+    """The smallest d >= 0 for which (v_0 + d, max(|v_1| - d, 0)) is in the cone; 0 inside.
+
+    It is the root of  f(d) = ||max(|v_1| - d, 0)|| - v_0 - d,  which is convex and falls: Newton's method from 0 comes
+    to it from the left.  Its first step is all where d is small, and f(0) is then known in twice the precision; `low`
+    are the errors of v, or empty.
+    """
+    tail, d, excess = norm_tail(v, start, stop), 0.0, excess_of_tail(v, low, start, stop)
+    if excess <= 0.0:
+        return 0.0
+    if not excess < np.inf:
+        return np.inf
+    for _ in range(NEWTON_STEPS):
+        total, slope = 0.0, 0.0
+        for i in range(start + 1, stop):
+            left = max(abs(v[i]) - d, 0.0)
+            total += left * left
+            slope += left
+        size = math.sqrt(total)
+        step = (excess if d == 0.0 else size - v[start] - d) / (1.0 + (slope / size if size > 0.0 else 0.0))
+        if not d + step > d:
+            break
+        d += step
+        if d <= NEAR * tail:
+            break
+    return d
+
+
+@inner
+def excess_of_tail(v: Floats, low: Floats, start: int, stop: int) -> float:
+    """||v_1|| - v_0 as (||v_1||^2 - v_0^2) / (||v_1|| + v_0), the squares summed in twice the precision."""
+    tail = norm_tail(v, start, stop)
+    if not (v[start] > 0.0 and SQUARES_FROM < tail + v[start] < 1.0 / SQUARES_FROM):
+        return tail - v[start]
+    total, error = 0.0, 0.0
+    for i in range(start, stop):
+        other = -v[i] if i == start else v[i]
+        term = other * v[i]
+        error += product_error(other, v[i], term) + sum_error(total, term, total + term)
+        if low.size > 0:
+            error += 2.0 * other * low[i]
+        total += term
+    return rounded(total, error) / (tail + v[start])
+
+
+def hold_to_bounds(program: ConeProgram, x: np.ndarray, s: np.ndarray) -> float:
+    """Move x to the bounds that it misses, rows of the orthant with one entry, and give these their slacks in s.
+
+    Returns the most by which one was missed.
+    """
+    G, is_bound = program.G, np.zeros(program.m)
+    find_bounds(G.indices, G.data, *program.cone_layout, is_bound)
+    return float(move_to_bounds(G.indptr, G.indices, G.data, is_bound, program.h, x, s))
+
+
+@kernel
+def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, is_bound: Floats) -> None:
+    """is_bound += the number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone."""
+    for k in range(indices.size):
+        is_bound[np.uint64(indices[k])] += 1.0 if data[k] != 0.0 else 0.0
+    for k in range(second_order.size):
+        if second_order[k]:
+            is_bound[start[k] : start[k + 1]] = 0.0
+
+
+@kernel
+def move_to_bounds(
+    indptr: Ints, indices: Ints, data: Floats, is_bound: Floats, h: Floats, x: Floats, s: Floats
+) -> float:
+    """`hold_to_bounds`, for what `find_bounds` has found."""
+    missed = 0.0
+    for j in range(x.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            if is_bound[i] == 1.0 and data[k] != 0.0 and data[k] * x[j] > h[i]:
+                missed = max(missed, data[k] * x[j] - h[i])
+                x[j] = h[i] / data[k]
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            if is_bound[i] == 1.0 and data[k] != 0.0:
+                s[i] = max(h[i] - data[k] * x[j], 0.0)
+    return missed
+
+
+def norm(v: np.ndarray) -> float:
+    """The infinity norm (0 for an empty vector, NaN when there is one)."""
+    return float(np.abs(v).max(initial=0.0))

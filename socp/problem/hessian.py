@@ -1,0 +1,495 @@
+"""The quadratic term P of the objective, in the forms in which it comes: none, sparse, dense, diagonal plus low rank.
+
+A program holds P as `as_hessian` has checked it, and its `hessian` answers for it: each form the same questions, those
+of `Hessian`, so that nobody has to ask which one it is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack
+
+from ..compiled.kernels import kernel
+from ..compiled.signatures import Floats, Ints, Matrix
+from ..linalg.accurate import add_low_rank, add_rows, add_symmetric
+from ..linalg.csc import csc, multiply_symmetric
+from .checks import (
+    FLOAT,
+    INT,
+    ProgramError,
+    as_csc,
+    as_dense,
+    as_vector,
+    check_finite,
+    check_symmetric,
+    is_plain_dense,
+    is_symmetric,
+    symmetric_part,
+)
+from .lowrank import LowRank
+
+FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
+GLANCED = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
+LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
+SIGNS = 4  # vectors of random signs that a factor is tested with
+LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
+NO_PLACES, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
+
+
+class Hessian:
+    """What is asked of the quadratic term, with the answers that most forms share.
+
+    Attributes
+    ----------
+    source : array, sparse array, LowRank or None
+        P as a program holds it.
+    order, entries : int
+        The number of variables, and of numbers that are stored.
+    is_zero, is_sparse, is_full, is_by_rows : bool
+        Whether there is no P; whether it is stored by `indptr`, `indices`, `values` in CSC; or as all of its entries
+        in `values`, by rows; or not at all, but its rows are made when they are needed.
+    rank : int or None
+        Where it is known, the number of columns of F in P = F F' + diag(d).
+    largest : float
+        The largest absolute entry (of a diagonal plus low rank that of the diagonal, as P is semidefinite).
+    """
+
+    source: Any
+    is_zero = is_sparse = is_full = is_by_rows = False
+    indptr, indices, values = NO_PLACES, NO_PLACES, NO_VALUES
+    entries, rank = 0, None
+
+    @property
+    def order(self) -> int:
+        return int(self.source.shape[0])
+
+    @property
+    def largest(self) -> float:
+        return float(np.abs(self.diagonal()).max(initial=0.0))
+
+    def __repr__(self) -> str:
+        """The form in words."""
+        return repr(self.source)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """P x."""
+        return self.source @ x  # type: ignore[no-any-return]
+
+    def accurate_product(self, x: np.ndarray) -> np.ndarray:
+        """P x with its errors behind: in twice the precision."""
+        raise NotImplementedError
+
+    def sizes(self, x: np.ndarray) -> np.ndarray:
+        """|P| |x|, the sizes of the terms of P x."""
+        raise NotImplementedError
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal."""
+        return self.source.diagonal()  # type: ignore[no-any-return]
+
+    def has_entries(self, j: np.ndarray) -> np.ndarray:
+        """For each of the variables j whether its column has an entry that is not zero."""
+        found = self.diagonal()[j] != 0.0
+        for k in np.flatnonzero(~found):  # the diagonal decides where P is semidefinite, which is not known yet
+            unit = np.zeros(self.order)
+            unit[j[k]] = 1.0
+            found[k] = self.product(unit).any()
+        return found
+
+    def has_full_diagonal(self) -> bool:
+        """Whether it is quickly seen that no entry of the diagonal is zero."""
+        return False
+
+    def among(self, which: np.ndarray) -> Any:
+        """P of some of the variables, as a program holds it."""
+        raise NotImplementedError
+
+    def with_data(self, data: Any) -> Any:
+        """P with new values in the old pattern, or given whole, checked, as a program holds it."""
+        raise ProgramError(f"P_data does not go with a {type(self.source).__name__} P; build a new Solver instead")
+
+    def dense(self) -> np.ndarray:
+        """P as a full array, not to be written to."""
+        return self.source.toarray()  # type: ignore[no-any-return]
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """P in CSC: its upper triangle at least."""
+        return DenseHessian(self.dense()).upper()
+
+    def empty_like(self) -> Hessian:
+        """Room for a scaled copy."""
+        return self
+
+    def scaled(self, D: np.ndarray, factor: float) -> Hessian:
+        """factor D P D, but for a form of which the kernels scale the values."""
+        return self
+
+    def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
+        """(F, d) with P = F F' + diag(d)."""
+        raise NotImplementedError
+
+    def forget_rank(self) -> None:
+        """The entries are about to change."""
+
+    def take_room(self) -> np.ndarray:
+        """n^2 numbers to write into."""
+        return np.empty(self.order**2)
+
+
+class SparseHessian(Hessian):
+    """P as the full symmetric CSC matrix (no entries when the objective is linear); `values` are its data."""
+
+    is_sparse = True
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, source: Any = None) -> None:
+        self.indptr, self.indices, self.values, self.source = indptr, indices, data, source
+        self.entries: int = data.size
+        self.is_zero = self.entries == 0
+
+    @property
+    def order(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def largest(self) -> float:
+        return float(np.abs(self.values).max(initial=0.0))
+
+    def __repr__(self) -> str:
+        return "none" if self.source is None else f"sparse, {self.entries} entries"
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        out = np.empty(x.size)
+        multiply_symmetric(self.indptr, self.indices, self.values, x, out)
+        return out
+
+    def accurate_product(self, x: np.ndarray) -> np.ndarray:
+        out = np.zeros(2 * x.size)
+        if not self.is_zero:
+            add_symmetric(self.indptr, self.indices, self.values, x, out[: x.size], out[x.size :])
+        return out
+
+    def sizes(self, x: np.ndarray) -> np.ndarray:
+        out = np.empty(x.size)
+        multiply_symmetric(self.indptr, self.indices, np.abs(self.values), np.abs(x), out)
+        return out
+
+    def has_entries(self, j: np.ndarray) -> np.ndarray:
+        column = np.repeat(np.arange(self.order), np.diff(self.indptr))
+        found: np.ndarray = np.bincount(column, self.values != 0.0, minlength=self.order)[j] > 0.0
+        return found
+
+    def among(self, which: np.ndarray) -> Any:
+        if self.source is None:
+            return None
+        place = np.full(self.order, -1)
+        place[which] = np.arange(which.size)
+        indptr, indices, data = np.empty(which.size + 1, INT), np.empty(self.entries, INT), np.empty(self.entries)
+        entries = keep_entries(self.indptr, self.indices, self.values, place, indptr, indices, data)
+        return csc(data[:entries], indices[:entries], indptr, (which.size, which.size))
+
+    def with_data(self, data: Any) -> Any:
+        if self.source is None:
+            raise ProgramError("P_data came, but the program has no P")
+        if np.ndim(data) == 2:
+            return as_hessian("P_data", data, self.order, "the program")
+        values = as_vector("P_data", data, self.entries, " (the entries of P)")
+        check_finite("P_data", values)
+        new = self.source.copy()
+        new.data = values
+        check_symmetric("P", new)
+        return symmetric_part(new)
+
+    def empty_like(self) -> SparseHessian:
+        """The same pattern with room for values."""
+        return self if self.is_zero else SparseHessian(self.indptr, self.indices, np.empty(self.entries))
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.indptr, self.indices, self.values
+
+    def dense(self) -> np.ndarray:
+        full = np.zeros((self.order, self.order))
+        expand(self.indptr, self.indices, self.values, full)
+        return full
+
+    def diagonal(self) -> np.ndarray:
+        found = np.zeros(self.order)
+        add_diagonal(self.indptr, self.indices, self.values, found)
+        return found
+
+
+class DenseHessian(Hessian):
+    """P as a full array; `values` are its entries by rows."""
+
+    is_full = True
+    low_rank: np.ndarray | None = None  # F, once it was found
+    room: np.ndarray | None = None  # n^2 numbers that the test of convexity has left
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.source, self.values, self.entries = array, array.reshape(-1), array.size
+
+    @property
+    def order(self) -> int:
+        return len(self.source)
+
+    @property
+    def rank(self) -> int | None:  # type: ignore[override]
+        return None if self.low_rank is None else int(self.low_rank.shape[1])
+
+    @property
+    def largest(self) -> float:
+        return float(np.abs(self.values).max(initial=0.0))
+
+    def __repr__(self) -> str:
+        return f"dense, {self.entries} entries"
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        return self.source.dot(x)  # type: ignore[no-any-return]
+
+    def accurate_product(self, x: np.ndarray) -> np.ndarray:
+        out = np.zeros(2 * x.size)
+        add_rows(self.source, x, out[: x.size], out[x.size :])
+        return out
+
+    def sizes(self, x: np.ndarray) -> np.ndarray:
+        return np.abs(self.source) @ np.abs(x)  # type: ignore[no-any-return]
+
+    def has_full_diagonal(self) -> bool:
+        return np.count_nonzero(self.source.diagonal()) == self.order
+
+    def among(self, which: np.ndarray) -> Any:
+        return self.source[which[:, None], which]
+
+    def with_data(self, data: Any) -> Any:
+        dense = as_dense("P_data", data, self.source.shape)
+        check_symmetric("P_data", dense)
+        return symmetric_part(dense)
+
+    def dense(self) -> np.ndarray:
+        return self.source  # type: ignore[no-any-return]
+
+    def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
+        """(F, 0) with P = F F'."""
+        return self.factor(), np.zeros(self.order)
+
+    def empty_like(self) -> DenseHessian:
+        """Room for an array of the same order."""
+        return DenseHessian(np.empty(self.source.shape))
+
+    def forget_rank(self) -> None:
+        self.low_rank = None
+
+    def take_room(self) -> np.ndarray:
+        """n^2 numbers to write into: those of the test of convexity once, as memory is dear at the first touch."""
+        room, self.room = self.room, None
+        return np.empty(self.entries) if room is None else room
+
+    def find_rank(self) -> bool:
+        """Look whether P = F F' of low rank; F is kept in `low_rank`."""
+        size = float(self.source.diagonal().max(initial=0.0))
+        return size > 0.0 and self._has_low_rank(size) and self._find_factor(size)
+
+    def _has_low_rank(self, size: float) -> bool:
+        """Whether a sample of the rows and columns, as many as a low rank may count at most, has not full rank."""
+        n = self.order
+        sample = np.random.default_rng(0).permutation(n)[: int(LOW_RANK_SHARE * n) + 1]
+        part = np.asfortranarray(self.source[np.ix_(sample, sample)])
+        _, _, rank, info = lapack.dpstrf(part, tol=LOW_RANK_TOL * size, lower=1, overwrite_a=1)
+        return info >= 0 and rank < sample.size
+
+    def _find_factor(self, size: float) -> bool:
+        """Look for P = F F' of low rank r by r steps of pivoted Cholesky, which read r rows of P; whether F is kept.
+
+        The mean square of products with random signs is that of the Frobenius norm: it tells whether P - F F', scaled
+        to a unit diagonal of P, is rounding.
+        """
+        n = self.order
+        diagonal, rows = self.source.diagonal(), np.empty((int(LOW_RANK_SHARE * n), n))
+        left, rank = diagonal.copy(), 0
+        while left.max() > LOW_RANK_TOL * size:
+            if rank == len(rows):
+                return False
+            pivot = int(left.argmax())
+            rows[rank] = (self.source[pivot] - rows[:rank, pivot] @ rows[:rank]) / math.sqrt(left[pivot])
+            left -= rows[rank] ** 2
+            left[pivot] = 0.0
+            rank += 1
+        F = np.ascontiguousarray(rows[:rank].T)
+        root = np.sqrt(np.where(diagonal > 0.0, diagonal, size))[:, None]
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, SIGNS)) / root
+        missing = (self.source @ signs - F @ (F.T @ signs)) / root
+        if not np.linalg.norm(missing) <= math.sqrt(SIGNS) * n * LOW_RANK_TOL:
+            return False
+        self.low_rank = F
+        return True
+
+    def factor(self) -> np.ndarray:
+        """F with P = F F', of as many columns as the rank of P, which is semidefinite."""
+        if self.low_rank is None:
+            size = float(self.source.diagonal().max(initial=0.0))
+            L, pivots, rank, _ = lapack.dpstrf(self.source.T, tol=LOW_RANK_TOL * size, lower=1)
+            self.low_rank = np.zeros((self.order, rank))
+            self.low_rank[pivots - 1] = np.tril(L[:, :rank])
+        return self.low_rank
+
+    def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The upper triangle in CSC."""
+        n = self.order
+        indices, data = np.empty(n * (n + 1) // 2, dtype=np.int64), np.empty(n * (n + 1) // 2)
+        pack_upper(self.source, indices, data)
+        return np.cumsum(np.arange(n + 1, dtype=np.int64)), indices, data
+
+
+class LowRankHessian(Hessian):
+    """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
+
+    def __init__(self, F: np.ndarray, d: np.ndarray, source: LowRank | None = None) -> None:
+        self.F, self.d, self.source = F, d, source
+        self.entries, self.rank = F.size + d.size, F.shape[1]
+
+    @property
+    def order(self) -> int:
+        return self.d.size
+
+    def __repr__(self) -> str:
+        return f"diagonal plus rank {self.rank}"
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        return self.F @ (self.F.T @ x) + self.d * x  # type: ignore[no-any-return]
+
+    def dense(self) -> np.ndarray:
+        return self.F @ self.F.T + np.diag(self.d)  # type: ignore[no-any-return]
+
+    def diagonal(self) -> np.ndarray:
+        return np.einsum("ij,ij->i", self.F, self.F) + self.d  # type: ignore[no-any-return]
+
+    def accurate_product(self, x: np.ndarray) -> np.ndarray:
+        n, k = self.F.shape
+        out, inner = np.zeros(2 * n), np.zeros(2 * k)
+        add_low_rank(self.F, self.d, x, inner[:k], inner[k:], out[:n], out[n:])
+        return out
+
+    def sizes(self, x: np.ndarray) -> np.ndarray:
+        F = np.abs(self.F)
+        return F @ (F.T @ np.abs(x)) + np.abs(self.d * x)  # type: ignore[no-any-return]
+
+    def among(self, which: np.ndarray) -> Any:
+        return LowRank(self.F[which], self.d[which])
+
+    def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.F, self.d
+
+    def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
+        """factor D P D."""
+        return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
+
+
+def hessian_of(P: Any, n: int) -> Hessian:
+    """The form of what a program of n variables holds."""
+    if isinstance(P, np.ndarray):
+        return DenseHessian(P)
+    if P is None:
+        return SparseHessian(np.zeros(n + 1, INT), NO_PLACES, NO_VALUES)
+    if isinstance(P, LowRank):
+        return LowRankHessian(P.F, P.d, P)
+    return P if isinstance(P, Hessian) else SparseHessian(P.indptr, P.indices, P.data, P)
+
+
+class WithHessian:
+    """A program with a quadratic term P."""
+
+    P: Any
+    _hessian: Hessian | None = None
+
+    @property
+    def hessian(self) -> Hessian:
+        """What answers for P as it is now."""
+        found = self._hessian
+        if found is None or found.source is not self.P:
+            found = self._hessian = hessian_of(self.P, self.n)
+        return found
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        raise NotImplementedError
+
+
+def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | LowRank | None:
+    """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
+    if P is None:
+        return None
+    if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCED:
+        P = P.astype(FLOAT, order="C")
+        if is_plain_dense(P):
+            return P
+    why = f" ({n} variables in {vector})"
+    if isinstance(P, LowRank):
+        if P.shape != (n, n):
+            raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {P.shape} came")
+        return P
+    if not sp.issparse(P):
+        dense = as_dense(name, P, (n, n), why)
+        if np.count_nonzero(dense) > FULL * n * n:
+            check_symmetric(name, dense)
+            return symmetric_part(dense)
+        P = dense
+    matrix = as_csc(name, P, (n, n), why)
+    full = FULL * n * n  # what it is stored as says nothing of what it is
+    if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
+        dense = np.ascontiguousarray(matrix.toarray())
+        check_symmetric(name, dense)
+        return symmetric_part(dense)
+    if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
+        return matrix
+    check_symmetric(name, matrix)
+    return symmetric_part(matrix)
+
+
+@kernel
+def add_diagonal(indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
+    """out += the diagonal of a CSC matrix."""
+    for j in range(out.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                out[j] += data[k]
+
+
+@kernel
+def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
+    """full += a CSC matrix."""
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            full[indices[k], j] += data[k]
+
+
+@kernel
+def pack_upper(array: Matrix, indices: Ints, data: Floats) -> None:
+    """The upper triangle of a symmetric array, by columns."""
+    at = 0
+    for j in range(array.shape[0]):
+        for i in range(j + 1):
+            indices[at], data[at] = i, array[j, i]
+            at += 1
+
+
+@kernel
+def keep_entries(
+    P_indptr: Ints, P_indices: Ints, P_data: Floats, place: Ints, indptr: Ints, indices: Ints, data: Floats
+) -> int:
+    """P of the variables that have a place; returns the number of its entries."""
+    at, last = 0, 0
+    for j in range(place.size):
+        if place[j] < 0:
+            continue
+        indptr[place[j]] = at
+        last = place[j] + 1
+        for k in range(P_indptr[j], P_indptr[j + 1]):
+            if place[P_indices[k]] >= 0:
+                indices[at], data[at] = place[P_indices[k]], P_data[k]
+                at += 1
+    indptr[last] = at
+    return at
