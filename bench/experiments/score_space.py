@@ -128,7 +128,7 @@ class ScoreSpaces(Experiment):
         names = [name for name in DATA if any(name in row for row in means.values())]
         heads = ["method", *(f"{DATA[name]}: {who}" for name in names for who in ("printed", "measured"))]
         rows = []
-        for method in (*PRINTED, *BESIDES):
+        for method in (name for name in (*PRINTED, *BESIDES) if name in means):
             cells = [method if method in PRINTED else f"{method} ({BESIDES[method]})"]
             for name in names:
                 values = means.get(method, {}).get(name)
