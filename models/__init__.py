@@ -18,7 +18,7 @@ from .score_spaces.free_energy import FreeEnergyClassifier
 from .score_spaces.large_margin_hmm import LargeMarginHMM
 from .score_spaces.med import MEDClassifier
 from .score_spaces.mss import MaxMarginScoreSpace
-from .score_spaces.scores import FisherScore, FreeEnergyScore, SufficientStatistics
+from .score_spaces.scores import FisherScore, FreeEnergyScore, LogLikelihoodScore, SufficientStatistics
 from .sequences.discrete_hmm import DiscreteHMM
 from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
@@ -80,6 +80,7 @@ __all__ = [
     "LinearDiscriminant",
     "LinearSVC",
     "LinearSVR",
+    "LogLikelihoodScore",
     "LogisticRegression",
     "MEDClassifier",
     "MaxMarginScoreSpace",

@@ -20,6 +20,9 @@ MODULES: dict[str, str] = {
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
     "score-space": "score_space",
+    "score-space-tilt": "score_space_tilt",
+    "score-space-states": "score_space_states",
+    "score-space-topics": "score_space_topics",
     "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""
