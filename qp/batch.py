@@ -21,7 +21,7 @@ from socp.compiled.signatures import Floats, Matrix
 from socp.compiled.vec import LANES
 from socp.form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from socp.linalg.cholesky import cholesky
-from socp.problem.checks import ProgramError, as_csc, check_finite
+from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, check_finite
 from socp.problem.hessian import as_hessian, hessian_of
 from socp.problem.settings import Settings
 from socp.problem.status import Status
@@ -177,13 +177,13 @@ def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.
 
 
 def solve_many(
-    P: Any,
-    q: Any,
-    A: Any = None,
-    l: Any = None,
-    u: Any = None,
-    lb: Any = None,
-    ub: Any = None,
+    P: ArrayLike | None,
+    q: ArrayLike,
+    A: ArrayLike | None = None,
+    l: ArrayLike | Number | None = None,
+    u: ArrayLike | Number | None = None,
+    lb: ArrayLike | Number | None = None,
+    ub: ArrayLike | Number | None = None,
     *,
     threads: int = 1,
     tol: float = 1e-8,

@@ -96,9 +96,9 @@ class Kernel:
         """The matrix between samples with signs by its rows; None where it must be tested, and so made, in full."""
         if not self.is_semidefinite:
             return None
-        by_name = isinstance(self.kernel, str) and not sp.issparse(X)
+        kernel: Any = self.kernel if isinstance(self.kernel, str) and not sp.issparse(X) else self
         return qp.KernelMatrix(
-            X, self.kernel if by_name else self, gamma=self.gamma, coef0=self.coef0, degree=self.degree, signs=signs,
+            X, kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree, signs=signs,
             semidefinite=True, cache_size=cache_size,
         )  # fmt: skip
 
