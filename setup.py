@@ -125,6 +125,8 @@ setup(
             "setuptools",
             "wheel",
         ],
+        "torch": ["torch"],
+        "jax": ["jax"],
         "docs": ["furo", "latex2mathml", "matplotlib", "myst-nb", "sphinx"],
     },
 )

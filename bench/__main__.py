@@ -25,7 +25,18 @@ from socp.__main__ import main as socp_main
 from . import experiments
 from .answers import answer
 from .answers.verify import verify
-from .compare import anatomy, calibrate, comparison, kernel_machines, linear, machines, measurement, report, suite
+from .compare import (
+    anatomy,
+    calibrate,
+    comparison,
+    derivatives,
+    kernel_machines,
+    linear,
+    machines,
+    measurement,
+    report,
+    suite,
+)
 from .experiments import conduct, pages
 from .fuzz import campaign, interrupts, trial
 from .fuzz import catalogue as families
@@ -153,6 +164,8 @@ def _compare(options: argparse.Namespace) -> int:
         return _compare_kernels(options)
     if options.name == "linear":
         return _compare_linear(options)
+    if options.name == "derivatives":
+        return _compare_derivatives(options)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     limits = comparison.Limits(options.tol, options.limit, options.threads)
@@ -203,6 +216,18 @@ def _compare_linear(options: argparse.Namespace) -> int:
     return 0
 
 
+def _compare_derivatives(options: argparse.Namespace) -> int:
+    """Gradients of answers beside Moreau's, diffcp's and qpth's: a row as soon as it is measured."""
+    rows = []
+    qp.warmup()
+    print(derivatives.HEADER)
+    for row in derivatives.run(options.only):
+        print(row.line(), flush=True)
+        rows.append(row)
+    print(derivatives.summary(rows))
+    return 1 if any(row.verdict == "WRONG" for row in rows if row.solver == measurement.OURS) else 0
+
+
 def _fuzz(options: argparse.Namespace) -> int:
     if options.interrupts is not None:
         counts, wrong = interrupts.run(options.interrupts, options.seed)
@@ -249,15 +274,17 @@ def _experiment(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", file=sys.stderr)
             return 130
-        written = pages.write(experiment, runs, own, measurement.hardware())
+        written = pages.write(experiment, own, options.repeats or experiment.repeats)
         print("\n\n".join(table.text() for table in experiment.tables(runs)))
-        print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}\n")
+        print(f"\npaper:    {experiment.claim}\nmeasured: {experiment.finding(runs)}")
+        print("verdict:  {}: {}\n".format(*experiment.verdict(runs)))
         print("written:", *written)
     _show_page(pages.index(folder))
     return 0
 
 
 def _report(options: argparse.Namespace) -> int:
+    pages.rewrite(Path(options.folder), experiments.find)
     _show_page(pages.index(Path(options.folder)))
     return 0
 
@@ -383,7 +410,7 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--only", help=f"the programs whose name matches: {MATCHES}")
 
     every = commands.add_parser("compare", help="solve a set with every solver that is installed, and verify")
-    every.add_argument("name", choices=[*catalogue.names(), "kernels", "linear"], help="the set")
+    every.add_argument("name", choices=[*catalogue.names(), "kernels", "linear", "derivatives"], help="the set")
     every.add_argument("--solvers", help="names or module:function, with commas between (default: all installed)")
     every.add_argument("--tol", type=_positive, default=1e-8, help="relative tolerance (default %(default)g)")
     every.add_argument("--limit", type=_positive, default=60.0, help="seconds a run (default %(default)g)")

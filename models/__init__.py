@@ -6,6 +6,8 @@ from .bilevel.bilevel import BilevelClassifier, Round
 from .bilevel.prior import GenerativePrior
 from .explanations.estimator import ExplanationAugmentedSVC
 from .explanations.given import explained_examples
+from .explanations.strokes import hough_lines, stroke_explanations
+from .generative.coupled import CoupledDiscriminant
 from .generative.gaussian import LinearDiscriminant, Prototypes, QuadraticDiscriminant
 from .generative.joint_gaussian import JointGaussianRegressor
 from .generative.naive_bayes import BernoulliNaiveBayes, GaussianNaiveBayes, MixedNaiveBayes, MultinomialNaiveBayes
@@ -16,7 +18,7 @@ from .score_spaces.free_energy import FreeEnergyClassifier
 from .score_spaces.large_margin_hmm import LargeMarginHMM
 from .score_spaces.med import MEDClassifier
 from .score_spaces.mss import MaxMarginScoreSpace
-from .score_spaces.scores import FisherScore, FreeEnergyScore, SufficientStatistics
+from .score_spaces.scores import FisherScore, FreeEnergyScore, LogLikelihoodScore, SufficientStatistics
 from .sequences.discrete_hmm import DiscreteHMM
 from .sequences.gaussian_hmm import GaussianHMM
 from .sequences.sequences import encode_symbols
@@ -56,6 +58,7 @@ __all__ = [
     "UNREACHABLE",
     "BernoulliNaiveBayes",
     "BilevelClassifier",
+    "CoupledDiscriminant",
     "DiscreteHMM",
     "DiscriminativeTransfer",
     "ExplanationAugmentedSVC",
@@ -77,6 +80,7 @@ __all__ = [
     "LinearDiscriminant",
     "LinearSVC",
     "LinearSVR",
+    "LogLikelihoodScore",
     "LogisticRegression",
     "MEDClassifier",
     "MaxMarginScoreSpace",
@@ -105,6 +109,8 @@ __all__ = [
     "discriminant",
     "encode_symbols",
     "explained_examples",
+    "hough_lines",
     "semantic_distances",
+    "stroke_explanations",
     "svc_path",
 ]

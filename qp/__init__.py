@@ -5,6 +5,7 @@ from socp.problem.lowrank import LowRank
 from socp.problem.status import Status
 from socp.version import __version__ as __version__
 
+from .active_set.series import SeriesSolutions, solve_series
 from .batch import Solutions, solve_many
 from .interop import register_with_qpsolvers, solve_qp
 from .problem.blocks import Blocks
@@ -20,6 +21,7 @@ __all__ = [
     "LowRank",
     "ProgramError",
     "QuadraticProgram",
+    "SeriesSolutions",
     "Solution",
     "Solutions",
     "Solver",
@@ -28,5 +30,6 @@ __all__ = [
     "solve",
     "solve_many",
     "solve_qp",
+    "solve_series",
     "warmup",
 ]

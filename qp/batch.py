@@ -10,33 +10,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.batch import driver
-from socp.batch.checks import axes_of, matrices, number_of_programs, rows_of
-from socp.batch.driver import Batch, lanes_for, run, scale_shared
+from socp.batch.checks import axes_of, matrices, number_of_programs, refuse_nonconvex, rows_of
+from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of
+from socp.batch.points import points_for
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
+from socp.batch.spans import NO_CONES
 from socp.batch.watch import Watch
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats, Matrix
-from socp.compiled.vec import LANES
-from socp.form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
-from socp.linalg.cholesky import cholesky
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, check_finite
-from socp.problem.hessian import as_hessian, hessian_of
+from socp.problem.hessian import as_hessian
 from socp.problem.settings import Settings
 from socp.problem.status import Status
-from socp.problem.stopping import RESIDUALS
 
 from .problem.certificates import dual_infeasibilities, primal_infeasibilities
+from .problem.derivatives import Gradient, Tangent
+from .problem.many_derivatives import Sensitivities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
-from .problem.side_by_side import Points, measure_side_by_side, points_for
+from .problem.side_by_side import verify
 from .problem.solution import Solution
 from .solver import Solver
 
-LANES_UP_TO = 128  # variables; larger programs are solved one by one
-ROWS_UP_TO = 512
-WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
-ITERATIONS = 10  # of a program, roughly
 TAKEN = ("tol", "tol_abs", "tol_infeasible", "max_iter", "time_limit", "threads", "check_convexity")
 
 CERTIFIED = {
@@ -71,6 +64,59 @@ class Solutions(Answers[Solution]):
 
     vectors, single, messages = ("x", "y", "z_bounds"), Solution, {**MESSAGES, **CERTIFIED}
     z_bounds: np.ndarray
+    _programs: Programs | None = None
+
+    def __getitem__(self, i: int) -> Solution:
+        found = super().__getitem__(i)
+        if self._programs is not None and found._program is None:
+            found._program = self._programs.program(range(len(self))[i])
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The programs stay in their process, as they may be large."""
+        return {**self.__dict__, "_programs": None}
+
+    def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:
+        """The gradients of one number of each answer by all data: as `Solution.vjp`, with a leading axis.
+
+        Parameters
+        ----------
+        dx, dy, dz_bounds : array_like, shapes (k, n), (k, m), (k, n), optional
+            The gradients of the numbers by the answers; None is zero.
+        smoothing : float, default 0
+
+        Returns
+        -------
+        Gradient
+            Its fields have a leading axis where the argument has one; by what the programs share it is the gradient of
+            the sum of the numbers.  `differentiable` is an array.
+
+        Raises
+        ------
+        ProgramError
+            The status of a program is not "optimal", or the answers came out of a pickle, without their programs.
+
+        Examples
+        --------
+        >>> import numpy as np, qp
+        >>> many = qp.solve_many(np.eye(2), -np.array([[0.5, 2.0], [0.3, 0.2]]), lb=0, ub=1)
+        >>> gradient = many.vjp(dx=np.ones((2, 2)))
+        >>> print(gradient.q.round(6).tolist(), gradient.ub.round(6), gradient.differentiable)
+        [[-1.0, -0.0], [-1.0, -1.0]] [0. 1.] [ True  True]
+        """
+        return self._linearized(smoothing).gradient(dx, dy, dz_bounds)
+
+    def jvp(
+        self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
+        dub: Any = None, smoothing: float = 0.0,
+    ) -> Tangent:  # fmt: skip
+        """The derivatives of the answers along a change of the data, with or without a leading axis."""
+        return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
+
+    def _linearized(self, smoothing: float) -> Sensitivities:
+        if self._programs is None:
+            raise ProgramError("the answers have come without their programs, as out of a pickle: solve them here")
+        return Sensitivities(self._programs, self, smoothing)
 
 
 class Programs:
@@ -101,6 +147,7 @@ class Programs:
         self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
         came = {"P": P, "q": q, "A": A, "l": l, "u": u, "lb": lb, "ub": ub}
         self.k = number_of_programs({name: (came[name], array) for name, array in self._arrays().items()})
+        self.has_axis = {name: axes_of(came[name]) == array.ndim for name, array in self._arrays().items()}
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
         entries = self.A != 0.0
@@ -109,16 +156,6 @@ class Programs:
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
         self._checked_A: sp.csc_array | None = None
         self._checked_P: Any = None
-
-    def check_convexity(self) -> None:
-        """Refuse a P that is not semidefinite, by its number."""
-        n, i, room = self.n, -1, np.empty(self.n * self.n)
-        flat = self.P.reshape(-1, n * n)
-        while (i := next_doubtful(n, flat, i + 1, room)) >= 0:
-            try:
-                check_semidefinite(hessian_of(as_hessian("P", self.P[i], n, "q"), n), np.ones(n), 1.0)
-            except ProgramError as error:
-                raise ProgramError(f"program {i}: {error}" if self.P.shape[0] > 1 else str(error)) from None
 
     def program(self, i: int) -> QuadraticProgram:
         """Program i by itself."""
@@ -133,6 +170,10 @@ class Programs:
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
+
+    def sides(self) -> dict[str, np.ndarray]:
+        """l and u of the rows and of the variables behind them."""
+        return {"l": _side_by_side(self.l, self.lb), "u": _side_by_side(self.u, self.ub)}
 
     def subset(self, chosen: np.ndarray) -> Programs:
         """Some of the programs."""
@@ -236,7 +277,7 @@ def solve_many(
     started = time.perf_counter()
     programs = Programs(P, q, A, l, u, lb, ub)
     if settings.check_convexity:
-        programs.check_convexity()
+        refuse_nonconvex(programs.P, "q")
     return solve_programs(programs, settings, started, checked_start(warm_start, programs))
 
 
@@ -266,8 +307,9 @@ def solve_like(
 def solve_programs(programs: Programs, settings: Settings, started: float, start: Solutions | None) -> Solutions:
     """The answers to checked programs."""
     many, watch = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n), Watch(settings.time_limit)
+    many._programs = programs
     left = np.arange(programs.k)
-    if programs.n <= LANES_UP_TO and programs.m <= ROWS_UP_TO:
+    if fits_lanes(programs.n, programs.m):
         lots = lots_of(programs, settings, start)
         many.setup_time = time.perf_counter() - started
         for lot in lots:
@@ -287,158 +329,66 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
     return many
 
 
-class Lot:
-    """Programs of a batch whose sides are finite, infinite and equal in the same places.
+class QuadraticLot(Lot):
+    """Quadratic programs whose sides are finite, infinite and equal in the same places.
 
     Attributes
     ----------
-    chosen : array of int
-        Their numbers.
-    batch : Batch
-    found : array, shape (programs, fields of `Residuals`)
+    programs : Programs
     """
 
     def __init__(self, programs: Programs, chosen: np.ndarray, settings: Settings, start: Solutions | None) -> None:
-        self.chosen, part = chosen, programs if chosen.size == programs.k else programs.subset(chosen)
-        self.programs, self.settings = part, settings
-        m, n, k = part.m, part.n, part.k
-        l, u = _side_by_side(part.l, part.lb), _side_by_side(part.u, part.ub)
-        A = part.A.reshape(-1, m * n) if m else np.zeros((1, 0))
-        self.batch = Batch(m=m, n=n, count=k, P=part.P.reshape(-1, n * n), A=A, q=part.q, l=l, u=u)
-        self.batch.x_start, self.batch.y_start = np.zeros((0, n)), np.zeros((0, m + n))
+        part = self.programs = programs if chosen.size == programs.k else programs.subset(chosen)
+        data = {"P": part.P, "A": part.A, "q": part.q, **part.sides()}
+        data["x_start"], data["y_start"] = np.zeros((0, part.n)), np.zeros((0, part.m + part.n))
         if start is not None:
-            self.batch.x_start = start.x[chosen]
-            self.batch.y_start = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
-        self.found = np.full((k, RESIDUALS), np.nan)
-        bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(n, bool))
-        self._kinds = l[0] == u[0], np.isfinite(l[0]), np.isfinite(u[0]), bound
+            data["x_start"] = start.x[chosen]
+            data["y_start"] = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
+        bound = programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
+        super().__init__(chosen, data, bound, NO_CONES, settings)
 
-    def tasks(self) -> list[tuple[int, int]]:
-        """Ranges of programs for one compiled call each."""
-        m, n, k = self.batch.m, self.batch.n, self.batch.count
-        each = ITERATIONS * (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n))
-        size = max(64, min(int(WORK / each), -(-k // (4 * self.settings.threads)) if self.settings.threads > 1 else k))
-        return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
+    def verifier(self) -> Callable[[Task], None]:
+        points = points_for(self.batch, self.shape.bound, self.shape.spans)
+        return lambda task: verify(self.batch, points, self.found, *task)
 
-    def workers(self) -> list[Callable[[tuple[int, int]], None]]:
-        """What solves a range, one for each thread."""
-        return [self._worker() for _ in range(min(self.settings.threads, len(self.tasks())))]
+    def write(self, many: Solutions, at: Any, good: np.ndarray) -> None:
+        m, (x, y) = self.programs.m, self.answers()
+        many.x[at], many.y[at], many.z_bounds[at] = x[good], y[good, :m], y[good, m:]
 
-    def _worker(self) -> Callable[[tuple[int, int]], None]:
-        settings, batch = self.settings, self.batch
-        tolerances = {
-            "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
-            "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
-        }  # fmt: skip
-        lanes = lanes_for(batch, *self._kinds, tolerances)
-        if lanes.shared:
-            scale_shared(batch, lanes)
-        points = points_for(batch, self._kinds[3])
-
-        def solve(task: tuple[int, int]) -> None:
-            run(batch, lanes, *task)
-            verify(batch, points, self.found, *task)
-
-        return solve
-
-    def collect(self, many: Solutions) -> np.ndarray:
-        """Write the answers that pass; returns the numbers of the programs that are to be solved by themselves."""
-        batch, chosen, settings = self.batch, self.chosen, self.settings
-        rows, cone, dual, gap, rows_scale, cone_scale, dual_scale, gap_scale, primal, below = self.found.T
-        tol, tol_abs = settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs
-        good = batch.code == driver.OPTIMAL
-        for residual, scale in ((rows, rows_scale), (cone, cone_scale), (dual, dual_scale), (gap, gap_scale)):
-            good &= (residual <= tol * scale) & (residual <= tol_abs)
-        at = slice(None) if good.all() and chosen.size == len(many) else chosen[good]
-        many.status[at] = Status.OPTIMAL
-        many.x[at], many.y[at], many.z_bounds[at] = batch.x[good], batch.y[good, : batch.m], batch.y[good, batch.m :]
-        many.objective[at], many.dual_objective[at] = primal[good], below[good]
-        many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
-        many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
-        many.iterations[chosen] = batch.iterations
-        certified = self._certify(many, driver.PRIMAL_INFEASIBLE) | self._certify(many, driver.DUAL_INFEASIBLE)
-        return chosen[~(good | certified | (batch.code == driver.NOT_STARTED))]
-
-    def _certify(self, many: Solutions, code: int) -> np.ndarray:
-        """Write the certificates of one kind that hold; returns whether program i has one."""
-        batch, m, n = self.batch, self.batch.m, self.batch.n
-        which = np.flatnonzero(batch.code == code)
-        holds = np.zeros(batch.count, bool)
+    def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
+        holds, m = np.zeros(which.size, bool), self.programs.m
         if not which.size or not self.programs.is_full:
             return holds
-        P, A, q, l, u = (
-            array[which] if array.shape[0] > 1 else array
-            for array in (batch.P.reshape(-1, n, n), self.programs.A, batch.q, batch.l, batch.u)
-        )
-        if code == driver.PRIMAL_INFEASIBLE:
-            tol, rays = primal_infeasibilities(A, l, u, batch.y[which])
-        else:
-            tol, rays = dual_infeasibilities(P, q, A, l, u, batch.x[which])
-        passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
-        holds[which[passed]] = True
-        at, tol, rays = self.chosen[which[passed]], tol[passed], rays[passed]
-        if code == driver.PRIMAL_INFEASIBLE:
-            many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, tol
-            many.y[at], many.z_bounds[at] = rays[:, :m], rays[:, m:]
-        else:
-            many.status[at], many.dual_residual[at], many.x[at] = Status.DUAL_INFEASIBLE, tol, rays
+        x, y = self.answers()
+        for kind in (True, False):
+            part = which[primal == kind]
+            if not part.size:
+                continue
+            given = {name: getattr(self.programs, name) for name in ("P", "q", "A")} | self.programs.sides()
+            P, q, A, l, u = (array[part] if array.shape[0] > 1 else array for array in given.values())
+            tol, rays = (
+                primal_infeasibilities(A, l, u, y[part]) if kind else dual_infeasibilities(P, q, A, l, u, x[part])
+            )
+            passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
+            holds[primal == kind] = passed
+            at, tol, rays = self.chosen[part[passed]], tol[passed], rays[passed]
+            if kind:
+                many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, tol
+                many.y[at], many.z_bounds[at] = rays[:, :m], rays[:, m:]
+            else:
+                many.status[at], many.dual_residual[at], many.x[at] = Status.DUAL_INFEASIBLE, tol, rays
         return holds
 
 
-def lots_of(programs: Programs, settings: Settings, start: Solutions | None = None) -> list[Lot]:
+def lots_of(programs: Programs, settings: Settings, start: Solutions | None = None) -> list[QuadraticLot]:
     """The programs, together where the same sides are finite and equal."""
-    l, u = _side_by_side(programs.l, programs.lb), _side_by_side(programs.u, programs.ub)
-    kinds = np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
+    kinds = kinds_of(**programs.sides())
     if len(programs.bounds) > 1:
         kinds = np.concatenate([np.broadcast_to(kinds, (programs.k, kinds.shape[1])), programs.bounds], axis=1)
-    if (kinds == kinds[0]).all():
-        return [Lot(programs, np.arange(programs.k), settings, start)]
-    _, which = np.unique(kinds, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    return [Lot(programs, np.flatnonzero(which == kind), settings, start) for kind in range(which.max() + 1)]
+    return [QuadraticLot(programs, chosen, settings, start) for chosen in alike(kinds, programs.k)]
 
 
 def _side_by_side(rows: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     """The sides of rows and variables in one array."""
     count = max(rows.shape[0], bounds.shape[0])
     return np.concatenate([np.broadcast_to(part, (count, part.shape[1])) for part in (rows, bounds)], axis=1)
-
-
-@kernel
-def next_doubtful(n: int, P: Matrix, first: int, room: Floats) -> int:
-    """The first matrix from there on of which a Cholesky factor does not show that it is semidefinite, or -1."""
-    for p in range(first, P.shape[0]):
-        largest = 0.0
-        for i in range(n * n):
-            room[i] = P[p, i]
-            largest = max(largest, abs(P[p, i]))
-        for j in range(n):
-            room[j * n + j] += SEMIDEFINITE_TOL * room[j * n + j] + 64.0 * EPS * largest
-        if cholesky(n, room) != 0 or not room[n * n - 1] >= 0.0:
-            return p
-    return -1
-
-
-@kernel
-def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
-    """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
-    m, n = batch.m, batch.n
-    for first in range(begin, end, LANES):
-        for lane in range(LANES):
-            p = min(first + lane, end - 1)
-            if not w.shared:
-                P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
-                for i in range(P.size):
-                    w.P_own[i, lane] = P[i]
-                for i in range(A.size):
-                    w.A_own[i, lane] = A[i]
-            q, x, y = batch.q[min(p, batch.q.shape[0] - 1)], batch.x[p], batch.y[p]
-            l, u = batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
-            for j in range(n):
-                w.q[j, lane], w.x[j, lane] = q[j], x[j]
-            for i in range(m + n):
-                w.l[i, lane], w.u[i, lane], w.y[i, lane] = l[i], u[i], y[i]
-        measure_side_by_side(w)
-        for lane in range(min(LANES, end - first)):
-            for i in range(RESIDUALS):
-                found[first + lane, i] = w.found[i, lane]

@@ -27,23 +27,35 @@ EVERY = (
     "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
     "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base", "qp.problem", "qp.reduce",
 )  # fmt: skip
-RARE = (
-    "qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve", "qp.reduce.cone_form.substitute",
-    "socp.form.convexity.raise_upper", "socp.problem.checks.asymmetry",
-    "socp.problem.checks.is_canonical",
-)  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
+SPARSE = (  # what the data of small programs rarely are
+    "qp.reduce.presolve.count_entries", "qp.reduce.presolve.keep_rows", "qp.reduce.cone_form.fix_multipliers",
+    "socp.form.convexity.is_dominant", "socp.linalg.accurate.add_symmetric", "socp.linalg.csc.multiply_symmetric",
+    "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric",
+)  # fmt: skip
+RARE = (  # for warm starts, updates, bad data, infeasible programs, low-rank matrices and large factors
+    "qp.problem.mercer", "qp.problem.program.in_order",
+    "qp.reduce.cone_form.same_kinds", "qp.reduce.cone_form.substitute",
+    "qp.reduce.removal.postsolve", "qp.reduce.removal.remove_rows", "socp.problem.hessian.add_diagonal",
+    "socp.problem.hessian.expand", "socp.problem.hessian.pack_upper",
+    "socp.form.convexity.raise_upper", "socp.form.standard.groups_hold", "socp.form.standard.renew_vectors",
+    "socp.linalg.accurate.add_low_rank", "socp.linalg.ldl.order.dissection", "socp.linalg.ldl.parallel",
+    "socp.linalg.ldl.symbolic.assembly_tree", "socp.linalg.ldl.symbolic.siblings", "socp.method.loop.keep_point",
+    "socp.method.loop.prepare_warm", "socp.method.loop.take_best", "socp.method.loop.take_residuals",
+    "socp.method.newton.singular_directions", "socp.problem.checks.asymmetry", "socp.problem.distances.move_to_bounds",
+)  # fmt: skip
 
 
 def _of(modules: tuple[str, ...]) -> list[Kernel]:
-    """The kernels of these modules that Python calls."""
-    return [kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.name.startswith(modules)]
+    """The kernels of these modules that Python calls, but for rare ones."""
+    found = (kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.name.startswith(modules))
+    return [kernel for kernel in found if not kernel.name.startswith(RARE)]
 
 
 def of_small_programs() -> list[Kernel]:
     """The kernels that a first small program needs, and the few that a second one is likely to."""
     found = [*_of((*EVERY, "socp.kkt.dense_rows", "socp.kkt.dense.read_rows")), dense.factor_dense, dense.apply_dense]
-    return [kernel for kernel in found if not kernel.name.startswith(RARE)]
+    return [kernel for kernel in found if not kernel.name.startswith(SPARSE)]
 
 
 @functools.cache

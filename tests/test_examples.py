@@ -38,6 +38,11 @@ def test_the_machine_is_the_program_that_is_written_down():
     assert machine.solution_.status == "optimal" and difference < 1e-3
 
 
+def test_fifteen_fits_reach_the_loss_of_a_grid():
+    found, best = example("svm_by_gradient").main()
+    assert len(found.trace) <= 15 and found.loss <= best
+
+
 def test_the_certificate_adds_up_to_a_contradiction():
     left, right = example("certificate").main()
     assert left < 1e-7 and right == pytest.approx(-1.0, abs=1e-7)

@@ -43,7 +43,8 @@ const answers = tasks.map(({ example, program, switches, settings, path }) => {
   program = program ?? scenes.program(scenes.EXAMPLES[example].scene);
   const { status, trace } = method.solve(program, { ...settings, switches: { ...method.SWITCHES, ...switches } });
   const central = path ? method.centralPath(program) : null;
-  return { program, status, trace, central, without: scenes.EXAMPLES[example]?.without };
+  const { without, whole } = scenes.EXAMPLES[example] ?? {};
+  return { program, status, trace, central, without, whole };
 });
 console.log(JSON.stringify(answers, text));
 """
@@ -108,7 +109,7 @@ def test_every_example_runs_as_the_textbook_does():
         solution = textbook.solve(cone_program(answer["program"]))
         compare(answer, solution)
         statuses[name] = solution.status.value
-    assert {"optimal", "primal_infeasible", "dual_infeasible"} == set(statuses.values())
+    assert {"optimal", "primal_infeasible", "dual_infeasible"} <= set(statuses.values())
     assert statuses["infeasible"] == "primal_infeasible" and statuses["unbounded"] == "dual_infeasible"
 
 
@@ -143,35 +144,35 @@ def test_a_switch_means_what_it_means_in_the_textbook(part):
             compare(answer, solution)
 
 
-@pytest.mark.full
+DIES = ("max_iterations", "numerical_error", "inaccurate")
+
+
 @needs_node
-def test_an_example_shows_the_worth_of_the_part_it_names():
-    found = [
+def test_each_part_has_an_example_that_dies_without_it():
+    named = [
         (name, answer)
         for name, answer in zip(EXAMPLES, by_node([{"example": n} for n in EXAMPLES]))
         if "without" in answer
     ]
-    assert {answer["without"] for _, answer in found} >= {
-        "corrector",
-        "scaling",
-        "equilibration",
-        "regularization",
-        "embedding",
-    }
-    for name, answer in found:
-        part = answer["without"]
-        switches = replace(textbook.Switches(equilibration=True), **{part: False})
+    assert sorted(answer["without"] for _, answer in named) == sorted(PARTS)
+    switches = {name: answer.get("whole", {}) for name, answer in named}
+    tasks = [{"example": name, "switches": switches[name]} for name, _ in named]
+    tasks += [{"example": name, "switches": {**switches[name], answer["without"]: False}} for name, answer in named]
+    answers = by_node(tasks)
+    for (name, answer), whole, less in zip(named, answers, answers[len(named) :]):
+        assert whole["status"] in ("optimal", "primal_infeasible") and less["status"] in DIES, name
+        on = replace(textbook.Switches(), **switches[name])
         program = cone_program(answer["program"])
-        whole = textbook.solve(program, switches=replace(switches, **{part: True}))
-        less = textbook.solve(program, switches=switches)
-        assert less.status is not whole.status or less.iterations > whole.iterations, (name, part)
+        assert textbook.solve(program, switches=on).status.value == whole["status"]
+        off = replace(on, **{answer["without"]: False})
+        assert textbook.solve(program, switches=off).status.value in DIES, name
 
 
 @pytest.mark.full
 @needs_node
 def test_the_central_path_ends_at_the_solution_and_is_central():
     (answer,) = by_node([{"example": "disc", "path": True}])
-    program, path = cone_program(answer["program"]), np.array(answer["central"])
+    program, path = cone_program(answer["program"]), np.array([point["x"] for point in answer["central"]])
     solution = textbook.solve(program)
     assert len(path) > 40
     np.testing.assert_allclose(path[-1], solution.x, atol=1e-4)

@@ -24,13 +24,15 @@ def chromium(tmp_path_factory):
 
 TABLE = """[...document.querySelectorAll("#trace tbody tr")].map((row) =>
   [...row.cells].slice(1).map((cell) => [cell.textContent, cell.dataset.value]))"""
-SCREEN = """(() => { const box = document.getElementById("picture").getBoundingClientRect();
+SCREEN = """(() => { document.getElementById("picture").scrollIntoView({ behavior: "instant" });
+  const box = document.getElementById("picture").getBoundingClientRect();
   return [box.left, box.top, box.width]; })()"""
 
 
 def handle(page, label):
     """Where the middle of a handle is on the screen."""
-    return page.evaluate(f"""(() => {{ const box = document.querySelector('.handle[aria-label="{label}"] .knob')
+    return page.evaluate(f"""(() => {{ document.getElementById("picture").scrollIntoView({{ behavior: "instant" }});
+      const box = document.querySelector('#picture .handle[aria-label="{label}"] .knob')
       .getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; }})()""")
 
 
@@ -65,15 +67,18 @@ def test_the_table_is_the_textbooks_run_of_the_python_code_beside_it(chromium, a
     table = shown_table(chromium, solution)
     status = chromium.evaluate('document.getElementById("status").textContent')
     assert status.startswith(f"{len(table) - 1} iterations, {solution.status.value.replace('_', ' ')}")
-    # the columns of `verbose`, in its order and its formats; the seconds are left out
-    lines = printed.splitlines()
-    head = next(k for k, line in enumerate(lines) if line.split()[:1] == ["iter"])
+    # the code prints the same table
+    lines = [line.split() for line in printed.splitlines()]
     heads = chromium.evaluate('[...document.querySelectorAll("#trace thead th")].map((cell) => cell.textContent)')
-    assert lines[head].split() == [*" ".join(heads[:8]).split(), "sec"]
-    for k in range(7):
-        form = r"-?\d\.\d{8}e[+-]\d\d" if k < 2 else r"\d\.\de[+-]\d\d"
-        assert re.fullmatch(form, table[1][k][0]) and re.fullmatch(form, lines[head + 2].split()[k + 1])
-    assert table[0][5][0] == lines[head + 1].split()[6] == "------"
+    assert lines[0] == " ".join(heads[1:]).split()
+    rows = lines[1 : 1 + len(solution.trace)]
+    assert lines[1 + len(rows)] == [solution.status.value]
+    for k, (row, it) in enumerate(zip(rows, solution.trace)):
+        assert int(row[0]) == k and len(row) == 1 + len(COLUMNS)
+        for name, value, (shown, _) in zip(COLUMNS, row[1:], table[k] if k < len(table) else []):
+            assert float(value) == pytest.approx(getattr(it, name), rel=0.05, nan_ok=True)
+            form = r"-?\d\.\d{8}e[+-]\d\d" if "objective" in name else r"-?\d\.\de[+-]\d\d|nan"
+            assert re.fullmatch(form, value) and re.fullmatch(f"{form}|------", shown)
 
 
 @pytest.mark.full
@@ -81,7 +86,8 @@ def test_the_table_is_the_textbooks_run_of_the_python_code_beside_it(chromium, a
 def test_the_iterates_are_drawn_on_the_drawn_region(chromium):
     chromium.open(f"{PAGE.as_uri()}#example=disc")
     program, solution, _ = run_python(chromium)
-    image, (left, top, width) = chromium.screenshot(), chromium.evaluate(SCREEN)
+    left, top, width = chromium.evaluate(SCREEN)
+    image = chromium.screenshot()
     colour = chromium.evaluate("""["--path", "--feasible"].map((name) =>
       getComputedStyle(document.documentElement).getPropertyValue(name).trim())""")
     path, region = (np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for c in colour)
@@ -116,12 +122,12 @@ def test_handles_keys_and_switches_change_what_is_solved(chromium):
     turned, _, _ = run_python(chromium)
     assert np.sign(turned.c).tolist() == [1.0, -1.0] and not np.allclose(turned.c, after.c)
 
-    chromium.evaluate("""document.querySelector('.handle[aria-label="a, disc: position"]').focus()""")
+    chromium.evaluate("""document.querySelector('#picture .handle[aria-label="a, disc: position"]').focus()""")
     chromium.press("ArrowUp")
     lifted, _, _ = run_python(chromium)
     assert lifted.h[2] < turned.h[2] and lifted.h[1] == turned.h[1]
 
-    chromium.evaluate("document.activeElement.blur()")
+    chromium.evaluate("""document.getElementById("iterates").focus()""")
     iterate = 'document.querySelector("#trace [aria-current]").rowIndex - 1'
     last = chromium.evaluate(iterate)
     chromium.press("ArrowLeft")

@@ -12,6 +12,7 @@ MODULES: dict[str, str] = {
     "bilevel-curves": "bilevel_curves",
     "bilevel-parameters": "bilevel_parameters",
     "bilevel-scatter": "bilevel_scatter",
+    "multitask-c2": "bilevel_curves",
     "easvm-digits": "easvm_digits",
     "easvm-reuters": "easvm_reuters",
     "easvm-strings": "easvm_strings",
@@ -19,6 +20,9 @@ MODULES: dict[str, str] = {
     "hybrid-curves": "hybrid",
     "hybrid-coverage": "hybrid",
     "score-space": "score_space",
+    "score-space-tilt": "score_space_tilt",
+    "score-space-states": "score_space_states",
+    "score-space-topics": "score_space_topics",
     "credit-default": "credit",
 }
 """The module of each experiment by its name; it is imported when it is asked for."""

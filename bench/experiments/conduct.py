@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import sys
@@ -10,11 +11,15 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..compare.measurement import source_digest
+from socp.version import __version__
+
+from ..compare.measurement import hardware, source_digest
 from ..programs.sets import DataError
 from .experiment import Experiment, Parameters, Result, key, perform
 
 RUNS = "runs.jsonl"
+SAME = ("experiment", "quick", "code")
+"""What runs in one file must have in common."""
 
 
 def conduct(
@@ -53,9 +58,20 @@ def conduct(
         The data are not there; or the folder holds runs of other code or of another form of the experiment.
     """
     wanted = experiment.runs(repeats or experiment.repeats, quick)
-    head = {"experiment": experiment.name, "quick": quick, "code": source_digest(("socp", "qp", "models", "bench"))}
+    head = {
+        "experiment": experiment.name,
+        "quick": quick,
+        "code": source_digest(("socp", "qp", "models", "bench")),
+        "version": __version__,
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "machine": hardware(),
+    }
     path = folder / RUNS
-    done = _read(path, head)
+    found, done = _read(path)
+    if found and any(found[name] != head[name] for name in SAME):
+        raise DataError(
+            f"{path} holds runs of another form of the experiment, or of other code; give another --out, or --fresh"
+        )
     todo = [parameters for parameters in wanted if key(parameters) not in done]
     folder.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
@@ -69,7 +85,23 @@ def conduct(
                 done[key(parameters)] = result
                 count += 1
                 show(count, len(wanted))
-    return [done[key(parameters)] for parameters in wanted]
+    return [{**parameters, **done[key(parameters)]} for parameters in wanted]
+
+
+def kept(experiment: Experiment, folder: Path, repeats: int) -> tuple[dict[str, Any], list[Result]]:
+    """What a conduct has left in its folder: the head of its file, which tells code, date and machine, and all results.
+
+    Raises
+    ------
+    DataError
+        Runs are missing.
+    """
+    head, done = _read(folder / RUNS)
+    wanted = experiment.runs(repeats, head["quick"]) if head else []
+    missing = sum(key(parameters) not in done for parameters in wanted)
+    if not head or missing:
+        raise DataError(f"{folder / RUNS} has not all runs of {experiment.name}: {missing or 'all'} are missing")
+    return head, [{**parameters, **done[key(parameters)]} for parameters in wanted]
 
 
 def _performed(
@@ -128,25 +160,21 @@ def progress() -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
-def _read(path: Path, head: dict[str, Any]) -> dict[str, Result]:
-    """The results of an interrupted conduct; a last line that was cut off is dropped."""
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Result]]:
+    """The head and the results of a conduct; a last line that was cut off is dropped."""
     if not path.is_file():
-        return {}
+        return {}, {}
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     whole = [line for line in lines if line.endswith("\n")]
     if not whole:
         path.unlink()
-        return {}
-    if json.loads(whole[0]) != head:
-        raise DataError(
-            f"{path} holds runs of another form of the experiment, or of other code; give another --out, or --fresh"
-        )
+        return {}, {}
     if len(whole) < len(lines):
         beside = path.with_suffix(".part")
         beside.write_text("".join(whole), encoding="utf-8")
         os.replace(beside, path)
-    records = map(json.loads, whole[1:])
-    return {key(record["parameters"]): record["result"] for record in records}
+    head, *records = map(json.loads, whole)
+    return head, {key(record["parameters"]): record["result"] for record in records}
 
 
 def _write(file: Any, document: dict[str, Any]) -> None:

@@ -28,8 +28,9 @@ from models import SVC, ExplanationAugmentedSVC, MismatchKernel
 
 from ..compare.tables import Table
 from ..data.sequences import promoters, splice_junctions
-from .experiment import Experiment, Parameters, Result
-from .shares import mean_and_error, shown
+from ..metrics import roc
+from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
+from .shares import grouped, mean_and_error, shown
 
 WORD, MISMATCHES, C = 5, 1, 10.0
 PROMOTER = (("TTGACA", 14), ("TATAAT", 38))  # and where they begin: -36 and -12, the string begins at -50
@@ -53,6 +54,14 @@ class Strings(Experiment):
     claim = (
         "EA-SVM out-performs SVM in almost all cases by the area under the ROC curve, with rather flawed domain "
         "knowledge; and even misleading explanations do not make it much worse."
+    )
+    protocol = Protocol(
+        paper="54 problems of protein super-families explained by the motifs of Prosite, mismatch kernel (5, 1), "
+        "C = 0.1, area under the ROC curve.",
+        ours="Promoters and splice junctions of DNA explained by their consensus, the same kernel, C = 10, Q by "
+        "cross-validation, 20 random samples of each size.",
+        differences="The proteins and their motifs are not to be had. Every string is explained, whatever its class; "
+        "C = 0.1 leaves all alpha of so few strings at C.",
     )
     repeats = 20
     measures: ClassVar[dict[str, str]] = {"area": "Area under the ROC curve", "accuracy": "Accuracy"}
@@ -95,7 +104,7 @@ class Strings(Experiment):
         for kind, machine in machines.items():
             values = machine.decision_function(X[test])
             found[f"accuracy_{kind}"] = float(np.mean((values > 0.0) == (y[test] > 0)))
-            found[f"area_{kind}"] = area(values, y[test])
+            found[f"area_{kind}"] = roc(y[test], values).area
         return found
 
     def tables(self, runs: list[Result]) -> list[Table]:
@@ -145,6 +154,19 @@ class Strings(Experiment):
                     f"{shown(100 * gains, 2)} points, worst {100 * gains.min():.1f}"
                 )
         return "; ".join(parts) + "."
+
+    def verdict(self, runs: list[Result]) -> Verdict:
+        holds = {}
+        for name in dict.fromkeys(run["task"] for run in runs):
+            gains = np.array([run["area_easvm"] - run["area_svm"] for run in runs if run["task"] == name])
+            holds[f"{name}: EA-SVM is ahead in the mean"] = bool(gains.mean() > 0.0)
+        worst = np.array([run["area_random"] - run["area_svm"] for run in runs])
+        holds["misleading explanations cost less than a point"] = bool(worst.mean() > -0.01)
+        return verdict_of(
+            holds,
+            "No reason was found but that the data are not the paper's: true places are as good as random ones on "
+            "acceptors and promoters, so the consensus tells a kernel without places little beyond the string.",
+        )
 
 
 def kernel() -> MismatchKernel:
@@ -202,21 +224,5 @@ def split(y: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarra
     return np.sort(train), order[~np.isin(order, train)][:TESTED]
 
 
-def area(values: np.ndarray, signs: np.ndarray) -> float:
-    """The area under the ROC curve: how often a positive is above a negative, a tie counting half.
-
-    Examples
-    --------
-    >>> area(np.array([3.0, 2.0, 2.0, 1.0]), np.array([1, 1, -1, -1]))
-    0.875
-    """
-    above = values[signs > 0][:, None] - values[signs < 0]
-    return float(np.mean((above > 0) + 0.5 * (above == 0)))
-
-
 def _by_size(runs: list[Result], name: str) -> list[list[Result]]:
-    groups: dict[int, list[Result]] = {}
-    for run in runs:
-        if run["task"] == name:
-            groups.setdefault(run["size"], []).append(run)
-    return list(groups.values())
+    return list(grouped([run for run in runs if run["task"] == name], lambda run: run["size"]).values())

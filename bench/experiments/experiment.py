@@ -6,7 +6,8 @@ import abc
 import functools
 import json
 import time
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from socp.compiled.threads import blas_threads
 
@@ -14,6 +15,17 @@ from ..compare.tables import Table
 
 Parameters = dict[str, Any]
 Result = dict[str, Any]
+Verdict = tuple[Literal["confirmed", "in part", "not"], str]
+"""Whether the measurements bear out the claim, and why, or why not."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How the paper measured, how it is measured here, and in what the two differ."""
+
+    paper: str
+    ours: str
+    differences: str
 
 
 class Experiment(abc.ABC):
@@ -30,6 +42,7 @@ class Experiment(abc.ABC):
         The paper and the figure or table.
     claim : str
         What the paper says.
+    protocol : Protocol
     repeats : int
         How often each set-up is run, as in the paper.
     """
@@ -38,6 +51,7 @@ class Experiment(abc.ABC):
     title: ClassVar[str]
     source: ClassVar[str]
     claim: ClassVar[str]
+    protocol: ClassVar[Protocol]
     repeats: ClassVar[int]
 
     def __eq__(self, other: object) -> bool:
@@ -70,6 +84,26 @@ class Experiment(abc.ABC):
     def finding(self, runs: list[Result]) -> str:
         """What was measured, in the words of the claim, computed from the runs."""
 
+    @abc.abstractmethod
+    def verdict(self, runs: list[Result]) -> Verdict:
+        """Whether the runs bear out the claim, and the reason."""
+
+
+def verdict_of(holds: dict[str, bool], reason: str) -> Verdict:
+    """The verdict on a claim of several parts, each of which holds or does not, with what was found about the rest.
+
+    Examples
+    --------
+    >>> verdict_of({"A is above B": True, "always": False}, "The samples are smaller.")
+    ('in part', 'Holds: A is above B. Does not hold: always. The samples are smaller.')
+    >>> verdict_of({"A is above B": True}, "")
+    ('confirmed', 'Holds: A is above B.')
+    """
+    good, bad = ([part for part, held in holds.items() if held == which] for which in (True, False))
+    words = [f"{head}: {'; '.join(parts)}." for head, parts in (("Holds", good), ("Does not hold", bad)) if parts]
+    kind: Literal["confirmed", "in part", "not"] = "in part" if good and bad else "confirmed" if good else "not"
+    return kind, " ".join([*words, *([reason] if reason and bad else [])])
+
 
 def key(parameters: Parameters) -> str:
     """The parameters as one text, the same for the same parameters."""
@@ -77,12 +111,12 @@ def key(parameters: Parameters) -> str:
 
 
 def perform(experiment: Experiment, data: str | None, quick: bool, parameters: Parameters) -> Result:
-    """One run on one thread: its parameters, its numbers, and the seconds that it took."""
+    """One run on one thread: its numbers, and the seconds that it took."""
     prepared = _prepared(experiment, data, quick)
     started = time.perf_counter()
     with blas_threads(1):
         found = experiment.run(prepared, parameters)
-    return {**parameters, **found, "seconds": time.perf_counter() - started}
+    return {**found, "seconds": round(time.perf_counter() - started, 4)}
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,4 +1,7 @@
-"""The results of experiments as files: tables (CSV, Markdown), the figure (PNG), all runs (JSON), pages (HTML)."""
+"""The results of experiments as files: tables (CSV, Markdown), the figure (PNG), pages (HTML) beside the runs.
+
+All of it follows from the runs, so `rewrite` makes the pages anew where only words or drawings have changed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import csv
 import html
 import io
 import json
+from collections.abc import Callable
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,18 +19,18 @@ from typing import Any
 from ..compare.report import STYLE, html_table
 from ..compare.tables import Table
 from ..programs.sets import DataError
+from .conduct import RUNS, kept
 from .experiment import Experiment, Result
 
 SUMMARY = "summary.json"
 
 
-def write(experiment: Experiment, runs: list[Result], folder: Path, machine: dict[str, Any]) -> list[Path]:
-    """Everything about one experiment into its folder; what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
+    """The pages of an experiment beside its runs, which must all be there; what was written."""
+    head, runs = kept(experiment, folder, repeats)
     tables = experiment.tables(runs)
-    written = [folder / "runs.json", folder / "tables.md", folder / "page.html", folder / SUMMARY]
-    written[0].write_text(json.dumps(runs, indent=0) + "\n", encoding="utf-8")
-    written[1].write_text("\n\n".join(map(markdown, tables)) + "\n", encoding="utf-8")
+    written = [folder / "tables.md", folder / "page.html", folder / SUMMARY]
+    written[0].write_text("\n\n".join(map(markdown, tables)) + "\n", encoding="utf-8")
     for number, table in enumerate(tables, 1):
         written.append(folder / f"table-{number}.csv")
         written[-1].write_text(comma_separated(table), encoding="utf-8")
@@ -33,29 +38,43 @@ def write(experiment: Experiment, runs: list[Result], folder: Path, machine: dic
     if picture is not None:
         written.append(folder / "figure.png")
         written[-1].write_bytes(picture)
-    seconds = sum(run["seconds"] for run in runs)
+    verdict, reason = experiment.verdict(runs)
     summary = {
         "name": experiment.name,
         "title": experiment.title,
         "source": experiment.source,
         "claim": experiment.claim,
+        "protocol": asdict(experiment.protocol),
         "finding": experiment.finding(runs),
+        "verdict": verdict,
+        "reason": reason,
+        "repeats": repeats,
         "runs": len(runs),
-        "seconds": round(seconds, 1),
-        "machine": machine,
+        "seconds": round(sum(run["seconds"] for run in runs), 1),
+        **{name: head[name] for name in ("quick", "code", "version", "date", "machine")},
     }
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     (folder / "page.html").write_text(page(summary, tables, picture), encoding="utf-8")
     return written
 
 
+def rewrite(folder: Path, find: Callable[[str], Experiment]) -> None:
+    """The pages of all experiments in a folder whose runs are kept, from these."""
+    for path in sorted(folder.glob(f"*/{SUMMARY}")):
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        if (path.parent / RUNS).is_file():
+            write(find(summary["name"]), path.parent, summary["repeats"])
+
+
 def page(summary: dict[str, Any], tables: list[Table], picture: bytes | None) -> str:
-    """The claim and what was measured side by side, the figure and the tables, in a page that needs no other file."""
+    """Claim, protocol, measurement and verdict, the figure and the tables, in a page that needs no other file."""
+    form = "in the short form, " if summary["quick"] else ""
     body = [
         f"<h1>{html.escape(summary['title'])}</h1>",
-        f"<p class='note'>{html.escape(summary['source'])}; {summary['runs']} runs, {summary['seconds']:g} s of one "
-        f"thread in all</p>",
+        f"<p class='note'>{html.escape(summary['source'])}; {form}{summary['runs']} runs, {summary['seconds']:g} s of "
+        f"one thread in all; {_made(summary)}</p>",
         _beside([summary]),
+        _protocol(summary["protocol"]),
         "" if picture is None else f'<p><img alt="figure" src="data:image/png;base64,{_text(picture)}"></p>',
         *map(html_table, tables),
     ]
@@ -106,18 +125,38 @@ def comma_separated(table: Table) -> str:
     return out.getvalue()
 
 
+def _made(summary: dict[str, Any]) -> str:
+    """Version, digest of the code and date of the runs; pages from before these were kept have none."""
+    if "code" not in summary:
+        return "of unknown code"
+    return f"version {summary['version']}, code {summary['code']}, {summary['date']}"
+
+
 def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
-    """A row an experiment: what the paper says, what was measured."""
+    """A row an experiment: what the paper says, what was measured, and whether that confirms it."""
+    heads = ["experiment", "the paper", "measured here", "verdict", *(["runs"] if links else [])]
     rows = []
     for summary in summaries:
-        title = html.escape(summary["title"])
+        title, verdict = html.escape(summary["title"]), html.escape(summary.get("verdict", ""))
         if links:
             title = f'<a href="{html.escape(summary["name"])}/page.html">{title}</a>'
-        cells = [title, html.escape(summary["claim"]), html.escape(summary["finding"])]
+        reason = html.escape(summary.get("reason", ""))
+        cells = [title, html.escape(summary["claim"]), html.escape(summary["finding"]), f"<b>{verdict}</b>: {reason}"]
+        cells += [_made(summary)] if links else []
         rows.append("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
-    heads = "<tr><th class=left>experiment</th><th class=left>the paper</th><th class=left>measured here</th></tr>"
+    return _words_table("".join(f"<th class=left>{head}</th>" for head in heads), rows)
+
+
+def _protocol(protocol: dict[str, str]) -> str:
+    """How the paper measured and how it is done here, side by side."""
+    heads = ("the paper's protocol", "ours", "differences")
+    cells = "".join(f'<td class="words">{html.escape(words)}</td>' for words in protocol.values())
+    return _words_table("".join(f"<th class=left>{head}</th>" for head in heads), [f"<tr>{cells}</tr>"])
+
+
+def _words_table(heads: str, rows: list[str]) -> str:
     style = "<style>td.words { text-align: left; white-space: normal; vertical-align: top; }</style>"
-    return f"{style}<table>{heads}\n" + "\n".join(rows) + "</table>"
+    return f"{style}<table><tr>{heads}</tr>\n" + "\n".join(rows) + "</table>"
 
 
 def _picture(experiment: Experiment, runs: list[Result]) -> bytes | None:

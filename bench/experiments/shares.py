@@ -1,12 +1,45 @@
-"""Means of repeated measurements with their confidence intervals."""
+"""Runs in groups, and the means of repeated measurements with their confidence intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
 
 import numpy as np
 
-from ..metrics import mean_interval
+from ..metrics import mean_interval, paired_test
+from .experiment import Result
+
+Key = TypeVar("Key", bound=Hashable)
+LEVEL = 0.05
+"""The p-value below which a difference is called one."""
+
+
+def grouped(runs: Iterable[Result], key: Callable[[Result], Key]) -> dict[Key, list[Result]]:
+    """The runs of each key, both in the order in which they come.
+
+    Examples
+    --------
+    >>> grouped([{"n": 1, "k": 0}, {"n": 2, "k": 0}, {"n": 1, "k": 1}], lambda run: run["n"])
+    {1: [{'n': 1, 'k': 0}, {'n': 1, 'k': 1}], 2: [{'n': 2, 'k': 0}]}
+    """
+    groups: dict[Key, list[Result]] = {}
+    for run in runs:
+        groups.setdefault(key(run), []).append(run)
+    return groups
+
+
+def significance(differences: Iterable[float]) -> int:
+    """1 or -1 where the mean is above or below 0 at the 5 % level of Student's test, else 0.
+
+    Examples
+    --------
+    >>> significance([0.3, 0.2, 0.4]), significance([0.3, -0.2]), significance([0.0, 0.0])
+    (1, 0, 0)
+    """
+    values = np.array(list(differences), dtype=np.float64)
+    found = paired_test(values, np.zeros(values.size))
+    return int(np.sign(found.difference)) if found.p_value < LEVEL else 0
 
 
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:

@@ -31,9 +31,9 @@ import scipy.sparse as sp
 from models import SVC, DiscriminativeTransfer, GenerativeTransfer
 
 from ..compare.tables import Table
-from .experiment import Experiment, Parameters, Result
+from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
 from .nouns import NounPosts, Task, noun_posts
-from .shares import mean_and_error, shown
+from .shares import grouped, mean_and_error, shown
 
 PAIRS: tuple[tuple[Task, Task], ...] = (
     (("atheism", "guns"), ("atheism", "mideast")),
@@ -48,6 +48,8 @@ VARIANTS = {
     "unit length": "posts of unit length",
 }
 COMMON = 0.1
+FAR = 5.0
+"""Points of accuracy by which one classifier does not come near the other."""
 IS_A = ("@", "@i")
 SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, "all")
 KINDS = {
@@ -67,6 +69,13 @@ class Transfer(Experiment):
         "The generative classifier consistently outperforms the discriminative one, converges much faster and has "
         "smaller error bars; on two of three tasks the discriminative one does not come near even with 90 % of the "
         "training task's data."
+    )
+    protocol = Protocol(
+        paper="Three pairs of tasks of three newsgroups; a random tenth of the posts to test, up to 90 % of the "
+        "training task's data to train; 20 repeats; LDA with covariance I and chi_i, hard-margin SVM with chi'.",
+        ours="The same in four set-ups.",
+        differences="The figure's pairs are not named in the text: these are the three set-ups that it does name, and "
+        "one of them the other way round. b stays that of the training task; what the best b gives is shown beside.",
     )
     repeats = 20
 
@@ -155,6 +164,28 @@ class Transfer(Experiment):
             f"its error bar the smaller at {narrower}. " + "; ".join(parts) + "."
         )
 
+    def verdict(self, runs: list[Result]) -> Verdict:
+        runs = [run for run in runs if run["variant"] == "paper"]
+        points = [
+            [mean_and_error(100.0 * run[kind] for run in group) for kind in ("generative", "discriminative")]
+            for pair in _pairs(runs)
+            for group in _by_size(_of(runs, pair))
+        ]
+        sizes = len(points) // len(_pairs(runs))
+        apart = sum(ours[0] - other[0] > FAR for ours, other in points[sizes - 1 :: sizes])
+        holds = {
+            "the generative classifier is ahead at nine tenths of the points": np.mean([a[0] > b[0] for a, b in points])
+            >= 0.9,
+            "its error bars are smaller at nine tenths of them": np.mean([a[1] < b[1] for a, b in points]) >= 0.9,
+            f"the discriminative one stays {FAR:g} points behind in two thirds of the set-ups": 3 * apart
+            >= 2 * len(_pairs(runs)),
+        }
+        return verdict_of(
+            {part: bool(held) for part, held in holds.items()},
+            "Why the error bars differ less was not found. Most of the discriminative classifier's loss is its b: with "
+            "the best b it comes near or ahead.",
+        )
+
 
 def variants(posts: NounPosts, by_is_a: NounPosts) -> dict[str, NounPosts]:
     """The posts as they are, and in the variants that were tried."""
@@ -209,10 +240,7 @@ def _of(runs: list[Result], pair: tuple[Task, Task]) -> list[Result]:
 
 
 def _by_size(runs: Iterable[Result]) -> list[list[Result]]:
-    groups: dict[Any, list[Result]] = {}
-    for run in runs:
-        groups.setdefault(run["size"], []).append(run)
-    return list(groups.values())
+    return list(grouped(runs, lambda run: run["size"]).values())
 
 
 def _table(pair: tuple[Task, Task], runs: list[Result]) -> Table:

@@ -73,7 +73,7 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     import osqp as package
 
     form = two_sided(program)
-    rows, lower, upper, split = _stacked(form)
+    rows, lower, upper, split = stacked(form)
     solver = package.OSQP()
 
     start = time.perf_counter()
@@ -117,7 +117,7 @@ def proxsuite(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
 
     form = two_sided(program)
     p = form.b.size
-    rows, lower, upper, split = _stacked(form, equalities=False)
+    rows, lower, upper, split = stacked(form, equalities=False)
     dense = isinstance(program.P, np.ndarray)
     api = proxqp.dense if dense else proxqp.sparse
     P, A, C = (M.toarray() if dense else M for M in (form.P, form.A, rows))
@@ -163,7 +163,7 @@ def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Answer:
     import highspy as package
 
     form = two_sided(program)
-    rows, lower, upper, split = _stacked(form, bounds=False)
+    rows, lower, upper, split = stacked(form, bounds=False)
     if not lower.size and form.P.nnz:
         rows, lower, upper = csc32(np.ones((1, form.q.size))), np.array([-np.inf]), np.array([np.inf])
     model = package.HighsModel()
@@ -230,7 +230,7 @@ def _bounded(form: TwoSided) -> np.ndarray:
     return np.flatnonzero(np.isfinite(form.lb) | np.isfinite(form.ub))
 
 
-def _stacked(form: TwoSided, equalities: bool = True, bounds: bool = True) -> Any:
+def stacked(form: TwoSided, equalities: bool = True, bounds: bool = True) -> Any:
     """The rows [A; C; I] with their sides, without the parts not asked for, and a function which
     splits the multipliers of all three parts into (y, z, z_bounds)."""
     n, bounded = form.q.size, _bounded(form)

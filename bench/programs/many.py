@@ -19,26 +19,47 @@ import socp
 
 from ..answers.answer import Answer
 from ..answers.verify import Program, verify
-from ..peers.forms import Point, one_sided
+from ..peers.forms import Point, one_sided, two_sided
+from ..peers.peer import peer_settings
+from ..peers.quadratic import stacked
 from . import repeated, small, tiny
 
 WORK, LEAST, MOST = 3e6, 64, 10_000
 """A batch has so many variables squared, and at least and at most so many programs."""
+LOOP = 500
+"""A loop of Python is over at most so many of them, as its time for each does not depend on their number."""
 RUNS, VERIFIED = 5, 64
 """Batches are solved so often, the median counts; so many of their answers are compared, and the worst is judged."""
 
 Batch = tuple[Callable[[], Any], Callable[[int], Point]]
 """(solve all, the answer to program i)."""
 
-BATCHED = "moreau"
+OURS, BATCHED = "centralpath", "moreau"
+
+
+def thrust(size: int, seed: int = 0) -> socp.ConeProgram:
+    """`small.control` with a thrust of bounded norm, ||u_t|| <= 0.1, in place of bounds."""
+    program = small.control(size, seed)
+    states, inputs = program.m, program.n - program.m
+    G = np.zeros((inputs // 3, 4, program.n))
+    for step in range(inputs // 3):
+        G[step, 1:, states + 3 * step : states + 3 * step + 3] = -np.eye(3)
+    h = np.tile([0.1, 0.0, 0.0, 0.0], inputs // 3)
+    cones = [socp.SecondOrder(4)] * (inputs // 3)
+    return socp.ConeProgram(
+        c=program.q, P=program.P, G=G.reshape(-1, program.n), h=h, cones=cones, A=program.A, b=program.l
+    )
+
+
 CLASSES: dict[str, Callable[[int, int], Program]] = {
     "box_many": tiny.box, "rows_many": tiny.rows, "control_many": small.control, "ball_many": tiny.ball,
+    "thrust_many": thrust,
 }  # fmt: skip
 
 
 def peers_for(sample: Program) -> tuple[str, ...]:
     """The solvers that take a batch, in one call or in a loop."""
-    loops = ("daqp",) if isinstance(sample, qp.QuadraticProgram) else ()
+    loops = ("daqp", "osqp") if isinstance(sample, qp.QuadraticProgram) else ()
     return (*repeated.peers_for("", sample), BATCHED, *loops)
 
 
@@ -47,7 +68,11 @@ def measure(solver: str, program: Program, tol: float) -> tuple[Answer, Program,
     is_cone = isinstance(program, socp.ConeProgram)
     objective = program.c if is_cone else program.q  # type: ignore[union-attr]
     rng, k = np.random.default_rng(0), int(np.clip(WORK / program.n**2, LEAST, MOST))
-    objectives = objective + np.abs(objective).max() * rng.normal(size=(k, objective.size))
+    size = np.abs(objective).max() or 1.0
+    objectives = objective + size * rng.normal(size=(k, objective.size))
+    if solver not in (OURS, BATCHED):
+        objectives = objectives[:LOOP]
+        k = len(objectives)
     solve, point = _BATCHES.get(solver, _loop(solver))(program, objectives, tol)
     solve()  # not counted: the first call may load something
     times = []
@@ -132,6 +157,28 @@ def _daqp(program: Any, objectives: np.ndarray, tol: float) -> Batch:
     return solve, point
 
 
+def _osqp(program: Any, objectives: np.ndarray, tol: float) -> Batch:
+    import osqp as package
+
+    form = two_sided(program)
+    rows, lower, upper, split = stacked(form)
+    solver = package.OSQP()
+    solver.setup(sp.triu(form.P, format="csc"), form.q, rows, lower, upper, **peer_settings("osqp", tol))
+    last: list[Any] = [None] * len(objectives)
+
+    def solve() -> None:
+        for i, q in enumerate(objectives):
+            solver.update(q=q)
+            result = solver.solve(raise_error=False)
+            last[i] = result.x.copy(), result.y.copy()
+
+    def point(i: int) -> Point:
+        x, multipliers = last[i]
+        return form.recover(x, *split(multipliers))
+
+    return solve, point
+
+
 def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
     """A loop of Python over the updates of a solver."""
 
@@ -152,5 +199,5 @@ def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
 
 
 _BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {
-    "centralpath": _centralpath, "moreau": _moreau, "daqp": _daqp,
+    "centralpath": _centralpath, "moreau": _moreau, "daqp": _daqp, "osqp": _osqp,
 }  # fmt: skip

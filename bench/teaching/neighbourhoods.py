@@ -44,12 +44,14 @@ def distance(s: np.ndarray, z: np.ndarray, cone: Cone | None = None) -> float:
     return float(np.linalg.norm(cone.arrow(lam) @ lam - mu * cone.e) / mu)
 
 
-def direction(program: socp.ConeProgram, it: Iterate, sigma: float) -> Iterate:
+def direction(program: socp.ConeProgram, it: Iterate, sigma: float | np.ndarray) -> Iterate:
     """The Newton direction to lam o lam = sigma mu e from a feasible point, as the differences of an iterate.
 
     [ P  A'  G'       ] [dx]   [0                    ]
     [ A  0   0        ] [dy] = [0                    ]      ds = -G dx
     [ G  0   -W^2     ] [dz]   [s - sigma mu z^-1    ]
+
+    On orthants sigma may be an array, with a target of its own for each product.
     """
     cone, (P, A, G) = Cone(program.cones), dense(program)
     n, p, m = program.n, program.p, program.m

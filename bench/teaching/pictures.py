@@ -37,6 +37,7 @@ STYLES: list[dict[str, Any]] = [
 ]
 SMALLEST = 1e-17  # what a logarithmic axis shows of zero
 GRID = 241
+COLOURS = (BLUE, ORANGE, GREEN)
 LETTERS = re.compile(r"\b(beta|delta|epsilon|gamma|kappa|lambda|mu|omega|sigma|tau)\b")
 
 
@@ -316,6 +317,62 @@ def classifier(model: Any, X: np.ndarray, y: np.ndarray, support: Any = None) ->
     axes.contour(x1, x2, values, levels=[-1.0, 0.0, 1.0], colors=[GREY, "black", GREY], linestyles=["--", "-", "--"])
     if support is not None:
         axes.scatter(X[support, 0], X[support, 1], s=90, facecolors="none", edgecolors="black", label="support vectors")
+    axes.legend(fontsize=8)
+    return picture
+
+
+def discriminants(truth: Any, model: Any, X: np.ndarray, y: np.ndarray) -> Picture:
+    """Figure 4.6 of An Introduction to Statistical Learning: normal classes of one covariance, and samples of them.
+
+    Left the ellipses with 95 % of each class's probability and the boundaries of Bayes' rule, right samples with the
+    boundaries of a fitted model and, dashed, Bayes' rule once more.
+
+    Parameters
+    ----------
+    truth, model : LinearDiscriminant
+        With the classes' own parameters (fitted to very many samples), and fitted to X and y.
+    X : array, shape (samples, 2)
+    y : array, shape (samples,)
+        0, 1, ...
+    """
+    picture = Picture(9.0, 4.2)
+    axes: tuple[Axes, Axes] = picture.subplots(1, 2, sharex=True, sharey=True)
+    root = np.linalg.cholesky(truth.covariance_).T
+    radius = float(np.sqrt(-2.0 * np.log(0.05)))  # of the chi-squared distribution with two degrees of freedom
+    for mean, colour in zip(truth.means_, COLOURS):
+        axes[0].plot(*ellipse(mean, root, radius).T, color=colour)
+    for k, (colour, marker) in enumerate(zip(COLOURS, ("o", "s", "^"))):
+        axes[1].plot(*X[y == k].T, marker, color=colour, ms=4.0, fillstyle="none", ls="", label=f"class {k}")
+    window = _window(np.vstack([X, *(ellipse(mean, root, radius) for mean in truth.means_)]))
+    x1, x2 = np.meshgrid(np.linspace(*window[:2], GRID), np.linspace(*window[2:], GRID))
+    points = np.column_stack([x1.ravel(), x2.ravel()])
+    for rule, panels, style in ((truth, axes, "--"), (model, axes[1:], "-")):
+        logs = rule.predict_log_proba(points)
+        for k, other in combinations(range(logs.shape[1]), 2):  # one line a pair, where no third class is likelier
+            ahead = np.ma.masked_array(logs[:, k] - logs[:, other], logs[:, [k, other]].max(axis=1) < logs.max(axis=1))
+            for panel in panels:
+                panel.contour(x1, x2, ahead.reshape(x1.shape), levels=[0.0], colors="black", linestyles=style)
+    axes[0].set_title("95 % of each class, Bayes' rule dashed")
+    axes[1].set_title("samples, linear discriminant analysis")
+    axes[1].legend(fontsize=8)
+    return picture
+
+
+def losses() -> Picture:
+    """The losses of classifiers as functions of y f(x): 0-1, perceptron, hinge, squared hinge, logistic."""
+    picture = Picture(5.4, 4.0)
+    axes = picture.subplots()
+    m = np.linspace(-2.5, 2.5, 501)
+    named = {
+        "0-1": (m <= 0.0).astype(float),
+        "perceptron, max(0, -m)": np.maximum(0.0, -m),
+        "hinge, max(0, 1 - m)": np.maximum(0.0, 1.0 - m),
+        "squared hinge": np.maximum(0.0, 1.0 - m) ** 2,
+        "logistic, log2(1 + exp(-m))": np.logaddexp(0.0, -m) / np.log(2.0),
+    }
+    for (name, values), style in zip(named.items(), cycle(("-", "--", "-.", ":", (0, (5, 1))))):
+        axes.plot(m, values, ls=style, label=name)
+    axes.set(xlabel="m = y f(x)", ylabel="loss", ylim=(-0.1, 4.0))
     axes.legend(fontsize=8)
     return picture
 

@@ -102,17 +102,20 @@ const method = (() => {
       return M;
     }
 
-    // The largest alpha with u + alpha du in K, for u inside.
-    longestStep(u, du) {
-      let smallest = 0;
-      for (const [k, end] of this.blocks) {
+    // The largest alpha with u + alpha du in K, for u inside, of each factor of K.
+    longestSteps(u, du) {
+      return this.blocks.map(([k, end]) => {
         const root = Math.sqrt(det(u.slice(k, end)));
         const unit = times(1 / root, u.slice(k, end)), d = times(1 / root, du.slice(k, end));
         const d0 = unit[0] * d[0] - dot(unit.slice(1), d.slice(1));
         const d1 = plus(d.slice(1), -(d0 + d[0]) / (1 + unit[0]), unit.slice(1));
-        smallest = least(smallest, d0 - length(d1));
-      }
-      return smallest < 0 ? -1 / smallest : Infinity;
+        const smallest = d0 - length(d1);
+        return smallest < 0 ? -1 / smallest : Infinity;
+      });
+    }
+
+    longestStep(u, du) {
+      return this.longestSteps(u, du).reduce(least, Infinity);
     }
 
     // The Nesterov-Todd scaling, the W = W' of K onto itself with W z = W^-1 s, and its inverse.
@@ -255,7 +258,7 @@ const method = (() => {
       const r = [...rx, ...ry, ...apply(inverse, rz)];
       const xi = times(1 / tau, it.x), Pxi = apply(P, xi);
       const gradient = [...plus(c, 2, Pxi), ...b, ...scaledH]; // of rtau
-      const u2 = solve([...times(-1, c), ...b, ...scaledH]);
+      const u2 = on.embedding ? solve([...times(-1, c), ...b, ...scaledH]) : zeros(n + p + cone.dim); // of dtau
 
       const direction = (sigma, dsRhs, dkRhs) => {
         const shift = overZ(dsRhs);
@@ -282,13 +285,14 @@ const method = (() => {
       };
     }
 
-    // Mehrotra's predictor-corrector step.
-    step(it) {
+    // The directions of Mehrotra's predictor-corrector step, each with its longest step: affine, centered, and combined,
+    // the one that is taken, with the corrector.
+    directions(it) {
       const { cone, on } = this, { tau, kappa } = it, mu = this.mu(it);
       const at = this.linearize(it), rest = times(-1, at.complementarity);
-      let sigma = SIGMA, dsSecond = zeros(cone.dim), dkSecond = 0;
+      let affine = null, sigma = SIGMA, dsSecond = zeros(cone.dim), dkSecond = 0;
       if (on.predictor) {
-        const affine = at.direction(0, rest, -tau * kappa);
+        affine = at.direction(0, rest, -tau * kappa);
         sigma = (1 - least(1, affine.alpha)) ** 3;
         if (on.corrector) {
           dsSecond = apply(cone.arrow(affine.ds), affine.dz);
@@ -296,8 +300,14 @@ const method = (() => {
         }
       }
       if (!on.centrality) sigma = 0;
-      const dsRhs = plus(plus(rest, sigma * mu, cone.e), -1, dsSecond);
-      const d = at.direction(sigma, dsRhs, sigma * mu - tau * kappa - dkSecond);
+      const dsRhs = plus(rest, sigma * mu, cone.e), dkRhs = sigma * mu - tau * kappa;
+      const centered = () => at.direction(sigma, dsRhs, dkRhs);
+      const combined = at.direction(sigma, plus(dsRhs, -1, dsSecond), dkRhs - dkSecond);
+      return { at, sigma, affine, centered, combined };
+    }
+
+    step(it) {
+      const { at, sigma, combined: d } = this.directions(it);
       const alpha = least(1, least(this.share * d.alpha, Math.max(LEAST_STEP, this.descentLimit(it, d, at))));
       return this.move(it, d, at, alpha, sigma);
     }
@@ -398,12 +408,12 @@ const method = (() => {
     return { status, trace, best };
   }
 
-  // Points x of the central path, s o z = mu e with no residual, by Newton's method for one mu after another; [] where
-  // there are none.
-  function centralPath(program, { from = 1e3, to = 1e-6, ratio = 0.7, newton = 30 } = {}) {
-    const method = new Method(program, { ...SWITCHES, embedding: false }), points = [];
+  // Points {x, y, z, s, mu} of the central path, s o z = mu e with no residual, by Newton's method for one mu after another;
+  // [] where there are none.
+  function centralPath(program, { from = 1e3, to = 1e-6, ratio = 0.62, newton = 30 } = {}) {
+    const method = new Method(program, { ...SWITCHES, embedding: false, refinement: false }), points = [];
     let it = method.start();
-    for (let mu = from; mu > to; mu *= ratio) {
+    for (let mu = from; mu >= to; mu *= ratio) {
       let near = Infinity;
       for (let k = 0; k < newton && near > 1e-6; k++) {
         const at = method.linearize(it);
@@ -414,7 +424,7 @@ const method = (() => {
         near = alpha < 1 ? Infinity : length([...d.ds, ...d.dz]) / Math.sqrt(mu);
       }
       if (near > 1e-6) return points;
-      points.push(it.x);
+      points.push({ x: it.x, y: it.y, z: it.z, s: it.s, mu });
     }
     return points;
   }

@@ -27,7 +27,7 @@
     max_iterations: "The limit of 100 iterations was reached.",
   };
 
-  let scene, program, switches, settings, order, run, alone, central, current = 0, timer = null, writing = null;
+  let scene, program, switches, settings, order, run, comparing, central, current = 0, timer = null, writing = null, opened = false;
   const plane = new picture.Picture($("picture"), () => solve());
 
   // ---- solving
@@ -38,9 +38,9 @@
     run.points = run.trace.map((it) => scenes.point(it, scene.units));
     const untouched = Object.keys(switches).every((part) => switches[part] === method.SWITCHES[part]);
     run.whole = untouched ? [] : method.solve(program, settings).trace.map((it) => scenes.point(it, scene.units));
-    central = method.centralPath(program).map((x) => [x[0], x[1] * 10 ** scene.units]);
-    alone = Object.fromEntries(Object.keys(PARTS).map((part) =>
-      [part, method.solve(program, { ...settings, switches: { ...switches, [part]: !switches[part] } })]));
+    central = method.centralPath(program).map(({ x }) => [x[0], x[1] * 10 ** scene.units]);
+    clearTimeout(comparing);
+    comparing = setTimeout(compare, LATER / 4); // eight more solves, when the hand rests
     $("python").textContent = scenes.python(program, switches, method.SWITCHES, settings, method.DEFAULTS);
     $("sizes").textContent = sizes(program);
     tables.fill($("trace"), run.trace, show);
@@ -52,8 +52,19 @@
   function sizes({ b, cones }) {
     const rows = cones.filter((size) => size === 1).length, round = cones.length - rows;
     return `variables 2, equalities ${b.length}, ${rows} nonnegative rows` +
-      (round ? `, ${round} second-order cones (dimensions 3 to 3)` : "") +
+      (round ? `, ${round} second-order cone${round > 1 ? "s" : ""} of dimension 3` : "") +
       `; tol ${tables.exponential(settings.tol, 0)}`;
+  }
+
+  const isAnswer = ({ status }) => ["optimal", "primal_infeasible", "dual_infeasible"].includes(status);
+
+  // What becomes of the program when one part after another is switched over.
+  function compare() {
+    for (const part of Object.keys(PARTS)) {
+      const worth = $(`worth-${part}`), other = method.solve(program, { ...settings, switches: { ...switches, [part]: !switches[part] } });
+      worth.textContent = `${switches[part] ? "without" : "with"}: ${outcome(other)}`;
+      worth.className = isAnswer(run) && !isAnswer(other) ? "worth bad" : "worth";
+    }
   }
 
   function outcome({ status, trace }) {
@@ -68,6 +79,7 @@
     const ray = ended && run.status === "dual_infeasible" ? [it.x[0], it.x[1] * 10 ** scene.units] : null;
     plane.drawRun({ central, whole: run.whole, points: run.points, current, ray });
     Object.assign($("iterate"), { max: run.trace.length - 1, value: current });
+    $("iterate").setAttribute("aria-valuetext", `iterate ${current} of ${run.trace.length - 1}, gap ${tables.exponential(it.gap, 1)}, mu ${tables.exponential(it.mu, 1)}`);
     $("shown").textContent = `${current} of ${run.trace.length - 1}`;
     for (const id of ["first", "back"]) $(id).disabled = current === 0;
     for (const id of ["forward", "last"]) $(id).disabled = ended;
@@ -105,7 +117,7 @@
   // ---- controls
 
   function drawControls() {
-    const good = ["optimal", "primal_infeasible", "dual_infeasible"].includes(run.status), { best } = run;
+    const good = isAnswer(run), { best } = run;
     const [x, y] = scenes.point(best, scene.units).map((v) => v.toFixed(4));
     $("status").className = good ? "status" : "status bad";
     $("status").innerHTML = `<b>${outcome(run)}</b>${MEANING[run.status]}` +
@@ -114,13 +126,7 @@
       `${run.status}: objective ${best.objective.toPrecision(12)}, dual objective ${best.dualObjective.toPrecision(12)}`;
     $("whole-key").hidden = !run.whole.length;
     $("central-key").hidden = !central.length;
-    for (const part of Object.keys(PARTS)) {
-      $(`part-${part}`).checked = switches[part];
-      const worth = $(`worth-${part}`), other = alone[part];
-      const fails = good && !["optimal", "primal_infeasible", "dual_infeasible"].includes(other.status);
-      worth.textContent = `${switches[part] ? "without" : "with"}: ${outcome(other)}`;
-      worth.className = fails ? "worth bad" : "worth";
-    }
+    for (const part of Object.keys(PARTS)) $(`part-${part}`).checked = switches[part];
     for (const radio of document.getElementsByName("objective")) radio.checked = radio.value === scene.objective.kind;
     $("units").value = scene.units;
     $("tol").value = settings.tol;
@@ -183,7 +189,7 @@
 
   function buildControls() {
     $("example").innerHTML = Object.entries(scenes.EXAMPLES).map(([name, { title, without }]) =>
-      `<option value="${name}">${title}${without ? ` (try ${without})` : ""}</option>`).join("");
+      `<option value="${name}">${title}${without ? ` (dies without ${without})` : ""}</option>`).join("");
     $("example").addEventListener("change", (event) => load(event.target.value));
     $("units").innerHTML = powers();
     $("units").addEventListener("change", (event) => { scene.units = Number(event.target.value); solve(); });
@@ -217,7 +223,7 @@
 
   function load(name) {
     scene = structuredClone(scenes.EXAMPLES[name].scene);
-    switches = { ...method.SWITCHES };
+    switches = { ...method.SWITCHES, ...scenes.EXAMPLES[name].whole };
     plane.home();
     solve();
   }
@@ -226,8 +232,11 @@
 
   const here = () => address.encode({ scene, switches, ...settings, order, iterate: current });
 
+  const isProgram = () => location.hash.includes("="); // not a heading of the article
+
   function writeAddress() {
     clearTimeout(writing);
+    if (!opened) return;
     writing = setTimeout(() => history.replaceState(null, "", `#${here()}`), LATER);
   }
 
@@ -238,6 +247,7 @@
     $("example").value = read.example;
     plane.home();
     solve(read.iterate);
+    opened = true;
   }
 
   async function copy() {
@@ -246,7 +256,7 @@
       await navigator.clipboard.writeText(code);
       $("copied").textContent = "copied";
     } catch { // no clipboard here: show it, marked
-      document.querySelector("details").open = true;
+      $("python").closest("details").open = true;
       getSelection().selectAllChildren($("python"));
       $("copied").textContent = "marked below: copy it by hand";
     }
@@ -261,7 +271,7 @@
   for (const [id, to] of Object.entries(STEPS)) $(id).addEventListener("click", () => { play(false); show(to()); });
   $("play").addEventListener("click", () => play(!timer));
   $("iterate").addEventListener("input", (event) => { play(false); show(Number(event.target.value)); });
-  document.addEventListener("keydown", (event) => {
+  $("laboratory").addEventListener("keydown", (event) => {
     if (event.target.closest("input, select, button, summary, a, .scroll") || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key in KEYS) { play(false); show(STEPS[KEYS[event.key]]()); }
     else if (event.key === " ") play(!timer);
@@ -272,6 +282,8 @@
   $("zoom-in").addEventListener("click", () => zoom(0.5));
   $("zoom-out").addEventListener("click", () => zoom(2));
   $("home").addEventListener("click", () => { plane.home(); plane.drawScene(scene); show(current); });
-  window.addEventListener("hashchange", readAddress);
+  new ResizeObserver(() => { plane.fit(); plane.drawScene(scene); show(current); }).observe($("picture"));
+  window.addEventListener("hashchange", () => { if (isProgram()) readAddress(); });
   readAddress();
+  if (isProgram()) $("laboratory").scrollIntoView({ behavior: "instant" });
 })();

@@ -2,24 +2,16 @@
 // The plane: region, constraints with their handles, central path, iterates.  A handle is moved by pointer or arrow keys.
 
 const picture = (() => {
-  const SIZE = 600, MIDDLE = SIZE / 2, KNOB = 76, FAR = 1e5;
-  const CORNER = [66, 66]; // where the arrow of a linear objective starts, and its length on the screen:
-  const ARROW = 46;
-  const SPACE = "http://www.w3.org/2000/svg";
-
-  function element(tag, attributes = {}, ...children) {
-    const made = document.createElementNS(SPACE, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  }
+  const FAR = 1e5;
+  const { element } = drawing;
 
   class Picture {
-    // `changed(final)` is called when a handle has moved the scene.
-    constructor(svg, changed) {
-      Object.assign(this, { svg, changed, view: { centre: [0, 0], half: 3.6 } });
-      svg.setAttribute("viewBox", `0 0 ${SIZE} ${SIZE}`);
-      this.layers = Object.fromEntries(["defs", "region", "axes", "boundaries", "paths", "handles", "iterates"].map((name) => {
+    // `changed(final)` is called when a handle has moved the scene; `home` is the view at the beginning.
+    constructor(svg, changed, home = { centre: [0, 0], half: 3.6 }) {
+      Object.assign(this, { svg, changed, start: home });
+      this.home();
+      this.fit();
+      this.layers = Object.fromEntries(["defs", "region", "axes", "boundaries", "paths", "marks", "handles", "iterates"].map((name) => {
         const layer = element(name === "defs" ? "defs" : "g", { class: name });
         svg.append(layer);
         return [name, layer];
@@ -29,19 +21,29 @@ const picture = (() => {
 
     // ---- coordinates
 
+    // Take the size that the drawing has on the screen now.
+    fit() {
+      [this.width, this.height] = drawing.fit(this.svg);
+      this.size = Math.min(this.width, this.height);
+    }
+
+    get scale() { // pixels a unit of the plane
+      return this.size / (2 * this.view.half);
+    }
+
     toScreen([x, y]) {
-      const { centre, half } = this.view, limit = (v) => Math.min(Math.max(v, -FAR), FAR);
-      return [limit(MIDDLE + ((x - centre[0]) / half) * MIDDLE), limit(MIDDLE - ((y - centre[1]) / half) * MIDDLE)];
+      const { centre } = this.view, limit = (v) => Math.min(Math.max(v, -FAR), FAR);
+      return [limit(this.width / 2 + (x - centre[0]) * this.scale), limit(this.height / 2 - (y - centre[1]) * this.scale)];
     }
 
     toPlane([x, y]) {
-      const { centre, half } = this.view;
-      return [centre[0] + ((x - MIDDLE) / MIDDLE) * half, centre[1] - ((y - MIDDLE) / MIDDLE) * half];
+      const { centre } = this.view;
+      return [centre[0] + (x - this.width / 2) / this.scale, centre[1] - (y - this.height / 2) / this.scale];
     }
 
     // Steps of the plane that are about a pixel wide, as a power of ten, so that programs have short numbers.
     rounded(v) {
-      const digits = Math.max(0, Math.ceil(-Math.log10(this.view.half / MIDDLE)));
+      const digits = Math.max(0, Math.ceil(Math.log10(this.scale)));
       return Math.round(v * 10 ** digits) / 10 ** digits;
     }
 
@@ -51,8 +53,8 @@ const picture = (() => {
 
     // ---- the scene
 
-    drawScene(scene) {
-      this.scene = scene;
+    // `handles` in place of all that the scene has.
+    drawScene(scene, handles) {
       const far = 40 * this.view.half + 40 * Math.hypot(...this.view.centre) + 100;
       const outlines = scene.constraints.map((constraint) => scenes.outline(constraint, far));
       this.drawAxes();
@@ -63,17 +65,18 @@ const picture = (() => {
         const points = this.points(kind === "half" ? outline.slice(0, 2) : outline);
         return [element(closed ? "polygon" : "polyline", { class: `boundary ${kind}`, points })];
       }), ...scene.constraints.map((constraint, i) => this.letter(constraint, i)));
-      this.drawHandles(scene);
+      this.drawHandles(handles ?? this.sceneHandles(scene));
     }
 
     drawAxes() {
       const { centre, half } = this.view, step = 10 ** Math.floor(Math.log10(half)), parts = [];
       for (let j = 0; j < 2; j++) {
-        for (let k = Math.ceil((centre[j] - half) / step); k * step <= centre[j] + half; k++) {
+        const reach = (j ? this.height : this.width) / (2 * this.scale);
+        for (let k = Math.ceil((centre[j] - reach) / step); k * step <= centre[j] + reach; k++) {
           const at = this.toScreen([k * step, k * step])[j], along = j ? ["y1", "y2", "x1", "x2"] : ["x1", "x2", "y1", "y2"];
-          const ends = { [along[0]]: at, [along[1]]: at, [along[2]]: 0, [along[3]]: SIZE };
+          const ends = { [along[0]]: at, [along[1]]: at, [along[2]]: 0, [along[3]]: j ? this.width : this.height };
           parts.push(element("line", { class: k === 0 ? "axis" : "grid", ...ends }));
-          const text = element("text", j ? { x: 4, y: at - 4 } : { x: at + 4, y: SIZE - 6 });
+          const text = element("text", j ? { x: 4, y: at - 4 } : { x: at + 4, y: this.height - 6 });
           text.textContent = Number((k * step).toPrecision(6));
           parts.push(text);
         }
@@ -83,12 +86,13 @@ const picture = (() => {
 
     // The region is the plane clipped by one constraint after another.
     drawRegion({ constraints }, outlines) {
-      const clips = [], all = { x: 0, y: 0, width: SIZE, height: SIZE };
+      const clips = [], all = { x: 0, y: 0, width: this.width, height: this.height };
       let inner = element("rect", { class: "feasible", ...all });
       constraints.forEach(({ kind }, i) => {
         if (kind === "line") return;
-        clips.push(element("clipPath", { id: `clip-${i}` }, element("polygon", { points: this.points(outlines[i]) })));
-        inner = element("g", { "clip-path": `url(#clip-${i})` }, inner);
+        const id = `${this.svg.id}-clip-${i}`;
+        clips.push(element("clipPath", { id }, element("polygon", { points: this.points(outlines[i]) })));
+        inner = element("g", { "clip-path": `url(#${id})` }, inner);
       });
       this.layers.defs.replaceChildren(...clips);
       this.layers.region.replaceChildren(...(constraints.some(({ kind }) => kind === "line") ? [] : [inner]));
@@ -110,9 +114,13 @@ const picture = (() => {
 
     // ---- handles
 
-    drawHandles(scene) {
-      const wanted = [this.objectiveHandle(scene.objective)];
-      scene.constraints.forEach((constraint, i) => wanted.push(...this.constraintHandles(constraint, scenes.LETTERS[i])));
+    sceneHandles(scene) {
+      const handles = scene.constraints.flatMap((constraint, i) => this.constraintHandles(constraint, scenes.LETTERS[i]));
+      return [this.objectiveHandle(scene.objective), ...handles];
+    }
+
+    // Each handle is {label, text, kind, at, move}, `at` on the screen, `stem` where its line starts; `turn` takes degrees.
+    drawHandles(wanted) {
       if (wanted.length !== this.handles.length || wanted.some((w, k) => w.label !== this.handles[k].label)) {
         this.handles = wanted.map((w) => this.makeHandle(w.label));
         this.layers.handles.replaceChildren(...this.handles.map(({ group }) => group));
@@ -127,10 +135,10 @@ const picture = (() => {
           move: (to) => (objective.target = this.toPlane(to).map((v) => this.rounded(v))),
         };
       }
-      const a = scenes.direction(objective.angle), from = CORNER;
+      const a = scenes.direction(objective.angle), from = [0.11 * this.size, 0.11 * this.size].map((v) => Math.max(v, 30));
       return {
         label: "direction in which the objective falls", kind: "objective", stem: from, text: `${objective.angle} degrees`,
-        at: [from[0] + ARROW * a[0], from[1] - ARROW * a[1]],
+        at: [from[0] + 0.7 * from[0] * a[0], from[1] - 0.7 * from[0] * a[1]],
         move: (to) => (objective.angle = scenes.degrees([to[0] - from[0], from[1] - to[1]])),
         turn: (by) => (objective.angle = wrapped(objective.angle + by)),
       };
@@ -143,10 +151,11 @@ const picture = (() => {
         label: `${name}: position`, at: centre, kind: "place", text: this.place(at),
         move: (to) => (constraint.at = this.toPlane(to).map((v) => this.rounded(v))),
       };
+      const knob = Math.max(0.076 * this.size, 26);
       if (kind !== "cone") {
         return [place, {
           label: `${name}: angle`, kind: "angle", stem: centre, text: `${angle} degrees`,
-          at: [centre[0] - KNOB * 0.6 * a[0], centre[1] + KNOB * 0.6 * a[1]],
+          at: [centre[0] - knob * a[0], centre[1] + knob * a[1]],
           move: (to) => (constraint.angle = scenes.degrees([centre[0] - to[0], to[1] - centre[1]])),
           turn: (by) => (constraint.angle = wrapped(angle + by)),
         }];
@@ -217,7 +226,7 @@ const picture = (() => {
 
     pointer(event) {
       const box = this.svg.getBoundingClientRect();
-      return [((event.clientX - box.left) / box.width) * SIZE, ((event.clientY - box.top) / box.height) * SIZE];
+      return [event.clientX - box.left, event.clientY - box.top];
     }
 
     // ---- the run
@@ -242,14 +251,15 @@ const picture = (() => {
       if (!v.every(Number.isFinite)) return null;
       const [x, y] = this.toScreen(v);
       const state = k === current ? "current" : k < current ? "" : "later";
-      if (k === current && (x < 0 || y < 0 || x > SIZE || y > SIZE)) return this.edge(x, y);
+      if (k === current && (x < 0 || y < 0 || x > this.width || y > this.height)) return this.edge(x, y);
       return element("circle", { class: `iterate ${state}`, cx: x, cy: y, r: k === current ? 7 : 4 });
     }
 
     // A triangle at the edge, towards an iterate that is out of sight.
     edge(x, y) {
-      const way = [x - MIDDLE, y - MIDDLE], reach = (MIDDLE - 14) / Math.max(Math.abs(way[0]), Math.abs(way[1]));
-      const at = [MIDDLE + reach * way[0], MIDDLE + reach * way[1]], turn = (Math.atan2(way[1], way[0]) * 180) / Math.PI;
+      const middle = [this.width / 2, this.height / 2], way = [x - middle[0], y - middle[1]];
+      const reach = Math.min((middle[0] - 14) / Math.abs(way[0]), (middle[1] - 14) / Math.abs(way[1]));
+      const at = [middle[0] + reach * way[0], middle[1] + reach * way[1]], turn = (Math.atan2(way[1], way[0]) * 180) / Math.PI;
       return element("path", { class: "iterate current", d: "M -8 -8 L 10 0 L -8 8 Z", transform: `translate(${at}) rotate(${turn})` });
     }
 
@@ -259,7 +269,7 @@ const picture = (() => {
     }
 
     home() {
-      this.view = { centre: [0, 0], half: 3.6 };
+      this.view = { ...this.start };
     }
   }
 

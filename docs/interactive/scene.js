@@ -19,7 +19,8 @@ const scenes = (() => {
   const nearest = (x, y) => ({ kind: "distance", angle: 0, target: [x, y] });
   const scene = (objective, constraints, units = 0) => ({ objective, units, constraints });
 
-  // `without` is the switch whose worth the example shows.
+  // `without` is the switch that the example dies without, `whole` the switches it is solved with where they are not the
+  // usual ones.
   const EXAMPLES = {
     disc: {
       title: "Half-planes and a disc",
@@ -39,32 +40,48 @@ const scenes = (() => {
       scene: scene(nearest(2.6, 2.1), [cone(-0.5, -0.3, 2), half(0.9, 0, -15), half(0, 1, 100)]),
     },
     infeasible: {
-      title: "Nothing is feasible", without: "embedding",
+      title: "Nothing is feasible",
       scene: scene(downhill(90), [cone(-1.6, 0.6, 1.2), half(1, -0.5, 195), half(0, 1.6, 80)]),
     },
     unbounded: {
-      title: "Unbounded below", without: "embedding",
+      title: "Unbounded below",
       scene: scene(downhill(30), [cone(-1.4, -0.8, 0.8, 1.7, 40), half(0, -1.6, 275)]),
     },
     touching: {
       title: "A single feasible point",
       scene: scene(downhill(10), [cone(-0.8, 0, 1.5), half(0.7, 0, 180)]),
     },
-    twice: {
-      title: "An equation twice", without: "regularization",
-      scene: scene(downhill(0), [line(0.4, 0.2, 60), line(0.4, 0.2, 60, 1), cone(0, 0, 2.2)]),
+    parabola: {
+      title: "A parabola in wild units", without: "predictor",
+      scene: scene(downhill(96), [cone(1.4, 0.1, 1, 1, 0, -3)], -4),
     },
-    units: {
-      title: "Wild units", without: "equilibration",
-      scene: scene(downhill(50), [cone(0, 0, 2.2, 0.4, 30, 3), half(1, 0.6, 20, -3), half(-1.4, -1, 230, 2)], 3),
+    corner: {
+      title: "A disc and a half-plane in wild units", without: "corrector",
+      scene: scene(nearest(-2.4, 0.7), [half(-0.6, -1.6, 315, 4), cone(-1.5, -1.3, 1.1, 0, 0, -2)], -3),
     },
-    branch: {
-      title: "A branch of a hyperbola", without: "corrector",
-      scene: scene(nearest(-0.9, 0.3), [cone(1.3, -1.2, 2.3, 1.2, 260)]),
+    edges: {
+      title: "A half-line in wild units", without: "centrality",
+      scene: scene(nearest(0.6, 1.3), [half(-0.1, 0.3, -177, 1), half(-0.2, 1.2, -59, -3), line(1.5, 1, 0, -2), half(-0.6, 1.7, -165, 3)], -4),
     },
     centred: {
       title: "A target nearby", without: "scaling",
       scene: scene(nearest(-0.4, 0.3), [cone(0.9, 1.4, 1.1), cone(0.3, 1.2, 0.6, 0.8, 71), half(1.6, -2, 8)]),
+    },
+    units: {
+      title: "Kilometres and metres", without: "equilibration", whole: { equilibration: true },
+      scene: scene(nearest(-1.3, 0.9), [half(1.5, 0.2, 45, 1)], 4),
+    },
+    large: {
+      title: "A disc with large entries", without: "refinement",
+      scene: scene(downhill(122), [cone(-0.4, -1.5, 0.8, 0, 0, 3)], 2),
+    },
+    twice: {
+      title: "An equation twice", without: "regularization",
+      scene: scene(downhill(0), [line(0.4, 0.2, 60), line(0.4, 0.2, 60, 1), cone(0, 0, 2.2)]),
+    },
+    missed: {
+      title: "A line that misses a hyperbola", without: "embedding",
+      scene: scene(downhill(91), [line(1, 0.6, 67), cone(-0.4, 0.3, 1.8, 1.5, -134)]),
     },
   };
 
@@ -153,26 +170,39 @@ const scenes = (() => {
       isPower(found.units) && Array.isArray(list) && list.length <= LETTERS.length && list.every(isConstraint));
   }
 
-  // The same program and solve in Python.
-  function python(found, switches, defaults, { tol, share }, usual) {
+  // The program in Python, as lines.
+  function declaration(found) {
     const list = (v) => `[${v.map((value) => (Array.isArray(value) ? list(value) : String(value))).join(", ")}]`;
     const cones = found.cones.map((size) => (size === 1 ? "NonNeg(1)" : `SecondOrder(${size})`)).join(", ");
-    const changed = Object.keys(defaults).filter((part) => switches[part] !== defaults[part]);
-    const options = changed.map((part) => `${part}=${switches[part] ? "True" : "False"}`).join(", ");
-    const lines = ["from socp import ConeProgram, NonNeg, SecondOrder, solve, textbook", "", "program = ConeProgram("];
+    const names = ["ConeProgram", ...(found.cones.includes(1) ? ["NonNeg"] : []), ...(found.cones.some((size) => size > 1) ? ["SecondOrder"] : [])];
+    const lines = [`from socp import ${names.join(", ")}`, "", "program = ConeProgram("];
     lines.push(`    c=${list(found.c)},`);
     if (found.P.flat().some((v) => v)) lines.push(`    P=${list(found.P)},`);
     if (found.b.length) lines.push(`    A=${list(found.A)},`, `    b=${list(found.b)},`);
     if (found.h.length) lines.push(`    G=${list(found.G)},`, `    h=${list(found.h)},`, `    cones=[${cones}],`);
-    lines.push(")");
-    const same = tol === usual.tol, whole = share === usual.share;
-    if (!whole) lines.push(`textbook.method.STEP = ${share}`);
-    lines.push(`solution = textbook.solve(program, ${same ? "" : `tol=${tol}, `}switches=textbook.Switches(${options}))  # this page`);
-    lines.push(`solve(program, ${same ? "" : `tol=${tol}, `}${whole ? "" : `step_fraction=${share}, `}verbose=True)  # the engine`);
-    return lines.join("\n");
+    return [...lines, ")"];
   }
 
-  return { EXAMPLES, LETTERS, half, line, cone, direction, degrees, program, point, multipliers, outline, name, isScene, python };
+  // The same solve in Python; it prints the table of the page.
+  function python(found, switches, defaults, { tol, share }, usual) {
+    const changed = Object.keys(defaults).filter((part) => switches[part] !== defaults[part]);
+    const options = changed.map((part) => `${part}=${switches[part] ? "True" : "False"}`).join(", ");
+    const same = tol === usual.tol, whole = share === usual.share;
+    return [
+      ...declaration(found), "", "from socp import solve, textbook", "",
+      ...(whole ? [] : [`textbook.method.STEP = ${share}`]),
+      `solution = textbook.solve(program, ${same ? "" : `tol=${tol}, `}switches=textbook.Switches(${options}))`,
+      'print("       primal obj         dual obj    pres    dres     gap    step      mu   sigma     tau   kappa")',
+      "for k, it in enumerate(solution.trace):",
+      "    columns = (it.primal_residual, it.dual_residual, it.gap, it.alpha, it.mu, it.sigma, it.tau, it.kappa)",
+      '    print(f"{k:3d} {it.objective:15.8e} {it.dual_objective:15.8e}", *(f"{value:7.1e}" for value in columns))',
+      "print(solution.status)",
+      "",
+      `solve(program, ${same ? "" : `tol=${tol}, `}${whole ? "" : `step_fraction=${share}, `}verbose=True)  # the engine, without switches`,
+    ].join("\n");
+  }
+
+  return { EXAMPLES, LETTERS, half, line, cone, direction, degrees, program, point, multipliers, outline, name, isScene, declaration, python };
 })();
 
 if (typeof module !== "undefined") module.exports = scenes;

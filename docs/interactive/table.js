@@ -63,35 +63,18 @@ const tables = (() => {
   // ---- curves on a logarithmic axis
 
   const CURVES = [["gap", (it) => it.gap], ["pres", (it) => it.primalResidual], ["dres", (it) => it.dualResidual], ["mu", (it) => it.mu]];
-  const WIDTH = 560, HEIGHT = 190, LEFT = 44, BOTTOM = 24, HIGHEST = 4, LOWEST = -12;
 
   function curves(svg, trace, current, tol) {
-    const last = Math.max(trace.length - 1, 1), right = WIDTH - 56;
-    const x = (k) => LEFT + (k / last) * (right - LEFT);
-    const y = (value) => {
-      const exponent = Math.log10(Math.max(value, 1e-300));
-      return 8 + ((HIGHEST - Math.min(Math.max(exponent, LOWEST), HIGHEST)) / (HIGHEST - LOWEST)) * (HEIGHT - BOTTOM - 8);
-    };
-    const parts = [];
-    for (let e = HIGHEST; e >= LOWEST; e -= 4) {
-      const at = y(10 ** e);
-      parts.push(`<line class="grid" x1="${LEFT}" x2="${right}" y1="${at}" y2="${at}"/>`);
-      parts.push(`<text x="${LEFT - 6}" y="${at + 4}" text-anchor="end">1e${e}</text>`);
-    }
-    parts.push(`<line class="tolerance" x1="${LEFT}" x2="${right}" y1="${y(tol)}" y2="${y(tol)}"/>`);
-    parts.push(`<line class="now" x1="${x(current)}" x2="${x(current)}" y1="4" y2="${HEIGHT - BOTTOM}"/>`);
-    const ends = CURVES.map(([name, value]) => [name, y(value(trace[trace.length - 1]))]).sort((a, b) => a[1] - b[1]);
-    ends.forEach((end, i) => { if (i) end[1] = Math.max(end[1], ends[i - 1][1] + 13); });
-    const over = Math.max(0, ends[ends.length - 1][1] - (HEIGHT - BOTTOM + 4));
-    for (const [name, value] of CURVES) {
-      const points = trace.map((it, k) => [k, value(it)]).filter(([, v]) => Number.isFinite(v));
-      parts.push(`<polyline class="curve ${name}" points="${points.map(([k, v]) => `${x(k)},${y(v)}`).join(" ")}"/>`);
-      parts.push(...points.map(([k, v]) => `<circle class="curve-dot ${name}" r="2.2" cx="${x(k)}" cy="${y(v)}"/>`));
-      const at = ends.find(([label]) => label === name)[1] - over;
-      parts.push(`<text class="${name}" x="${right + 8}" y="${at + 4}">${name}</text>`);
-    }
-    parts.push(`<text x="${(LEFT + right) / 2}" y="${HEIGHT - 4}" text-anchor="middle">iteration 0 to ${trace.length - 1}</text>`);
-    svg.innerHTML = parts.join("");
+    const last = Math.max(trace.length - 1, 1);
+    const axes = new drawing.Axes(svg, { from: 0, to: last, label: "iteration" }, { from: -12, to: 4, log: true, step: 4 }, { right: 46 });
+    axes.add(drawing.line("tolerance", axes.at([0, tol]), axes.at([last, tol])));
+    axes.add(drawing.line("now", axes.at([current, 1e-12]), axes.at([current, 1e4])));
+    const names = CURVES.map(([name, value]) => [name, axes.at([last, Math.max(value(trace[trace.length - 1]), 1e-300)])[1]]).sort((u, v) => u[1] - v[1]);
+    names.forEach((end, i) => { if (i) end[1] = Math.max(end[1], names[i - 1][1] + 13); });
+    const over = Math.max(0, names[names.length - 1][1] - axes.box[3] - 4);
+    for (const [name, value] of CURVES) axes.curve(`curve ${name}`, trace.map((it, k) => [k, value(it)]), 2.2);
+    for (const [name, y] of names) axes.add(drawing.text(name, [axes.box[2] + 8, y - over + 4], name));
+    axes.show();
   }
 
   return { exponential, fill, mark, curves };

@@ -1,8 +1,8 @@
 """More than two classes by machines for two: one against the rest, or one against one with votes.
 
 One against one has a machine for every pair (i, j), i < j, positive for class i; each gives one vote, and
-the class with the most votes wins, the sum of its decision values breaking a tie.  One against the rest has a
-machine for each class; the largest decision value wins.
+the class with the most votes wins, of several the first or, if ties are to be broken, the one with the largest sum of
+decision values.  One against the rest has a machine for each class; the largest decision value wins.
 """
 
 from __future__ import annotations
@@ -87,15 +87,18 @@ def votes(decisions: np.ndarray, classes: int) -> np.ndarray:
     decisions : array, shape (samples, classes (classes - 1) / 2)
         In the order of `two_class_problems`.
     """
-    counts = np.zeros((decisions.shape[0], classes))
-    sums = np.zeros_like(counts)
+    sums = pair_sums(decisions, classes)
+    return pair_sums(decisions >= 0.0, classes, ~(decisions >= 0.0)) + sums / (3.0 * (np.abs(sums) + 1.0))
+
+
+def pair_sums(for_first: np.ndarray, classes: int, for_second: np.ndarray | None = None) -> np.ndarray:
+    """One column a class: the sum over its pairs of what they give to the first, and (less that) to the second."""
+    for_second = -for_first if for_second is None else for_second
+    sums = np.zeros((for_first.shape[0], classes))
     for k, (i, j) in enumerate(combinations(range(classes), 2)):
-        for_first = decisions[:, k] >= 0.0
-        counts[:, i] += for_first
-        counts[:, j] += ~for_first
-        sums[:, i] += decisions[:, k]
-        sums[:, j] -= decisions[:, k]
-    return counts + sums / (3.0 * (np.abs(sums) + 1.0))
+        sums[:, i] += for_first[:, k]
+        sums[:, j] += for_second[:, k]
+    return sums
 
 
 def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr") -> np.ndarray:
@@ -103,6 +106,21 @@ def scores(decisions: np.ndarray, classes: int, scheme: str, shape: str = "ovr")
     if classes == 2:
         return decisions[:, 0]
     return votes(decisions, classes) if scheme == "ovo" and shape == "ovr" else decisions
+
+
+def winners(decisions: np.ndarray, classes: int, scheme: str, break_ties: bool = False) -> np.ndarray:
+    """The class of every sample, as its code, from the decision values of all machines, a column each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> circle = np.array([[0.1, -0.5, 0.2]])  # each of three classes beats another
+    >>> winners(circle, 3, "ovo"), winners(circle, 3, "ovo", break_ties=True)
+    (array([0]), array([2]))
+    """
+    if classes > 2 and scheme == "ovo" and not break_ties:
+        return pair_sums(decisions > 0.0, classes, ~(decisions > 0.0)).argmax(axis=1)
+    return predicted(scores(decisions, classes, scheme))
 
 
 def class_scores(values: np.ndarray) -> np.ndarray:

@@ -6,9 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..base.bounds import Bound, large_margin_dimension, margin_error
 from ..base.validation import check_number
+from .estimator import ExplanationAugmentedSVC
+from .given import explained_examples
 
 
 def parallel_error(m: int, gamma: float, explained_radius: float, delta: float) -> Bound:
@@ -80,3 +83,68 @@ def explained_error(
         details = {"Delta": float(value), "fixed before": Delta is not None}
         found.append(Bound(bound.value, bound.dimension, bound.failing, details))
     return min(found, key=lambda bound: (bound.value, bound.dimension))
+
+
+def error_bound(
+    machine: ExplanationAugmentedSVC, X: Any, y: Any, explanations: Any = None, delta: float = 0.05, Delta: Any = None
+) -> Bound:
+    """Theorem 4 for a fitted machine of two classes: `explained_error` with what is measured on its samples.
+
+    With u = w / |w|: gamma is the smallest y_i (u'phi(x_i) + b / |w|), R_V the largest |phi(v)| over all explained
+    examples, of samples without explanation over themselves, D the root of the sum of all (u'(phi(x_i) - phi(v_j)))^2.
+
+    Parameters
+    ----------
+    machine : ExplanationAugmentedSVC
+        Fitted to X, y and the explanations.
+    X, y, explanations
+        Those of `fit`, with weights of one.
+    delta, Delta
+        As in `explained_error`.
+
+    Returns
+    -------
+    Bound
+        gamma, R_V, D and R, the largest |phi(x)|, in its details; infinite where a sample is not on its side.
+
+    Raises
+    ------
+    ValueError
+        The machine has more than two classes, or X, y and the explanations do not fit it.
+
+    Examples
+    --------
+    >>> from models import ExplanationAugmentedSVC
+    >>> X, y = np.array([[1.0, 9.0], [2.0, -9.0], [-1.0, 9.0], [-2.0, -9.0]]), [1, 1, 0, 0]
+    >>> mask = np.array([True, False])
+    >>> machine = ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=mask)
+    >>> details = error_bound(machine, X, y, mask).details
+    >>> [round(details[name], 6) for name in ("gamma", "R_V", "D", "R")]
+    [1.0, 2.0, 0.0, 9.219544]
+    """
+    if machine.classes_.size != 2:
+        raise ValueError(f"machine must have two classes, but it has {machine.classes_.size}")
+    samples = machine._matrix_to_predict(X)
+    labels = np.asarray(y)
+    if labels.shape != (samples.shape[0],) or not np.isin(labels, machine.classes_).all():
+        raise ValueError(f"y must hold a label of {machine.classes_.tolist()} for each of {samples.shape[0]} samples")
+    given = machine.explain if explanations is None else explanations
+    V, owner = explained_examples(given, samples, y, machine.kernel_.absent)
+    if not np.array_equal(owner, machine.owner_):
+        raise ValueError("explanations must be those of fit, but other samples are explained")
+    length = 1.0 / float(machine.margin_[0])
+    if length == 0.0:
+        return Bound(math.inf, math.inf, ("w must not be zero",))
+    signs = np.where(labels == machine.classes_[1], 1.0, -1.0)
+    gamma = float((signs * machine.decision_function(X)).min()) / length
+    others = samples[np.setdiff1d(np.arange(samples.shape[0]), owner)]
+    both = sp.vstack([V, others], format="csr") if sp.issparse(samples) else np.vstack([V, others])
+    lengths = [math.sqrt(max(machine.kernel_(rows[[i]], rows[[i]])[0, 0] for i in range(rows.shape[0])))
+               for rows in (both, samples)]  # fmt: skip
+    deviation = float(np.linalg.norm(machine.deviation_[0])) / length
+    details = {"gamma": gamma, "R_V": lengths[0], "D": deviation, "R": lengths[1]}
+    if gamma <= 0.0:
+        sentence = f"all samples must be on their side, but one has y f(x) / |w| = {gamma:.3g}"
+        return Bound(math.inf, math.inf, (sentence,), details)
+    found = explained_error(samples.shape[0], gamma, lengths[0], deviation, delta, Delta)
+    return Bound(found.value, found.dimension, found.failing, {**found.details, **details})

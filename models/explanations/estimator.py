@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import predicted, scores, spread, stratified_folds, two_class_problems
+from ..base.multiclass import spread, stratified_folds, two_class_problems, winners
 from ..base.validation import check_choice, check_number
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import make_kernel
@@ -227,7 +227,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
             margins = self._margins(samples, train)
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
-                found = predicted(scores(decisions, self.classes_.size, self.multi_class))
+                found = winners(decisions, self.classes_.size, self.multi_class)
                 self.Q_scores_[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
         return float(self.Q_candidates_[self.Q_scores_.mean(axis=1).round(12).argmax()])
 

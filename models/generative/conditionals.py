@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 LEAST_ALPHA = 1e-10  # no probability is zero
 LEAST_VARIANCE = 1e-12  # of a class, in units of the feature's total variance
+MOST_BINS = 100
 
 
 class Features:
@@ -292,3 +293,115 @@ class CategoricalFeatures(Features):
 
     def log_prior(self) -> float:
         return float(self.alpha * sum(log_probabilities.sum() for log_probabilities in self.log_probabilities))
+
+
+class SampledFeatures(Features):
+    """Densities without parameters, of which all samples are the statistics; x_j is a number.
+
+    Their estimates do not maximize the likelihood that expectation maximization raises, which is therefore refused.
+    """
+
+    _statistics = ()
+    samples: np.ndarray
+    weights: np.ndarray  # r_ik
+
+    def clear(self, classes: int, features: int) -> None:
+        self.samples, self.weights = np.zeros((0, features)), np.zeros((0, classes))
+
+    def insert_class(self, position: int) -> None:
+        self.weights = np.insert(self.weights, position, 0.0, axis=1)
+
+    def add(self, X: np.ndarray, responsibilities: np.ndarray) -> None:
+        self.samples = np.concatenate([self.samples, X])
+        self.weights = np.concatenate([self.weights, responsibilities])
+
+    def estimate(self) -> None:
+        seen = ~np.isnan(self.samples)
+        self.columns = [self._column(x[on], self.weights[on]) for x, on in zip(self.samples.T, seen.T)]
+
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> Any:
+        """What `_terms_of` needs of one feature's samples, of which none is missing."""
+        raise NotImplementedError
+
+    def _terms_of(self, x: np.ndarray, column: Any) -> np.ndarray:
+        """log p(x | k) of values of one feature, shape (samples, classes)."""
+        raise NotImplementedError
+
+    def log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        return np.asarray(self.log_terms(X).sum(axis=2))
+
+    def log_terms(self, X: np.ndarray) -> np.ndarray:
+        terms = np.zeros((X.shape[0], self.weights.shape[1], X.shape[1]))
+        for j, (x, column) in enumerate(zip(X.T, self.columns)):
+            seen = np.flatnonzero(~np.isnan(x))
+            if column is not None and seen.size:
+                terms[seen, :, j] = self._terms_of(x[seen], column)
+        return terms
+
+
+class HistogramFeatures(SampledFeatures):
+    """p(x_j | k) = (N_kjb + alpha) / (N_kj + alpha B_j) / h_j of the bin b that holds x_j; N_kjb = sum_i r_ik there.
+
+    The B_j bins of one width h_j cover the range of the samples; h_j is near 3.49 s_j n^(-1/3) (Scott), s_j the
+    standard deviation and n the number of all samples.  Beyond the range the density is that of an empty bin.
+    """
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = max(alpha, LEAST_ALPHA)
+
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> tuple[float, float, np.ndarray] | None:
+        if x.size == 0:
+            return None
+        low, high = float(x.min()), float(x.max())
+        wanted = 3.49 * _spread(x, weights.sum(axis=1)) * max(weights.sum(), 1.0) ** (-1.0 / 3.0)
+        bins = int(np.clip(np.ceil((high - low) / wanted), 1, MOST_BINS)) if wanted > 0.0 else 1
+        width = (high - low) / bins if high > low else 1.0
+        counts = np.zeros((bins + 1, weights.shape[1]))  # the last stands for what is beyond the range
+        np.add.at(counts, self._bins(x, low, width, bins), weights)
+        smoothed = counts + self.alpha
+        return low, width, np.log(smoothed) - np.log((smoothed[:-1].sum(axis=0)) * width)
+
+    def _terms_of(self, x: np.ndarray, column: tuple[float, float, np.ndarray]) -> np.ndarray:
+        low, width, logs = column
+        return np.asarray(logs[self._bins(x, low, width, logs.shape[0] - 1)])
+
+    def _bins(self, x: np.ndarray, low: float, width: float, bins: int) -> np.ndarray:
+        place = np.floor((x - low) / width)
+        place = np.where(place == bins, np.where(x <= low + bins * width * (1.0 + 1e-12), bins - 1, bins), place)
+        return np.where((place < 0) | (place > bins), bins, place).astype(np.int64)
+
+
+class KernelFeatures(SampledFeatures):
+    """p(x_j | k) = sum_i r_ik N(x_j; x_ij, h_kj^2) / sum_i r_ik, a normal density around every sample of the class.
+
+    h_kj = 1.06 s_kj N_kj^(-1/5), which is best where the density is normal (Silverman); s_kj is the standard deviation
+    of the class.  A class of which a feature was never seen has the density of all classes.
+    """
+
+    def _column(self, x: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]] | None:
+        if x.size == 0:
+            return None
+        whole = _spread(x, weights.sum(axis=1)) or 1.0
+        found = []
+        for w in weights.T:
+            w = w if w.any() else weights.sum(axis=1)
+            own = w > 0.0
+            spread = max(_spread(x[own], w[own]), np.sqrt(LEAST_VARIANCE) * whole)
+            spread = spread if np.unique(x[own]).size > 1 else whole
+            found.append((x[own], np.log(w[own] / w[own].sum()), float(1.06 * spread * max(w.sum(), 1.0) ** -0.2)))
+        return found
+
+    def _terms_of(self, x: np.ndarray, column: list[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
+        return np.stack(
+            [
+                logsumexp(logs - 0.5 * ((x[:, None] - own) / h) ** 2, axis=1) - np.log(h * np.sqrt(2.0 * np.pi))
+                for own, logs, h in column
+            ],
+            axis=1,
+        )
+
+
+def _spread(x: np.ndarray, weights: np.ndarray) -> float:
+    """The standard deviation."""
+    mean = np.average(x, weights=weights)
+    return float(np.sqrt(np.average((x - mean) ** 2, weights=weights)))

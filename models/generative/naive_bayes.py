@@ -10,7 +10,16 @@ from scipy.special import logsumexp
 
 from ..base.ascent import ascend
 from ..base.validation import as_matrix, as_weights, check_choice, check_number, check_same_length
-from .conditionals import BernoulliFeatures, CategoricalFeatures, Features, GaussianFeatures, MultinomialFeatures
+from .conditionals import (
+    BernoulliFeatures,
+    CategoricalFeatures,
+    Features,
+    GaussianFeatures,
+    HistogramFeatures,
+    KernelFeatures,
+    MultinomialFeatures,
+    SampledFeatures,
+)
 from .generative import (
     GenerativeClassifier,
     check_dirichlet,
@@ -22,7 +31,7 @@ from .generative import (
 )
 
 AnyNaiveBayes = TypeVar("AnyNaiveBayes", bound="NaiveBayes")
-KINDS = ("gaussian", "bernoulli", "multinomial", "categorical")
+KINDS = ("gaussian", "bernoulli", "multinomial", "categorical", "histogram", "kde")
 
 
 class NaiveBayes(GenerativeClassifier):
@@ -70,6 +79,8 @@ class NaiveBayes(GenerativeClassifier):
         weights = self._weights_to_fit(sample_weight, codes)
         tol, max_iter = check_number("tol", self.tol, 0.0), check_number("max_iter", self.max_iter, 1, whole=True)
         self._begin(X.shape[1])
+        if X_unlabelled is not None and any(isinstance(part, SampledFeatures) for _, part in self._parts):
+            raise ValueError("kinds must be none of 'histogram' and 'kde' when X_unlabelled is given")
         self._check_samples(X)
         labelled = weights[:, None] * (codes[:, None] == np.arange(self.classes_.size))
         self._add(X, labelled)
@@ -489,16 +500,18 @@ class MixedNaiveBayes(NaiveBayes):
 
     .. math:: \log p(x | k) = \sum_j \log p_j(x_j | k)
 
-    where p_j is normal, Bernoulli or a histogram over categories; the columns of counts are one multinomial document.
+    where p_j is normal, Bernoulli, a histogram over categories, or one of two densities without parameters: a histogram
+    of numbers, or a normal kernel around every sample.  The columns of counts are one multinomial document.
     Missing entries (NaN) are integrated out, but for counts.
 
     Parameters
     ----------
     kinds : str or sequence of str, one a feature
-        "gaussian", "bernoulli", "multinomial" (counts), "categorical" (numbers that stand for categories).  A category
-        that `fit` has not seen is taken as missing.
+        "gaussian", "bernoulli", "multinomial" (counts), "categorical" (numbers that stand for categories), "histogram"
+        (bins of one width by Scott's rule), "kde" (a kernel density, its bandwidth by Silverman's rule).  A category
+        that `fit` has not seen is taken as missing.  The last two keep the samples, and take no `X_unlabelled`.
     alpha : float
-        Laplace smoothing of all but normal features.
+        Laplace smoothing of all but normal and "kde" features.
     var_smoothing, binarize
         As those of `GaussianNaiveBayes` and `BernoulliNaiveBayes`.
     priors, dirichlet, tol, max_iter, verbose
@@ -556,6 +569,8 @@ class MixedNaiveBayes(NaiveBayes):
             "bernoulli": BernoulliFeatures(alpha, _threshold(self.binarize)),
             "multinomial": MultinomialFeatures(alpha),
             "categorical": CategoricalFeatures(alpha),
+            "histogram": HistogramFeatures(alpha),
+            "kde": KernelFeatures(),
         }
         return [(np.flatnonzero(np.array(kinds) == kind), made[kind]) for kind in KINDS if kind in kinds]
 

@@ -76,7 +76,8 @@ class HybridNaiveBayes(Classifier):
     ----------
     classes_ : array, shape (classes,)
     theta_ : array, shape (regions,)
-        theta_1, ..., theta_R.
+        theta_1, ..., theta_R.  Of the normalized hybrid they are effective lengths (footnote 4): a region counts as
+        theta_r independent words, however many it has, and theta_r = n_r is naive Bayes.
     intercept_ : array, shape (classes,)
         theta_0k, the first one 0; of two classes the second is the paper's theta_0.
     log_probabilities_ : list of arrays, one a region, shape (classes, words)
@@ -91,7 +92,9 @@ class HybridNaiveBayes(Classifier):
 
     Notes
     -----
-    The paper has two classes; with more of them the regions' weights are those of all classes.  A region without words
+    The paper has two classes; with more of them the regions' weights are those of all classes.  One region without the
+    normalization calibrates naive Bayes by a monotone map, theta_01 + theta_1 times its log-odds of evidence, which
+    leaves the order of the documents as it was (section 6); the factor 1 / n does not.  A region without words
     says nothing: its b is 0.  All held-out b take one pass over the words.  Where theta can separate the held-out
     documents, the log-likelihood grows along a ray; the answer is then that of a large C, with a warning.
 

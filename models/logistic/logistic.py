@@ -11,25 +11,24 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import entr, expit, log_softmax, softmax
 
-import qp
-
-from ..base.estimator import Classifier, convergence_warning, uninterrupted
+from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left, class_weights
 from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
 from ..base.validation import as_dense, as_weights, check_choice, check_number
 from ..svm.coordinate_descent import rows_of
+from .elastic_net import SmoothPart, minimize_with_absolute_values
 from .logistic_kernels import bend, evaluate, multiply_hessian
-from .separation import is_separable, separation_program
+from .separation import least_loss
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
 MOST_BLOCK = 300  # unknowns of a class up to which one block of it is the preconditioner of conjugate gradients
 LOOSEST = 0.3  # of their relative residual, as the gradient falls it follows its root
-CERTAIN = 1e-6  # a sample this near to certainty makes separable classes possible
+SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 LEAST_PENALTY = 1e-8  # of separable classes, relative to the mean diagonal entry of the Hessian at 0
 
 
 class LogisticRegression(Classifier):
-    r"""Logistic regression, regularized by the squares of the weights.
+    r"""Logistic regression, regularized by the squares of the weights or their absolute values.
 
     Of two classes, with t = 1 for the second one, and of K classes,
 
@@ -39,7 +38,8 @@ class LogisticRegression(Classifier):
     .. math:: \min_{W, b} \tfrac12 \|W\|_F^2 + C \sum_i s_i \Big[ \log \sum_k e^{z_{ik}} - z_{i y_i} \Big],
         \quad z_{ik} = w_k'x_i + b_k
 
-    by Newton's method with a line search.  The intercepts are not regularized; those of K classes sum to 0.
+    by Newton's method with a line search.  The intercepts are not regularized; those of K classes sum to 0.  With
+    `l1_ratio` a the penalty is a ||W||_1 + (1 - a) / 2 ||W||^2, which sets weights to zero (lasso, elastic net).
 
     Parameters
     ----------
@@ -51,9 +51,11 @@ class LogisticRegression(Classifier):
     quadratic : bool
         Whether the products of every two features, and the squares, are features too: x'A x + w'x + b, with A in
         `quadratic_`.  Of dense samples with few features; A is regularized like w.
+    l1_ratio : float, default 0.0
+        The share a of absolute values in the penalty, from 0 to 1; with any, a Newton step is a quadratic program.
     solver : {"auto", "cholesky", "conjugate_gradients"}
-        How the Newton system is solved: by a Cholesky factor of the Hessian, or by products with X and its
-        transpose; "auto" decides by the number of unknowns.
+        How, without absolute values, the Newton system is solved: by a Cholesky factor of the Hessian, or by products
+        with X and its transpose; "auto" decides by the number of unknowns.
     tol : float
         Newton's method ends when the objective is known to within tol (1 + its value).
     max_iter : int
@@ -117,6 +119,7 @@ class LogisticRegression(Classifier):
         verbose: int = 0,
         class_weight: Any = None,
         quadratic: bool = False,
+        l1_ratio: float = 0.0,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -126,6 +129,7 @@ class LogisticRegression(Classifier):
         self.verbose = verbose
         self.class_weight = class_weight
         self.quadratic = quadratic
+        self.l1_ratio = l1_ratio
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
@@ -138,24 +142,15 @@ class LogisticRegression(Classifier):
         check_classes_left(self.classes_, codes, weights)
         weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
         keep = weights > 0.0
+        l1_ratio = check_number("l1_ratio", self.l1_ratio, 0.0, 1.0)
+        if self.quadratic and l1_ratio > 0.0:
+            raise ValueError("quadratic=True and l1_ratio above 0 do not go together: set one of them")
         features = with_products(X) if self.quadratic else X
         loss = LogisticLoss(
-            features[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver
-        )
-        self.C_, loss.penalty = C, 1.0 / C
-        minimum = self._minimize(loss, tol, max_iter)
-        for name in ("program_", "solution_"):
-            self.__dict__.pop(name, None)
-        if C == math.inf and loss.nearest_to_certain(minimum.theta) < CERTAIN and self._separable(loss):
-            loss.penalty = LEAST_PENALTY * loss.mean_curvature()
-            self.C_ = 1.0 / loss.penalty
-            warnings.warn(
-                "LogisticRegression: the classes are separable, so that without regularization there is no answer; "
-                f"that of C = {self.C_:.3g} is given.  Set C.",
-                convergence_warning(),
-                stacklevel=2,
-            )
-            minimum = self._minimize(loss, tol, max_iter)
+            features[keep], codes[keep], weights[keep], self.classes_.size, bool(self.fit_intercept), solver,
+            l1_ratio if C < math.inf else 0.0,
+        )  # fmt: skip
+        minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
         if not minimum.converged:
             warnings.warn(
                 f"LogisticRegression: Newton's method ended after {minimum.iterations} iterations, its objective known "
@@ -174,14 +169,13 @@ class LogisticRegression(Classifier):
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
         history = self._history("objective")
-        found = minimize(lambda theta: LogisticPoint(loss, theta), np.zeros(loss.unknowns), tol, max_iter, history)
+        if loss.l1 > 0.0:
+            prices = np.where(loss.is_weight(), loss.l1, 0.0)
+            found = minimize_with_absolute_values(lambda v: LogisticPart(loss, v), prices, tol, max_iter, history)
+        else:
+            found = minimize(lambda v: LogisticPoint(loss, v), np.zeros(loss.unknowns), tol, max_iter, history)
         history.end(found.converged)
         return found
-
-    def _separable(self, loss: LogisticLoss) -> bool:
-        self.program_ = separation_program(margin_matrix(loss))
-        self.solution_ = uninterrupted(qp.solve(self.program_))
-        return is_separable(self.solution_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """z of every sample: shape (samples,) of two classes, otherwise (samples, classes)."""
@@ -208,14 +202,16 @@ class LogisticRegression(Classifier):
 
 
 class LogisticLoss:
-    """The objective sum_i s_i loss_i + penalty / 2 ||W||^2 of unknowns (W, b), which lie class by class.
+    """The objective sum_i s_i loss_i + penalty (a ||W||_1 + (1 - a) / 2 ||W||^2) of unknowns (W, b), class by class.
 
     Of two classes there is one row (w, b), otherwise there is one for each class.
     """
 
     def __init__(
-        self, X: Any, codes: np.ndarray, weights: np.ndarray, classes: int, intercept: bool, solver: str
-    ) -> None:
+        self, X: Any, codes: np.ndarray, weights: np.ndarray, classes: int, intercept: bool, solver: str,
+        l1_ratio: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.l1_ratio = l1_ratio
         self.X, self.codes, self.weights, self.intercept = X, codes, weights, intercept
         self.classes = classes
         self.rows = 1 if classes == 2 else classes
@@ -226,6 +222,24 @@ class LogisticLoss:
         self.first_norm: float | None = None
         self.squares: Any = None
         self.sparse_rows = rows_of(X) if sp.issparse(X) else None
+
+    @property
+    def l2(self) -> float:
+        """The factor of 1/2 ||W||^2."""
+        return (1.0 - self.l1_ratio) * self.penalty
+
+    @property
+    def l1(self) -> float:
+        """The factor of ||W||_1."""
+        return self.l1_ratio * self.penalty
+
+    def is_weight(self) -> np.ndarray:
+        """Which unknowns are of W."""
+        return np.tile(np.arange(self.columns) < self.X.shape[1], self.rows)
+
+    def least_penalty(self) -> float:
+        """Of separable classes."""
+        return LEAST_PENALTY * self.mean_curvature()
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W and b."""
@@ -244,7 +258,10 @@ class LogisticLoss:
         return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
 
     def bound(self, theta: np.ndarray) -> float:
-        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
+        """A lower bound of the minimum: the dual objective of the probabilities at theta, made feasible.
+
+        With absolute values alone no slope of the losses may be larger than their price: P is moved towards Y.
+        """
         if self.penalty == 0.0:
             return -math.inf
         scores = self.scores(theta)
@@ -258,14 +275,15 @@ class LogisticLoss:
                 q = np.maximum(share * n - excess, 0.0)
                 P = (P + share * (q / q.sum())) / (1.0 + share)
         residual = self.weights[:, None] * (P - Y)[:, -self.rows :]
-        W = self.X.T @ residual
-        return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.penalty * (W**2).sum())
+        excess = np.maximum(np.abs(self.X.T @ residual) - self.l1, 0.0)
+        if self.l2 > 0.0:
+            return float(self.weights @ entr(P).sum(axis=1) - 0.5 / self.l2 * (excess**2).sum())
+        P = Y + (P - Y) * (self.l1 / (self.l1 + excess.max(initial=0.0)))
+        return float(self.weights @ entr(P).sum(axis=1))
 
     def penalties(self) -> np.ndarray:
         """The diagonal of the penalty's Hessian."""
-        row = np.full(self.columns, self.penalty)
-        row[self.X.shape[1] :] = 0.0
-        return np.tile(row, self.rows)
+        return np.where(self.is_weight(), self.l2, 0.0)
 
     def free_columns(self) -> slice:
         """The columns of (W, b) without penalty, where adding one number to all rows changes nothing."""
@@ -293,6 +311,10 @@ class LogisticLoss:
         diagonal = self.block_diagonal(self.weights * share * (1.0 - share))[: self.X.shape[1]]
         return float(diagonal.mean()) or 1.0
 
+    def margins(self) -> sp.csr_array:
+        """`margin_matrix`."""
+        return margin_matrix(self)
+
     def nearest_to_certain(self, theta: np.ndarray) -> float:
         """The smallest 1 - P(y_i | x_i)."""
         scores = self.scores(theta)
@@ -312,7 +334,14 @@ class LogisticPoint:
         self.P = np.empty(scores.shape)
         W, _ = loss.split(theta)
         losses = evaluate(scores, loss.codes, loss.weights, self.P)
-        self.value = float(losses + 0.5 * loss.penalty * (W**2).sum())
+        self.value = float(losses + 0.5 * loss.l2 * (W**2).sum())
+
+    @classmethod
+    def of_probabilities(cls, loss: LogisticLoss, P: np.ndarray) -> LogisticPoint:
+        """A point of which nothing but the probabilities is known."""
+        point = cls.__new__(cls)
+        point.loss, point.P = loss, P
+        return point
 
     def gradient(self) -> np.ndarray:
         loss = self.loss
@@ -321,7 +350,7 @@ class LogisticPoint:
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         if self.loss.dense:
-            return solve_cholesky(self._hessian(), -gradient)
+            return solve_cholesky(self.hessian(), -gradient)
         norm = float(np.linalg.norm(gradient))
         self.loss.first_norm = norm if self.loss.first_norm is None else self.loss.first_norm
         tol = min(LOOSEST, math.sqrt(norm / self.loss.first_norm)) if norm > 0.0 else LOOSEST
@@ -360,7 +389,8 @@ class LogisticPoint:
         multiply_hessian(*loss.sparse_rows, loss.intercept, self.P, loss.weights, V, np.empty(loss.rows), out)
         return out.T.ravel() + loss.penalties() * direction
 
-    def _hessian(self) -> np.ndarray:
+    def hessian(self) -> np.ndarray:
+        """The Hessian, made regular."""
         loss, size = self.loss, self.loss.columns
         H = np.zeros((loss.unknowns, loss.unknowns))
         own = self._own()
@@ -381,6 +411,26 @@ class LogisticPoint:
         for j in range(size)[self.loss.free_columns()]:
             own = np.ix_(range(j, len(H), size), range(j, len(H), size))
             H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
+
+
+class LogisticPart(SmoothPart):
+    """What is smooth of the objective, at one point."""
+
+    def __init__(self, loss: LogisticLoss, theta: np.ndarray) -> None:
+        self.loss, self.point = loss, LogisticPoint(loss, theta)
+        self.value, self.gradient = self.point.value, self.point.gradient()
+
+    def hessian(self, which: np.ndarray) -> np.ndarray:
+        loss, part = self.loss, self.loss.columns
+        columns, place = np.unique(which % part, return_inverse=True)
+        features = columns[columns < loss.X.shape[1]]
+        few = LogisticLoss(
+            loss.X[:, features], loss.codes, loss.weights, loss.classes, columns.size > features.size, "cholesky",
+            loss.l1_ratio,
+        )  # fmt: skip
+        few.penalty = loss.penalty
+        at = which // part * columns.size + place
+        return LogisticPoint.of_probabilities(few, self.point.P).hessian()[np.ix_(at, at)]
 
 
 def with_products(X: Any) -> np.ndarray:

@@ -5,10 +5,8 @@ X is in CSR, the unknowns are a table (columns, rows), b the last column: one ro
 
 import math
 
-import numpy as np
-
 from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats, Ints, Matrix, Unsigned
+from socp.compiled.signatures import Floats, Ints, Matrix
 
 
 @kernel
@@ -50,17 +48,17 @@ def bend(P: Matrix, weights: Floats, U: Matrix) -> None:
 
 @kernel
 def multiply_hessian(
-    indptr: Ints, indices: Unsigned, values: Floats, intercept: bool, P: Matrix, weights: Floats, V: Matrix, u: Floats,
+    indptr: Ints, indices: Ints, values: Floats, intercept: bool, P: Matrix, weights: Floats, V: Matrix, u: Floats,
     out: Matrix,
 ) -> None:  # fmt: skip
     """out := [X 1]' C [X 1] V in one pass over X, C as in `bend`; u has room for a row of scores."""
     n, rows = P.shape
-    last = np.uint64(V.shape[0] - 1)
+    last = V.shape[0] - 1
     for j in range(out.shape[0]):
         for k in range(rows):
             out[j, k] = 0.0
     for i in range(n):
-        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        start, stop = indptr[i], indptr[i + 1]
         if rows == 1:
             total = V[last, 0] if intercept else 0.0
             for q in range(start, stop):

@@ -7,22 +7,27 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..base.estimator import Classifier
 from ..base.transformer import Transformer
 from ..base.validation import check_number
 from ..sequences.discrete_hmm import DiscreteHMM
-from ..sequences.sequences import as_symbols
-from .count_derivatives import expected_counts
+from ..sequences.gaussian_hmm import GaussianHMM
+from ..sequences.hmm import HiddenMarkovModel
+from ..sequences.sequences import Sequences
+from .count_derivatives import expected_statistics
+from .observations import SequenceClassifier
 
 
-class FisherKernelLearning(Classifier, Transformer):
-    r"""Fisher kernel learning for sequences of symbols, with the nearest-neighbour objective (van der Maaten 2011).
+class FisherKernelLearning(SequenceClassifier, Transformer):
+    r"""Fisher kernel learning for sequences, with the nearest-neighbour objective (van der Maaten 2011).
 
     One hidden Markov model of all sequences, with probabilities exp(omega) over their sums, gives each sequence its
     Fisher score, of which the entry of an emission is
 
     .. math::
         g(x) = \nabla_\omega \log P(x; \omega), \qquad g_{ik} = E[n_{ik}] - b_{ik} E[n_i].
+
+    Of vectors the states emit independent normal variables, and omega holds their means and the logarithms of their
+    variances.
 
     From the model of maximum likelihood, omega^0, gradient steps (L-BFGS) lower the expected error of a neighbour
     that is drawn at random, near ones more often than far ones, and kept from going far:
@@ -40,6 +45,9 @@ class FisherKernelLearning(Classifier, Transformer):
     n_states : int, default 5
     n_symbols : int, optional
         What `fit` sees when None.
+    observations : "symbols" or "vectors", default "symbols"
+        Whether X holds sequences of symbols or of real vectors.  Vectors are centred and scaled first, each
+        coordinate by the training samples'.
     penalty : float, default 1e-3
         rho.
     pseudocount : float, default 1.0
@@ -57,9 +65,13 @@ class FisherKernelLearning(Classifier, Transformer):
     classes_ : array
     startprob_, transmat_, emissionprob_ : arrays, shapes (S,), (S, S), (S, K)
         Of the learned model.
+    means_, variances_ : arrays, shape (S, d)
+        In place of the last one, of vectors, after centring and scaling.
+    centre_, deviations_ : arrays, shape (d,)
+        Of vectors: what is taken away from them, and what they are then divided by.
     scale_ : float
         sqrt(kappa): `transform` gives scale_ g.
-    model_ : DiscreteHMM
+    model_ : DiscreteHMM or GaussianHMM
         That of maximum likelihood.
     objectives_ : array
         The objective at the start and after each step.
@@ -75,15 +87,13 @@ class FisherKernelLearning(Classifier, Transformer):
     ['swings' 'stays']
     """
 
-    _takes_sequences = True
-    _takes_nan = True
-
-    model_: DiscreteHMM
+    model_: HiddenMarkovModel
 
     def __init__(
         self,
         n_states: int = 5,
         n_symbols: int | None = None,
+        observations: str = "symbols",
         penalty: float = 1e-3,
         pseudocount: float = 1.0,
         max_iter: int = 50,
@@ -93,6 +103,7 @@ class FisherKernelLearning(Classifier, Transformer):
     ) -> None:
         self.n_states = n_states
         self.n_symbols = n_symbols
+        self.observations = observations
         self.penalty = penalty
         self.pseudocount = pseudocount
         self.max_iter = max_iter
@@ -101,20 +112,15 @@ class FisherKernelLearning(Classifier, Transformer):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> FisherKernelLearning:
-        """Fit to sequences of symbols, a list of integer arrays (-1 is a missing observation), and their classes."""
+        """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
+        self._check_sequence_parameters()
         check_number("penalty", self.penalty, 0.0)
-        check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
-        codes = self._labels_to_fit(y, len(as_symbols(X, self.n_symbols)))
-        model = DiscreteHMM(
-            self.n_states,
-            self.n_symbols,
-            self.pseudocount,
-            random_state=self.random_state,
-            verbose=self._inner_verbosity(),
-        ).fit(X)
-        learner = _Learner(model, X, codes, float(self.penalty))
+        batch = self._sequences_to_fit(X)
+        codes = self._labels_to_fit(y, len(batch))
+        model = self._model(batch, self.random_state).fit(batch.split(batch.values))
+        learner = _Learner(model, batch, codes, float(self.penalty))
         objectives = self._history("objective")
         objectives.append(learner(learner.start)[0])
 
@@ -126,13 +132,18 @@ class FisherKernelLearning(Classifier, Transformer):
         objectives.end(found.status == 0)
         self.model_, self.objectives_ = model, np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
-        self.startprob_, self.transmat_, self.emissionprob_ = learner.probabilities(found.x[:-1])
+        self._parts = learner.parts(found.x[:-1])
+        self.startprob_, self.transmat_, emissions = self._parts
+        if self.observations == "symbols":
+            self.emissionprob_ = emissions
+        else:
+            self.means_, self.variances_ = np.hsplit(emissions, 2)
         self.scale_ = float(np.exp(0.5 * found.x[-1]))
-        self._scores, self._codes = self._features(X), codes
+        self._scores, self._codes = self._features_of(batch), codes
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """sqrt(kappa) g(x) of every sequence, shape (sequences, S + S^2 + S K)."""
+        """sqrt(kappa) g(x) of every sequence, shape (sequences, S + S^2 + S K), of vectors K = 2 d."""
         self._check_fitted()
         return self._in_container(self._features(X), X)
 
@@ -141,10 +152,12 @@ class FisherKernelLearning(Classifier, Transformer):
         return self._scores.shape[1]
 
     def _features(self, X: Any) -> np.ndarray:
-        batch = self.model_._batch(X)
-        parts = (self.startprob_, self.transmat_, self.emissionprob_)
-        counts, _ = expected_counts(batch.offsets, batch.values, *parts, np.zeros((len(batch), 0)))
-        return self.scale_ * fisher_scores(counts, parts)
+        return self._features_of(self._sequences_to_predict(X, self._parts[2].shape[1]))
+
+    def _features_of(self, batch: Sequences) -> np.ndarray:
+        blocks, features = _blocks(self.model_), self.model_._emission_features(batch)
+        table, _ = _statistics(batch, features, blocks, self._parts, np.zeros((len(batch), 0)))
+        return self.scale_ * fisher_scores(table, blocks, self._parts)
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of the nearest training sequence."""
@@ -153,67 +166,149 @@ class FisherKernelLearning(Classifier, Transformer):
         return self.classes_[self._codes[_squared_distances(scores, self._scores).argmin(axis=1)]]
 
 
+class _Shares:
+    """Probabilities exp(omega) over their sums along the last axis; their statistics are counts n."""
+
+    def __init__(self, shares: np.ndarray) -> None:
+        self.shape = self.statistics = shares.shape
+        self.start = np.log(shares)
+
+    def of(self, omega: np.ndarray) -> np.ndarray:
+        shares = np.exp(omega - omega.max(axis=-1, keepdims=True))
+        return shares / shares.sum(axis=-1, keepdims=True)
+
+    def potentials(self, p: np.ndarray) -> np.ndarray:
+        return np.log(p)
+
+    def scores(self, n: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """d log P / d omega."""
+        return n - n.sum(axis=-1, keepdims=True) * p
+
+    def moves(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """How the potentials move along v: v minus its mean under the model."""
+        return v - (p * v).sum(axis=-1, keepdims=True)
+
+    def changes(self, n: np.ndarray, dn: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The derivative of `scores` along v, along which the statistics change by dn."""
+        total, change = n.sum(axis=-1, keepdims=True), dn.sum(axis=-1, keepdims=True)
+        return dn - change * p - total * p * self.moves(v, p)
+
+
+class _Normals:
+    """Independent normal variables: omega = (m, log s), s the variances; statistics the sums of (seen, x, x^2)."""
+
+    def __init__(self, means: np.ndarray, variances: np.ndarray) -> None:
+        states, d = means.shape
+        self.shape, self.statistics = (states, 2 * d), (states, 3 * d)
+        self.start = np.hstack([means, np.log(variances)])
+
+    def of(self, omega: np.ndarray) -> np.ndarray:
+        means, logs = _split(omega, 2)
+        return np.concatenate([means, np.exp(logs)], axis=-1)
+
+    def potentials(self, p: np.ndarray) -> np.ndarray:
+        m, s = _split(p, 2)
+        return np.concatenate([-0.5 * (np.log(2.0 * np.pi * s) + m**2 / s), m / s, -0.5 / s], axis=-1)
+
+    def scores(self, n: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """sum (x - m) / s  and  1/2 sum ((x - m)^2 / s - 1)."""
+        (m, s), (seen, x, squares) = _split(p, 2), _split(n, 3)
+        spread = squares - 2.0 * m * x + m**2 * seen
+        return np.concatenate([(x - m * seen) / s, 0.5 * (spread / s - seen)], axis=-1)
+
+    def moves(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
+        (m, s), (a, b) = _split(p, 2), _split(v, 2)
+        return np.concatenate([-a * m / s + 0.5 * b * (m**2 / s - 1.0), (a - b * m) / s, 0.5 * b / s], axis=-1)
+
+    def changes(self, n: np.ndarray, dn: np.ndarray, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        (m, s), (a, b), (seen, x, squares) = _split(p, 2), _split(v, 2), _split(n, 3)
+        first, second = _split(self.scores(dn, p), 2)
+        of_mean = first - a * seen / s - b * (x - m * seen) / s
+        spread = squares - 2.0 * m * x + m**2 * seen
+        return np.concatenate([of_mean, second - a * (x - m * seen) / s - 0.5 * b * spread / s], axis=-1)
+
+
+Block = _Shares | _Normals
+
+
+def _split(values: np.ndarray, parts: int) -> list[np.ndarray]:
+    return np.split(values, parts, axis=-1)
+
+
+def _blocks(model: HiddenMarkovModel) -> list[Block]:
+    """Those of the start, the transitions and the emissions."""
+    emissions: Block
+    if isinstance(model, DiscreteHMM):
+        emissions = _Shares(model.emissionprob_)
+    else:
+        assert isinstance(model, GaussianHMM)
+        emissions = _Normals(model.means_, model.covariances_)
+    return [_Shares(model.startprob_), _Shares(model.transmat_), emissions]
+
+
+def _unflatten(columns: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+    """Columns as arrays of these shapes, each behind the leading axes."""
+    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    pieces = np.split(columns, cuts, axis=-1)
+    return [piece.reshape(*columns.shape[:-1], *shape) for piece, shape in zip(pieces, shapes)]
+
+
+def _statistics(
+    batch: Sequences, features: np.ndarray, blocks: list[Block], parts: list[np.ndarray], directions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    start, transitions, emissions = parts
+    potentials = blocks[2].potentials(emissions)
+    return expected_statistics(batch.offsets, features, start, transitions, potentials, directions)
+
+
+def fisher_scores(table: np.ndarray, blocks: list[Block], parts: list[np.ndarray]) -> np.ndarray:
+    """d log P / d omega from the expected statistics, of every sequence."""
+    statistics = _unflatten(table, [block.statistics for block in blocks])
+    found = [block.scores(n, p) for block, n, p in zip(blocks, statistics, parts)]
+    return np.hstack([part.reshape(table.shape[0], -1) for part in found])
+
+
 class _Learner:
     """The objective and its gradient in (omega, log kappa)."""
 
-    def __init__(self, model: DiscreteHMM, X: Any, codes: np.ndarray, penalty: float) -> None:
-        self.batch = model._batch(X)
+    def __init__(self, model: HiddenMarkovModel, batch: Sequences, codes: np.ndarray, penalty: float) -> None:
+        self.batch = batch
+        self.features = model._emission_features(batch)
         self.same = codes[:, None] == codes
         self.penalty = penalty
-        parts = [model.startprob_, model.transmat_, model.emissionprob_]
-        self.shapes = [part.shape for part in parts]
-        counts, _ = self.count(parts, np.zeros((len(self.batch), 0)))
-        scores = fisher_scores(counts, parts)
+        self.blocks = _blocks(model)
+        omega = np.concatenate([block.start.ravel() for block in self.blocks])
+        parts = self.parts(omega)
+        scores = fisher_scores(self.statistics(parts, np.zeros((len(self.batch), 0)))[0], self.blocks, parts)
         spread = float(((scores - scores.mean(axis=0)) ** 2).sum(axis=1).mean())
-        omega = np.concatenate([np.log(part).ravel() for part in parts])
         # at the start the mean squared distance, 2 spread, counts as 4: near neighbours matter, far ones hardly
         self.start = np.append(omega, np.log(2.0 / spread if spread > 0.0 else 1.0))
 
     def split(self, omega: np.ndarray) -> list[np.ndarray]:
-        cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        pieces = np.split(omega, cuts, axis=-1)
-        return [piece.reshape(*omega.shape[:-1], *shape) for piece, shape in zip(pieces, self.shapes)]
+        return _unflatten(omega, [block.shape for block in self.blocks])
 
-    def probabilities(self, omega: np.ndarray) -> list[np.ndarray]:
-        found = []
-        for part in self.split(omega):
-            shares = np.exp(part - part.max(axis=-1, keepdims=True))
-            found.append(shares / shares.sum(axis=-1, keepdims=True))
-        return found
+    def parts(self, omega: np.ndarray) -> list[np.ndarray]:
+        """Start and transition probabilities, and the parameters of the emissions."""
+        return [block.of(part) for block, part in zip(self.blocks, self.split(omega))]
 
-    def count(self, parts: list[np.ndarray], directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        start, transitions, emissions = parts
-        return expected_counts(self.batch.offsets, self.batch.values, start, transitions, emissions, directions)
+    def statistics(self, parts: list[np.ndarray], directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return _statistics(self.batch, self.features, self.blocks, parts, directions)
 
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         omega, log_kappa = point[:-1], point[-1]
-        parts = self.probabilities(omega)
-        counts, _ = self.count(parts, np.zeros((len(self.batch), 0)))
-        scores = fisher_scores(counts, parts)
+        parts = self.parts(omega)
+        table, _ = self.statistics(parts, np.zeros((len(self.batch), 0)))
+        scores = fisher_scores(table, self.blocks, parts)
         error, by_score, by_log_kappa = _neighbour_error(scores, self.same, float(np.exp(log_kappa)))
-        # along v_t the log-probabilities move by v minus its mean under the model
-        moves = [v - (p * v).sum(axis=-1, keepdims=True) for v, p in zip(self.split(by_score), parts)]
-        directions = np.hstack([move.reshape(move.shape[0], -1) for move in moves])
-        _, tangents = self.count(parts, directions)
-        gradient = np.zeros(omega.size)
-        place = 0
-        for n, dn, p, move in zip(self.split(counts), self.split(tangents), parts, moves):
-            total, change = n.sum(axis=-1, keepdims=True), dn.sum(axis=-1, keepdims=True)
-            gradient[place : place + p.size] = (dn - change * p - total * p * move).sum(axis=0).ravel()
-            place += p.size
+        along = self.split(by_score)
+        moves = [block.moves(v, p) for block, v, p in zip(self.blocks, along, parts)]
+        _, tangents = self.statistics(parts, np.hstack([move.reshape(len(move), -1) for move in moves]))
+        shapes = [block.statistics for block in self.blocks]
+        both = zip(self.blocks, _unflatten(table, shapes), _unflatten(tangents, shapes), parts, along)
+        gradient = np.concatenate([block.changes(n, dn, p, v).sum(axis=0).ravel() for block, n, dn, p, v in both])
         away = omega - self.start[:-1]
         value = error + 0.5 * self.penalty * float(away @ away)
         return value, np.append(gradient + self.penalty * away, by_log_kappa)
-
-
-def fisher_scores(counts: np.ndarray, parts: Any) -> np.ndarray:
-    """d log P / d omega from the expected counts: E[n_ik] - p_ik E[n_i]."""
-    place, columns = 0, []
-    for p in parts:
-        n = counts[:, place : place + p.size].reshape(-1, *p.shape)
-        columns.append((n - n.sum(axis=-1, keepdims=True) * p).reshape(n.shape[0], -1))
-        place += p.size
-    return np.hstack(columns)
 
 
 def _squared_distances(one: np.ndarray, two: np.ndarray) -> np.ndarray:

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..generative.generative import GenerativeClassifier, check_priors, estimated_priors
 from ..topics.topics import LatentDirichletAllocation
-from .sufficient_statistics import count_samples, fresh, models_of_classes
+from .sufficient_statistics import OnGenerativeModel, count_samples, fresh, models_of_classes
 
 
-class FreeEnergyClassifier(GenerativeClassifier):
+class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     r"""Classifier by generative models of sequences or documents, one a class (Li et al. 2013, section 3.2).
 
     .. math::
@@ -59,17 +59,8 @@ class FreeEnergyClassifier(GenerativeClassifier):
         self.model = model
         self.priors = priors
 
-    @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
-        return isinstance(self.model, LatentDirichletAllocation)
-
-    @property
-    def _takes_sequences(self) -> bool:  # type: ignore[override]
-        return not isinstance(self.model, LatentDirichletAllocation)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
         tags.classifier_tags.poor_score = True  # on the blobs of the checks, which are no counts
         return tags
 

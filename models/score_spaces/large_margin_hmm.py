@@ -1,4 +1,4 @@
-r"""Large-margin hidden Markov models: the classes' log-scores of a sequence held apart, by quadratic programs."""
+r"""Hidden Markov models whose log-scores of a sequence are held apart: by quadratic programs, or by a perceptron."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning, uninterrupted
+from ..base.estimator import convergence_warning, uninterrupted
 from ..base.multiclass import class_scores
 from ..base.progress import History
-from ..base.validation import as_generator, check_number
+from ..base.validation import as_generator, check_choice, check_number
 from ..sequences import recursions
-from ..sequences.discrete_hmm import DiscreteHMM
-from ..sequences.sequences import MISSING, Sequences, as_symbols
+from ..sequences.hmm import HiddenMarkovModel
+from ..sequences.sequences import Sequences
+from .observations import SequenceClassifier
 from .programs import cutting_plane_program
 from .sufficient_statistics import take
 
@@ -24,8 +26,8 @@ CUTS = 500  # cutting planes of one program at most
 CUT_TOL = 1e-3  # its gap, relative
 
 
-class LargeMarginHMM(Classifier):
-    r"""Hidden Markov models of the classes, with a margin between their scores of a sequence of symbols.
+class LargeMarginHMM(SequenceClassifier):
+    r"""Hidden Markov models of the classes, with a margin between their scores of a sequence.
 
     After Sha and Saul (2007), for whole sequences.  The score of a class is that of its best path, linear in the
     class's log-potentials w_c (logs of start, transition and emission probabilities, no longer held to sum to one),
@@ -33,7 +35,9 @@ class LargeMarginHMM(Classifier):
     .. math::
         S_c(x) = \max_q\; w_c^\top T(x, q),
 
-    T counting starts, transitions and emissions.  From the models of maximum likelihood, w^0, they go no further than
+    T holding the counts of starts and transitions and the sums of f(x) in each state: of symbols those of their
+    indicators, of vectors those of (1, x, x^2) for every coordinate, with which a normal distribution of independent
+    coordinates is log-linear.  From the models of maximum likelihood, w^0, they go no further than
     the margins ask:
 
     .. math::
@@ -52,8 +56,16 @@ class LargeMarginHMM(Classifier):
         w = w^0 - \sum_k \alpha_k g_k .
 
     Sha and Saul treat the frames of speech, their margins grow with the number of wrong states, and their states
-    are normal distributions written as matrices; here a sequence has one label, its margin is one, and the states emit
-    symbols.
+    are normal distributions written as positive semidefinite matrices; here a sequence has one label, its margin is
+    one, and nothing keeps the weight of x^2 below zero.
+
+    ``training="perceptron"`` is the discriminative training of Collins (2002), of whole sequences too: from w^0, with
+    every sequence in turn whose best class c is not its own, along the best paths of both,
+
+    .. math::
+        w_y \leftarrow w_y + C\, T(x, h_y), \qquad w_c \leftarrow w_c - C\, T(x, h_c);
+
+    the weights are the average over all steps, mistaken or not.
 
     Parameters
     ----------
@@ -61,15 +73,21 @@ class LargeMarginHMM(Classifier):
         Of each class's model.
     n_symbols : int, optional
         What `fit` sees when None.
+    observations : "symbols" or "vectors", default "symbols"
+        Whether X holds sequences of symbols or of real vectors.  Vectors are centred and scaled first, each
+        coordinate by the training samples'.
+    training : "margin" or "perceptron", default "margin"
     C : float, default 1.0
-        The price of a margin short by one.
+        The price of a margin short by one; the step of the perceptron.
     pseudocount : float, default 1.0
         Of the models of maximum likelihood; above zero, so that their logarithms are finite.
     max_iter : int, default 10
-        Alignments.
+        Alignments, or passes of the perceptron over all sequences.
     tol : float, default 1e-3
-        They end when one lowers the objective by no more than this, relatively.
+        Alignments end when one lowers the objective by no more than this, relatively; the perceptron when a pass has
+        no mistake.
     random_state : None, int or Generator
+        Of the models of maximum likelihood, and of the perceptron's order.
     verbose : int, default 0
         1 prints a line an alignment; 2 also the iterations of the models of maximum likelihood and a line a cutting
         plane; 3 also those of the quadratic programs.
@@ -78,14 +96,16 @@ class LargeMarginHMM(Classifier):
     ----------
     classes_ : array
     starts_, transitions_, emissions_ : arrays, shapes (classes, S), (classes, S, S), (classes, S, K)
-        w.
-    models_ : list of DiscreteHMM
+        w; of vectors with d coordinates K = 3 d.
+    models_ : list of DiscreteHMM or GaussianHMM
         Those of maximum likelihood.
+    centre_, deviations_ : arrays, shape (d,)
+        Of vectors: what is taken away from them, and what they are then divided by.
     objectives_ : array
-        The objective at w^0 and after each alignment's program.
+        The objective at w^0 and after each alignment's program; of the perceptron the mistakes of each pass.
     n_iter_ : int
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        The last.
+        The last; none of the perceptron.
 
     Examples
     --------
@@ -97,10 +117,7 @@ class LargeMarginHMM(Classifier):
     ['swings' 'stays']
     """
 
-    _takes_sequences = True
-    _takes_nan = True
-
-    models_: list[DiscreteHMM]
+    models_: list[HiddenMarkovModel]
     starts_: np.ndarray
     transitions_: np.ndarray
     emissions_: np.ndarray
@@ -109,6 +126,8 @@ class LargeMarginHMM(Classifier):
         self,
         n_states: int = 5,
         n_symbols: int | None = None,
+        observations: str = "symbols",
+        training: str = "margin",
         C: float = 1.0,
         pseudocount: float = 1.0,
         max_iter: int = 10,
@@ -118,6 +137,8 @@ class LargeMarginHMM(Classifier):
     ) -> None:
         self.n_states = n_states
         self.n_symbols = n_symbols
+        self.observations = observations
+        self.training = training
         self.C = C
         self.pseudocount = pseudocount
         self.max_iter = max_iter
@@ -126,26 +147,47 @@ class LargeMarginHMM(Classifier):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> LargeMarginHMM:
-        """Fit to sequences of symbols, a list of integer arrays (-1 is a missing observation), and their classes."""
+        """Fit to sequences, a list of arrays of symbols (-1 is missing) or of vectors (NaN is), and their classes."""
+        self._check_sequence_parameters()
+        check_choice("training", self.training, ("margin", "perceptron"))
         check_number("C", self.C, 0.0, open_low=True)
-        check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
-        batch = as_symbols(X, self.n_symbols)
-        codes = self._labels_to_fit(y, len(batch))
-        symbols = int(batch.values.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
         rng = as_generator(self.random_state)
+        batch = self._sequences_to_fit(X)
+        codes = self._labels_to_fit(y, len(batch))
         parts = batch.split(batch.values)
         self.models_ = [
-            DiscreteHMM(
-                self.n_states, symbols, self.pseudocount, random_state=rng, verbose=self._inner_verbosity()
-            ).fit(take(parts, np.flatnonzero(codes == k)))
-            for k in range(self.classes_.size)
+            self._model(batch, rng).fit(take(parts, np.flatnonzero(codes == k))) for k in range(self.classes_.size)
         ]
-        scores = _Scores(batch, codes, int(self.n_states), symbols)
-        start = np.concatenate([scores.flat(m.startprob_, m.transmat_, m.emissionprob_) for m in self.models_])
-        self._alternate(scores, np.log(start))
+        scores = _Scores(batch, self.models_[0]._emission_features(batch), codes, int(self.n_states))
+        start = np.concatenate(
+            [scores.flat(np.log(m.startprob_), np.log(m.transmat_), m._emission_potentials()) for m in self.models_]
+        )
+        if self.training == "perceptron":
+            self._correct(scores, start, rng)
+        else:
+            self._alternate(scores, start)
         return self
+
+    def _correct(self, scores: _Scores, start: np.ndarray, rng: np.random.Generator) -> None:
+        """The averaged perceptron."""
+        w, total, steps = start.copy(), np.zeros(start.size), 0
+        mistakes = self._history("mistakes", first=1)
+        while len(mistakes) < self.max_iter and not (mistakes and mistakes[-1] == 0.0):
+            wrong = 0
+            for t in rng.permutation(scores.codes.size).tolist():
+                one = scores.only(t)
+                own, other, rival, path = one.competitors(w)
+                if other[0] >= own[0]:
+                    wrong += 1
+                    w = w + self.C * (one.count(one.align(w), one.codes) - one.count(path, rival))
+                total += w
+                steps += 1
+            mistakes.append(float(wrong))
+        mistakes.end(mistakes[-1] == 0.0)
+        self.objectives_, self.n_iter_ = np.array(mistakes), len(mistakes)
+        self.starts_, self.transitions_, self.emissions_ = scores.split(total / steps)
 
     def _alternate(self, scores: _Scores, start: np.ndarray) -> None:
         w, gap = start, 0.0
@@ -179,12 +221,10 @@ class LargeMarginHMM(Classifier):
     def decision_function(self, X: Any) -> np.ndarray:
         """S_c(x), a column a class; for two classes the second's minus the first's, shape (samples,)."""
         self._check_fitted()
-        symbols = self.emissions_.shape[2]
-        batch = as_symbols(X, symbols)
-        found = np.array(
-            [_best_paths(batch, *w)[1] for w in zip(self.starts_, self.transitions_, self.emissions_)]
-        ).T  # fmt: skip
-        return class_scores(found)
+        batch = self._sequences_to_predict(X, self.emissions_.shape[2])
+        features = self.models_[0]._emission_features(batch)
+        weights = zip(self.starts_, self.transitions_, self.emissions_)
+        return class_scores(np.array([_best_paths(batch, features, *w)[1] for w in weights]).T)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
@@ -193,18 +233,31 @@ class LargeMarginHMM(Classifier):
 
 @dataclass
 class _Scores:
-    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions."""
+    """The scores of all sequences as functions of w, flat: for every class its starts, transitions, emissions.
+
+    features : array, shape (positions, K), the f(x) of every position; of a symbol its indicator.
+    """
 
     batch: Sequences
+    features: np.ndarray
     codes: np.ndarray
     states: int
-    symbols: int
+    classes: int = 0
+
+    def __post_init__(self) -> None:
+        self.classes = self.classes or int(self.codes.max()) + 1
+
+    def only(self, t: int) -> _Scores:
+        """Those of one sequence."""
+        first, end = self.batch.offsets[t : t + 2]
+        batch = Sequences(self.batch.values[first:end], np.array([0, end - first]))
+        return _Scores(batch, self.features[first:end], self.codes[t : t + 1], self.states, self.classes)
 
     def flat(self, *parts: np.ndarray) -> np.ndarray:
         return np.concatenate([part.ravel() for part in parts])
 
     def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        S, K = self.states, self.symbols
+        S, K = self.states, self.features.shape[1]
         by_class = w.reshape(-1, S + S * S + S * K)
         starts, transitions, emissions = np.split(by_class, [S, S + S * S], axis=1)
         return starts, transitions.reshape(-1, S, S), emissions.reshape(-1, S, K)
@@ -214,12 +267,13 @@ class _Scores:
         own = np.empty(self.batch.offsets[-1], dtype=np.int64)
         mine = np.repeat(self.codes, self.batch.lengths)
         for c, parts in enumerate(zip(*self.split(w))):
-            own[mine == c] = _best_paths(self.batch, *parts)[0][mine == c]
+            if (mine == c).any():
+                own[mine == c] = _best_paths(self.batch, self.features, *parts)[0][mine == c]
         return own
 
     def competitors(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """S of the own class and of the best other one; which one that is; its best paths."""
-        paths, scores = zip(*(_best_paths(self.batch, *parts) for parts in zip(*self.split(w))))
+        paths, scores = zip(*(_best_paths(self.batch, self.features, *parts) for parts in zip(*self.split(w))))
         table, rows = np.array(scores), np.arange(self.codes.size)
         own = table[self.codes, rows]
         table[self.codes, rows] = -np.inf
@@ -231,30 +285,30 @@ class _Scores:
         own, other, _, _ = self.competitors(w)
         return float(np.maximum(1.0 + other - own, 0.0).sum())
 
-    def count(self, path: np.ndarray, codes: np.ndarray, used: np.ndarray) -> np.ndarray:
+    def count(self, path: np.ndarray, codes: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
         """The sum of T(x_t, path_t) of the used sequences, each in the block of its class among `codes`."""
-        S, K, size = self.states, self.symbols, self.states * (1 + self.states + self.symbols)
-        lengths = self.batch.lengths
-        block, keep = np.repeat(codes, lengths) * size, np.repeat(used, lengths)
-        first = np.zeros(path.size, dtype=bool)
-        first[self.batch.offsets[:-1]] = True
-        seen, later = keep & (self.batch.values != MISSING), np.flatnonzero(keep & ~first)
-        at = [
-            (block + path)[keep & first],
-            block[later] + S + path[later - 1] * S + path[later],
-            (block + S + S * S + path * K + self.batch.values)[seen],
-        ]
-        classes = self.codes.max() + 1
-        return np.bincount(np.concatenate(at), minlength=classes * size).astype(np.float64)
+        S, K, lengths = self.states, self.features.shape[1], self.batch.lengths
+        block, first = np.repeat(codes, lengths) * S, self.batch.offsets[:-1]
+        keep = np.ones(path.size, dtype=bool) if used is None else np.repeat(used, lengths)
+        later = keep.copy()
+        later[first] = False
+        later_at = np.flatnonzero(later)
+        begins = first[keep[first]]
+        groups = self.classes * S
+        at = block + path
+        starts = np.bincount(at[begins], minlength=groups).reshape(-1, S)
+        transitions = np.bincount(at[later_at - 1] * S + path[later_at], minlength=groups * S).reshape(-1, S * S)
+        used_at = np.flatnonzero(keep)
+        indicators = sp.csr_array((np.ones(used_at.size), (at[used_at], used_at)), shape=(groups, path.size))
+        emissions = indicators @ self.features
+        return np.hstack([starts, transitions, emissions.reshape(-1, S * K)]).ravel()
 
 
 def _best_paths(
-    batch: Sequences, starts: np.ndarray, transitions: np.ndarray, emissions: np.ndarray
+    batch: Sequences, features: np.ndarray, starts: np.ndarray, transitions: np.ndarray, emissions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    rows = np.zeros((emissions.shape[1] + 1, starts.size))  # the last row: nothing was seen
-    rows[:-1] = emissions.T
-    row = np.where(batch.values == MISSING, rows.shape[0] - 1, batch.values)
-    return recursions.best_paths(batch.offsets, starts, transitions, rows, row)
+    rows = features @ emissions.T
+    return recursions.best_paths(batch.offsets, starts, transitions, rows, np.arange(rows.shape[0]))
 
 
 def _objective(w: np.ndarray, start: np.ndarray, C: float, loss: float) -> float:
@@ -265,14 +319,13 @@ def _solve(
     scores: _Scores, own: np.ndarray, w: np.ndarray, start: np.ndarray, C: float, gaps: History
 ) -> tuple[np.ndarray, float, qp.QuadraticProgram, qp.Solution]:
     """The convex problem of fixed own paths, from w on: the best w found, its gap, and the last program."""
-    everything = np.ones(scores.codes.size, dtype=bool)
     per_sequence = _own_scores(scores, own)
     best, best_value = w, np.inf
     cuts, heights = np.empty((0, w.size)), np.empty(0)
     while True:
         _, other, rival, path = scores.competitors(w)
         short = 1.0 + other - per_sequence(w)
-        active = everything & (short > 0.0)
+        active = short > 0.0
         value = _objective(w, start, C, float(short[active].sum()))
         if value < best_value:
             best, best_value = w, value
@@ -297,7 +350,7 @@ def _own_scores(scores: _Scores, own: np.ndarray) -> Any:
 
     def at(w: np.ndarray) -> np.ndarray:
         starts, transitions, emissions = scores.split(w)
-        seen = np.where(batch.values == MISSING, 0.0, emissions[mine, own, np.maximum(batch.values, 0)])
+        seen = np.einsum("tk,tk->t", scores.features, emissions[mine, own])
         seen[later] += transitions[mine[later], own[later - 1], own[later]]
         first = batch.offsets[:-1]
         seen[first] += starts[mine[first], own[first]]

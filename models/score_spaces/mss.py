@@ -9,23 +9,29 @@ from typing import Any
 import numpy as np
 
 from ..base.estimator import Classifier
-from ..base.multiclass import two_class_problems
+from ..base.multiclass import SCHEMES, scores, spread, two_class_problems
 from ..base.transformer import Transformer
-from ..base.validation import as_generator, check_choice, check_number
+from ..base.validation import as_generator, as_labels, check_choice, check_number
 from ..topics.topics import LatentDirichletAllocation
-from .med import Discrimination, best_multipliers, check_margin_prior, discriminate, margin_loss
-from .scores import own_logarithms
-from .sufficient_statistics import ChainStatistics, Statistics, count_samples, fresh, statistics_of
+from .med import Discrimination, check_margin_prior, discriminate
+from .sufficient_statistics import (
+    OnGenerativeModel,
+    SideBySide,
+    count_samples,
+    fix_symbols,
+    fresh,
+    models_of_classes,
+    statistics_of,
+    take,
+)
+from .tilts import ExactTilt, SampledTilt, tilt_exactly, with_logarithms
 
-ROOT_ROUNDS = 200  # of the search for a sample's multiplier, at most
-ROOT_TOL = 1e-9  # of it, relative to c
 
-
-class MaxMarginScoreSpace(Classifier, Transformer):
+class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
     r"""Max-margin sufficient statistics score space, MSS (Li, Wang, Liu and Lee 2013, Algorithms 1 and 2).
 
-    One generative model of all samples, its hidden variables' posteriors and a linear classifier of their
-    statistics are learned together, for labels y = -1, 1 (eq. 10, 11):
+    One generative model of all samples (or one for each class), its hidden variables' posteriors and a linear
+    classifier of their statistics are learned together, for labels y = -1, 1 (eq. 10, 11):
 
     .. math::
         \min \sum_t \mathrm{KL}(Q(h^t) \| P(x^t, h^t; \theta))
@@ -47,9 +53,23 @@ class MaxMarginScoreSpace(Classifier, Transformer):
     a topic model with other word probabilities), and its expectations are computed.  lambda_t is then not held but
     solves eq. 18 together with eq. 15: the step is the exact minimum over Q(h^t) with w held, and no step raises the
     objective (for topic models, whose posterior is a variational one, up to its local optima).
-    "sampler": the paper's, for hidden Markov models and its whole phi, which has also T times the logarithms of the
-    sample's own chain (see `SufficientStatistics`): paths are drawn from P(h | x) and accepted with a probability in
-    proportion to the exponential factor, the best of the draws surely; lambda comes from the dual.
+    "sampler": the paper's.  Of hidden Markov models phi has also T times the logarithms of the sample's own chain (see
+    `SufficientStatistics`): paths are drawn from P(h | x) and accepted with a probability in proportion to the
+    exponential factor, the best of the draws surely.  Of topics T is linear in the words' topics z, so that nothing
+    need be rejected: with theta integrated out, each word's topic is drawn in turn from
+
+    .. math::
+        P(z_n = k \mid \text{rest}) \propto (n_{dk} + \alpha_k)\, \beta_{kw}\, e^{s (b_k + b_{kw})}, \qquad
+        s = \xi \lambda_t y_t
+
+    (b the weights of T; X must hold whole numbers).  lambda comes from the dual, and the objective goes up and down.
+
+    ``per_class=True`` gives each side of a two-class problem a model of its own, fitted to that side's samples, as
+    SS has them (section 3.2), with phi = (phi_-1, phi_+1).  Both models' hidden variables are tilted jointly: one
+    lambda_t a sample solves eq. 18 with the margin of the whole phi.  The M-step of a model takes the samples of its
+    own side only; the objective has KL(Q || P(x, h)) under the sample's own model and KL(Q || P(h | x)) under the
+    other one.  The latter depends on that other model's theta, which its M-step does not look at: **the objective need
+    not fall** in a round, and mostly does.
 
     A new sample has no label, so no tilt is known.  "untilted": as a sample without a constraint, lambda = 0, it has
     the posterior P(h | x) of the learned model; `transform` treats the training samples alike, so that the features
@@ -57,22 +77,28 @@ class MaxMarginScoreSpace(Classifier, Transformer):
     adds less to the objective counts; `decision_function` is the difference.
 
     Before use T is centred and divided by one number, so that its mean squared norm over the training samples is one
-    at the start; a one for the bias is added.  More than two classes: one against the rest, features side by side.
+    at the start; a one for the bias is added.  More than two classes: one against the rest, or every pair of classes
+    on its own samples, with votes; the machines' features stand side by side.
 
     Parameters
     ----------
     model : DiscreteHMM, GaussianHMM or LatentDirichletAllocation, optional
-        Not fitted; it is fitted to all samples first, and a copy of it goes on for each class.  `DiscreteHMM()` when
-        None.
+        Not fitted; it is fitted to all samples first, and a copy of it goes on for each machine (or, with
+        ``per_class``, copies are fitted to each side's samples).  How EM starts and how long it goes on before the
+        rounds are the model's own parameters.  `DiscreteHMM()` when None.
     a, c : float, default 1.0 and 6.0
         Of the margins' prior, as in `MEDClassifier`; the paper's values.
     xi : float, default 1.0
         The weight of the classifier; the paper's value.
+    per_class : bool, default False
+        A model for each side, tilted jointly.
     inference : "exact" or "sampler", default "exact"
     unlabelled : "untilted" or "cheaper", default "untilted"
         What is done for samples without a label.
+    multi_class : "ovr" or "ovo", default "ovr"
+        One machine a class, against the rest, or one a pair of classes.
     n_draws : int, default 100
-        Paths a sample, of the sampler.
+        Of the sampler: paths a sample, or sweeps over a document's words after a third as many that do not count.
     max_iter : int, default 10
         Rounds; the paper finds about ten enough.
     tol : float, default 1e-4
@@ -87,14 +113,15 @@ class MaxMarginScoreSpace(Classifier, Transformer):
     ----------
     classes_ : array
     models_ : list
-        The learned models, one for two classes, otherwise one a class.
-    coef_, intercept_ : arrays, shapes (models, statistics), (models,)
+        The learned models, one a machine; with ``per_class`` two, that of the negative side first.  Two classes have
+        one machine, whose positive side is the second class; otherwise there is one a class or a pair.
+    coef_, intercept_ : arrays, shapes (machines, statistics), (machines,)
         Of eq. 22, for the statistics as `transform` gives them.
-    multipliers_, expected_margins_ : arrays, shape (models, samples)
+    multipliers_, expected_margins_ : arrays, shape (machines, samples)
     objectives_ : list of arrays
         The objective after each round.
     n_iter_ : int
-        Rounds, of the model that took most.
+        Rounds, of the machine that took most.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The last quadratic program solved for a lambda.
 
@@ -121,8 +148,10 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         a: float = 1.0,
         c: float = 6.0,
         xi: float = 1.0,
+        per_class: bool = False,
         inference: str = "exact",
         unlabelled: str = "untilted",
+        multi_class: str = "ovr",
         n_draws: int = 100,
         max_iter: int = 10,
         tol: float = 1e-4,
@@ -133,29 +162,18 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         self.a = a
         self.c = c
         self.xi = xi
+        self.per_class = per_class
         self.inference = inference
         self.unlabelled = unlabelled
+        self.multi_class = multi_class
         self.n_draws = n_draws
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
-        return isinstance(self.model, LatentDirichletAllocation)
-
-    @property
-    def _takes_sequences(self) -> bool:  # type: ignore[override]
-        return not isinstance(self.model, LatentDirichletAllocation)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
-        return tags
-
     def fit(self, X: Any, y: Any) -> MaxMarginScoreSpace:
-        """Algorithm 1, once for two classes, otherwise for each class against the rest.
+        """Algorithm 1, once for two classes, otherwise for each class against the rest or each pair of classes.
 
         Parameters
         ----------
@@ -166,39 +184,50 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         self._check_parameters()
         model = fresh(self.model)
         if isinstance(model, LatentDirichletAllocation):
-            if self.inference == "sampler":
-                raise ValueError('inference="sampler" draws paths of a hidden Markov model; of topics use "exact"')
             X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, count_samples(X))
-        model.fit(X)
+        fix_symbols(model, X)
+        if not self.per_class:
+            model.fit(X)
         rng = as_generator(self.random_state)
         found: list[_Learned] = []
-        for _, signs in two_class_problems(codes, self.classes_.size, "ovr"):
-            own = copy.deepcopy(model)
-            samples = statistics_of(own, X)
-            tilt = _Sampler(self, samples, rng) if self.inference == "sampler" else _Exact(self, samples)
-            of = f", machine {len(found) + 1}" if self.classes_.size > 2 else ""
+        problems = self._problems(codes)
+        for rows, signs in problems:
+            own, side = take(X, rows), (signs > 0.0).astype(np.int64)
+            models = models_of_classes(model, own, side) if self.per_class else [copy.deepcopy(model)]
+            samples = self._side_by_side(models, own, side)
+            tilt: ExactTilt | SampledTilt = ExactTilt(samples, self.a, self.c, self.xi)
+            if self.inference == "sampler":
+                tilt = SampledTilt(samples, self.a, self.c, self.xi, int(self.n_draws), rng)
+            of = f", machine {len(found) + 1}" if len(problems) > 1 else ""
             found.append(_learn(self, samples, tilt, signs, of))
-        self._keep(found)
+        self._keep(found, [rows for rows, _ in problems], codes.size)
         return self
+
+    def _side_by_side(self, models: list[Any], X: Any, side: np.ndarray) -> SideBySide:
+        """The statistics under a machine's models; with a model for each side a sample belongs to that of its own."""
+        return SideBySide([statistics_of(model, X) for model in models], side if self.per_class else 0 * side)
 
     def _check_parameters(self) -> None:
         check_margin_prior(self.a, self.c)
         check_number("xi", self.xi, 0.0, open_low=True)
         check_choice("inference", self.inference, ("exact", "sampler"))
         check_choice("unlabelled", self.unlabelled, ("untilted", "cheaper"))
+        check_choice("multi_class", self.multi_class, SCHEMES)
         if self.inference == "sampler" and self.unlabelled == "cheaper":
             raise ValueError('unlabelled="cheaper" needs inference="exact"')
         check_number("n_draws", self.n_draws, 1, whole=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0.0)
 
-    def _keep(self, found: list[_Learned]) -> None:
-        self.models_ = [one.model for one in found]
+    def _keep(self, found: list[_Learned], rows: list[np.ndarray], number: int) -> None:
+        self.models_ = [model for one in found for model in one.models]
         self.coef_ = np.array([one.discrimination.weights[:-1] / one.scaling.scale for one in found])
         offsets = [one.discrimination.weights[-1] for one in found]
         self.intercept_ = np.array(offsets) - np.array([w @ one.scaling.mean for w, one in zip(self.coef_, found)])
-        self.multipliers_ = np.array([one.discrimination.multipliers for one in found])
+        self.multipliers_ = np.array(
+            [spread(one.discrimination.multipliers, at, number) for one, at in zip(found, rows)]
+        )
         self.expected_margins_ = self.a - 1.0 / (self.c - self.multipliers_)
         self.objectives_ = [one.objectives for one in found]
         self.n_iter_ = max(one.objectives.size for one in found)
@@ -210,39 +239,79 @@ class MaxMarginScoreSpace(Classifier, Transformer):
         """Algorithm 2: E[phi] of every sample under each model, side by side, shape (samples, features)."""
         return self._in_container(np.hstack([table for table, _ in self._judge(X)]), X)
 
+    def transform_labelled(self, X: Any, y: Any) -> np.ndarray:
+        """Algorithm 2 to the letter: E[phi] under the posteriors tilted by the samples' own labels ("exact" only).
+
+        Of the training samples these are the features that one more round of `fit` would begin with.  **Not for
+        evaluation**: the tilt writes the label into the features, so that new samples treated like this are told
+        apart whatever was learned.
+
+        Parameters
+        ----------
+        X : list of arrays, or matrix
+        y : array_like, shape (samples,)
+            Labels of `classes_`.
+        """
+        self._check_fitted()
+        if self.inference == "sampler":
+            raise ValueError('transform_labelled needs inference="exact"')
+        classes, codes = as_labels(y, count_samples(X), type(self).__name__, fewest=1)
+        if not np.isin(classes, self.classes_).all():
+            raise ValueError(f"y must hold labels of {self.classes_.tolist()}, but {classes.tolist()} came")
+        codes = np.searchsorted(self.classes_, classes)[codes]
+        found = []
+        for (rows, signs), (models, w, offset) in zip(self._problems(codes), self._machines()):
+            side = np.zeros(codes.size, dtype=np.int64)
+            side[rows] = signs > 0.0
+            samples = self._side_by_side(models, X, side)
+            table = samples.expect().table
+            if rows.size:
+                own = self._side_by_side(models, take(X, rows), side[rows])
+                table[rows] = tilt_exactly(own, signs, w, offset, self.a, self.c, self.xi).table
+            found.append(table)
+        return self._in_container(np.hstack(found), X)
+
+    def _problems(self, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        return list(two_class_problems(codes, self.classes_.size, self.multi_class))
+
+    def _machines(self) -> list[tuple[list[Any], np.ndarray, float]]:
+        """The models, the weights and the intercept of every machine."""
+        each = len(self.models_) // len(self.coef_)
+        models = [self.models_[k : k + each] for k in range(0, len(self.models_), each)]
+        return list(zip(models, self.coef_, self.intercept_))
+
     @property
     def _n_features_out(self) -> int:
         return self.coef_.size
 
     def decision_function(self, X: Any) -> np.ndarray:
         """w'E[phi] with w of eq. 22 (or the difference of the labels' costs); a column a class when more than two."""
-        scores = np.array([score for _, score in self._judge(X)]).T
-        return scores[:, 0] if self.classes_.size == 2 else scores
+        decisions = np.array([score for _, score in self._judge(X)]).T
+        return scores(decisions, self.classes_.size, self.multi_class)
 
     def predict(self, X: Any) -> np.ndarray:
+        """The class of every sample by the sign, the largest value or the votes of `decision_function`."""
         return self._labels_of(self.decision_function(X))
 
     def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The features and the score of every sample, for each model."""
+        """The features and the score of every sample, for each machine."""
         self._check_fitted()
         if isinstance(self.models_[0], LatentDirichletAllocation):
             X = self._matrix_to_predict(X)
-        judged = []
-        for model, w, offset in zip(self.models_, self.coef_, self.intercept_):
-            samples = statistics_of(model, X)
-            plain = samples.expect()
-            table = plain.table
-            if self.inference == "sampler":
-                assert isinstance(samples, ChainStatistics)
-                table = np.hstack([table, table * own_logarithms(samples, table)])
+        judged, number = [], count_samples(X)
+        for models, w, offset in self._machines():
             if self.unlabelled == "untilted":
+                samples = self._side_by_side(models, X, np.zeros(number, dtype=np.int64))
+                table = samples.expect().table
+                if self.inference == "sampler":
+                    table = with_logarithms(samples, table)[0]
                 judged.append((table, table @ w + offset))
                 continue
             costs, tables = [], []
-            for sign in (-1.0, 1.0):
-                signs = np.full(table.shape[0], sign)
-                tilted = tilt_exactly(samples, signs, w, offset, self.a, self.c, self.xi)
-                costs.append(tilted.divergence + plain.log_partition + self.xi * tilted.loss)
+            for side, sign in enumerate((-1.0, 1.0)):
+                samples = self._side_by_side(models, X, np.full(number, side))
+                tilted = tilt_exactly(samples, np.full(number, sign), w, offset, self.a, self.c, self.xi)
+                costs.append(tilted.divergence + self.xi * tilted.loss)
                 tables.append(tilted.table)
             score = costs[0] - costs[1]
             judged.append((np.where((score > 0.0)[:, None], tables[1], tables[0]), score))
@@ -267,144 +336,15 @@ class _Scaling:
 
 
 @dataclass
-class Tilted:
-    """Tilted posteriors: of every sample its multiplier, KL(Q || P(x, h)), the loss of its margin, and E[T]."""
-
-    multipliers: np.ndarray
-    divergence: np.ndarray
-    loss: np.ndarray
-    table: np.ndarray
-
-
-@dataclass
 class _Learned:
-    model: Any
+    models: list[Any]
     scaling: _Scaling
     discrimination: Discrimination
     objectives: np.ndarray
 
 
-def tilt_exactly(
-    samples: Statistics, signs: np.ndarray, w: np.ndarray, offset: float, a: float, c: float, xi: float
-) -> Tilted:
-    r"""For each sample  min over Q of  KL(Q || P(x, h)) + xi l(y (w'E[T] + offset)),  l as in `score_spaces.med`.
-
-    The best Q is P tilted by xi lambda y w'T with lambda = -l'(its margin).  Where that is not zero it is the root of
-
-    .. math::
-        (a - m(\lambda))\, (c - \lambda) - 1, \qquad m(\lambda) = y\, (w^\top E_{\lambda}[T] + \mathrm{offset}),
-
-    which decreases, as more tilt gives more margin.
-    """
-    found = samples.expect(w, np.zeros(signs.size))
-    margins = signs * (found.table @ w + offset)
-
-    def excess(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The function of these samples, whose margins and expectations are put in their places."""
-        part = samples.expect(w, xi * multipliers * signs[rows], rows)
-        found.table[rows], found.log_partition[rows] = part.table, part.log_partition
-        margins[rows] = signs[rows] * (part.table @ w + offset)
-        return (a - margins[rows]) * (c - multipliers) - 1.0
-
-    def is_root(multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return abs(best_multipliers(margins[rows], a, c) - multipliers) <= ROOT_TOL * c
-
-    at_zero = (a - margins) * c - 1.0
-    multipliers = decreasing_roots(excess, is_root, at_zero, best_multipliers(margins, a, c))  # m(0) <= m(the root)
-    divergence = xi * multipliers * signs * (found.table @ w) - found.log_partition
-    return Tilted(multipliers, divergence, margin_loss(margins, a, c), found.table)
-
-
-def decreasing_roots(f: Any, is_root: Any, at_zero: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The roots in [0, high] of decreasing functions, all at once; zero where `high` is.
-
-    The Illinois form of false position, and a bisection after two steps of it that have not halved the interval: under
-    a strong tilt the functions are nearly stairs.
-
-    Parameters
-    ----------
-    f, is_root : callables
-        Of points and the indices of their functions: the values there, and whether these points will do.
-    at_zero, high : arrays, shape (functions,)
-        The values at zero, above zero where `high` is, and points where the values are not.
-    """
-    low, at_low, high = np.zeros(high.size), at_zero.copy(), high.copy()
-    current, at_high, side = high.copy(), np.zeros(high.size), np.zeros(high.size)
-    slow, open_ = np.zeros(high.size, dtype=np.int64), high > 0.0
-    k = np.flatnonzero(open_)
-    if k.size:
-        at_high[k] = f(high[k], k)
-        open_[k] = ~is_root(high[k], k)
-    for _ in range(ROOT_ROUNDS):
-        k = np.flatnonzero(open_ & (high - low > 4.0 * np.finfo(np.float64).eps * high))
-        if k.size == 0:
-            break
-        width = high[k] - low[k]
-        share = np.where(slow[k] < 2, at_low[k] / (at_low[k] - at_high[k]), 0.5)
-        current[k] = low[k] + share * width
-        value = f(current[k], k)
-        above = value > 0.0
-        at_high[k] = np.where(above, np.where(side[k] > 0.0, 0.5 * at_high[k], at_high[k]), value)
-        at_low[k] = np.where(above, value, np.where(side[k] < 0.0, 0.5 * at_low[k], at_low[k]))
-        low[k], high[k] = np.where(above, current[k], low[k]), np.where(above, high[k], current[k])
-        side[k] = np.where(above, 1.0, -1.0)
-        slow[k] = np.where(high[k] - low[k] <= 0.5 * width, 0, slow[k] + 1)
-        open_[k] = ~is_root(current[k], k)
-    return current
-
-
-class _Exact:
-    """phi = T and the exact tilted posterior."""
-
-    def __init__(self, space: MaxMarginScoreSpace, samples: Statistics) -> None:
-        self.space, self.samples = space, samples
-
-    def start(self) -> np.ndarray:
-        return self.samples.expect().table
-
-    def tilt(self, signs: np.ndarray, w: np.ndarray, offset: float, multipliers: np.ndarray) -> Tilted:
-        space = self.space
-        return tilt_exactly(self.samples, signs, w, offset, space.a, space.c, space.xi)
-
-    def statistics(self, table: np.ndarray) -> np.ndarray:
-        return table
-
-
-class _Sampler:
-    """phi = (T, T log hats) and paths drawn from P(h | x), accepted in proportion to the tilt."""
-
-    def __init__(self, space: MaxMarginScoreSpace, samples: Statistics, rng: np.random.Generator) -> None:
-        assert isinstance(samples, ChainStatistics)
-        self.space, self.samples, self.rng = space, samples, rng
-
-    def _with_logarithms(self, table: np.ndarray) -> np.ndarray:
-        self.hats = own_logarithms(self.samples, table)
-        return np.hstack([table, table * self.hats])
-
-    def start(self) -> np.ndarray:
-        return self._with_logarithms(self.samples.expect().table)
-
-    def tilt(self, signs: np.ndarray, w: np.ndarray, offset: float, multipliers: np.ndarray) -> Tilted:
-        space, d = self.space, self.hats.shape[1]
-        log_likelihood, draws = self.samples.draw(int(space.n_draws), self.rng)
-        strength = space.xi * multipliers * signs
-        by_sample = w[:d] + w[d:] * self.hats  # of T, the hats held
-        log_factors = strength[:, None] * np.einsum("tnd,td->tn", draws, by_sample)
-        top = log_factors.max(axis=1, keepdims=True)
-        accepted = self.rng.random(log_factors.shape) <= np.exp(log_factors - top)
-        table = np.einsum("tnd,tn->td", draws, accepted) / accepted.sum(axis=1, keepdims=True)
-        log_mean = top[:, 0] + np.log(np.exp(log_factors - top).mean(axis=1))
-        exponent = strength * np.einsum("td,td->t", table, by_sample)
-        phi = self._with_logarithms(table)
-        loss = margin_loss(signs * (phi @ w + offset), space.a, space.c)
-        return Tilted(multipliers, exponent - log_likelihood - log_mean, loss, phi)
-
-    def statistics(self, table: np.ndarray) -> np.ndarray:
-        return table[:, : self.hats.shape[1]]
-
-
 def _learn(
-    space: MaxMarginScoreSpace, samples: Statistics, tilt: _Exact | _Sampler, signs: np.ndarray, of: str
+    space: MaxMarginScoreSpace, samples: SideBySide, tilt: ExactTilt | SampledTilt, signs: np.ndarray, of: str
 ) -> _Learned:
     """Algorithm 1 for labels -1 and 1."""
     table = tilt.start()
@@ -415,10 +355,10 @@ def _learn(
         F = signs[:, None] * scaling.phi(table)
         inside = space._history("dual objective", f"{of}, classifier", first=1, inner=True)
         found = discriminate(F, space.a, space.c, start=multipliers, history=inside)
-        settled = tilt.__class__ is _Exact and _settled(objectives, space.tol)
+        settled = isinstance(tilt, ExactTilt) and _settled(objectives, space.tol)
         if settled or len(objectives) >= space.max_iter:
             objectives.end(settled)
-            return _Learned(samples.model, scaling, found, np.array(objectives))
+            return _Learned([part.model for part in samples.parts], scaling, found, np.array(objectives))
         multipliers, u = found.multipliers, found.weights
         w = u[:-1] / scaling.scale
         tilted = tilt.tilt(signs, w, u[-1] - w @ scaling.mean, multipliers)
@@ -429,4 +369,4 @@ def _learn(
 
 
 def _settled(objectives: list[float], tol: float) -> bool:
-    return len(objectives) > 1 and objectives[-2] - objectives[-1] <= tol * (1.0 + abs(objectives[-1]))
+    return len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= tol * (1.0 + abs(objectives[-1]))

@@ -1,7 +1,11 @@
 r"""Score spaces: features of fixed length that a generative model gives of sequences or of documents.
 
-Three of them (Li et al. 2013, sections 2.1 and 3.1), each with one model a class, whose features stand side by side,
-so that a linear classifier on them can do what comparing the classes' likelihoods does, and more.
+Four of them (Li et al. 2013, sections 2.1 and 3.1), each with one model a class, whose features stand side by side.
+
+A linear classifier on the free energy's terms, whose sum is the log-likelihood, can do whatever comparing the classes'
+likelihoods does; so can one on the log-likelihoods themselves.  Eq. 5 of the paper says the same of all score spaces,
+but neither the sufficient statistics (whose hats are the sample's, not the model's) nor the Fisher score have the
+log-likelihood in their span.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from ..sequences.gaussian_hmm import GaussianHMM
 from ..topics.topics import LatentDirichletAllocation
 from .sufficient_statistics import (
     ChainStatistics,
+    OnGenerativeModel,
     TopicStatistics,
     count_samples,
     fresh,
@@ -26,7 +31,7 @@ from .sufficient_statistics import (
 )
 
 
-class ScoreSpace(Transformer):
+class ScoreSpace(OnGenerativeModel, Transformer):
     """What the score spaces share: a model for each class (or one for all), and features side by side."""
 
     models_: list[Any]
@@ -35,19 +40,6 @@ class ScoreSpace(Transformer):
     def __init__(self, model: Any = None, per_class: bool = True) -> None:
         self.model = model
         self.per_class = per_class
-
-    @property
-    def _takes_sparse(self) -> bool:  # type: ignore[override]
-        return isinstance(self.model, LatentDirichletAllocation)
-
-    @property
-    def _takes_sequences(self) -> bool:  # type: ignore[override]
-        return not isinstance(self.model, LatentDirichletAllocation)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> ScoreSpace:
         """Fit the model to the samples of each class of y, or to all of them where y is None.
@@ -74,11 +66,14 @@ class ScoreSpace(Transformer):
         """The scores of every sample, shape (samples, features); those of the first class's model come first."""
         self._check_fitted()
         samples = self._matrix_to_predict(X) if isinstance(self.models_[0], LatentDirichletAllocation) else X
-        return self._in_container(np.hstack([self._scores(model, samples) for model in self.models_]), X)
+        return self._in_container(self._features(samples), X)
 
     @property
     def _n_features_out(self) -> int:
-        return sum(self._scores(model, nothing_seen(model)).shape[1] for model in self.models_)
+        return self._features(nothing_seen(self.models_[0])).shape[1]
+
+    def _features(self, X: Any) -> np.ndarray:
+        return np.hstack([self._scores(model, X) for model in self.models_])
 
     def _scores(self, model: Any, X: Any) -> np.ndarray:
         if isinstance(model, LatentDirichletAllocation):
@@ -144,6 +139,70 @@ class FisherScore(ScoreSpace):
         alpha = model.doc_topic_prior_
         expected = digamma(samples.gamma) - digamma(samples.gamma.sum(axis=1, keepdims=True))
         return _columns([expected - digamma(alpha) + digamma(alpha.sum()), _share_gradient(counts, model.components_)])
+
+
+class LogLikelihoodScore(FisherScore):
+    r"""The classes' log-likelihoods of a sample, and how their differences change with the parameters.
+
+    With ``order=0`` the features are log P(x; theta_k), one a class (Smith and Gales 2001).  With ``order=1`` they are
+    those of the tangent vectors of posterior log-odds, TOP (Tsuda et al. 2002), for two classes - and +
+
+    .. math::
+        \Phi(x) = \bigl(\log P(x; \theta_+) - \log P(x; \theta_-),\;
+          \nabla \log P(x; \theta_+),\; -\nabla \log P(x; \theta_-)\bigr)
+
+    up to what does not depend on x, the derivative with respect to the priors.  + is the second class; of more
+    classes the log-likelihoods of all but the first have that of the first taken away, and their gradients come
+    before its.  With one model for all samples these are log P and its gradient.  Of topic models log P is the
+    variational bound.
+
+    Parameters
+    ----------
+    model, per_class
+        As in `FisherScore`, which the gradients are.
+    order : 0 or 1, default 0
+
+    Attributes
+    ----------
+    models_, classes_
+        As in `FisherScore`.
+
+    Examples
+    --------
+    >>> from models import DiscreteHMM, LogLikelihoodScore
+    >>> X, y = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 1, 1]], ["a", "a", "b", "b"]
+    >>> space = LogLikelihoodScore(DiscreteHMM(1, pseudocount=1.0)).fit(X, y)
+    >>> print(space.transform([[0, 0, 0]]).round(3))
+    [[-1.07  -3.898]]
+    >>> print(LogLikelihoodScore(DiscreteHMM(1, pseudocount=1.0), order=1).fit(X, y).transform([[0, 0, 0]]).round(3))
+    [[-2.828  0.     0.     8.    -3.    -0.    -0.    -1.286  3.   ]]
+    """
+
+    def __init__(self, model: Any = None, per_class: bool = True, order: int = 0) -> None:
+        super().__init__(model, per_class)
+        self.order = order
+
+    def fit(self, X: Any, y: Any = None) -> LogLikelihoodScore:
+        """As of `FisherScore`."""
+        if self.order not in (0, 1):
+            raise ValueError(f"order must be 0 or 1, but {self.order!r} came")
+        super().fit(X, y)
+        return self
+
+    def _features(self, X: Any) -> np.ndarray:
+        logs = np.column_stack([model.score_samples(X) for model in self.models_])
+        if np.isneginf(logs).any():
+            s, k = np.argwhere(np.isneginf(logs))[0]
+            raise ValueError(
+                f"sample {s} has probability zero under models_[{k}], so its log-likelihood is no feature: "
+                "fit with pseudocount > 0"
+            )
+        if self.order == 0:
+            return logs
+        gradients = [self._scores(model, X) for model in self.models_]
+        if logs.shape[1] == 1:
+            return np.hstack([logs, *gradients])
+        return np.hstack([logs[:, 1:] - logs[:, :1], *gradients[1:], -gradients[0]])
 
 
 class FreeEnergyScore(ScoreSpace):

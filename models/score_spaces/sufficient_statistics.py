@@ -16,6 +16,7 @@ Of a hidden Markov model Q is exact; of a topic model it is the best of the vari
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,13 +77,24 @@ class ChainStatistics:
         found = self.model._infer(batch, by_sequence=True, bend=bend)
         return Expectations(found.log_likelihood, _flat(found))
 
-    def draw(self, draws: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """log P(x), and T of so many paths from each posterior, shape (samples, draws, statistics)."""
-        return self.model._random_paths(self.batch, draws, rng)
+    def draw_tilted(
+        self, weights: np.ndarray, strength: np.ndarray, draws: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """E[T] under the tilted posteriors by rejection, and log E[exp(strength weights'T)] under those not tilted.
 
-    def maximize(self, table: np.ndarray) -> None:
-        """The M-step of the model from statistics of all samples."""
-        starts, transitions, emissions = self.split(table.sum(axis=0)[None])
+        weights (samples, statistics) are each sample's own.  Paths are drawn from P(h | x) and accepted with a
+        probability in proportion to the exponential factor, the best of the draws surely.
+        """
+        _, paths = self.model._random_paths(self.batch, draws, rng)
+        log_factors = strength[:, None] * np.einsum("tnd,td->tn", paths, weights)
+        top = log_factors.max(axis=1, keepdims=True)
+        accepted = rng.random(log_factors.shape) <= np.exp(log_factors - top)
+        table = np.einsum("tnd,tn->td", paths, accepted) / accepted.sum(axis=1, keepdims=True)
+        return table, top[:, 0] + np.log(np.exp(log_factors - top).mean(axis=1))
+
+    def maximize(self, table: np.ndarray, rows: np.ndarray) -> None:
+        """The M-step of the model from the statistics of these samples."""
+        starts, transitions, emissions = self.split(table[rows].sum(axis=0)[None])
         none = np.empty(0)
         self.model._maximize(Posterior(none, none, starts, transitions, emissions, none))
 
@@ -102,10 +114,7 @@ class TopicStatistics:
     ) -> Expectations:
         """As of `ChainStatistics`."""
         model = self.model
-        bend = None
-        if weights is not None:
-            topics = model.components_.shape[0]
-            bend = weights[:topics] + weights[topics:].reshape(-1, topics)
+        bend = None if weights is None else self._bend(weights)
         documents = self.documents if only is None else self.documents[only]
         gamma, bound, sums = model._infer(documents, by_document=True, bend=bend, strength=strength, tol=1e-8)
         if only is None:
@@ -114,15 +123,116 @@ class TopicStatistics:
             self.gamma[only] = gamma
         return Expectations(bound, np.hstack([sums.sum(axis=1), sums.reshape(sums.shape[0], -1)]))
 
-    def maximize(self, table: np.ndarray) -> None:
+    def _bend(self, weights: np.ndarray) -> np.ndarray:
+        """b_k + b_kw, shape (words, topics): a word's part of weights'T."""
+        topics = self.model.components_.shape[0]
+        return weights[:topics] + weights[topics:].reshape(-1, topics)
+
+    def draw_tilted(
+        self, weights: np.ndarray, strength: np.ndarray, draws: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As of `ChainStatistics`, with the same weights for all samples; by Gibbs sampling, which rejects nothing.
+
+        The logarithm is that of the variational bounds.  gamma is alpha and the mean counts of the topics.
+        """
+        (number, words), topics = self.documents.shape, self.model.components_.shape[0]
+        gain = self.expect(weights[0], strength).log_partition - self.expect().log_partition
+        drawn = self.model._sample_given(self.documents, self._bend(weights[0]), strength, draws, rng)
+        rows = np.repeat(np.arange(number), np.diff(self.documents.indptr))
+        sums = np.zeros((number, words, topics))
+        sums[rows, self.documents.indices] = drawn
+        self.gamma = self.model.doc_topic_prior_ + sums.sum(axis=1)
+        return np.hstack([sums.sum(axis=1), sums.reshape(number, -1)]), gain
+
+    def maximize(self, table: np.ndarray, rows: np.ndarray) -> None:
+        """As of `ChainStatistics`."""
         topics, words = self.model.components_.shape
-        self.model._maximize(table[:, topics:].sum(axis=0).reshape(words, topics), self.gamma)
+        self.model._maximize(table[rows, topics:].sum(axis=0).reshape(words, topics), self.gamma[rows])
 
     def log_prior(self) -> float:
         return self.model._log_prior()
 
 
 Statistics = ChainStatistics | TopicStatistics
+
+
+class SideBySide:
+    r"""The statistics of the same samples under one or more models, with the columns of one behind those of the other.
+
+    The hidden variables are those of all models together.  The sample itself belongs to one of them, its owner; of the
+    others only the posterior counts.  What a sample costs is
+
+    .. math::
+        \mathrm{KL}(Q_o \| P(x, h; \theta_o)) + \sum_{k \ne o} \mathrm{KL}(Q_k \| P(h | x; \theta_k)),
+
+    which is - log P(x; theta_o) where no Q is tilted.
+
+    Parameters
+    ----------
+    parts : list of statistics, one a model
+    owners : array of int, shape (samples,)
+        The index of each sample's model.
+    """
+
+    def __init__(self, parts: Sequence[Statistics], owners: np.ndarray) -> None:
+        self.parts, self.owners = list(parts), owners
+        self._evidence: np.ndarray | None = None
+
+    def evidence(self) -> np.ndarray:
+        """log P(x; theta_k) (of topics, its bound), shape (models, samples)."""
+        if self._evidence is None:
+            self._evidence = np.array([part.expect().log_partition for part in self.parts])
+        return self._evidence
+
+    def of_owner(self) -> np.ndarray:
+        """log P(x) under the model that each sample belongs to, shape (samples,)."""
+        return self.evidence()[self.owners, np.arange(self.owners.size)]
+
+    def split(self, columns: np.ndarray) -> list[np.ndarray]:
+        """Columns, as many for each model, one array a model."""
+        return np.split(columns, len(self.parts), axis=-1)
+
+    def expect(
+        self, weights: np.ndarray | None = None, strength: np.ndarray | None = None, only: np.ndarray | None = None
+    ) -> Expectations:
+        """As of `ChainStatistics`; log_partition is -KL as above of the best Q, plus strength * weights' E[T]."""
+        others = 0.0
+        if len(self.parts) > 1:
+            others = self.evidence().sum(axis=0) - self.of_owner()
+            others = others if only is None else others[only]
+        by_part = [None] * len(self.parts) if weights is None else self.split(weights)
+        found = [part.expect(own, strength, only) for part, own in zip(self.parts, by_part)]
+        partition = np.sum([one.log_partition for one in found], axis=0) - others
+        return Expectations(partition, np.hstack([one.table for one in found]))
+
+    def maximize(self, table: np.ndarray) -> None:
+        """The M-step of every model from the statistics of its own samples."""
+        for k, (part, own) in enumerate(zip(self.parts, self.split(table))):
+            part.maximize(own, np.flatnonzero(self.owners == k))
+        self._evidence = None
+
+    def log_prior(self) -> float:
+        """The log prior of all models' parameters."""
+        return sum(part.log_prior() for part in self.parts)
+
+
+class OnGenerativeModel(Estimator):
+    """Which data an estimator takes whose parameter `model` is a generative model: what the model takes."""
+
+    model: Any
+
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        return isinstance(self.model, LatentDirichletAllocation)
+
+    @property
+    def _takes_sequences(self) -> bool:  # type: ignore[override]
+        return not isinstance(self.model, LatentDirichletAllocation)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = isinstance(self.model, LatentDirichletAllocation)
+        return tags
 
 
 def statistics_of(model: Estimator, X: Any) -> Statistics:
@@ -145,10 +255,15 @@ def fresh(model: Any) -> Any:
     return type(model)(**model.get_params(deep=False))
 
 
+def fix_symbols(model: Any, X: Any) -> None:
+    """Let a `DiscreteHMM` that `fresh` gave have all symbols of X, of which a class need not have them all."""
+    if isinstance(model, DiscreteHMM) and model.n_symbols is None:
+        model.n_symbols = model._batch(X).values.max() + 1
+
+
 def models_of_classes(model: Any, X: Any, codes: np.ndarray) -> list[Any]:
     """Copies of a model that `fresh` gave, one a class, each fitted to the samples of its class."""
-    if isinstance(model, DiscreteHMM) and model.n_symbols is None:
-        model.n_symbols = model._batch(X).values.max() + 1  # a class need not have them all
+    fix_symbols(model, X)
     members = (take(X, np.flatnonzero(codes == k)) for k in range(codes.max() + 1))
     return [fresh(model).fit(own) for own in members]
 

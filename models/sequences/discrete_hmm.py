@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.validation import check_number
 from . import recursions
-from .hmm import Bend, HiddenMarkovModel, as_probabilities, quiet_log, shares
+from .hmm import Bend, HiddenMarkovModel, as_probabilities, near_uniform_rows, quiet_log, scaled, shares
 from .sequences import MISSING, Sequences, as_symbols
 
 
@@ -31,7 +31,13 @@ class DiscreteHMM(HiddenMarkovModel):
         Added to each expected count; above zero no sequence is impossible.
     n_init : int, default 1
         Random starts, of which the best is kept.
+    init : "spread" or "near_uniform", default "spread"
+        How EM starts.  "spread": start and transition probabilities are drawn uniformly from the simplex, emission
+        probabilities are the frequencies of all symbols times gamma variables, so that the states differ from the
+        first iteration on.  "near_uniform": every row is in proportion to 1 + U, U uniform in [0, 1); the states are
+        nearly alike and EM takes many iterations to tell them apart.
     max_iter : int, default 100
+        EM iterations at most; with ``tol=0`` exactly so many, until EM gains nothing at all.
     tol : float, default 1e-5
         EM stops when an iteration gains no more than this for an observation.
     warm_start : bool, default False
@@ -77,6 +83,7 @@ class DiscreteHMM(HiddenMarkovModel):
         n_symbols: int | None = None,
         pseudocount: float = 0.01,
         n_init: int = 1,
+        init: str = "spread",
         max_iter: int = 100,
         tol: float = 1e-5,
         warm_start: bool = False,
@@ -87,6 +94,7 @@ class DiscreteHMM(HiddenMarkovModel):
         self.n_symbols = n_symbols
         self.pseudocount = pseudocount
         self.n_init = n_init
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
@@ -110,15 +118,26 @@ class DiscreteHMM(HiddenMarkovModel):
         if seen.size == 0:
             raise ValueError("every observation in sequences is missing: there is nothing to fit")
         symbols = int(seen.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
+        if self.init == "near_uniform":
+            self.emissionprob_ = near_uniform_rows(rng, int(self.n_states), symbols)
+            return
         frequency = np.bincount(seen, minlength=symbols) / seen.size
         rows = (frequency + 1e-3) * rng.gamma(1.0, size=(int(self.n_states), symbols))
         self.emissionprob_ = rows / rows.sum(axis=1, keepdims=True)
 
     def _likelihoods(self, batch: Sequences, bend: Bend | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if bend is not None:
+        symbols = self.emissionprob_.shape[1] + 1
+        row = np.where(batch.values == MISSING, symbols - 1, batch.values)
+        if bend is None:
+            return self._by_symbol(self.emissionprob_, 1.0), row, np.zeros(row.size)
+        # one row a sequence and symbol, where that is fewer than one a position
+        if len(batch) * symbols >= row.size:
             return super()._likelihoods(batch, bend)
-        rows = self._by_symbol(self.emissionprob_, 1.0)
-        return rows, np.where(batch.values < 0, rows.shape[0] - 1, batch.values), np.zeros(batch.values.size)
+        logs = self._by_symbol(quiet_log(self.emissionprob_), 0.0)
+        logs = logs + bend.strength[:, None, None] * self._by_symbol(bend.emissions, 0.0)
+        rows, top = scaled(logs.reshape(-1, logs.shape[2]))
+        row = row + symbols * np.repeat(np.arange(len(batch)), batch.lengths)
+        return rows, row, top[row]
 
     def _log_emissions(self, batch: Sequences) -> np.ndarray:
         return self._by_symbol(quiet_log(self.emissionprob_), 0.0)[batch.values]
@@ -142,6 +161,9 @@ class DiscreteHMM(HiddenMarkovModel):
 
     def _emission_features(self, batch: Sequences) -> np.ndarray:
         return self._by_symbol(np.eye(self.emissionprob_.shape[1]), 0.0)[batch.values]
+
+    def _emission_potentials(self) -> np.ndarray:
+        return quiet_log(self.emissionprob_)
 
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         self.emissionprob_ = shares(statistics + self.pseudocount, self.emissionprob_)

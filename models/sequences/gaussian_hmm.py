@@ -13,6 +13,7 @@ from . import recursions
 from .hmm import HiddenMarkovModel
 from .sequences import Sequences, as_vectors
 
+NEAR = 0.1  # the means' distance from that of all observations at a near-uniform start, in standard deviations
 FAR = -1e300  # the log density of what is too far away for a double
 
 
@@ -37,6 +38,11 @@ class GaussianHMM(HiddenMarkovModel):
         Added to each expected count of the chain.
     n_init, max_iter, tol, warm_start, random_state, verbose
         As in `DiscreteHMM`.
+    init : "spread" or "near_uniform", default "spread"
+        How EM starts, with the variances of all observations in every state.  "spread": start and transition
+        probabilities are drawn uniformly from the simplex, the means are those of clusters (k-means++).
+        "near_uniform": the rows of the chain are in proportion to 1 + U, U uniform in [0, 1), and the means are that
+        of all observations plus a tenth of their standard deviation times normal variables.
 
     Attributes
     ----------
@@ -68,6 +74,7 @@ class GaussianHMM(HiddenMarkovModel):
         min_variance: float = 1e-3,
         pseudocount: float = 0.01,
         n_init: int = 1,
+        init: str = "spread",
         max_iter: int = 100,
         tol: float = 1e-5,
         warm_start: bool = False,
@@ -79,6 +86,7 @@ class GaussianHMM(HiddenMarkovModel):
         self.min_variance = min_variance
         self.pseudocount = pseudocount
         self.n_init = n_init
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
@@ -108,7 +116,7 @@ class GaussianHMM(HiddenMarkovModel):
         return as_vectors(sequences, None if fitted is None else fitted.shape[1])
 
     def _initialize(self, batch: Sequences, rng: np.random.Generator) -> None:
-        """Means by k-means++ and ten rounds of k-means, all states with the variances of all observations."""
+        """Means by k-means++ and ten rounds of k-means, or near that of all; the variances of all observations."""
         check_choice("covariance_type", self.covariance_type, ("diag", "full"))
         check_number("min_variance", self.min_variance, 0.0, open_low=True)
         seen = ~np.isnan(batch.values)
@@ -118,8 +126,12 @@ class GaussianHMM(HiddenMarkovModel):
         variances = np.nanvar(batch.values, axis=0)
         variances = np.where(variances > 0.0, variances, 1.0)
         centre, scale = np.nanmean(batch.values, axis=0), np.sqrt(variances)
-        filled = np.where(seen, (batch.values - centre) / scale, 0.0)
-        self.means_ = np.ascontiguousarray(cluster_means(filled, int(self.n_states), rng) * scale + centre)
+        if self.init == "spread":
+            filled = np.where(seen, (batch.values - centre) / scale, 0.0)
+            means = cluster_means(filled, int(self.n_states), rng)
+        else:
+            means = NEAR * rng.standard_normal((int(self.n_states), scale.size))
+        self.means_ = np.ascontiguousarray(means * scale + centre)
         self._floor = self.min_variance * variances
         diagonal = np.tile(variances, (self.means_.shape[0], 1))
         full = self.covariance_type == "full"
@@ -191,6 +203,18 @@ class GaussianHMM(HiddenMarkovModel):
                 second[:, np.outer(~seen, ~seen)] += rest.ravel()
                 features = np.hstack([np.ones((rows.size, 1)), x, second.reshape(rows.size, -1)])
                 np.add.at(sums[:, i], group[owner[rows]], share[:, i, None] * features)
+
+    def _emission_potentials(self) -> np.ndarray:
+        """log N(x; m, S) = -1/2 (log |2 pi S| + m'S^-1 m) + (S^-1 m)'x - 1/2 <S^-1, xx'>."""
+        m, d = self.means_, self.means_.shape[1]
+        if self.covariance_type == "diag":
+            precisions = 1.0 / self.covariances_
+            constant = np.log(2.0 * np.pi * self.covariances_) + precisions * m**2
+            return np.hstack([-0.5 * constant, precisions * m, -0.5 * precisions])
+        precisions = np.linalg.inv(self.covariances_)
+        linear = np.einsum("sij,sj->si", precisions, m)
+        constant = d * np.log(2.0 * np.pi) + np.linalg.slogdet(self.covariances_)[1] + (linear * m).sum(axis=1)
+        return np.hstack([-0.5 * constant[:, None], linear, -0.5 * precisions.reshape(-1, d * d)])
 
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         """Weighted means and covariances; the covariances are the best above the floor, eigenvalue by eigenvalue."""

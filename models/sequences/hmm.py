@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base.ascent import ascend
 from ..base.estimator import Estimator
-from ..base.validation import as_generator, as_weights, check_number
+from ..base.validation import as_generator, as_weights, check_choice, check_number
 from . import recursions
 from .sequences import Sequences
 
@@ -69,6 +69,7 @@ class HiddenMarkovModel(Estimator):
     n_states: int
     pseudocount: float
     n_init: int
+    init: str
     max_iter: int
     tol: float
     warm_start: bool
@@ -103,6 +104,10 @@ class HiddenMarkovModel(Estimator):
         """f(x_t), shape (positions, features): the emissions' statistics are their sums in each state."""
         raise NotImplementedError
 
+    def _emission_potentials(self) -> np.ndarray:
+        """The weights of f(x_t) with which log P(x_t | state) is linear in it, shape (states, features)."""
+        raise NotImplementedError
+
     def _maximize_emissions(self, statistics: np.ndarray) -> None:
         raise NotImplementedError
 
@@ -118,7 +123,7 @@ class HiddenMarkovModel(Estimator):
         if bend is not None:
             strength = np.repeat(bend.strength, batch.lengths)[:, None]
             logs = logs + strength * self._bend_of_emissions(batch, bend.emissions)
-        rows, top = _scaled(logs)
+        rows, top = scaled(logs)
         return rows, np.arange(top.size), top
 
     def _filter(self, batch: Sequences, bend: Bend | None = None, keep: bool = True) -> tuple[Any, ...]:
@@ -218,6 +223,7 @@ class HiddenMarkovModel(Estimator):
         """
         check_number("n_states", self.n_states, 1, whole=True)
         check_number("n_init", self.n_init, 1, whole=True)
+        check_choice("init", self.init, ("spread", "near_uniform"))
         check_number("max_iter", self.max_iter, 0, whole=True)
         check_number("tol", self.tol, 0.0)
         check_number("pseudocount", self.pseudocount, 0.0)
@@ -232,8 +238,12 @@ class HiddenMarkovModel(Estimator):
         for start in range(1, 1 + (1 if goes_on else int(self.n_init))):
             if not goes_on:
                 states = int(self.n_states)
-                self.startprob_ = rng.dirichlet(np.ones(states))
-                self.transmat_ = rng.dirichlet(np.ones(states), states)
+                if self.init == "spread":
+                    self.startprob_ = rng.dirichlet(np.ones(states))
+                    self.transmat_ = rng.dirichlet(np.ones(states), states)
+                else:
+                    self.startprob_ = near_uniform_rows(rng, states)
+                    self.transmat_ = near_uniform_rows(rng, states, states)
                 self._initialize(batch, rng)
             self._expectation_maximization(batch, weight, f", start {start}" if self.n_init > 1 else "")
             if best is None or self.objectives_[-1] > best["objectives_"][-1]:
@@ -314,7 +324,7 @@ class HiddenMarkovModel(Estimator):
         """
         alpha, _, log_likelihood, _, _, slow = self._filter(batch)
         for s, (_, _, log_alpha, _) in slow.items():
-            alpha[batch.offsets[s] : batch.offsets[s + 1]] = _scaled(log_alpha)[0]
+            alpha[batch.offsets[s] : batch.offsets[s + 1]] = scaled(log_alpha)[0]
         features = np.ascontiguousarray(self._emission_features(batch), dtype=np.float64)
         states, transitions = self.startprob_.size, np.ascontiguousarray(self.transmat_, dtype=np.float64)
         table = np.zeros((len(batch), draws, states * (1 + states + features.shape[1])))
@@ -347,6 +357,12 @@ def shares(counts: np.ndarray, old: np.ndarray) -> np.ndarray:
     return np.where(sums > 0.0, counts / np.where(sums > 0.0, sums, 1.0), old)
 
 
+def near_uniform_rows(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Rows in proportion to 1 + U, U uniform in [0, 1)."""
+    rows = 1.0 + rng.random(shape)
+    return rows / rows.sum(axis=-1, keepdims=True)
+
+
 def as_probabilities(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     """Nonnegative numbers that sum to one along the last axis, of that shape (None is any size)."""
     array = np.ascontiguousarray(values, dtype=np.float64)
@@ -364,13 +380,15 @@ def quiet_log(values: np.ndarray) -> np.ndarray:
         return np.log(values)
 
 
-def _scaled(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def scaled(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """exp(logs) divided by its largest in each row, and the logs of these.
 
     What is possible stays above zero, so that the filter can tell the lost from the impossible; a row in which all
     is impossible stays zero.
     """
-    top = logs.max(axis=1)
+    top = logs[:, 0]
+    for column in logs.T[1:]:  # faster than `max` along few columns
+        top = np.maximum(top, column)
     top = np.where(top == -np.inf, 0.0, top)
     scaled = np.exp(logs - top[:, None])
     return np.where(logs > -np.inf, np.maximum(scaled, 1e-300), 0.0), top

@@ -97,6 +97,15 @@ def as_vectors(sequences: Any, features: int | None = None) -> Sequences:
     return batch
 
 
+def centre_and_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The means and standard deviations (1 where there is none) of what is seen of every coordinate."""
+    seen = ~np.isnan(values)
+    count = np.maximum(seen.sum(axis=0), 1)
+    centre = np.where(seen, values, 0.0).sum(axis=0) / count
+    scale = np.sqrt(np.where(seen, (values - centre) ** 2, 0.0).sum(axis=0) / count)
+    return centre, np.where(scale > 0.0, scale, 1.0)
+
+
 def encode_symbols(texts: Any, alphabet: Any) -> list[np.ndarray]:
     """Letters as their places in an alphabet; a letter that is not in it is a missing observation.
 

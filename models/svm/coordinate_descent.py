@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 import qp
 from socp.compiled.kernels import kernel, leaf
-from socp.compiled.signatures import Floats, Ints, Unsigned
+from socp.compiled.signatures import Floats, Ints
 from socp.linalg.vectors import dot_within
 
 from ..base.estimator import uninterrupted
@@ -48,24 +48,24 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 def rows_of(X: Any) -> Rows:
     """(indptr, indices, values) of a matrix by rows; of a dense one, which has no need of them, no indices."""
     if sp.issparse(X):
-        return X.indptr.astype(np.int64), X.indices.astype(np.uint64), X.data
+        return X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data
     n, d = X.shape
-    return np.arange(n + 1, dtype=np.int64) * d, np.empty(0, dtype=np.uint64), np.ascontiguousarray(X).reshape(-1)
+    return np.arange(n + 1, dtype=np.int64) * d, np.empty(0, dtype=np.int64), np.ascontiguousarray(X).reshape(-1)
 
 
 @leaf
-def row_times(indptr: Ints, indices: Unsigned, values: Floats, bias: float, i: int, w: Floats) -> float:
+def row_times(indptr: Ints, indices: Ints, values: Floats, bias: float, i: int, w: Floats) -> float:
     """x_i'w, with the last feature."""
     start, stop = indptr[i], indptr[i + 1]
     a, b = bias * w[w.size - 1], 0.0
     if indices.size == 0:
         return a + dot_within(values, start, w, 0, stop - start)
-    k, end = np.uint64(start), np.uint64(stop)
-    whole = np.uint64(start + (((stop - start) >> 1) << 1))
+    k, end = start, stop
+    whole = start + (((stop - start) >> 1) << 1)
     while k < whole:
         a += values[k] * w[indices[k]]
-        b += values[k + np.uint64(1)] * w[indices[k + np.uint64(1)]]
-        k += np.uint64(2)
+        b += values[k + 1] * w[indices[k + 1]]
+        k += 2
     if k < end:
         a += values[k] * w[indices[k]]
     return a + b
@@ -73,10 +73,10 @@ def row_times(indptr: Ints, indices: Unsigned, values: Floats, bias: float, i: i
 
 @leaf
 def add_row(
-    indptr: Ints, indices: Unsigned, values: Floats, bias: float, i: int, step: float, w: Floats
+    indptr: Ints, indices: Ints, values: Floats, bias: float, i: int, step: float, w: Floats
 ) -> None:  # fmt: skip
     """w := w + step x_i."""
-    start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+    start, stop = indptr[i], indptr[i + 1]
     w[w.size - 1] += step * bias
     if indices.size == 0:
         for k in range(stop - start):
@@ -101,7 +101,7 @@ def next_random(state: int) -> int:
 
 @kernel
 def descend(
-    indptr: Ints, indices: Unsigned, values: Floats, bias: float, q: Floats, epsilon: float, damping: Floats,
+    indptr: Ints, indices: Ints, values: Floats, bias: float, q: Floats, epsilon: float, damping: Floats,
     low: Floats, high: Floats, curvature: Floats, goal: float, passes: int, beta: Floats, w: Floats, active: Ints,
     random: Ints,
 ) -> int:  # fmt: skip

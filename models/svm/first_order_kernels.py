@@ -3,7 +3,7 @@
 import numpy as np
 
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Floats, Ints, Unsigned
+from socp.compiled.signatures import Floats, Ints
 
 from .coordinate_descent import add_row, next_random, row_times
 
@@ -12,7 +12,7 @@ PATIENCE = 200  # steps without the improvement asked for, after which it is hal
 
 @kernel
 def learn_from_mistakes(
-    indptr: Ints, indices: Unsigned, values: Floats, bias: float, y: Floats, sizes: Floats, margin: float,
+    indptr: Ints, indices: Ints, values: Floats, bias: float, y: Floats, sizes: Floats, margin: float,
     w: Floats, delayed: Floats, mistakes: Ints, order: Ints, random: Ints,
 ) -> int:  # fmt: skip
     """One pass in a random order, w := w + size y x where y w'x <= margin; returns the number of mistakes.
@@ -39,7 +39,7 @@ def learn_from_mistakes(
 
 @inner
 def hinge_at(
-    indptr: Ints, indices: Unsigned, values: Floats, bias: float, y: Floats, C: Floats, w: Floats, gradient: Floats
+    indptr: Ints, indices: Ints, values: Floats, bias: float, y: Floats, C: Floats, w: Floats, gradient: Floats
 ) -> float:
     """1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w'x_i), and a sub-gradient; the last weight is not in |w|."""
     last, value = w.size - 1, 0.0
@@ -57,7 +57,7 @@ def hinge_at(
 
 @kernel
 def descend_by_polyak(
-    indptr: Ints, indices: Unsigned, values: Floats, bias: float, y: Floats, C: Floats, tol: float, w: Floats,
+    indptr: Ints, indices: Ints, values: Floats, bias: float, y: Floats, C: Floats, tol: float, w: Floats,
     best: Floats, gradient: Floats, state: Floats, objectives: Floats,
 ) -> int:  # fmt: skip
     """Steps as many as there is room for in `objectives`, fewer where the descent ends; returns how many.
@@ -99,7 +99,7 @@ def descend_by_polyak(
 
 @kernel
 def descend_by_samples(
-    indptr: Ints, indices: Unsigned, values: Floats, bias: float, y: Floats, C: Floats, tail: int, w: Floats,
+    indptr: Ints, indices: Ints, values: Floats, bias: float, y: Floats, C: Floats, tail: int, w: Floats,
     delayed: Floats, order: Ints, random: Ints,
 ) -> None:  # fmt: skip
     """A pass of Pegasos: w := (1 - 1/t) w + (n C_i / t) [y_i w'x_i < 1] y_i x_i, one sample after the other.

@@ -7,20 +7,62 @@ from typing import Any
 import numpy as np
 
 from ..base.estimator import Classifier
-from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores
+from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores, winners
 from ..base.validation import as_dense, as_weights, check_choice, check_number
 from .kernels import Kernel
 
 
-class KernelClassifier(Classifier):
-    """What support vector classifiers share: parameters and samples checked, the expansion evaluated, the classes.
+class KernelExpansion:
+    """Functions f(x) = sum_j c_j k(x_j, x) + b of kept samples.
 
-    A subclass's `fit` sets, with one row a two-class machine,
+    A subclass's `fit` sets, with one row a machine,
 
     dual_coef_ : array, shape (machines, vectors)
+    support_ : array of int, shape (vectors,)
     support_vectors_ : array or CSR, shape (vectors, features)
-    intercept_ : array, shape (machines,)
     kernel_ : Kernel
+    """
+
+    kernel: Any
+    kernel_: Kernel
+    support_: np.ndarray
+    support_vectors_: Any
+    dual_coef_: np.ndarray
+    coef_: np.ndarray
+
+    def _is_pairwise(self) -> bool:
+        return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"
+
+    def _keep_vectors(self, X: Any, support: np.ndarray, coefficients: np.ndarray) -> None:
+        """The support vectors, as rows of X, and their coefficients."""
+        self.support_, self.dual_coef_ = support, coefficients
+        self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[support]
+        self._set_coef()
+
+    def _set_coef(self) -> None:
+        """`coef_` from the expansion when the kernel is linear."""
+        if self.kernel_.is_linear:
+            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
+        elif hasattr(self, "coef_"):
+            del self.coef_
+
+    def _expansions(self, X: Any) -> np.ndarray:
+        """sum_j c_j k(x_j, x) of all machines at the rows of X, one column each."""
+        if self.kernel_.is_linear:
+            values = X @ self.coef_.T
+        elif self.kernel_.is_precomputed:
+            values = X[:, self.support_] @ self.dual_coef_.T
+        else:
+            values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_.T
+        return as_dense(values)
+
+
+class KernelClassifier(KernelExpansion, Classifier):
+    """What support vector classifiers share: parameters and samples checked, the expansion evaluated, the classes.
+
+    A subclass's `fit` sets, with one row a two-class machine, what `KernelExpansion` asks for and
+
+    intercept_ : array, shape (machines,)
     """
 
     _takes_sparse = True
@@ -31,12 +73,7 @@ class KernelClassifier(Classifier):
     multi_class: str
     decision_function_shape: str
 
-    kernel_: Kernel
-    support_: np.ndarray
-    support_vectors_: Any
-    dual_coef_: np.ndarray
     intercept_: np.ndarray
-    coef_: np.ndarray
 
     def _check_parameters(self) -> dict[str, Any]:
         """The settings for the engine; refuses what this class itself reads."""
@@ -59,26 +96,10 @@ class KernelClassifier(Classifier):
         C[weights > 0.0] = self.C * (per_class[codes] * weights)[weights > 0.0]
         return X, codes, weights, C
 
-    def _set_coef(self) -> None:
-        """`coef_` from the expansion when the kernel is linear."""
-        if self.kernel_.is_linear:
-            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
-        elif hasattr(self, "coef_"):
-            del self.coef_
-
-    def _is_pairwise(self) -> bool:
-        return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"  # type: ignore[attr-defined]
-
     def _decisions(self, X: Any) -> np.ndarray:
         """The decision values of all machines, one column each."""
         X = self._matrix_to_predict(X)
-        if self.kernel_.is_linear:
-            values = X @ self.coef_.T
-        elif self.kernel_.is_precomputed:
-            values = X[:, self.support_] @ self.dual_coef_.T
-        else:
-            values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_.T
-        return as_dense(values) + self.intercept_
+        return self._expansions(X) + self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The decision values.
@@ -97,6 +118,7 @@ class KernelClassifier(Classifier):
         return scores(self._decisions(X), self.classes_.size, self.multi_class, self.decision_function_shape)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of every sample: by sign, by votes (ties by the summed decision values), or the largest value."""
-        values = scores(self._decisions(X), self.classes_.size, self.multi_class)
-        return self._labels_of(values)
+        """The class of every sample: by sign, by votes (of several the first class), or the largest value."""
+        break_ties = bool(getattr(self, "break_ties", False))
+        decisions = self._decisions(X)
+        return self.classes_[winners(decisions, self.classes_.size, self.multi_class, break_ties)]

@@ -328,13 +328,6 @@ def features_of(K: np.ndarray) -> np.ndarray:
     return F
 
 
-def solve(
-    program: qp.QuadraticProgram, kernel: Kernel, settings: dict[str, Any], infeasible: str = NOT_SEPARABLE
-) -> qp.Solution:
-    """The engine's answer; an infeasible program is an error that says what cannot hold."""
-    return MarginDual.of(program, settings, kernel.is_semidefinite, infeasible).solve()
-
-
 def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
     """What `run` returns, unless it is no answer."""
     try:

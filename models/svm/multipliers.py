@@ -59,13 +59,16 @@ def sort_out(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, dual: Dual
     return kinds, np.clip(alpha, 0.0, C) if settled is None else settled
 
 
-def tell_apart(alpha: np.ndarray, C: np.ndarray, violation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tell_apart(
+    alpha: np.ndarray, C: np.ndarray, violation: np.ndarray, largest: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The kind of every multiplier, and alpha with exact zeros and exact C_i, nothing else moved.
 
     Of alpha_i and the surplus y_i f(x_i) - 1 one must be zero, and of C_i - alpha_i and the slack xi_i: whichever is
-    the smaller, alpha in units of the largest of them and the others in units of one, is taken to be.
+    the smaller, alpha in units of the largest of them (of `largest`, where several machines come together) and the
+    others in units of one, is taken to be.
     """
-    unit = np.minimum(C, max(alpha.max(initial=0.0), 1e-300))
+    unit = np.minimum(C, np.maximum(alpha.max(initial=0.0) if largest is None else largest, 1e-300))
     kinds = np.full(alpha.size, ON_MARGIN)
     kinds[alpha <= unit * np.maximum(-violation, 1e-9)] = NOT_SUPPORT
     kinds[(C - alpha <= unit * violation) & (kinds == ON_MARGIN)] = INSIDE_MARGIN

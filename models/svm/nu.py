@@ -31,7 +31,8 @@ import qp
 from socp.problem.blocks import Rows
 
 from ..base.validation import check_number
-from .margin import Machine, Margin, MarginDual, machine_of, solve, warn_unless_good
+from .margin import Machine, Margin, MarginDual, machine_of, warn_unless_good
+from .series import Problem
 from .svc import SVC
 from .svr import SVR
 
@@ -167,16 +168,20 @@ class NuSVC(SVC):
         del self._rhos
         return self
 
-    def _fit_machine(self, X: Any, rows: np.ndarray, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
+    def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> None:
+        """The programs have two rows."""
+
+    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
         """The machine divided by rho, which is kept."""
+        y, C = problem.signs, problem.C
         most = 2.0 * min(C[y > 0.0].sum(), C[y < 0.0].sum()) / C.sum()
         if self.nu > most * (1.0 + 1e-12):
             raise ValueError(f"{TOO_LARGE.format(most)}, but {self.nu!r} came")
-        margin = Margin(self._samples_of(X, rows), self.kernel_, y, np.full(y.size, -1.0), C, True)
+        margin = self._margin(X, problem, True)
         P = in_full(margin.hessian(self.cache_size))
         p, share = nu_classifier(P, y, C, min(float(self.nu), most))
         program = p.program()
-        solution = solve(program, self.kernel_, settings)
+        solution = MarginDual.of(program, settings, self.kernel_.is_semidefinite).solve()
         warn_unless_good("NuSVC", solution)
         rho = -float(solution.y[share.rows][0])
         if rho <= ZERO * np.abs(P @ C).max(initial=0.0):
@@ -284,7 +289,7 @@ class NuSVR(SVR):
         P = in_full(margin.hessian(self.cache_size))
         p, width = nu_regression(P, y, C, float(self.nu))
         program = p.program()
-        solution = solve(program, self.kernel_, settings, NO_TUBE)
+        solution = MarginDual.of(program, settings, self.kernel_.is_semidefinite, NO_TUBE).solve()
         warn_unless_good("NuSVR", solution)
         self.epsilon_ = max(float(solution.y[width.rows][0]), 0.0)
         return divided(replace(margin, q=margin.q + self.epsilon_), P, program, solution)

@@ -20,9 +20,10 @@ import qp
 from socp.problem.blocks import Rows
 
 from ..base.estimator import Estimator
-from ..base.validation import as_dense, as_weights, check_number
-from .kernels import Kernel, make_kernel
-from .margin import Margin, intercept_of, solve, warn_unless_good
+from ..base.validation import as_weights, check_number
+from .kernel_expansion import KernelExpansion
+from .kernels import make_kernel
+from .margin import Margin, MarginDual, intercept_of, warn_unless_good
 from .nu import ZERO, divided, in_full
 
 CACHE = 200.0  # megabytes
@@ -43,7 +44,7 @@ def one_class(K: np.ndarray | qp.LowRank, c: np.ndarray, nu: float) -> tuple[qp.
     return p, share
 
 
-class OneClassSVM(Estimator):
+class OneClassSVM(KernelExpansion, Estimator):
     r"""The half-space of the kernel's features, farthest from zero, that holds all samples but the share nu.
 
     .. math::
@@ -99,11 +100,6 @@ class OneClassSVM(Estimator):
     _kind = "outlier_detector"
     _takes_sparse = True
 
-    kernel_: Kernel
-    support_: np.ndarray
-    support_vectors_: Any
-    dual_coef_: np.ndarray
-    coef_: np.ndarray
     intercept_: np.ndarray
     offset_: float
     n_iter_: int
@@ -131,9 +127,6 @@ class OneClassSVM(Estimator):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _is_pairwise(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Solve the program.
 
@@ -158,7 +151,7 @@ class OneClassSVM(Estimator):
         P = in_full(margin.hessian(CACHE))
         p, share = one_class(P, margin.C, float(self.nu))
         self.program_ = p.program()
-        self.solution_ = solve(self.program_, self.kernel_, settings, NO_REGION)
+        self.solution_ = MarginDual.of(self.program_, settings, self.kernel_.is_semidefinite, NO_REGION).solve()
         warn_unless_good("OneClassSVM", self.solution_)
         self.n_iter_ = self.solution_.iterations
         rho = -float(self.solution_.y[share.rows][0])
@@ -171,24 +164,13 @@ class OneClassSVM(Estimator):
             self.offset_ = -intercept_of(-(P @ alpha), ones, machine.kinds) * (1.0 - EDGE)
         self.intercept_ = np.array([-self.offset_])
         kept = alpha > 0.0
-        self.support_, self.dual_coef_ = rows[kept], alpha[None, kept]
-        self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
-        if self.kernel_.is_linear:
-            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
-        elif hasattr(self, "coef_"):
-            del self.coef_
+        self._keep_vectors(X, rows[kept], alpha[None, kept])
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:
         """w'phi(x) of every sample (of a precomputed kernel: its values at the samples of fit)."""
         X = self._matrix_to_predict(X)
-        if self.kernel_.is_linear:
-            values = X @ self.coef_[0]
-        elif self.kernel_.is_precomputed:
-            values = X[:, self.support_] @ self.dual_coef_[0]
-        else:
-            values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_[0]
-        return np.asarray(as_dense(values))
+        return self._expansions(X)[:, 0]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """w'phi(x) - rho of every sample: negative outside of the region."""

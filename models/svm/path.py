@@ -7,12 +7,13 @@ In b_i = alpha_i y_i the dual of every two-class machine of the same samples has
 
 t_i is the sign y_i, and zero where sample i takes no part: it is of another class, or held out.  One solver therefore
 serves all classes, folds and C, with the rows of K that it has made.  The multiplier of such a sample's bounds,
-z_i = -(Kb)_i - y where y is that of 1'b = 0, says what its decision value is.
+z_i = -(Kb)_i - y where y is that of 1'b = 0, says what its decision value is.  Where the kernel has a name and a
+machine is not too large, only its own samples come into its programs, and all its C are solved in one call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,15 +25,15 @@ from ..base.multiclass import (
     SCHEMES,
     check_classes_left,
     class_weights,
-    predicted,
-    scores,
     stratified_folds,
     two_class_problems,
+    winners,
 )
 from ..base.validation import as_labels, as_matrix, as_weights, check_choice, check_number
 from .kernels import Kernel, make_kernel
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of, warn_unless_good
 from .multipliers import tell_apart
+from .series import fits_in_series, is_settled, sort_out_series
 from .svc import SVC
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -80,12 +81,15 @@ class Samples:
 
 @dataclass(frozen=True)
 class Step:
-    """The machine for one C: its coefficients and intercept, and the decision values where a sample has no part."""
+    """The machine for one C: its coefficients and intercept, and its decision values at samples that have no part.
 
-    solution: qp.Solution
+    There is no solution of machines that are solved in series.
+    """
+
     coefficients: np.ndarray
     intercept: float
     left_out: np.ndarray
+    solution: qp.Solution | None = None
 
 
 class Path:
@@ -109,14 +113,42 @@ class Path:
         if K is None:
             K = tested_matrix(samples.kernel.gram(samples.X), samples.cache_size)
         row = np.ones((1, n)) if samples.bias else None
-        self.bias = samples.bias
+        self.samples, self.settings, self.K = samples, settings, K
         self.dual = MarginDual(K, np.zeros(n), 0.0, 0.0, row, settings, semidefinite=True)
 
-    def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray) -> Iterator[Step]:
-        """The answers for one C after another, where C_i = C shares_i.
+    def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> Iterable[Step]:
+        """The answers for one C after another, where C_i = C shares_i, with their decision values at samples `asked`.
 
         The next begins at b C_next / C: what is at a bound is there again, and 1'b = 0 holds as before.
         """
+        most = int(np.count_nonzero(t))
+        if fits_in_series(self.samples.kernel, self.samples.X, most, True, self.samples.cache_size):
+            steps = self._in_series(t, shares, Cs, asked)
+            if steps is not None:
+                return steps
+        return self._one_by_one(t, shares, Cs, asked)
+
+    def _in_series(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> list[Step] | None:
+        """All answers from one call; None where one of them asks for more care."""
+        samples, part, count = self.samples, np.flatnonzero(t), Cs.size
+        begins, signs, C = np.arange(count + 1) * part.size, np.tile(t[part], count), np.outer(Cs, shares[part]).ravel()
+        ratios = np.concatenate([[0.0], Cs[1:] / Cs[:-1]])
+        found = qp.solve_series(
+            self.K, part, begins[:2], -signs, np.minimum(signs * C, 0.0), np.maximum(signs * C, 0.0),
+            row=samples.bias, tol=self.settings["tol"], parts=np.zeros(count, int), ratios=ratios,
+        )  # fmt: skip
+        if not is_settled(found, self.settings):
+            return None
+        _, alpha, intercepts = sort_out_series(found, begins, signs, C, samples.bias)
+        b = np.zeros((count, t.size))
+        b[:, part] = (signs * alpha).reshape(count, -1)
+        left_out = np.zeros((count, asked.size))
+        if asked.size:
+            vectors = np.flatnonzero(b.any(axis=0))
+            left_out = b[:, vectors] @ samples.kernel(samples.X[vectors], samples.X[asked]) + intercepts[:, None]
+        return [Step(*step) for step in zip(b, intercepts.tolist(), left_out)]
+
+    def _one_by_one(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> Iterator[Step]:
         start: Any = False
         part = np.flatnonzero(t)
         for C, following in zip(Cs, [*Cs[1:], 0.0]):
@@ -127,11 +159,11 @@ class Path:
             z, signs = solution.z_bounds, t[part]
             kinds, alpha = tell_apart(signs * solution.x[part], np.abs(bounds[part]), signs * z[part])
             intercept = multiplier = 0.0
-            if self.bias:
+            if self.samples.bias:
                 multiplier = float(solution.y[0])
                 intercept = intercept_of(z[part] + multiplier, signs, kinds)
             b[part] = signs * alpha
-            yield Step(solution, b, intercept, intercept - multiplier - z)
+            yield Step(b, intercept, intercept - multiplier - z[asked], solution)
             start = np.where(b == bounds, t * shares * following, b * (following / C))
 
 
@@ -207,9 +239,10 @@ def svc_path(
     path = Path(samples, {"tol": tol, "max_iter": max_iter})
     found = []
     for t, shares in samples.problems(np.flatnonzero(weights > 0.0)):
-        found.append(list(path.follow(t, shares, Cs)))
+        found.append(list(path.follow(t, shares, Cs, np.zeros(0, int))))
         for step in found[-1]:
-            warn_unless_good("svc_path", step.solution)
+            if step.solution is not None:
+                warn_unless_good("svc_path", step.solution)
     coefficients = np.array([[step.coefficients for step in machine] for machine in found])
     intercepts = np.array([[step.intercept for step in machine] for machine in found])
     return Cs, coefficients.swapaxes(0, 1), intercepts.T
@@ -241,11 +274,11 @@ def fold_scores(
     path, found = Path(samples, settings), np.empty((Cs.size, len(folds)))
     for f, (train, test) in enumerate(folds):
         used = train[samples.weights[train] > 0.0]
-        machines = [[step.left_out[test] for step in path.follow(*one, Cs)] for one in samples.problems(used)]
+        machines = [[step.left_out for step in path.follow(*one, Cs, test)] for one in samples.problems(used)]
         decisions = np.array(machines)
         for c in range(Cs.size):
-            values = scores(decisions[:, c].T, samples.classes.size, samples.scheme)
-            right = predicted(values) == samples.codes[test]
+            found_codes = winners(decisions[:, c].T, samples.classes.size, samples.scheme)
+            right = found_codes == samples.codes[test]
             found[c, f] = np.average(right, weights=samples.weights[test])
     return found
 
@@ -265,9 +298,9 @@ class SVCCV(SVC):
     n_jobs : int, optional
         Processes that share the folds, by joblib (-1: one a processor).  One keeps the kernel's rows for all folds.
         The scores are the same.
-    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, tol, max_iter
+    kernel, degree, gamma, coef0, fit_intercept, class_weight, multi_class, decision_function_shape, break_ties, tol
         As in `SVC`; gamma is that of all samples in the folds, too.
-    cache_size, shrinking, random_state, verbose
+    max_iter, cache_size, shrinking, random_state, verbose
         As in `SVC`.
 
     Attributes
@@ -318,6 +351,7 @@ class SVCCV(SVC):
         class_weight: Any = None,
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
+        break_ties: bool = False,
         tol: float = 1e-10,
         max_iter: int = 200,
         cache_size: float = 200.0,
@@ -336,6 +370,7 @@ class SVCCV(SVC):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size

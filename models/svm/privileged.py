@@ -22,7 +22,7 @@ from ..base.validation import as_matrix, check_number, check_same_length
 from .kernel_expansion import KernelClassifier
 from .kernels import Kernel, make_kernel
 from .linear_programs import check_price
-from .margin import Margin, features_of, largest_margin, solve, warn_unless_good
+from .margin import Margin, MarginDual, features_of, largest_margin, warn_unless_good
 
 ZERO = 1e-8  # multipliers below this share of the largest are zero
 
@@ -187,7 +187,7 @@ class PrivilegedSVC(KernelClassifier):
         F = X if self.kernel_.is_linear else features_of(self.kernel_.gram(X))
         p, margins = privileged_program(F, S, y, C, float(self.gamma_star))
         self.program_ = p.program()
-        solution = self.solution_ = solve(self.program_, self.kernel_, settings)
+        solution = self.solution_ = MarginDual.of(self.program_, settings, self.kernel_.is_semidefinite).solve()
         alpha = -solution.y[margins.rows]
         alpha = np.where(alpha > ZERO * alpha.max(), alpha, 0.0)
         return alpha * y, float(solution.x[p.b][0]), solution.x[p.xi]

@@ -9,12 +9,13 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import two_class_problems
+from ..base.multiclass import spread, two_class_problems
 from ..base.validation import check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import make_kernel
 from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
 from .multipliers import KINDS
+from .series import Machines, Problem, fits_in_series, solve_in_series
 
 
 class SVC(KernelClassifier):
@@ -46,6 +47,9 @@ class SVC(KernelClassifier):
         More than two classes: one against one with votes, or one against the rest.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         Whether one-against-one gives a column a class or a column a pair.
+    break_ties : bool, default False
+        Whether `predict` breaks ties between votes by the sums of the decision values, and else takes the first class,
+        as scikit-learn.
     solver : {"auto", "dual", "primal"}, default "auto"
         The program that is solved.  The primal of a kernel other than the linear one is solved in the features of a
         factor of the kernel matrix.  "auto" takes the dual, of low rank for a linear kernel and few features,
@@ -105,7 +109,6 @@ class SVC(KernelClassifier):
 
     Notes
     -----
-    Ties between votes go to the larger sum of decision values (scikit-learn's SVC has ``break_ties=True`` for that).
     There is no `predict_proba`: calibrate with ``CalibratedClassifierCV(svc)``.  Nothing is random.
 
     Examples
@@ -139,6 +142,7 @@ class SVC(KernelClassifier):
         class_weight: Any = None,
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
+        break_ties: bool = False,
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
@@ -156,6 +160,7 @@ class SVC(KernelClassifier):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -186,22 +191,45 @@ class SVC(KernelClassifier):
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         self.kernel_.check_samples(X)
         used = np.flatnonzero(weights > 0.0)
-        machines, coefficients, kinds = [], [], []
-        for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class):
-            rows = used[rows]
-            machine = self._fit_machine(X, rows, signs, C[rows], settings)
-            machines.append(machine)
-            coefficients.append(_spread(machine.coefficients, rows, codes.size))
-            kinds.append(_spread(machine.kinds, rows, codes.size))
-        self._keep(X, codes, machines, np.array(coefficients), np.array(kinds))
+        problems = [
+            Problem(used[rows], signs, C[used[rows]])
+            for rows, signs in two_class_problems(codes[used], self.classes_.size, self.multi_class)
+        ]
+        found = self._in_series(X, problems, settings)
+        self._keep(X, codes, self._one_by_one(X, problems, settings) if found is None else found)
         return self
 
-    def _fit_machine(self, X: Any, rows: np.ndarray, y: np.ndarray, C: np.ndarray, settings: dict[str, Any]) -> Machine:
-        part = self._samples_of(X, rows)
-        margin = Margin(part, self.kernel_, y, np.full(y.size, -1.0), C, bool(self.fit_intercept))
-        machine = largest_margin(margin, self.solver, settings, cache_size=float(self.cache_size))
+    def _in_series(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines | None:
+        """All machines in one call, where that will do."""
+        most, soft = max(problem.rows.size for problem in problems), all(np.isfinite(one.C).all() for one in problems)
+        cache_size = float(self.cache_size)
+        if not soft or self.solver == "primal" or not self.shrinking or self.verbose:
+            return None
+        if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size):
+            return None
+        return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)
+
+    def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
+        """One machine after another."""
+        machines = [self._fit_machine(X, problem, settings) for problem in problems]
+        pairs, shape = list(zip(machines, problems)), X.shape[0]
+        return Machines(
+            np.array([spread(one.coefficients, problem.rows, shape) for one, problem in pairs]),
+            np.array([spread(one.kinds, problem.rows, shape) for one, problem in pairs]),
+            np.array([one.intercept for one in machines]), np.array([one.margin for one in machines]),
+            max(one.solution.iterations for one in machines), machines[-1].program, machines[-1].solution,
+        )  # fmt: skip
+
+    def _fit_machine(self, X: Any, problem: Problem, settings: dict[str, Any]) -> Machine:
+        machine = largest_margin(
+            self._margin(X, problem, bool(self.fit_intercept)), self.solver, settings, cache_size=float(self.cache_size)
+        )
         warn_unless_good("SVC", machine.solution)
         return machine
+
+    def _margin(self, X: Any, problem: Problem, bias: bool) -> Margin:
+        y = problem.signs
+        return Margin(self._samples_of(X, problem.rows), self.kernel_, y, np.full(y.size, -1.0), problem.C, bias)
 
     def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
         """The samples of one machine; of a precomputed kernel its matrix between them."""
@@ -211,24 +239,12 @@ class SVC(KernelClassifier):
             return X[rows][:, rows] if sp.issparse(X) else X[np.ix_(rows, rows)]
         return X[rows]
 
-    def _keep(
-        self, X: Any, codes: np.ndarray, machines: list[Machine], coefficients: np.ndarray, kinds: np.ndarray
-    ) -> None:
-        """The attributes, from the machines and from their coefficients and kinds of all samples."""
-        self.support_ = np.flatnonzero((coefficients != 0.0).any(axis=0))
-        self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
+    def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
+        """The attributes."""
+        support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
+        self._keep_vectors(X, support, machines.coefficients[:, support])
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self.dual_coef_ = coefficients[:, self.support_]
-        self.support_kinds_ = KINDS[kinds[:, self.support_]]
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        self.margin_ = np.array([machine.margin for machine in machines])
-        self._set_coef()
-        self.n_iter_ = max(machine.solution.iterations for machine in machines)
-        self.program_, self.solution_ = machines[-1].program, machines[-1].solution
-
-
-def _spread(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
-    """`values` at `rows`, zero elsewhere."""
-    full = np.zeros(size, dtype=values.dtype)
-    full[rows] = values
-    return full
+        self.support_kinds_ = KINDS[machines.kinds[:, self.support_]]
+        self.intercept_, self.margin_ = machines.intercepts, machines.margins
+        self.n_iter_ = machines.iterations
+        self.program_, self.solution_ = machines.program, machines.solution

@@ -10,13 +10,14 @@ import qp
 
 from ..base.estimator import Regressor
 from ..base.validation import as_targets, as_weights, check_choice, check_number
-from .kernels import Kernel, make_kernel
+from .kernel_expansion import KernelExpansion
+from .kernels import make_kernel
 from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
 
-class SVR(Regressor):
+class SVR(KernelExpansion, Regressor):
     r"""Support vector regression with the epsilon-insensitive loss.
 
     .. math::
@@ -69,11 +70,6 @@ class SVR(Regressor):
 
     _takes_sparse = True
 
-    kernel_: Kernel
-    support_: np.ndarray
-    support_vectors_: Any
-    dual_coef_: np.ndarray
-    coef_: np.ndarray
     intercept_: np.ndarray
     n_iter_: int
     program_: qp.QuadraticProgram
@@ -110,9 +106,6 @@ class SVR(Regressor):
         self.shrinking = shrinking
         self.verbose = verbose
 
-    def _is_pairwise(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def __getstate__(self) -> dict[str, Any]:
         return without_samples(self.__dict__)
 
@@ -143,13 +136,7 @@ class SVR(Regressor):
         self.intercept_ = np.array([machine.intercept])
         self.program_, self.solution_ = machine.program, machine.solution
         kept = coefficients != 0.0
-        self.support_ = rows[kept]
-        self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[self.support_]
-        self.dual_coef_ = coefficients[None, kept]
-        if self.kernel_.is_linear:
-            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
-        elif hasattr(self, "coef_"):
-            del self.coef_
+        self._keep_vectors(X, rows[kept], coefficients[None, kept])
         self.n_iter_ = self.solution_.iterations
         return self
 
@@ -165,10 +152,4 @@ class SVR(Regressor):
     def predict(self, X: Any) -> np.ndarray:
         """The values of the function at the rows of X (of a precomputed kernel: its values at the samples of fit)."""
         X = self._matrix_to_predict(X)
-        if self.kernel_.is_linear:
-            values = X @ self.coef_[0]
-        elif self.kernel_.is_precomputed:
-            values = X[:, self.support_] @ self.dual_coef_[0]
-        else:
-            values = self.kernel_(X, self.support_vectors_) @ self.dual_coef_[0]
-        return values + self.intercept_[0]
+        return self._expansions(X)[:, 0] + self.intercept_[0]

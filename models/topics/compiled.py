@@ -191,3 +191,33 @@ def gibbs_sweep(
         in_document[d, new] += 1
         in_topic[w, new] += 1
         totals[new] += 1
+
+
+@kernel
+def sample_topics(
+    owner: Ints, entry: Ints, weights: Matrix, prior: Floats, uniforms: Floats, topic: Ints, in_document: IntMatrix,
+    sums: Matrix,
+) -> None:  # fmt: skip
+    """Every token's topic drawn given the others of its document, the topics' words being given:
+
+        P(z = k | rest) ~ (n_dk + prior_k) weights_ek
+
+    owner, entry (the row of weights), uniforms, topic: one a token;  in_document (documents, topics) is kept up to
+    date.  sums (entries, topics), unless it is of size zero: the new topics are counted in it.
+    """
+    K = prior.size
+    cumulative = np.empty(K)
+    for n in range(owner.size):
+        d, e = owner[n], entry[n]
+        in_document[d, topic[n]] -= 1
+        total = 0.0
+        for k in range(K):
+            total += (in_document[d, k] + prior[k]) * weights[e, k]
+            cumulative[k] = total
+        target, new = uniforms[n] * total, 0
+        while new < K - 1 and cumulative[new] <= target:
+            new += 1
+        topic[n] = new
+        in_document[d, new] += 1
+        if sums.size:
+            sums[e, new] += 1.0

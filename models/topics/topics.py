@@ -227,11 +227,8 @@ class LatentDirichletAllocation(Transformer):
     # -- the sampler
 
     def _sample(self, documents: sp.csr_array, rng: np.random.Generator) -> None:
-        if (documents.data != np.round(documents.data)).any():
-            raise ValueError('method "gibbs" samples a topic for every single word: X must hold whole numbers')
-        counts = documents.data.astype(np.int64)
-        rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
-        owner, words = np.repeat(rows, counts), np.repeat(documents.indices.astype(np.int64), counts)
+        owner, entry = tokens(documents)
+        words = documents.indices.astype(np.int64)[entry]
         topics = int(self.n_topics)
         topic = rng.integers(topics, size=words.size)
         in_document, in_topic = (np.zeros((size, topics), dtype=np.int64) for size in documents.shape)
@@ -252,6 +249,31 @@ class LatentDirichletAllocation(Transformer):
         objectives.end(True)
         self.components_ = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
         self.objectives_, self.n_iter_, self.converged_ = np.array(objectives), self.max_iter, True
+
+    def _sample_given(
+        self, documents: sp.csr_array, bend: np.ndarray, strength: np.ndarray, sweeps: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """How many tokens of each entry of `documents` come from each topic, on average, shape (entries, topics).
+
+        beta and alpha are the fitted ones, beta bent by exp(strength bend) as in `_infer`; theta is integrated out.
+        The mean is over so many sweeps, after a third as many that do not count.
+        """
+        owner, entry = tokens(documents)
+        words = documents.indices
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.components_.T)[words]
+        logs = logs + np.repeat(strength, np.diff(documents.indptr))[:, None] * bend[words]
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
+        topic = weights.argmax(axis=1)[entry] if entry.size else entry
+        in_document = np.zeros((documents.shape[0], logs.shape[1]), dtype=np.int64)
+        np.add.at(in_document, (owner, topic), 1)
+        sums, nothing = np.zeros(weights.shape), np.zeros((0, 0))
+        prior = np.ascontiguousarray(self.doc_topic_prior_, dtype=np.float64)
+        aside = -(-sweeps // 3)
+        for sweep in range(aside + sweeps):
+            into = sums if sweep >= aside else nothing
+            compiled.sample_topics(owner, entry, weights, prior, rng.random(owner.size), topic, in_document, into)
+        return sums / sweeps
 
     def _log_joint(self, in_document: np.ndarray, in_topic: np.ndarray) -> float:
         """log P(w, z), theta and beta integrated out."""
@@ -279,6 +301,15 @@ class LatentDirichletAllocation(Transformer):
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of the documents' bounds."""
         return float(self.score_samples(X).mean())
+
+
+def tokens(documents: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """The document and the entry (place in its data) of every single word."""
+    if (documents.data != np.round(documents.data)).any():
+        raise ValueError("a sampler draws a topic for every single word: X must hold whole numbers")
+    counts = documents.data.astype(np.int64)
+    rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
+    return np.repeat(rows, counts), np.repeat(np.arange(counts.size), counts)
 
 
 def _log_polya(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:

@@ -10,7 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from socp.compiled.kernels import inner, leaf
-from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number
+from socp.compiled.signatures import Ints
+from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
+
+from ..problem.mercer import Samples, make_rows
 
 
 class Box(Structure):
@@ -21,9 +24,16 @@ class Box(Structure):
 
 
 class BoxedProgram(Box):
-    """All of them; where the row has two sides, its value is one more variable behind those of P, without curvature."""
+    """All of them; where the row has two sides, its value is one more variable behind those of P, without curvature.
+
+    P may be the matrix of a kernel between `samples` (variables beyond their `count` are held at zero) whose rows are
+    made when they are first read; `made` tells which are there.
+    """
 
     P = matrix()
+    samples = structure(Samples)
+    on_demand, count = flag(), integer()
+    made, wanted = integers("size"), integers("size")
     diagonal = floats("size")  # of P, and a curvature in place of that of the row's value
     largest = number()  # of the diagonal
     side = number()  # what a'x is to be
@@ -40,13 +50,13 @@ class Block(Box):
     """Variables that are taken out and worked on in the cache.
 
     `chosen` and `gains` have `BLOCK` places for each of three sides: variables that gain by rising along the row, by
-    falling along it, and without it; `counts` of them are taken.
+    falling along it, and without it; `counts` of them are taken, at most `width`.
     """
 
     K = matrix("size, size")  # their part of P
     which = integers("size")  # the variables
     moves = floats("size")
-    count = integer()
+    count, width = integer(), integer()
     chosen, gains, counts = integers("size"), floats("size"), integers("3")
 
 
@@ -71,6 +81,21 @@ class Face(Structure):
     multiplier = number()  # y on the face
 
 
+@inner
+def need_rows(program: BoxedProgram, which: Ints, count: int) -> None:
+    """Have the rows of the first `count` of `which` in P."""
+    if not program.on_demand:
+        return
+    made, wanted, missing = program.made, program.wanted, 0
+    for r in range(count):
+        if made[which[r]] == 0:
+            made[which[r]] = 1
+            wanted[missing] = which[r]
+            missing += 1
+    if missing > 0:
+        make_rows(program.samples, program.count, wanted, missing, wanted, program.P)
+
+
 @leaf
 def wrong_slope(lower: float, upper: float, x: float, v: float) -> float:
     """How far a multiplier of a bound that x is at has the wrong sign, or the slope v of a free x is from 0."""
@@ -88,7 +113,7 @@ def extremes(box: Box, count: int) -> tuple[int, int, float, float]:
     for k in range(count):
         if a[k] == 0.0:
             continue
-        slope = g[k] / a[k]
+        slope = g[k] if a[k] == 1.0 else g[k] / a[k]
         rises, falls = (x[k] < ub[k], x[k] > lb[k]) if a[k] > 0.0 else (x[k] > lb[k], x[k] < ub[k])
         if rises and slope < low:
             low, i = slope, k

@@ -22,7 +22,7 @@ from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Bools, Floats
 from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 
-from .boxed import BoxedProgram, Face, extremes, row_multiplier, wrong_slope
+from .boxed import BoxedProgram, Face, extremes, need_rows, row_multiplier, wrong_slope
 from .coordinate_descent import add_rows
 
 PASSES = 30  # factorizations of one round at most
@@ -54,6 +54,7 @@ def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
         if (lb[k] < x[k] < ub[k]) or wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y) > tol:
             free[count] = k
             count += 1
+    need_rows(program, free, count)
     face.count = count
     return count
 

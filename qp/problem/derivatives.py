@@ -1,17 +1,48 @@
-"""How the answer to a quadratic program moves with its data: by the cone program of its sides."""
+r"""How the answer to a quadratic program moves with its data.
+
+At a strictly complementary answer the rows and bounds that hold it back, a, stay equations, and
+
+    [ P    A_a'  I_a' ] [ dx ]       [ dP x + dq + dA'y      ]
+    [ A_a  0     0    ] [ dy ]  =  - [ dA_a x - (the side)'  ]       dy, dz = 0 elsewhere: see `Saddle`.
+    [ I_a  0     0    ] [ dz ]       [ - (the bound)'        ]
+
+On the central path each side has its slack s, its multiplier z = mu / s and the weight theta = z / s; a row with the
+sides u and l, y = z_u - z_l, becomes
+
+    dA x + A dx - dy / (theta_u + theta_l)  =  (theta_u du + theta_l dl) / (theta_u + theta_l).
+
+Rows and bounds are treated alike, one after the other: below, `sides` are those of both.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from socp.problem.checks import ProgramError
-from socp.problem.derivatives import Linearization
-from socp.problem.program import ConeProgram, NonNeg
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Matrix
+from socp.linalg.saddle import PIVOT, Saddle, factor_saddle, solve_saddle
+from socp.problem.checks import ProgramError, as_csc
+from socp.problem.derivatives import (
+    NO_PATH,
+    ON_PATH,
+    Point,
+    as_change,
+    as_smoothing,
+    damped_newton,
+    dense_if_full,
+    is_weak,
+    largest_of,
+    norm_of,
+    on_pattern,
+    raised,
+    symmetric_change,
+)
 
 from .program import QuadraticProgram
+
+SMALL = 80  # variables and rows up to which one call factors and solves
 
 
 class Gradient(NamedTuple):
@@ -23,7 +54,7 @@ class Gradient(NamedTuple):
         Sparse where the data are, on their pattern; that by P is symmetric.
     q, l, u, lb, ub : arrays
         Zero by an infinite side; both sides of an equality have one half of the gradient by their common value.
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
@@ -34,7 +65,7 @@ class Gradient(NamedTuple):
     u: np.ndarray
     lb: np.ndarray
     ub: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
 class Tangent(NamedTuple):
@@ -43,43 +74,67 @@ class Tangent(NamedTuple):
     Attributes
     ----------
     x, y, z_bounds : arrays
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
     x: np.ndarray
     y: np.ndarray
     z_bounds: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
-class Sides:
-    """The sides of l <= v <= u: which are equalities, which upper and which lower ones are inequalities."""
+class Held(NamedTuple):
+    """Which sides hold an answer back; arrays with an entry for each row and then each variable.
 
-    def __init__(self, l: np.ndarray, u: np.ndarray) -> None:
-        self.equal = np.flatnonzero(l == u)
-        self.upper = np.flatnonzero(np.isfinite(u) & (l != u))
-        self.lower = np.flatnonzero(np.isfinite(l) & (l != u))
+    Attributes
+    ----------
+    upper, lower : arrays
+        The shares of the sides in the row: 1 for the one that holds, one half each for an equality, else 0.
+    E : array
+        0 where a side holds, infinity elsewhere.
+    is_strict : array of bool
+        Whether slack and multiplier say the same.
+    """
 
-    def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The multipliers of the equalities, and those of the inequalities."""
-        return y[self.equal], np.concatenate([np.maximum(y[self.upper], 0.0), np.maximum(-y[self.lower], 0.0)])
+    upper: np.ndarray
+    lower: np.ndarray
+    E: np.ndarray
+    is_strict: np.ndarray
 
-    def taken(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A gradient by y as gradients by these parts."""
-        return g[self.equal], np.concatenate([g[self.upper], -g[self.lower]])
 
-    def joined(self, equal: np.ndarray, above: np.ndarray, size: int) -> np.ndarray:
-        """y of these parts."""
-        y = np.zeros(size)
-        y[self.equal] = equal
-        y[self.upper] += above[: self.upper.size]
-        y[self.lower] -= above[self.upper.size :]
-        return y
+def held_by(lower: np.ndarray, upper: np.ndarray, values: np.ndarray, multipliers: np.ndarray) -> Held:
+    """The sides that hold, by whether the slack or the multiplier is larger."""
+    equal, above, below = lower == upper, upper - values, values - lower
+    at_upper, at_lower = (multipliers > above) & ~equal, (-multipliers > below) & ~equal
+    raises, lowers = np.maximum(multipliers, 0.0), np.maximum(-multipliers, 0.0)
+    is_strict = equal | ~(is_weak(np.maximum(above, 0.0), raises) | is_weak(np.maximum(below, 0.0), lowers))
+    return Held(
+        at_upper + 0.5 * equal, at_lower + 0.5 * equal, np.where(at_upper | at_lower | equal, 0.0, np.inf), is_strict
+    )
+
+
+class _Held:
+    """What `Saddle` does for the rows and bounds that hold, in one call that factors and solves; for small programs."""
+
+    def __init__(self, P: np.ndarray, A: np.ndarray, held: np.ndarray) -> None:
+        self.n, self.m = A.shape[1], A.shape[0]
+        self.data = P.reshape(1, -1), A.reshape(1, -1), held.astype(np.float64).reshape(1, -1)
+        self.right, self.quality = np.zeros((1, 2 * (2 * self.n + self.m))), np.zeros(1)
+        solve_held(self.n, self.m, *self.data, self.right, self.quality, 0, 1)
+        self.is_regular = bool(self.quality[0] > PIVOT)
+
+    def solve(self, a: np.ndarray, b: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `Saddle`."""
+        n, m = self.n, self.m
+        own = self.right[0, : 2 * n + m]
+        own[:n], own[n : n + m], own[n + m :] = a, b, f
+        solve_held(n, m, *self.data, self.right, self.quality, 0, 1)
+        return own[:n].copy(), own[n : n + m].copy(), own[n + m :].copy()
 
 
 class Sensitivity:
-    """The optimality conditions of a quadratic program, linearized at its answer (see `socp.problem.derivatives`).
+    """The optimality conditions of a quadratic program, linearized at its answer.
 
     Parameters
     ----------
@@ -87,6 +142,13 @@ class Sensitivity:
     x, y, z : arrays
         An optimal answer (x, y, z_bounds).
     smoothing : float, default 0
+        The mu of the point on the central path that is differentiated in its place.
+
+    Attributes
+    ----------
+    x, multipliers : arrays
+        That point, or the answer to more digits; y and z_bounds one after the other.
+    differentiable : bool
     """
 
     def __init__(
@@ -94,92 +156,205 @@ class Sensitivity:
     ) -> None:
         if hasattr(program.P, "expansion"):
             raise ProgramError("a program whose P gives rows has no derivative by its data here: give P as a matrix")
-        self.program = program
-        self.rows, self.bounds = Sides(program.l, program.u), Sides(program.lb, program.ub)
-        n, A, one = program.n, sp.csr_array(program.A), sp.eye_array(program.n, format="csr")
-        rows, bounds = self.rows, self.bounds
-        G = sp.vstack([A[rows.upper], -A[rows.lower], one[bounds.upper], -one[bounds.lower]], format="csc")
-        h = np.concatenate(
-            [program.u[rows.upper], -program.l[rows.lower], program.ub[bounds.upper], -program.lb[bounds.lower]]
-        )
-        equal = sp.vstack([A[rows.equal], one[bounds.equal]], format="csc")
-        b = np.concatenate([program.l[rows.equal], program.lb[bounds.equal]])
-        cone = ConeProgram(program.q, G, h, [NonNeg(h.size)] if h.size else [], equal, b, program.P)
-        self.split = rows.upper.size + rows.lower.size
-        (y_equal, y_above), (z_equal, z_above) = rows.split(y), bounds.split(z)
-        s = np.maximum(h - G @ x, 0.0) if n else h
-        self.linear = Linearization(
-            cone, x, np.concatenate([y_equal, z_equal]), np.concatenate([y_above, z_above]), s, smoothing
-        )
+        self.program, self.mu = program, as_smoothing(smoothing)
+        self.A = dense_if_full(program.A)
+        self.lower, self.upper = np.concatenate([program.l, program.lb]), np.concatenate([program.u, program.ub])
+        self.x, self.multipliers = x, np.concatenate([y, z])
+        if self.mu > 0.0:
+            self.differentiable = True
+            self._follow()
+        else:
+            held = held_by(self.lower, self.upper, self._values(x), self.multipliers)
+            self.differentiable = bool(held.is_strict.all())
+            self._linearize(held.E, held.upper, held.lower)
+            self._polish()
+        self.differentiable &= self.saddle.is_regular
+
+    def _values(self, x: np.ndarray) -> np.ndarray:
+        """What the sides are of."""
+        return np.concatenate([self.A @ x, x])
+
+    def _linearize(self, E: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> None:
+        """Factor the system with these weights and shares of the sides."""
+        m, P = self.program.m, self.program.P
+        self.E, self.share_upper, self.share_lower = E, upper, lower
+        if self.mu == 0.0 and E.size <= SMALL and isinstance(self.A, np.ndarray):
+            dense = P if isinstance(P, np.ndarray) else np.zeros(2 * (self.program.n,)) if P is None else P.toarray()
+            self.saddle: Saddle | _Held = _Held(dense, self.A, E == 0.0)
+            if self.saddle.is_regular:
+                return
+        self.saddle = Saddle(P, self.A, E[:m], E[m:])
+
+    def solve(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(u, w) with Pu + A'w + w_bounds = a and (A u, u) - E w = b where w is free."""
+        m = self.program.m
+        u, w, t = self.saddle.solve(a, b[:m], b[m:])
+        return u, np.concatenate([w, t])
+
+    def _dual_residual(self, x: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        P, m = self.program.P, self.program.m
+        left: np.ndarray = self.program.q + self.A.T @ multipliers[:m] + multipliers[m:]
+        return left if P is None else left + P @ x
+
+    def _polish(self) -> None:
+        """Solve the equations of the sides that hold, one Newton step away, where that leaves a smaller residual."""
+        held = self.E == 0.0
+        side = np.where(self.share_upper > 0.0, self.upper, self.lower)
+
+        def left_at(x: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return self._dual_residual(x, multipliers), np.where(held, self._values(x) - side, multipliers)
+
+        with np.errstate(invalid="ignore"):
+            left = left_at(self.x, self.multipliers)
+            start = np.where(held, self.multipliers, 0.0)
+            u, w = self.solve(-self._dual_residual(self.x, start), -left[1])
+            there = self.x + u, start + w
+            if norm_of(left_at(*there)) < norm_of(left):
+                self.x, self.multipliers = there
+
+    def _follow(self) -> None:
+        """The point of the central path at mu, from the answer; v = s - z of upper sides, then of lower ones."""
+        mu, equal, values = self.mu, self.lower == self.upper, self._values(self.x)
+        sides, sign = np.stack([self.upper, self.lower]), np.array([[1.0], [-1.0]])
+        present = np.isfinite(sides) & ~equal
+        sides = np.where(present, sides, 0.0)
+
+        def multipliers(free: np.ndarray, v: np.ndarray) -> np.ndarray:
+            """Of an equality its own, else those of the upper side less those of the lower one."""
+            found: np.ndarray = free + (sign * np.where(present, raised(v, mu) - v, 0.0)).sum(axis=0)
+            return found
+
+        def residual(x: np.ndarray, free: np.ndarray, v: np.ndarray) -> Point:
+            values = self._values(x)
+            above = np.where(present, sign * (values - sides) + raised(v, mu), 0.0)
+            return self._dual_residual(x, multipliers(free, v)), np.where(equal, values - self.lower, 0.0), above
+
+        def weigh(v: np.ndarray) -> np.ndarray:
+            theta: np.ndarray = np.where(present, mu / raised(v, mu) ** 2, 0.0)
+            both = theta.sum(axis=0)
+            E = np.divide(1.0, both, out=np.where(equal, 0.0, np.inf), where=both > 0.0)
+            self._linearize(E, *np.where(equal, 0.5, np.where(both > 0.0, theta * E, 0.0)))
+            return theta
+
+        def step(point: Point, left: Point) -> Point:
+            theta = weigh(point[2])
+            right = self.share_lower * left[2][1] - self.share_upper * left[2][0]
+            u, w = self.solve(-left[0], np.where(equal, -left[1], right))
+            change = sign * self._values(u) + left[2]
+            return u, np.where(equal, w, 0.0), np.where(present, -(1.0 + theta) * change, 0.0)
+
+        start = np.where(present, sign * (sides - values) - np.maximum(sign * self.multipliers, 0.0), 1.0)
+        scale = 1.0 + largest_of((self.program.q, sides))
+        point = self.x, np.where(equal, self.multipliers, 0.0), start
+        (self.x, free, v), left = damped_newton(point, residual, step, ON_PATH * scale)
+        if not left <= 1e-6 * scale:
+            raise ProgramError(NO_PATH.format(mu))
+        self.multipliers = multipliers(free, v)
+        weigh(v)
 
     def gradient(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None) -> Gradient:
         """The gradient by all data of a number of which dx, dy, dz_bounds are the gradients by the answer."""
-        program, rows, bounds = self.program, self.rows, self.bounds
-        gy = np.zeros(program.m) if dy is None else _vector("dy", dy, program.m)
-        gz = np.zeros(program.n) if dz_bounds is None else _vector("dz_bounds", dz_bounds, program.n)
-        (y_equal, y_above), (z_equal, z_above) = rows.taken(gy), bounds.taken(gz)
-        found = self.linear.gradient(dx, np.concatenate([y_equal, z_equal]), np.concatenate([y_above, z_above]))
-        b, b_fixed = np.split(found.b, [rows.equal.size])
-        h, h_bounds = np.split(found.h, [self.split])
-        A = _gather(program, rows, found)
-        l, u = _sides(rows, b, h, program.m)
-        lb, ub = _sides(bounds, b_fixed, h_bounds, program.n)
-        return Gradient(found.P, found.c, A, l, u, lb, ub, found.differentiable)
+        program, m = self.program, self.program.m
+        b = np.concatenate([as_change("dy", dy, m), as_change("dz_bounds", dz_bounds, program.n)])
+        u, w = self.solve(as_change("dx", dx, program.n), b)
+        upper, lower = self.share_upper * w, self.share_lower * w
+        return Gradient(
+            on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
+            on_pattern(program.A, [(-self.multipliers[:m], u), (-w[:m], self.x)]),
+            lower[:m], upper[:m], lower[m:], upper[m:], self.differentiable,
+        )  # fmt: skip
 
     def tangent(
         self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
         dub: Any = None,
     ) -> Tangent:  # fmt: skip
         """The derivative of the answer along a change of the data."""
-        program, rows, bounds = self.program, self.rows, self.bounds
-        l, u = (_vector(name, v, program.m) for name, v in (("dl", dl), ("du", du)))
-        lb, ub = (_vector(name, v, program.n) for name, v in (("dlb", dlb), ("dub", dub)))
-        dG = d_equal = None
+        n, m = self.program.n, self.program.m
+        right = -as_change("dq", dq, n)
+        lower = np.concatenate([as_change("dl", dl, m), as_change("dlb", dlb, n)])
+        upper = np.concatenate([as_change("du", du, m), as_change("dub", dub, n)])
+        sides = self.share_upper * upper + self.share_lower * lower
+        if dP is not None:
+            right -= symmetric_change("dP", dP, n) @ self.x
         if dA is not None:
-            if dA.shape != program.A.shape:
-                raise ProgramError(f"dA must have the shape {program.A.shape} of A, but {dA.shape} came")
-            A, none = sp.csr_array(dA), sp.csr_array((program.n, program.n))
-            dG = sp.vstack([A[rows.upper], -A[rows.lower], none[bounds.upper], none[bounds.lower]])
-            d_equal = sp.vstack([A[rows.equal], none[bounds.equal]])
-        db = np.concatenate([0.5 * (l + u)[rows.equal], 0.5 * (lb + ub)[bounds.equal]])
-        dh = np.concatenate([u[rows.upper], -l[rows.lower], ub[bounds.upper], -lb[bounds.lower]])
-        found = self.linear.tangent(dP, dq, d_equal, db, dG, dh)
-        y_equal, z_equal = np.split(found.y, [rows.equal.size])
-        y_above, z_above = np.split(found.z, [self.split])
-        return Tangent(
-            found.x, rows.joined(y_equal, y_above, program.m), bounds.joined(z_equal, z_above, program.n),
-            found.differentiable,
-        )  # fmt: skip
+            A = as_csc("dA", dA, (m, n))
+            right -= A.T @ self.multipliers[:m]
+            sides[:m] -= A @ self.x
+        u, w = self.solve(right, sides)
+        return Tangent(u, w[:m], w[m:], self.differentiable)
 
 
-def _vector(name: str, value: Any, size: int) -> np.ndarray:
-    if value is None:
-        return np.zeros(size)
-    vector = np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)) if np.ndim(value) == 0 else np.asarray(value)
-    if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise ProgramError(f"{name} must be {size} finite numbers, but an array of shape {vector.shape} came")
-    return vector.astype(np.float64)
+@kernel
+def solve_held(
+    n: int, m: int, P: Matrix, A: Matrix, held: Matrix, right: Matrix, quality: Floats, begin: int, end: int
+) -> None:
+    """(u, w, t) := the solutions of the systems of the rows and bounds that hold, for both (a, b, f) of each program.
 
-
-def _sides(sides: Sides, equal: np.ndarray, above: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients by the lower and the upper sides."""
-    lower, upper = np.zeros(size), np.zeros(size)
-    lower[sides.equal] = upper[sides.equal] = 0.5 * equal
-    upper[sides.upper] = above[: sides.upper.size]
-    lower[sides.lower] = -above[sides.upper.size :]
-    return lower, upper
-
-
-def _gather(program: QuadraticProgram, rows: Sides, found: Any) -> sp.csc_array:
-    """The gradient by A, on its pattern, from those by the rows of the cone program."""
-    equal, above = sp.csr_array(found.A), sp.csr_array(found.G)
-    total = sp.lil_array((program.m, program.n))
-    for places, part in (
-        (rows.equal, equal[: rows.equal.size]), (rows.upper, above[: rows.upper.size]),
-        (rows.lower, -above[rows.upper.size : rows.upper.size + rows.lower.size]),
-    ):  # fmt: skip
-        if places.size:
-            total[places] = total[places] + part
-    dense, A = total.toarray(), program.A
-    columns = np.repeat(np.arange(program.n), np.diff(A.indptr))
-    return sp.csc_array((dense[A.indices, columns], A.indices.copy(), A.indptr.copy()), shape=A.shape)
+    quality[p] := the smallest pivot of program p beside its diagonal entry, 0 where there are no factors.
+    """
+    H, L, C, Y = np.empty(n * n), np.empty(n * n), np.empty(m * n), np.empty(m * n)
+    S, room, a, b = np.empty(m * m), np.empty(n + m + 1), np.empty(n), np.empty(m)
+    free, rows, size = np.empty(n, np.int64), np.empty(m, np.int64), 2 * n + m
+    u, w, left = np.empty(n), np.empty(m), np.empty(n)
+    for p in range(begin, end):
+        P_own, A_own, holds = P[min(p, P.shape[0] - 1)], A[min(p, A.shape[0] - 1)], held[p]
+        nf, q = 0, 0
+        for j in range(n):
+            if holds[m + j] == 0.0:
+                free[nf] = j
+                nf += 1
+        for i in range(m):
+            if holds[i] != 0.0:
+                rows[q] = i
+                q += 1
+        for i in range(nf):
+            row, own = H[i * nf : (i + 1) * nf], P_own[free[i] * n : (free[i] + 1) * n]
+            for j in range(nf):
+                row[j] = own[np.uint64(free[j])]
+        for i in range(q):
+            row, own = C[i * nf : (i + 1) * nf], A_own[rows[i] * n : (rows[i] + 1) * n]
+            for j in range(nf):
+                row[j] = own[np.uint64(free[j])]
+        quality[p] = 0.0
+        if q <= nf:
+            quality[p] = factor_saddle(
+                nf, q, H[: nf * nf], C[: q * nf], L[: nf * nf], Y[: q * nf], S[: q * q], room[: nf + q + 1]
+            )
+        if not quality[p] > 0.0:
+            continue
+        for r in range(2):
+            v = right[p, r * size : (r + 1) * size]
+            for j in range(n):
+                u[j] = v[n + m + j] if holds[m + j] != 0.0 else 0.0
+            for i in range(m):
+                w[i] = 0.0
+            last = 2 - r  # solve, refine what is not a correction itself, and see what is left in the end
+            for turn in range(last + 1):
+                for j in range(n):
+                    value, own = v[j], P_own[j * n : (j + 1) * n]
+                    for i in range(n):
+                        value -= own[i] * u[i]
+                    left[j] = value
+                for i in range(q):
+                    own, value, weight = A_own[rows[i] * n : (rows[i] + 1) * n], v[n + rows[i]], w[rows[i]]
+                    for j in range(n):
+                        left[j] -= own[j] * weight
+                    for j in range(n):
+                        value -= own[j] * u[j]
+                    b[i] = value
+                if turn == last:
+                    break
+                for i in range(nf):
+                    a[i] = left[free[i]]
+                solve_saddle(
+                    nf, q, H[: nf * nf], C[: q * nf], L[: nf * nf], Y[: q * nf], S[: q * q], room[: nf + q + 1],
+                    a[:nf], b[:q],
+                )  # fmt: skip
+                for i in range(nf):
+                    u[free[i]] += a[i]
+                for i in range(q):
+                    w[rows[i]] += b[i]
+            for j in range(n):
+                v[j], v[n + m + j] = u[j], left[j] if holds[m + j] != 0.0 else 0.0
+            for i in range(m):
+                v[n + i] = w[i]

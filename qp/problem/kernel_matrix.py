@@ -11,7 +11,7 @@ import numpy as np
 from socp.problem.checks import ArrayLike, ProgramError, as_number, as_vector
 from socp.problem.hessian import Hessian
 
-from .mercer import NAMES, Samples, add_expansion, fill_rows, samples_of
+from .mercer import NAMES, Samples, add_expansion, fill_gram, make_rows, samples_of
 
 AT_ONCE = 64  # samples of a function's block
 
@@ -139,20 +139,21 @@ class KernelMatrix(Hessian):
         if compiled is None:
             return self.between(which, slice(None))
         found = np.empty((which.size, self.count))
-        fill_rows(compiled, np.ascontiguousarray(which, np.int64), found)
+        which = np.ascontiguousarray(which, np.int64)
+        make_rows(compiled, self.count, which, which.size, np.arange(which.size), found)
         return found
 
-    def gram(self, which: np.ndarray) -> np.ndarray:
-        """k among the samples `which`."""
+    def gram(self, which: np.ndarray | None = None) -> np.ndarray:
+        """k among the samples `which`, all by default; symmetric to the last bit but for a function's."""
         compiled = self.compiled()
         if compiled is None:
+            which = np.arange(self.count) if which is None else which
             return self.between(which, which)
-        x = compiled.x.reshape(self.count, -1)[which]
-        part = samples_of(x, str(self.kernel), self.gamma, self.coef0, self.degree, centred=True)
-        found = np.empty((which.size, which.size))
-        fill_rows(part, np.arange(which.size), found)
-        if self.kernel == "rbf":
-            np.fill_diagonal(found, 1.0)
+        if which is not None:
+            x = compiled.x.reshape(self.count, -1)[which]
+            compiled = samples_of(x, str(self.kernel), self.gamma, self.coef0, self.degree, centred=True)
+        found = np.empty((compiled.count, compiled.count))
+        fill_gram(compiled, found)
         return found
 
     def among(self, which: np.ndarray) -> np.ndarray:
@@ -202,8 +203,8 @@ class KernelMatrix(Hessian):
 
     def toarray(self) -> np.ndarray:
         """P in full, symmetric to the last bit."""
-        K = self.gram(np.arange(self.count))
-        K = 0.5 * (K + K.T)
+        K = self.gram()
+        K = K if self.compiled() is not None else 0.5 * (K + K.T)
         P = np.tile(K, (self.sides, self.sides)) if self.sides > 1 else K
         P *= self.signs
         P *= self.signs[:, None]

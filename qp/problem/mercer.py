@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, gemm, sgemm
+from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, sgemm
 from socp.compiled.exponential import exponentials, single_exponentials, smaller
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints, Matrix, Singles
-from socp.compiled.structures import Structure, dimension, floats, integer, number, singles
+from socp.compiled.structures import Structure, dimension, floats, integer, matrix, number, singles
+from socp.compiled.vec import LANES, load, splat, store
 
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
 AT_ONCE, WIDTH = 32, 512  # samples in one product with others
+PITCH = 520  # products of one sample after those of another: 4096 bytes apart they would share a line of the cache
 ZERO = np.float32(0.0)
 
 
@@ -32,7 +34,9 @@ class Samples(Structure):
     gamma, coef0, degree = number(), number(), integer()
     x, squares = floats(), floats()  # the samples one after the other, and |x_i|^2
     x32, squares32 = singles(), singles()
-    rows, products, powers = floats("32 * features"), floats("32 * 512"), floats("512")
+    lanes = matrix("(count + 7) // 8 * features, 8")  # feature f of samples 8 t, 8 t + 1, ... in row t * features + f
+    rows, powers = floats("32 * features"), floats("512")
+    products, product_lanes = floats(), matrix()  # of rows with others, twice the same memory
     rows32, products32, powers32 = singles(), singles(), singles()
 
 
@@ -45,7 +49,12 @@ def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int
     found = Samples(count=count, features=features)
     found.name, found.gamma, found.coef0, found.degree = NAMES.index(name), gamma, coef0, degree
     found.x, found.squares = x.reshape(-1), np.einsum("ij,ij->i", x, x)
-    found.rows32, found.products32 = np.zeros(AT_ONCE * features, np.float32), np.zeros(AT_ONCE * WIDTH, np.float32)
+    found.lanes.reshape(-1, features, LANES)[:] = (
+        np.pad(x, ((0, -count % LANES), (0, 0))).reshape(-1, LANES, features).swapaxes(1, 2)
+    )
+    found.product_lanes = np.zeros((AT_ONCE * PITCH // LANES, LANES))
+    found.products = found.product_lanes.reshape(-1)
+    found.rows32, found.products32 = np.zeros(AT_ONCE * features, np.float32), np.zeros(AT_ONCE * PITCH, np.float32)
     found.powers32 = np.zeros(WIDTH, np.float32)
     return found
 
@@ -94,16 +103,34 @@ def from_single_products(samples: Samples, s: Singles, powers: Singles, squares:
 
 
 @inner
+def multiply_four(samples: Samples, tile: int, first: int, out: int) -> None:
+    """x_i'x_j of four of `rows` with the samples j of a tile, in `product_lanes`."""
+    d, rows, lanes, found = samples.features, samples.rows, samples.lanes, samples.product_lanes
+    a, b, c, e = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    begin, i = tile * d, first * d
+    j, k, l = i + d, i + 2 * d, i + 3 * d
+    for f in range(d):
+        x = load(lanes, begin + f)
+        a += rows[i + f] * x
+        b += rows[j + f] * x
+        c += rows[k + f] * x
+        e += rows[l + f] * x
+    store(found, out, a)
+    store(found, out + PITCH // LANES, b)
+    store(found, out + 2 * (PITCH // LANES), c)
+    store(found, out + 3 * (PITCH // LANES), e)
+
+
+@inner
 def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: int, end: int) -> None:
-    """products[r * WIDTH + c] := k(x_i, x_begin+c), i = which[first + r], for `count` of them; `rows` hold the x_i."""
-    d, width = samples.features, end - begin
-    gemm(
-        TRANSPOSE, NO_TRANSPOSE, width, count, d, 1.0, samples.x, begin * d, d, samples.rows, 0, d, 0.0,
-        samples.products, 0, WIDTH,
-    )  # fmt: skip
+    """products[r * PITCH + c] := k(x_i, x_begin+c), i = which[first + r], for `count` of them; `rows` hold the x_i."""
+    width = end - begin
+    for tile in range((width + LANES - 1) // LANES):
+        for r in range(0, count, 4):
+            multiply_four(samples, begin // LANES + tile, r, r * (PITCH // LANES) + tile)
     for r in range(count):
         from_products(
-            samples, samples.products[r * WIDTH : r * WIDTH + width], samples.powers, samples.squares[begin:end],
+            samples, samples.products[r * PITCH : r * PITCH + width], samples.powers, samples.squares[begin:end],
             samples.squares[which[first + r]],
         )  # fmt: skip
 
@@ -111,11 +138,11 @@ def kernel_tile(samples: Samples, which: Ints, first: int, count: int, begin: in
 @inner
 def gather(samples: Samples, which: Ints, first: int, count: int) -> None:
     """rows := the samples which[first:first + count]."""
-    d, x, rows = samples.features, samples.x, samples.rows
+    d, lanes, rows = samples.features, samples.lanes, samples.rows
     for r in range(count):
-        begin = which[first + r] * d
+        begin, lane = which[first + r] // LANES * d, which[first + r] % LANES
         for f in range(d):
-            rows[r * d + f] = x[begin + f]
+            rows[r * d + f] = lanes[begin + f, lane]
 
 
 @kernel
@@ -129,7 +156,7 @@ def add_expansion(samples: Samples, which: Ints, coefficients: Floats, out: Floa
             end = min(n, begin + WIDTH)
             kernel_tile(samples, which, first, count, begin, end)
             for r in range(count):
-                add_multiple(out[begin:end], coefficients[first + r], samples.products[r * WIDTH : (r + 1) * WIDTH])
+                add_multiple(out[begin:end], coefficients[first + r], samples.products[r * PITCH : (r + 1) * PITCH])
 
 
 @inner
@@ -140,19 +167,45 @@ def add_multiple(out: Floats, share: float, s: Floats) -> None:
 
 
 @kernel
-def fill_rows(samples: Samples, which: Ints, out: Matrix) -> None:
-    """out[r, i] := k(x_which(r), x_i) for all samples i."""
-    n = samples.count
-    for first in range(0, which.size, AT_ONCE):
-        count = min(AT_ONCE, which.size - first)
+def make_rows(samples: Samples, size: int, which: Ints, total: int, places: Ints, out: Matrix) -> None:
+    """out[places[r], i] := k(x_which(r), x_i) for the first `size` samples i, and zero beyond; `total` rows r."""
+    for first in range(0, total, AT_ONCE):
+        count = min(AT_ONCE, total - first)
         gather(samples, which, first, count)
-        for begin in range(0, n, WIDTH):
+        for begin in range(0, size, WIDTH):
+            end = min(size, begin + WIDTH)
+            kernel_tile(samples, which, first, count, begin, end)
+            for r in range(count):
+                row = out[places[first + r]]
+                for c in range(end - begin):
+                    row[begin + c] = samples.products[r * PITCH + c]
+        for r in range(count):
+            row = out[places[first + r]]
+            for c in range(size, row.size):
+                row[c] = 0.0
+
+
+@kernel
+def fill_gram(samples: Samples, out: Matrix) -> None:
+    """out[i, j] := k(x_i, x_j), symmetric to the last bit."""
+    n, which = samples.count, np.arange(samples.count)
+    for first in range(0, n, AT_ONCE):
+        count = min(AT_ONCE, n - first)
+        gather(samples, which, first, count)
+        for begin in range(first, n, WIDTH):
             end = min(n, begin + WIDTH)
             kernel_tile(samples, which, first, count, begin, end)
             for r in range(count):
                 row = out[first + r]
                 for c in range(end - begin):
-                    row[begin + c] = samples.products[r * WIDTH + c]
+                    row[begin + c] = samples.products[r * PITCH + c]
+            for c in range(end - begin):
+                column = out[begin + c]
+                for r in range(min(count, begin + c - first)):
+                    column[first + r] = samples.products[r * PITCH + c]
+    if samples.name == RBF:
+        for i in range(n):
+            out[i, i] = 1.0
 
 
 @inner
@@ -166,10 +219,10 @@ def fill_singles(samples: Samples, which: Ints, count: int, places: Ints, out: S
         end = min(n, begin + WIDTH)
         sgemm(
             TRANSPOSE, NO_TRANSPOSE, end - begin, count, d, 1.0, x, begin * d, d, rows, 0, d, 0.0, samples.products32,
-            0, WIDTH,
+            0, PITCH,
         )  # fmt: skip
         for r in range(count):
-            s = samples.products32[r * WIDTH : r * WIDTH + end - begin]
+            s = samples.products32[r * PITCH : r * PITCH + end - begin]
             from_single_products(
                 samples, s, samples.powers32, samples.squares32[begin:end], samples.squares32[which[r]]
             )

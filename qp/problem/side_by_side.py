@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from socp.batch.dense import specialized
-from socp.compiled.kernels import inner
-from socp.compiled.signatures import Floats, Matrix
-from socp.compiled.structures import Structure, dimension, floats, integer, integers, matrix
+from socp.batch.driver import Batch
+from socp.batch.points import (
+    BELOW,
+    CONE,
+    CONE_SCALE,
+    DUAL,
+    GAP_SCALE,
+    ROWS,
+    ROWS_SCALE,
+    Points,
+    fill_points,
+    finish_objectives,
+    measure_gradient,
+    tell,
+)
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Matrix
 from socp.compiled.vec import (
+    LANES,
     absolute,
-    lane_arrays,
     largest,
     load,
     plain_product,
@@ -23,142 +34,28 @@ from socp.compiled.vec import (
     store,
     sum_error,
 )
-from socp.problem.stopping import RESIDUALS
-
-ROWS, CONE, DUAL, GAP, ROWS_SCALE, CONE_SCALE, DUAL_SCALE, GAP_SCALE, PRIMAL, BELOW = range(RESIDUALS)
 
 
-class Points(Structure):
-    """Programs and points of these, one in each lane, on the caller's data.
-
-    P and A are shared, or empty where each lane has `P_own` and `A_own`; the sides and multipliers of the variables are
-    behind those of the rows.  A row that is a `bound` is judged by its own size.  `found` becomes the residuals, a row
-    for each field.
-    """
-
-    m, n = dimension(), dimension()
-    shared = integer()
-    bound = integers()
-    P, A = floats(), floats()
-    P_own, A_own, q, l, u, x, y = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    Px, Px_low, dual, dual_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    found = matrix()
-
-
-def points_for(batch: Any, bound: np.ndarray) -> Points:
-    """Room for the points of a batch."""
-    m, n = batch.m, batch.n
-    shared = batch.P.shape[0] == 1 == batch.A.shape[0]
-    none = np.zeros(0)
-    rows = {
-        "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "q": n, "l": m + n, "u": m + n, "x": n,
-        "y": m + n, "Px": n, "Px_low": n, "dual": n, "dual_low": n, "v": m + n, "v_low": m + n, "found": RESIDUALS,
-    }  # fmt: skip
-    P, A = (batch.P[0], batch.A[0]) if shared else (none, none)
-    points = Points(m=m, n=n, P=P, A=A, bound=bound.astype(np.int64), **lane_arrays(rows))
-    points.shared = int(shared)
-    return points
-
-
-def _multiply_accurately(m: int, n: int, A: Any, x: Matrix, out: Matrix, low: Matrix) -> None:
-    """(out, low)[:m] := A x."""
-    for i in range(m):
-        total, error = splat(0.0), splat(0.0)
-        for j in range(n):
-            a, b = load(A, i * n + j), load(x, j)
-            term = plain_product(a, b)
-            raised = plain_sum(total, term)
-            error += product_error(a, b, term) + sum_error(total, term, raised)
-            total = raised
-        store(out, i, total)
-        store(low, i, error)
-
-
-def _add_transposed_accurately(m: int, n: int, A: Any, y: Matrix, out: Matrix, low: Matrix) -> None:
-    """(out, low) += A'y[:m]."""
-    for j in range(n):
-        total, error = load(out, j), load(low, j)
-        for i in range(m):
-            a, b = load(A, i * n + j), load(y, i)
-            term = plain_product(a, b)
-            raised = plain_sum(total, term)
-            error += product_error(a, b, term) + sum_error(total, term, raised)
-            total = raised
-        store(out, j, total)
-        store(low, j, error)
-
-
-multiply_accurately_shared = specialized(_multiply_accurately, Floats, "A")
-multiply_accurately_own = specialized(_multiply_accurately, Matrix, "A")
-add_transposed_accurately_shared = specialized(_add_transposed_accurately, Floats, "A")
-add_transposed_accurately_own = specialized(_add_transposed_accurately, Matrix, "A")
+@kernel
+def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
+    """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
+    for first in range(begin, end, LANES):
+        fill_points(batch, w, first, end)
+        measure_side_by_side(w)
+        tell(w, found, first, end)
 
 
 @inner
 def measure_side_by_side(w: Points) -> None:
     """`qp.problem.stopping.measure` in every lane."""
     m, n = w.m, w.n
-    if w.shared:
-        multiply_accurately_shared(n, n, w.P, w.x, w.Px, w.Px_low)
-        multiply_accurately_shared(m, n, w.A, w.x, w.v, w.v_low)
-    else:
-        multiply_accurately_own(n, n, w.P_own, w.x, w.Px, w.Px_low)
-        multiply_accurately_own(m, n, w.A_own, w.x, w.v, w.v_low)
-    begin_gradient(w)
-    if w.shared:
-        add_transposed_accurately_shared(m, n, w.A, w.y, w.dual, w.dual_low)
-    else:
-        add_transposed_accurately_own(m, n, w.A_own, w.y, w.dual, w.dual_low)
-    finish_gradient(w)
+    measure_gradient(w)
     for j in range(n):
         store(w.v, m + j, load(w.x, j))
         store(w.v_low, m + j, 0.0)
-    store(w.found, GAP_SCALE, 0.0)
-    store(w.found, BELOW, 0.0)
     measure_block(w, 0, m, ROWS, ROWS_SCALE)
     measure_block(w, m, m + n, CONE, CONE_SCALE)
     finish_objectives(w)
-
-
-@inner
-def begin_gradient(w: Points) -> None:
-    """dual := P x + q + z."""
-    m, n, Px, Px_low, q, y, dual, low = w.m, w.n, w.Px, w.Px_low, w.q, w.y, w.dual, w.dual_low
-    for j in range(n):
-        p, c, z = load(Px, j), load(q, j), load(y, m + j)
-        part = plain_sum(p, c)
-        total = plain_sum(part, z)
-        store(dual, j, total)
-        store(low, j, load(Px_low, j) + (sum_error(p, c, part) + sum_error(part, z, total)))
-
-
-@inner
-def finish_gradient(w: Points) -> None:
-    """The dual residual and its size; x'Px + q'x with its error, and the primal objective."""
-    n, Px, Px_low, q, x, dual, low, found = w.n, w.Px, w.Px_low, w.q, w.x, w.dual, w.dual_low, w.found
-    worst, size, trap = splat(0.0), splat(0.0), splat(0.0)
-    total, error, half = splat(0.0), splat(0.0), splat(0.0)
-    for j in range(n):
-        p, c, v = load(Px, j), load(q, j), load(x, j)
-        residual = load(dual, j) + load(low, j)
-        worst = largest(absolute(residual), worst)
-        size = largest(absolute(p), largest(absolute(c), size))
-        trap += 0.0 * residual + 0.0 * v
-        term = plain_product(v, p)
-        raised = plain_sum(total, term)
-        error += product_error(v, p, term) + sum_error(total, term, raised) + v * load(Px_low, j)
-        half += 0.5 * term
-        total = raised
-        term = plain_product(v, c)
-        raised = plain_sum(total, term)
-        error += product_error(v, c, term) + sum_error(total, term, raised)
-        total = raised
-    store(found, DUAL, worst + trap)
-    store(found, DUAL_SCALE, 1.0 + size)
-    store(found, PRIMAL, half)
-    store(found, GAP, total)
-    store(w.Px_low, 0, error)
-    store(w.Px, 0, total)
 
 
 @inner
@@ -204,18 +101,3 @@ def measure_block(w: Points, start: int, stop: int, place: int, scale_place: int
     store(found, DUAL, largest(stray, load(found, DUAL)) + trap)
     store(found, BELOW, support)
     store(found, GAP_SCALE, error)
-
-
-@inner
-def finish_objectives(w: Points) -> None:
-    """The gap, its scale and the objectives."""
-    found = w.found
-    total, error, half = load(w.Px, 0), load(w.Px_low, 0), load(found, PRIMAL)
-    support, support_error = load(found, BELOW), load(found, GAP_SCALE)
-    gap = plain_sum(total, support)
-    gap_low = sum_error(total, support, gap) + (error + support_error)
-    primal, below = (total - half) + error, -(half + support + support_error)
-    store(found, GAP, absolute(gap + gap_low))
-    store(found, GAP_SCALE, 1.0 + largest(absolute(primal), absolute(below)))
-    store(found, PRIMAL, primal)
-    store(found, BELOW, below)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -84,7 +85,7 @@ class Solution:
     def __post_init__(self, run: Any) -> None:
         self._run = run
         self._cone_solution: ConeSolution | None = None
-        self._program: QuadraticProgram | None = None
+        self._program: QuadraticProgram | Callable[[], QuadraticProgram] | None = None
 
     @property
     def cone_solution(self) -> ConeSolution | None:
@@ -124,7 +125,8 @@ class Solution:
 
         Notes
         -----
-        A dense factorization of the order of variables and sides together; see `socp.problem.derivatives`.
+        One factorization of the system of the rows that hold and the variables that no bound holds, dense or sparse,
+        and two solves, one of which takes the answer to more digits.
 
         Examples
         --------
@@ -156,6 +158,8 @@ class Solution:
     def _linearized(self, smoothing: float) -> Sensitivity:
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
+        if callable(self._program):  # an answer of a batch, whose program is made when it is asked for
+            self._program = self._program()
         if self._program is None:
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
         return Sensitivity(self._program, self.x, self.y, self.z_bounds, smoothing)

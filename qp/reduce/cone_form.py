@@ -321,13 +321,13 @@ def stack_rows(
         indptr[free] = at
         free += 1
         for kind in (EQUAL, UPPER):
-            for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
-                place = np.uint64(A_indices[k])
+            for k in range(A_indptr[j], A_indptr[j + 1]):
+                place = A_indices[k]
                 if kinds[place] & kind != 0:
                     indices[at], data[at] = row[place], A_data[k]
                     at += 1
-        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
-            place = np.uint64(A_indices[k])
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            place = A_indices[k]
             if kinds[place] & LOWER != 0:
                 indices[at], data[at] = lower_row[place], -A_data[k]
                 at += 1

@@ -121,8 +121,8 @@ def count_entries(
     """entries += those of each column in the rows that are kept; returns how many free ones have none."""
     empty = 0
     for j in range(entries.size):
-        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):  # unsigned: no test of negative indices
-            entries[j] += int(kept[np.uint64(A_indices[k])] and A_data[k] != 0.0)
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            entries[j] += int(kept[A_indices[k]] and A_data[k] != 0.0)
         empty += int(entries[j] == 0 and lb[j] < ub[j])
     return empty
 
@@ -138,10 +138,10 @@ def keep_rows(
         count += int(kept[i])
     for j in range(A_indptr.size - 1):
         indptr[j] = at
-        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
-            row = np.uint64(A_indices[k])
+        for k in range(A_indptr[j], A_indptr[j + 1]):
+            row = A_indices[k]
             if kept[row]:
-                indices[np.uint64(at)], data[np.uint64(at)] = place[row], A_data[k]
+                indices[at], data[at] = place[row], A_data[k]
                 at += 1
     indptr[A_indptr.size - 1] = at
     return at

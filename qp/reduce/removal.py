@@ -73,9 +73,9 @@ def count_live(A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: 
     for j in range(lb.size):
         if lb[j] < ub[j]:
             entries = 0
-            for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):  # unsigned: no test of negative indices
+            for k in range(A_indptr[j], A_indptr[j + 1]):
                 stored = int(A_data[k] != 0.0)
-                live[np.uint64(A_indices[k])] += stored
+                live[A_indices[k]] += stored
                 entries += stored
             empty += int(entries == 0)
     return empty
@@ -109,7 +109,7 @@ def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Remove
     transpose(m, A_indptr, A_indices, removed.indptr, removed.indices, source)
     values = removed.values
     for k in range(A_data.size):
-        values[k] = A_data[np.uint64(source[k])]
+        values[k] = A_data[source[k]]
     count_live(A_indptr, A_indices, A_data, removed.lb, removed.ub, removed.live)
     if find_parallel(A_indptr, A_indices, A_data, source, removed):
         merge_rows(removed, kept)

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..compiled.kernels import kernel
+from ..compiled.signatures import Floats, Matrix
+from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
+from ..linalg.cholesky import cholesky
 from ..problem.checks import ProgramError, as_dense, check_finite, check_symmetric
+from ..problem.hessian import as_hessian, hessian_of
 
 
 def axes_of(value: Any) -> int:
@@ -75,3 +80,29 @@ def number_of_programs(given: dict[str, tuple[Any, np.ndarray]]) -> int:
     if not leading:
         raise ProgramError("no argument has a leading axis, with an entry for each program; solve takes one program")
     return next(iter(leading.values()))
+
+
+def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
+    """Refuse matrices, of shape (1 or k, n, n), of which one is not semidefinite, by its number."""
+    n, i = P.shape[1], -1
+    flat, room = P.reshape(P.shape[0], n * n), np.empty(n * n)
+    while (i := next_doubtful(n, flat, i + 1, room)) >= 0:
+        try:
+            check_semidefinite(hessian_of(as_hessian("P", P[i], n, objective), n), np.ones(n), 1.0)
+        except ProgramError as error:
+            raise ProgramError(f"program {i}: {error}" if P.shape[0] > 1 else str(error)) from None
+
+
+@kernel
+def next_doubtful(n: int, P: Matrix, first: int, room: Floats) -> int:
+    """The first matrix from there on of which a Cholesky factor does not show that it is semidefinite, or -1."""
+    for p in range(first, P.shape[0]):
+        largest = 0.0
+        for i in range(n * n):
+            room[i] = P[p, i]
+            largest = max(largest, abs(P[p, i]))
+        for j in range(n):
+            room[j * n + j] += SEMIDEFINITE_TOL * room[j * n + j] + 64.0 * EPS * largest
+        if cholesky(n, room) != 0 or not room[n * n - 1] >= 0.0:
+            return p
+    return -1

@@ -1,7 +1,8 @@
-"""Dense linear algebra of `LANES` programs side by side: products, and the factors of P + A'WA + diag(w).
+"""Linear algebra of `LANES` programs side by side: products, and the factors of P + A'WA + diag(w).
 
 A matrix lies by rows in a flat array.  Where programs share it, it is a vector of numbers, which are broadcast as they
-are loaded; else it has a lane for each program.  Each function is written once and compiled for both.
+are loaded; else it has a lane for each program.  Each function is written once and compiled for both.  Loops run over
+`Spans`, all of a dense matrix and the band of a banded one.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from ..compiled.kernels import inner
-from ..compiled.signatures import Floats, Matrix
-from ..compiled.vec import largest, load, splat, store
+from ..compiled.kernels import inner, leaf
+from ..compiled.signatures import Floats, Ints, Matrix
+from ..compiled.vec import Vec, largest, load, splat, store
+from .spans import Spans
 
-TINY = 1e-300  # a pivot that is not positive becomes this
+TINY = 1e-300
+LEAST_PIVOT = 1e-14  # of the diagonal: a smaller pivot is rounding, and becomes this
 
 
 def specialized(function: Any, kind: Any, *names: str) -> Any:
@@ -25,13 +28,13 @@ def specialized(function: Any, kind: Any, *names: str) -> Any:
     return inner(made)
 
 
-def _multiply(m: int, n: int, A: Any, x: Matrix, out: Matrix) -> None:
-    """out[:m] := A x, four rows at a time."""
+def _multiply(m: int, n: int, A: Any, first: Ints, end: Ints, x: Matrix, out: Matrix) -> None:
+    """out[:m] := A x, four rows at a time; row i has its entries in the columns first[i]:end[i]."""
     i = 0
     while i + 4 <= m:
         a, b, c, d = i * n, i * n + n, i * n + 2 * n, i * n + 3 * n
         t0, t1, t2, t3 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-        for j in range(n):
+        for j in range(first[i], end[i + 3]):
             v = load(x, j)
             t0 += load(A, a + j) * v
             t1 += load(A, b + j) * v
@@ -44,18 +47,18 @@ def _multiply(m: int, n: int, A: Any, x: Matrix, out: Matrix) -> None:
         i += 4
     while i < m:
         t0 = splat(0.0)
-        for j in range(n):
+        for j in range(first[i], end[i]):
             t0 += load(A, i * n + j) * load(x, j)
         store(out, i, t0)
         i += 1
 
 
-def _multiply_transposed(m: int, n: int, A: Any, v: Matrix, out: Matrix) -> None:
-    """out := A'v[:m] + v[m:], four columns at a time."""
+def _multiply_transposed(m: int, n: int, A: Any, first: Ints, end: Ints, v: Matrix, out: Matrix) -> None:
+    """out := A'v[:m] + v[m:], four columns at a time; column j has its entries in the rows first[j]:end[j]."""
     j = 0
     while j + 4 <= n:
         t0, t1, t2, t3 = load(v, m + j), load(v, m + j + 1), load(v, m + j + 2), load(v, m + j + 3)
-        for i in range(m):
+        for i in range(first[j], end[j + 3]):
             a, w = i * n + j, load(v, i)
             t0 += load(A, a) * w
             t1 += load(A, a + 1) * w
@@ -68,56 +71,38 @@ def _multiply_transposed(m: int, n: int, A: Any, v: Matrix, out: Matrix) -> None
         j += 4
     while j < n:
         t0 = load(v, m + j)
-        for i in range(m):
+        for i in range(first[j], end[j]):
             t0 += load(A, i * n + j) * load(v, i)
         store(out, j, t0)
         j += 1
 
 
-def _factor(m: int, n: int, P: Any, A: Any, w: Matrix, C: Matrix, T: Matrix, pivots: Matrix) -> None:
-    """P + A' diag(w[:m]) A + diag(w[m:]) = T D T', T unit lower, C = T D, pivots = 1/D.
-
-    Blocks of four rows and two columns are assembled and eliminated in registers.
-    """
-    j = 0
-    while j < n:
-        k1 = j + 1 if j + 1 < n else j  # an odd last column is its own neighbour
-        d00, d10, d11 = (
-            load(P, j * n + j) + load(w, m + j),
-            splat(0.0) + load(P, k1 * n + j),
-            load(P, k1 * n + k1) + load(w, m + k1),
-        )
-        for i in range(m):
-            a0, a1, wi = load(A, i * n + j), load(A, i * n + k1), load(w, i)
-            w0 = wi * a0
+def _assemble(m: int, n: int, P: Any, A: Any, spans: Spans, w: Matrix, C: Matrix) -> None:
+    """C := the lower triangle of P + A' diag(w[:m]) A + diag(w[m:]), in blocks of four rows and two columns."""
+    first, end, last = spans.column_first, spans.column_end, spans.end
+    for j in range(0, n, 2):
+        k = j + 1 if j + 1 < n else j  # an odd last column is its own neighbour
+        d00, d10 = load(P, j * n + j) + load(w, m + j), splat(0.0) + load(P, k * n + j)
+        d11 = load(P, k * n + k) + load(w, m + k)
+        for r in range(first[j], end[k]):
+            a0, a1, wr = load(A, r * n + j), load(A, r * n + k), load(w, r)
+            w0 = wr * a0
             d00 += w0 * a0
             d10 += w0 * a1
-            d11 += wi * a1 * a1
-        for k in range(j):
-            t0, t1 = load(T, j * n + k), load(T, k1 * n + k)
-            c0, c1 = load(C, j * n + k), load(C, k1 * n + k)
-            d00 -= c0 * t0
-            d10 -= c1 * t0
-            d11 -= c1 * t1
-        p0 = 1.0 / largest(d00, TINY)
-        t10 = d10 * p0
-        p1 = 1.0 / largest(d11 - d10 * t10, TINY)
-        store(pivots, j, p0)
-        if k1 > j:
-            store(pivots, k1, p1)
-            store(C, k1 * n + j, d10)
-            store(T, k1 * n + j, t10)
+            d11 += wr * a1 * a1
+        store(C, k * n + j, d10)
+        store(C, k * n + k, d11)
+        store(C, j * n + j, d00)
         i = j + 2
-        while i + 4 <= n:
+        while i + 4 <= n and i < last[k]:
             at = i * n + j
             x0, x1 = splat(0.0) + load(P, at), splat(0.0) + load(P, at + n)
             x2, x3 = splat(0.0) + load(P, at + 2 * n), splat(0.0) + load(P, at + 3 * n)
             y0, y1 = splat(0.0) + load(P, at + 1), splat(0.0) + load(P, at + n + 1)
             y2, y3 = splat(0.0) + load(P, at + 2 * n + 1), splat(0.0) + load(P, at + 3 * n + 1)
-            for r in range(m):
-                a = r * n
-                wr = load(w, r)
-                u, v = wr * load(A, a + j), wr * load(A, a + j + 1)
+            for r in range(first[i], end[k]):
+                a, wr = r * n, load(w, r)
+                u, v = wr * load(A, a + j), wr * load(A, a + k)
                 b0, b1, b2, b3 = load(A, a + i), load(A, a + i + 1), load(A, a + i + 2), load(A, a + i + 3)
                 x0 += u * b0
                 x1 += u * b1
@@ -127,8 +112,71 @@ def _factor(m: int, n: int, P: Any, A: Any, w: Matrix, C: Matrix, T: Matrix, piv
                 y1 += v * b1
                 y2 += v * b2
                 y3 += v * b3
-            for k in range(j):
-                f0, f1, a = load(T, j * n + k), load(T, j * n + n + k), i * n + k
+            store_block(C, at, n, x0, x1, x2, x3, y0, y1, y2, y3)
+            i += 4
+        while i < last[k]:
+            x0, y0 = splat(0.0) + load(P, i * n + j), splat(0.0) + load(P, i * n + k)
+            for r in range(first[i], end[k]):
+                wa = load(w, r) * load(A, r * n + i)
+                x0 += wa * load(A, r * n + j)
+                y0 += wa * load(A, r * n + k)
+            store(C, i * n + j, x0)
+            store(C, i * n + k, y0)
+            i += 1
+
+
+@leaf
+def store_block(
+    C: Matrix, at: int, n: int, x0: Vec, x1: Vec, x2: Vec, x3: Vec, y0: Vec, y1: Vec, y2: Vec, y3: Vec
+) -> None:  # fmt: skip
+    """Columns x and y of a block of four rows and two columns."""
+    store(C, at, x0)
+    store(C, at + n, x1)
+    store(C, at + 2 * n, x2)
+    store(C, at + 3 * n, x3)
+    store(C, at + 1, y0)
+    store(C, at + n + 1, y1)
+    store(C, at + 2 * n + 1, y2)
+    store(C, at + 3 * n + 1, y3)
+
+
+multiply_shared = specialized(_multiply, Floats, "A")
+multiply_own = specialized(_multiply, Matrix, "A")
+multiply_transposed_shared = specialized(_multiply_transposed, Floats, "A")
+multiply_transposed_own = specialized(_multiply_transposed, Matrix, "A")
+assemble_shared = specialized(_assemble, Floats, "P", "A")
+assemble_own = specialized(_assemble, Matrix, "P", "A")
+
+
+@inner
+def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> None:
+    """C = T D T', T unit lower, pivots = 1 / D; C := T D below the diagonal.  Four rows and two columns at a time."""
+    begin, last = spans.begin, spans.end
+    for j in range(0, n, 2):
+        l = j + 1 if j + 1 < n else j
+        d00, d10, d11 = load(C, j * n + j), load(C, l * n + j), load(C, l * n + l)
+        least0, least1 = largest(LEAST_PIVOT * d00, TINY), largest(LEAST_PIVOT * d11, TINY)
+        for k in range(begin[j], j):
+            t0, t1 = load(T, j * n + k), load(T, l * n + k)
+            c0, c1 = load(C, j * n + k), load(C, l * n + k)
+            d00 -= c0 * t0
+            d10 -= c1 * t0
+            d11 -= c1 * t1
+        p0 = 1.0 / largest(d00, least0)
+        t10 = d10 * p0
+        p1 = 1.0 / largest(d11 - d10 * t10, least1)
+        store(pivots, l, p1)
+        store(pivots, j, p0)
+        if l > j:
+            store(C, l * n + j, d10)
+            store(T, l * n + j, t10)
+        i = j + 2
+        while i + 4 <= n and i < last[l]:
+            at = i * n + j
+            x0, x1, x2, x3 = load(C, at), load(C, at + n), load(C, at + 2 * n), load(C, at + 3 * n)
+            y0, y1, y2, y3 = load(C, at + 1), load(C, at + n + 1), load(C, at + 2 * n + 1), load(C, at + 3 * n + 1)
+            for k in range(begin[i], j):
+                f0, f1, a = load(T, j * n + k), load(T, l * n + k), i * n + k
                 c0, c1, c2, c3 = load(C, a), load(C, a + n), load(C, a + 2 * n), load(C, a + 3 * n)
                 x0 -= f0 * c0
                 x1 -= f0 * c1
@@ -142,57 +190,30 @@ def _factor(m: int, n: int, P: Any, A: Any, w: Matrix, C: Matrix, T: Matrix, piv
             y1 -= t10 * x1
             y2 -= t10 * x2
             y3 -= t10 * x3
-            store(C, at, x0)
-            store(C, at + n, x1)
-            store(C, at + 2 * n, x2)
-            store(C, at + 3 * n, x3)
-            store(C, at + 1, y0)
-            store(C, at + n + 1, y1)
-            store(C, at + 2 * n + 1, y2)
-            store(C, at + 3 * n + 1, y3)
-            store(T, at, x0 * p0)
-            store(T, at + n, x1 * p0)
-            store(T, at + 2 * n, x2 * p0)
-            store(T, at + 3 * n, x3 * p0)
-            store(T, at + 1, y0 * p1)
-            store(T, at + n + 1, y1 * p1)
-            store(T, at + 2 * n + 1, y2 * p1)
-            store(T, at + 3 * n + 1, y3 * p1)
+            store_block(C, at, n, x0, x1, x2, x3, y0, y1, y2, y3)
+            store_block(T, at, n, x0 * p0, x1 * p0, x2 * p0, x3 * p0, y0 * p1, y1 * p1, y2 * p1, y3 * p1)
             i += 4
-        while i < n:
-            at = i * n + j
-            x0, y0 = splat(0.0) + load(P, at), splat(0.0) + load(P, at + 1)
-            for r in range(m):
-                wa = load(w, r) * load(A, r * n + i)
-                x0 += wa * load(A, r * n + j)
-                y0 += wa * load(A, r * n + j + 1)
-            for k in range(j):
+        while i < last[l]:
+            x0, y0 = load(C, i * n + j), load(C, i * n + l)
+            for k in range(begin[i], j):
                 c0 = load(C, i * n + k)
                 x0 -= load(T, j * n + k) * c0
-                y0 -= load(T, j * n + n + k) * c0
+                y0 -= load(T, l * n + k) * c0
             y0 -= t10 * x0
-            store(C, at, x0)
-            store(C, at + 1, y0)
-            store(T, at, x0 * p0)
-            store(T, at + 1, y0 * p1)
+            store(C, i * n + j, x0)
+            store(C, i * n + l, y0)
+            store(T, i * n + j, x0 * p0)
+            store(T, i * n + l, y0 * p1)
             i += 1
-        j += 2
-
-
-multiply_shared = specialized(_multiply, Floats, "A")
-multiply_own = specialized(_multiply, Matrix, "A")
-multiply_transposed_shared = specialized(_multiply_transposed, Floats, "A")
-multiply_transposed_own = specialized(_multiply_transposed, Matrix, "A")
-factor_shared = specialized(_factor, Floats, "P", "A")
-factor_own = specialized(_factor, Matrix, "P", "A")
 
 
 @inner
-def solve(n: int, T: Matrix, pivots: Matrix, b: Matrix) -> None:
+def solve(n: int, spans: Spans, T: Matrix, pivots: Matrix, b: Matrix) -> None:
     """b := (T D T')^-1 b, two entries at a time."""
+    begin, end = spans.begin, spans.end
     for i in range(n):
         t0, t1 = load(b, i), splat(0.0)
-        k = 0
+        k = begin[i]
         while k + 2 <= i:
             t0 -= load(T, i * n + k) * load(b, k)
             t1 -= load(T, i * n + k + 1) * load(b, k + 1)
@@ -203,10 +224,10 @@ def solve(n: int, T: Matrix, pivots: Matrix, b: Matrix) -> None:
     for i in range(n - 1, -1, -1):
         t0, t1 = load(b, i) * load(pivots, i), splat(0.0)
         k = i + 1
-        while k + 2 <= n:
+        while k + 2 <= end[i]:
             t0 -= load(T, k * n + i) * load(b, k)
             t1 -= load(T, k * n + n + i) * load(b, k + 1)
             k += 2
-        if k < n:
+        if k < end[i]:
             t0 -= load(T, k * n + i) * load(b, k)
         store(b, i, t0 + t1)

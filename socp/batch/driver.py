@@ -1,6 +1,6 @@
 """A batch of programs through the lanes: the next program takes the lane of one that is finished.
 
-    minimize 1/2 x'Px + q'x   subject to   l <= [A; I] x <= u
+    minimize 1/2 x'Px + q'x   subject to   l <= [A; I] x <= u,   u_K - A_K x in second-order cones
 
 Data are scaled as they come in, to D P D and E A D with rows and columns of size near one, and answers scaled back.
 """
@@ -8,27 +8,35 @@ Data are scaled as they come in, to D P D and E A D with rows and columns of siz
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats
+from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, integers, matrix
 from ..compiled.vec import LANES, lane_arrays
-from .lanes import (
+from .cones import fill_cones
+from .lanes import measure, step
+from .spans import Spans
+from .state import (
     BOUNDS,
     DELTA,
     DUAL,
     DUAL_SIZE,
+    EQUAL,
+    EQUAL_SIZE,
     FRESH,
     HZ,
     KAPPA,
+    LAST_DUAL,
     MU,
+    OVERLAP,
     QX,
     RAY_DUAL,
     RAY_P,
     RAY_ROWS,
+    REFINE,
     RHO,
     ROWS,
     ROWS_SIZE,
@@ -36,14 +44,13 @@ from .lanes import (
     TOTALS,
     XPX,
     Lanes,
-    measure,
-    step,
 )
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 PASSES = 3  # of the equilibration
 LARGEST_SCALE = 1e4
+NOTICED = 0.1  # of the tolerance: a residual below that does no harm
 NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
 
@@ -51,38 +58,59 @@ class Batch(Structure):
     """Data and answers of `count` programs, a row for each; P and A have one row where the programs share them.
 
     The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
-    `x_start` and `y_start` where these have rows, and the row is finite.
+    `x_start` and `y_start` where these have rows, and the row is finite.  Rows of cones come first; `s` are their
+    slacks.
     """
 
     m, n, count = dimension(), dimension(), dimension()
     P, A, q, l, u = matrix(), matrix(), matrix(), matrix(), matrix()
-    x, y = matrix("count, n"), matrix("count, m + n")
+    x, y, s = matrix("count, n"), matrix("count, m + n"), matrix()
     x_start, y_start = matrix(), matrix()
     code, iterations = integers("count"), integers("count")
 
 
-def lanes_for(
-    batch: Batch, equal: np.ndarray, lower: np.ndarray, upper: np.ndarray, bound: np.ndarray, tolerances: dict[str, Any]
-) -> Lanes:
-    """Room for the method, for programs that have these sides (booleans, one for each row and variable)."""
-    m, n = batch.m, batch.n
+class Shape(NamedTuple):
+    """What all programs of a lot share.
+
+    Attributes
+    ----------
+    equal, lower, upper, bound : arrays of bool, shape (m + n,)
+        Whether a row, or variable, has equal sides, a finite lower and upper one, and is judged by its own size.
+    spans : Spans
+    cone_start : array of int
+        Cone k has the rows cone_start[k]:cone_start[k + 1].
+    """
+
+    equal: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    bound: np.ndarray
+    spans: Spans
+    cone_start: np.ndarray
+
+
+def lanes_for(batch: Batch, shape: Shape, numbers: dict[str, Any]) -> Lanes:
+    """Room for the method, with its tolerances and limits as `numbers`."""
+    m, n, equal = batch.m, batch.n, shape.equal
     N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
-    has = np.stack([lower & ~equal, upper & ~equal], axis=1)
-    sides = int(has.sum())
+    has = np.stack([shape.lower & ~equal, shape.upper & ~equal], axis=1)
+    sides, cones, cone_rows = int(has.sum()), shape.cone_start.size - 1, int(shape.cone_start[-1])
     rows = {
         "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
         "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
         "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
-        "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n,
+        "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
+        **dict.fromkeys(("rhs", "residual", "product"), n),
+        **dict.fromkeys(("cone_s", "lam", "nt", "c", "u", "ds", "dz"), cone_rows),
     }  # fmt: skip
     work = Lanes(
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
-        bound=bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
+        bound=shape.bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
         age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0),
-        D=np.ones(n), E=np.ones(m), **lane_arrays(rows),
+        D=np.ones(n), E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start, **lane_arrays(rows),
     )  # fmt: skip
-    work.shared = int(shared)
-    for name, value in tolerances.items():
+    counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
+    for name, value in {**counts, **numbers}.items():
         setattr(work, name, value)
     return work
 
@@ -90,7 +118,7 @@ def lanes_for(
 @kernel
 def scale_shared(batch: Batch, w: Lanes) -> None:
     """The scaled P and A of all programs."""
-    equilibrate(batch.m, batch.n, batch.P[0], batch.A[0], w.D, w.E)
+    equilibrate(batch.m, batch.n, batch.P[0], batch.A[0], w.cone_start, w.D, w.E)
     m, n, D, E, P, A = batch.m, batch.n, w.D, w.E, w.P, w.A
     for i in range(n):
         for j in range(n):
@@ -101,8 +129,8 @@ def scale_shared(batch: Batch, w: Lanes) -> None:
 
 
 @inner
-def equilibrate(m: int, n: int, P: Floats, A: Floats, D: Floats, E: Floats) -> None:
-    """D and E such that rows and columns of D P D and E A D have largest entries near one."""
+def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Floats, E: Floats) -> None:
+    """D and E such that rows and columns of D P D and E A D have largest entries near one; E is the same in a cone."""
     D[:], E[:] = 1.0, 1.0
     for _ in range(PASSES):
         farthest = 0.0
@@ -113,6 +141,11 @@ def equilibrate(m: int, n: int, P: Floats, A: Floats, D: Floats, E: Floats) -> N
             if size * E[i] > 0.0:
                 farthest = max(farthest, abs(size * E[i] - 1.0))
                 E[i] = min(max(1.0 / size, 1.0 / LARGEST_SCALE), LARGEST_SCALE)
+        for k in range(cone_start.size - 1):
+            least = LARGEST_SCALE
+            for i in range(cone_start[k], cone_start[k + 1]):
+                least = min(least, E[i])
+            E[cone_start[k] : cone_start[k + 1]] = least
         for j in range(n):
             size = 0.0
             for i in range(n):
@@ -137,7 +170,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
         w.total[:, lane] = 0.0
     while True:
         measure(w)
-        w.any_fresh = 0
+        w.any_fresh = w.any_refine = 0
         warm = False
         for lane in range(LANES):
             w.total[FRESH, lane] = 0.0
@@ -148,6 +181,8 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
                     write_answer(batch, w, lane, code)
                     who[lane] = -1
                     live -= 1
+                else:
+                    watch_gradient(w, lane)
             if who[lane] < 0 and following < end:
                 fill(batch, w, lane, following)
                 warm = start_warm(batch, w, lane, following) or warm
@@ -165,7 +200,7 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
 def judge(batch: Batch, w: Lanes, lane: int) -> int:
     """What the program in a lane has come to, or -1."""
     total = w.total
-    tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane]
+    tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane] - total[OVERLAP, lane]
     rows, dual, bounds = total[ROWS, lane], total[DUAL, lane], total[BOUNDS, lane]
     if not (total[MU, lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
         return FAILED
@@ -174,6 +209,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     gap = abs(primal - below)
     if (
         rows <= min(tol * (tau + total[ROWS_SIZE, lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
+        and total[EQUAL, lane] <= min(tol * (tau + total[EQUAL_SIZE, lane]), tol_abs)
         and dual <= min(tol * (tau + total[DUAL_SIZE, lane]), tol_abs)
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
     ):  # fmt: skip
@@ -186,6 +222,18 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         if is_relative_ray(batch, w, lane, tol):
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
+
+
+@inner
+def watch_gradient(w: Lanes, lane: int) -> None:
+    """Refine from now on in a lane whose gradient's residual has grown, and counts: rounding has spoilt it."""
+    total = w.total
+    tau, dual = total[TAU, lane], total[DUAL, lane]
+    if dual > 2.0 * total[LAST_DUAL, lane] and dual > NOTICED * w.tol * (tau + total[DUAL_SIZE, lane]):
+        total[REFINE, lane] = 1.0
+    total[LAST_DUAL, lane] = dual
+    if total[REFINE, lane] > 0.0:
+        w.any_refine = 1
 
 
 @inner
@@ -237,6 +285,8 @@ def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
         x[j] = w.x[j, lane] / (size * w.dual_unit[j, lane])
     for i in range(m + n):
         y[i] = w.y[i, lane] / (size * w.unit[i, lane])
+    for i in range(w.cone_rows):
+        batch.s[p, i] = w.cone_s[i, lane] * w.unit[i, lane] / size
     batch.code[p], batch.iterations[p] = code, w.age[lane] - 1
 
 
@@ -246,7 +296,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
     m, n, D, E, total = w.m, w.n, w.D, w.E, w.total
     if not w.shared:
         P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
-        equilibrate(m, n, P, A, D, E)
+        equilibrate(m, n, P, A, w.cone_start, D, E)
         for i in range(n):
             for j in range(n):
                 w.P_own[i * n + j, lane] = D[i] * P[i * n + j] * D[j]
@@ -278,10 +328,17 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
             w.s[k, lane] = w.z[k, lane] = w.inverse_s[k, lane] = w.inverse_sz[k, lane] = 1.0
             weight, v, o, yi = weight + 1.0, v - sign * h, o + sign * h, yi + sign
         w.W[i, lane], w.v[i, lane], w.o[i, lane] = weight, v, o
-        if yi != 0.0:  # rd = q + G'y
+        if i < w.cone_rows:
+            w.b[i, lane] = scale * u[i]
+        elif yi != 0.0:  # rd = q + G'y
             add_row(w, lane, i, yi)
+    if w.cones:
+        fill_cones(w, lane)
+        for k in range(w.cones):
+            add_row(w, lane, w.cone_start[k], 1.0)
     total[:, lane] = 0.0
     total[TAU, lane] = total[KAPPA, lane] = total[FRESH, lane] = 1.0
+    total[LAST_DUAL, lane] = np.inf
     w.who[lane], w.age[lane], w.any_fresh = p, 0, 1
 
 

@@ -1,9 +1,10 @@
-"""The homogeneous embedding for dense programs with linear rows, `LANES` of them side by side.
+"""The homogeneous embedding for programs with linear rows and second-order cones, `LANES` of them side by side.
 
-    minimize 1/2 x'Px + q'x   subject to   sign_k (G x)_i + s_k = h_k, s_k >= 0,   (G x)_i = b_i     G = [A; I]
+    minimize 1/2 x'Px + q'x   subject to   sign_k (G x)_i + s_k = h_k, s_k >= 0,   (G x)_i = b_i,   G_K x + s_K = b_K
 
-Row i of G has the sides k in first[i]:first[i + 1], one for each finite side, or is an equality.  The embedding, with
-z_k >= 0 the multipliers of sides, y_i = sum sign_k z_k, and v those of equalities among the y:
+Row i of G = [A; I] has the sides k in first[i]:first[i + 1], one for each finite side, or is an equality, or belongs to
+a cone, of which `cones` has the formulas.  The embedding, with z_k >= 0 the multipliers of sides, y_i = sum sign_k z_k,
+and v those of equalities among the y:
 
     rd = P x + G'y + q tau,   r_k = sign_k (G x)_i + s_k - h_k tau,   r_i = (G x)_i - b_i tau,
     kappa = -(q'x + h'z + b'v + x'Px / tau) + rtau,        s z = mu,  tau kappa = mu
@@ -20,62 +21,72 @@ from __future__ import annotations
 
 from ..compiled.kernels import inner
 from ..compiled.signatures import Matrix
-from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
 from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat, store
+from .cones import (
+    add_squares,
+    advance_cones,
+    correct_cones,
+    depth_in_cones,
+    direction_of_cones,
+    finish_cones,
+    forward_of_cones,
+    measure_cones,
+    predict_cones,
+    square_of_cones,
+    weigh,
+)
 from .dense import (
-    factor_own,
-    factor_shared,
+    assemble_own,
+    assemble_shared,
+    eliminate,
     multiply_own,
     multiply_shared,
     multiply_transposed_own,
     multiply_transposed_shared,
     solve,
 )
-
-DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
-RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
-STEP = 0.99  # share of the way to the boundary
-LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
-INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
-
-# rows of `total`
-TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
-ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
-SLOPE, KEEP, CHANGE, TARGET, SIZE = 15, 16, 17, 18, 19
-TOTALS = 20
-
-
-class Lanes(Structure):
-    """The programs at work, one in each lane, and room for the method.
-
-    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
-    `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
-    `bound`, is judged by its own size.
-    """
-
-    m, n, sides = dimension(), dimension(), dimension()
-    shared, any_fresh = integer(), integer()
-    first, equal, bound, who, age = integers(), integers(), integers(), integers(), integers()
-    sign = floats()
-    P, A, D, E = floats(), floats(), floats(), floats()
-    P_own, A_own = matrix(), matrix()
-    q, h, b, unit, dual_unit = matrix(), matrix(), matrix(), matrix(), matrix()
-    x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    rd, r, r_equal, inverse_sz, inverse_s = matrix(), matrix(), matrix(), matrix(), matrix()
-    W, v, o, e, dx, Gdx, x2, Gx2 = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
-    tol, tol_abs, tol_infeasible = number(), number(), number()
-    max_iter = integer()
+from .state import (
+    BOUNDS,
+    CHANGE,
+    DELTA,
+    DUAL,
+    DUAL_SIZE,
+    EQUAL,
+    EQUAL_SIZE,
+    FRESH,
+    HZ,
+    INSIDE,
+    KAPPA,
+    KEEP,
+    LEAST_SIGMA,
+    MU,
+    OVERLAP,
+    QX,
+    RAY_DUAL,
+    RAY_P,
+    RAY_ROWS,
+    REFINE,
+    RHO,
+    ROWS,
+    ROWS_SIZE,
+    SIZE,
+    SLOPE,
+    STEP,
+    TARGET,
+    TAU,
+    XPX,
+    Lanes,
+)
 
 
 @inner
 def multiply(w: Lanes, x: Matrix, out: Matrix) -> None:
     """out := G x."""
-    m, n = w.m, w.n
+    m, n, spans = w.m, w.n, w.spans
     if w.shared:
-        multiply_shared(m, n, w.A, x, out)
+        multiply_shared(m, n, w.A, spans.row_first, spans.row_end, x, out)
     else:
-        multiply_own(m, n, w.A_own, x, out)
+        multiply_own(m, n, w.A_own, spans.row_first, spans.row_end, x, out)
     for j in range(n):
         store(out, m + j, load(x, j))
 
@@ -83,28 +94,33 @@ def multiply(w: Lanes, x: Matrix, out: Matrix) -> None:
 @inner
 def multiply_hessian(w: Lanes, x: Matrix, out: Matrix) -> None:
     """out := P x."""
+    n, spans = w.n, w.spans
     if w.shared:
-        multiply_shared(w.n, w.n, w.P, x, out)
+        multiply_shared(n, n, w.P, spans.begin, spans.end, x, out)
     else:
-        multiply_own(w.n, w.n, w.P_own, x, out)
+        multiply_own(n, n, w.P_own, spans.begin, spans.end, x, out)
 
 
 @inner
 def multiply_transposed(w: Lanes, v: Matrix, out: Matrix) -> None:
     """out := G'v."""
+    m, n, spans = w.m, w.n, w.spans
     if w.shared:
-        multiply_transposed_shared(w.m, w.n, w.A, v, out)
+        multiply_transposed_shared(m, n, w.A, spans.column_first, spans.column_end, v, out)
     else:
-        multiply_transposed_own(w.m, w.n, w.A_own, v, out)
+        multiply_transposed_own(m, n, w.A_own, spans.column_first, spans.column_end, v, out)
 
 
 @inner
 def factor(w: Lanes) -> None:
     """The factors of P + G'WG."""
     if w.shared:
-        factor_shared(w.m, w.n, w.P, w.A, w.W, w.C, w.T, w.pivots)
+        assemble_shared(w.m, w.n, w.P, w.A, w.spans, w.W, w.C)
     else:
-        factor_own(w.m, w.n, w.P_own, w.A_own, w.W, w.C, w.T, w.pivots)
+        assemble_own(w.m, w.n, w.P_own, w.A_own, w.spans, w.W, w.C)
+    if w.cones:
+        add_squares(w.spans, w.n, w.B, w.C)
+    eliminate(w.n, w.spans, w.C, w.T, w.pivots)
 
 
 @inner
@@ -112,6 +128,8 @@ def measure(w: Lanes) -> None:
     """Residuals and weights at the point."""
     measure_gradient(w)
     measure_rows(w)
+    if w.cones:
+        measure_cones(w)
 
 
 @inner
@@ -158,8 +176,8 @@ def measure_rows(w: Lanes) -> None:
     )
     tau = load(total, TAU)
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-    tol = w.tol
-    for i in range(w.m + w.n):
+    equal_rows, equal_size, overlap, tol = splat(0.0), splat(0.0), splat(0.0), w.tol
+    for i in range(w.cone_rows, w.m + w.n):
         g, wi, vi, oi = load(Gx, i), splat(RHO if i >= w.m else 0.0), splat(0.0), splat(0.0)
         outside, along, allowed = splat(0.0), splat(0.0), splat(0.0)
         if equal[i]:
@@ -189,9 +207,15 @@ def measure_rows(w: Lanes) -> None:
             store(inverse_sz, k, inverse)
             store(inverse_s, k, one)
             store(r, k, rk)
+        if first[i + 1] == first[i] + 2:  # answers have the difference of the two multipliers
+            k = first[i]
+            overlap += smallest(load(z, k), load(z, k + 1)) * (load(h, k) + load(h, k + 1))
         u = load(unit, i)
         if bound[i]:
             bounds = largest((outside - allowed) * u, bounds)
+        elif equal[i] and w.equalities_apart:
+            equal_rows = largest(outside * u, equal_rows)
+            equal_size = largest(absolute(g) * u, equal_size)
         elif equal[i] or first[i + 1] > first[i]:
             rows = largest(outside * u, rows)
             rows_size = largest(absolute(g) * u, rows_size)
@@ -203,6 +227,9 @@ def measure_rows(w: Lanes) -> None:
     store(total, HZ, hz)
     store(total, ROWS, rows)
     store(total, ROWS_SIZE, rows_size)
+    store(total, OVERLAP, overlap)
+    store(total, EQUAL, equal_rows)
+    store(total, EQUAL_SIZE, equal_size)
     store(total, BOUNDS, bounds)
     store(total, RAY_ROWS, ray)
 
@@ -214,7 +241,7 @@ def step(w: Lanes) -> None:
     factor(w)
     constant_direction(w)
     tau, kappa, fresh = load(total, TAU), load(total, KAPPA), load(total, FRESH) > 0.5
-    rate, mu = 1.0 / tau, (load(total, MU) + tau * kappa) * (1.0 / (w.sides + 1))
+    rate, mu = 1.0 / tau, (load(total, MU) + tau * kappa) * (1.0 / w.degree)
     residual = kappa + load(total, QX) + load(total, HZ) + load(total, XPX) * rate
     slope = load(total, SLOPE)
 
@@ -249,6 +276,31 @@ def step(w: Lanes) -> None:
 
 
 @inner
+def solve_refined(w: Lanes, x: Matrix, Gx: Matrix) -> None:
+    """x := (P + G'WG)^-1 x and Gx := G x, with a step of refinement in the lanes where rounding spoils the gradient."""
+    n, rhs, residual, product, o, W, start = w.n, w.rhs, w.residual, w.product, w.o, w.W, w.cone_start
+    if w.any_refine:
+        for j in range(n):
+            store(rhs, j, load(x, j))
+    solve(n, w.spans, w.T, w.pivots, x)
+    multiply(w, x, Gx)
+    if w.any_refine:
+        needed = load(w.total, REFINE) > 0.5
+        for i in range(w.cone_rows, w.m + n):
+            store(o, i, load(W, i) * load(Gx, i))
+        for k in range(w.cones):
+            weigh(w.nt, start[k], start[k + 1], load(w.eta, k), Gx, o)
+        multiply_hessian(w, x, product)
+        multiply_transposed(w, o, residual)
+        for j in range(n):
+            store(residual, j, load(rhs, j) - load(product, j) - load(residual, j))
+        solve(n, w.spans, w.T, w.pivots, residual)
+        for j in range(n):
+            store(x, j, load(x, j) + select(needed, load(residual, j), 0.0))
+        multiply(w, x, Gx)
+
+
+@inner
 def constant_direction(w: Lanes) -> None:
     """x2 := (P + G'WG)^-1 (G'o - q), and the slope of the equation of tau.
 
@@ -260,11 +312,10 @@ def constant_direction(w: Lanes) -> None:
     multiply_transposed(w, w.o, x2)
     for j in range(n):
         store(x2, j, load(x2, j) - load(q, j))
-    solve(n, w.T, w.pivots, x2)
-    multiply(w, x2, Gx2)
+    solve_refined(w, x2, Gx2)
     rate = 1.0 / load(total, TAU)
     forward, square = splat(0.0), splat(0.0)
-    for i in range(w.m + n):
+    for i in range(w.cone_rows, w.m + n):
         g = load(Gx2, i)
         if equal[i]:
             bi = load(b, i)
@@ -277,6 +328,9 @@ def constant_direction(w: Lanes) -> None:
             t = load(z, k) * load(inverse_s, k) * d
             forward += hk * t
             square += d * t
+    if w.cones:
+        forward += forward_of_cones(w)
+        square += square_of_cones(w)
     dx, Pdx = w.dx, w.Gdx
     for j in range(n):
         forward += (load(q, j) + 2.0 * rate * load(Px, j)) * load(x2, j)
@@ -298,18 +352,17 @@ def direction(w: Lanes) -> Vec:
     multiply_transposed(w, w.v, dx)
     for j in range(n):
         store(dx, j, -(load(dx, j) + keep * load(rd, j)))
-    solve(n, w.T, w.pivots, dx)
-    multiply(w, dx, Gdx)
+    solve_refined(w, dx, Gdx)
     found = splat(0.0)
     for j in range(n):
         found += (load(q, j) + rate * load(Px, j)) * load(dx, j)
-    for i in range(w.m + n):
+    for i in range(w.cone_rows, w.m + n):
         g = load(Gdx, i)
         if equal[i]:
             found += load(b, i) * (g + keep * load(r_equal, i)) * (1.0 / DELTA)
         for k in range(first[i], first[i + 1]):
             found += load(h, k) * load(z, k) * (load(e, k) + load(inverse_s, k) * (sign[k] * g + keep * load(r, k)))
-    return found
+    return found + direction_of_cones(w) if w.cones else found
 
 
 @inner
@@ -317,13 +370,14 @@ def predict(w: Lanes) -> Vec:
     """e := ds / s of the predictor; returns the largest of -ds / s, -dz / z and 1."""
     first, sign, h, inverse_s, r, e, Gdx, Gx2 = w.first, w.sign, w.h, w.inverse_s, w.r, w.e, w.Gdx, w.Gx2
     change, most, least = load(w.total, CHANGE), splat(0.0), splat(0.0)
-    for i in range(w.m + w.n):
+    for i in range(w.cone_rows, w.m + w.n):
         g = load(Gdx, i) + change * load(Gx2, i)
         for k in range(first[i], first[i + 1]):
             t = (load(h, k) * change - sign[k] * g - load(r, k)) * load(inverse_s, k)
             most, least = largest(t, most), smallest(t, least)
             store(e, k, t)
-    return largest(1.0 + most, largest(-least, 1.0))
+    longest = largest(1.0 + most, largest(-least, 1.0))
+    return largest(predict_cones(w), longest) if w.cones else longest
 
 
 @inner
@@ -332,7 +386,7 @@ def prepare_corrector(w: Lanes) -> None:
     first, equal, sign, z, inverse_s, inverse_sz = w.first, w.equal, w.sign, w.z, w.inverse_s, w.inverse_sz
     r, r_equal, e, v, total = w.r, w.r_equal, w.e, w.v, w.total
     keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5
-    for i in range(w.m + w.n):
+    for i in range(w.cone_rows, w.m + w.n):
         vi = splat(0.0)
         if equal[i]:
             vi = keep * load(r_equal, i) * (1.0 / DELTA)
@@ -342,6 +396,8 @@ def prepare_corrector(w: Lanes) -> None:
             store(e, k, c)
             vi += sign[k] * load(z, k) * (c + load(inverse_s, k) * (keep * load(r, k)))
         store(v, i, vi)
+    if w.cones:
+        correct_cones(w)
 
 
 @inner
@@ -352,7 +408,7 @@ def finish_direction(w: Lanes) -> Vec:
     change, keep, longest = load(total, CHANGE), load(total, KEEP), splat(0.0)
     for j in range(w.n):
         store(dx, j, load(dx, j) + change * load(x2, j))
-    for i in range(w.m + w.n):
+    for i in range(w.cone_rows, w.m + w.n):
         g = load(Gdx, i) + change * load(Gx2, i)
         store(Gdx, i, g)
         if equal[i]:
@@ -363,7 +419,7 @@ def finish_direction(w: Lanes) -> Vec:
             longest = largest(largest(-t, -c), longest)
             store(r, k, t)
             store(e, k, c)
-    return longest
+    return largest(finish_cones(w), longest) if w.cones else longest
 
 
 @inner
@@ -381,6 +437,8 @@ def advance(w: Lanes) -> None:
         least_s, least_z = smallest(sk, least_s), smallest(zk, least_z)
         store(s, k, sk)
         store(z, k, zk)
+    if w.cones:
+        least_s, least_z = smallest(advance_cones(w), least_s), smallest(depth_in_cones(w, y), least_z)
     if w.any_fresh:
         fresh = load(total, FRESH) > 0.5
         up_s = select(fresh & (least_s <= INSIDE), 1.0 - least_s, 0.0)
@@ -388,7 +446,11 @@ def advance(w: Lanes) -> None:
         for k in range(w.sides):
             store(s, k, load(s, k) + up_s)
             store(z, k, load(z, k) + up_z)
-    for i in range(w.m + w.n):
+        for k in range(w.cones):
+            at = w.cone_start[k]
+            store(w.cone_s, at, load(w.cone_s, at) + up_s)
+            store(y, at, load(y, at) + up_z)
+    for i in range(w.cone_rows, w.m + w.n):
         g, yi = load(Gdx, i), splat(0.0)
         store(Gx, i, load(Gx, i) + size * g)
         if equal[i]:

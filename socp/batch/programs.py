@@ -1,4 +1,4 @@
-"""Many cone programs of one shape solved at once, with one set-up where they share their matrices."""
+"""Many cone programs of one shape solved at once, in the lanes of vector registers where they are small."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import numpy as np
 from ..problem.checks import ArrayLike, ProgramError, check_finite
 from ..problem.program import Cone, ConeProgram
 from ..problem.settings import Settings
+from ..problem.status import Status
 from ..solver import Solver
-from .checks import axes_of, matrices, number_of_programs, rows_of
+from .checks import axes_of, matrices, number_of_programs, refuse_nonconvex, rows_of
+from .cone_lots import lots_of
+from .lots import fits_lanes
 from .solutions import Solutions
 from .watch import Watch
 
@@ -98,7 +101,9 @@ def solve_many(
 
     Notes
     -----
-    Where the programs share P, A and G, the first one sets up for all.
+    Small programs are solved side by side in the lanes of vector registers, larger ones one by one, where the first
+    sets up for all that share P, A and G.  Every answer passes the stopping test of `solve` on the caller's own data.
+    A program that fails beside others is solved again by itself.
 
     Examples
     --------
@@ -138,7 +143,28 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
     many, watch = Solutions(programs.k, x=n, y=p, z=m, s=m), Watch(settings.time_limit)
-    first, one_thread = programs.program(0), dataclasses.replace(settings, threads=1)
+    many._programs = programs
+    first, left = programs.program(0), np.arange(programs.k)
+    if fits_lanes(n, p + m):
+        refuse_nonconvex(programs.P, "c")
+        lots = lots_of(programs, first.cones, settings)
+        many.setup_time = time.perf_counter() - started
+        for lot in lots:
+            watch.work(lot.tasks(), lot.workers())
+        left = np.concatenate([lot.collect(many) for lot in lots])
+    if left.size and watch.reason is None:
+        _solve_alone(programs, first, left, many, settings, watch)
+    if watch.reason is not None:
+        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
+    many.solve_time = time.perf_counter() - started - many.setup_time
+    return many
+
+
+def _solve_alone(
+    programs: ConePrograms, first: ConeProgram, left: np.ndarray, many: Solutions, settings: Settings, watch: Watch
+) -> None:  # fmt: skip
+    """The answers to some programs, each by itself, by solvers that are set up where programs share their matrices."""
+    one_thread = dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left())
 
     def worker(solver: Solver) -> Callable[[int], None]:
         def solve(i: int) -> None:
@@ -153,12 +179,6 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
 
         return solve
 
-    workers = [worker(Solver.of_checked(first, one_thread)) for _ in range(min(settings.threads, programs.k))]
-    many.setup_time = time.perf_counter() - started
-    watch.work(range(programs.k), workers)
-    if watch.reason is not None:
-        for i in range(programs.k):
-            if i not in many.alone:
-                many.status[i] = watch.reason
-    many.solve_time = time.perf_counter() - started - many.setup_time
-    return many
+    watch.work(
+        left.tolist(), [worker(Solver.of_checked(first, one_thread)) for _ in range(min(settings.threads, left.size))]
+    )

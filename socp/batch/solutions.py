@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -17,6 +18,8 @@ MESSAGES = {
     Status.TIME_LIMIT: "the time limit was reached before this program",
     Status.INTERRUPTED: "interrupted from the keyboard before this program",
     Status.NUMERICAL_ERROR: "not solved",
+    Status.PRIMAL_INFEASIBLE: "(y, z) certifies that no feasible point exists",
+    Status.DUAL_INFEASIBLE: "x certifies that the objective is unbounded below",
 }
 
 
@@ -35,6 +38,7 @@ class Answers(Generic[One]):
     numbers: ClassVar = ("objective", "dual_objective", "primal_residual", "dual_residual", "gap")
     single: ClassVar[Any]
     messages: ClassVar[dict[Status, str]] = MESSAGES
+    _programs: Any = None  # what has `program(i)`, for derivatives
     status: np.ndarray
     x: np.ndarray
     y: np.ndarray
@@ -69,7 +73,13 @@ class Answers(Generic[One]):
             setup_time=setup_time, solve_time=solve_time, message=self.messages[status], trace=np.zeros(0, TRACE),
             timings={**dict.fromkeys(TIMINGS, 0.0), "rest": setup_time + solve_time},
         )  # fmt: skip
+        if self._programs is not None:
+            found._program = functools.partial(self._programs.program, i)  # type: ignore[attr-defined]
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The programs stay in their process, as they may be large."""
+        return {**self.__dict__, "_programs": None}
 
     def __iter__(self) -> Iterator[One]:
         return (self[i] for i in range(len(self)))

@@ -24,7 +24,7 @@ from numba.extending import get_cython_function_address, intrinsic
 from scipy.linalg import cython_blas, cython_lapack
 
 from .blas_integers import integer_bits
-from .kernels import inner
+from .kernels import deferred
 from .signatures import Floats, Singles
 
 # int64, as numba would compile a routine once more for each Python integer that is known when it compiles
@@ -100,7 +100,7 @@ _dtrsv = _external(cython_blas, "dtrsv", "cccididi")
 _dpotrf = _external(cython_lapack, "dpotrf", "cidii")
 
 
-@inner
+@deferred
 def gemm(
     trans_a: int,
     trans_b: int,
@@ -126,7 +126,7 @@ def gemm(
     )  # fmt: skip
 
 
-@inner
+@deferred
 def sgemm(
     trans_a: int,
     trans_b: int,
@@ -152,7 +152,7 @@ def sgemm(
     )  # fmt: skip
 
 
-@inner
+@deferred
 def syrk(
     triangle: int,
     trans: int,
@@ -174,7 +174,7 @@ def syrk(
     )  # fmt: skip
 
 
-@inner
+@deferred
 def trsm(
     side: int,
     triangle: int,
@@ -197,7 +197,7 @@ def trsm(
     )  # fmt: skip
 
 
-@inner
+@deferred
 def gemv(
     trans: int,
     m: int,
@@ -219,7 +219,7 @@ def gemv(
     )  # fmt: skip
 
 
-@inner
+@deferred
 def symv(
     triangle: int,
     n: int,
@@ -240,7 +240,7 @@ def symv(
     )  # fmt: skip
 
 
-@inner
+@deferred
 def trsv(triangle: int, trans: int, diagonal: int, n: int, a: Floats, a0: int, lda: int, x: Floats, x0: int) -> None:
     """x := op(A)^-1 x;  A is n by n triangular, x contiguous."""
     _dtrsv(
@@ -249,7 +249,7 @@ def trsv(triangle: int, trans: int, diagonal: int, n: int, a: Floats, a0: int, l
     )  # fmt: skip
 
 
-@inner
+@deferred
 def potrf(triangle: int, n: int, a: Floats, a0: int, lda: int) -> int:
     """Cholesky factor of A over its triangle, A = L L' (LOWER) or U'U (UPPER).
 

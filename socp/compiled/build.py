@@ -18,15 +18,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numba
-import numpy as np
 
 from . import cache, kernels, probe
+from .cache import MachineCode
 from .kernels import Kernel
-from .machine import MachineCode
 from .worker import HEAD
 
 logger = logging.getLogger("socp")
@@ -39,14 +39,11 @@ SECONDS = (0.05, 2.6e-4)  # of a kernel, and of a byte of its code
 def prepare(wanted: Sequence[Kernel]) -> None:
     """Load the kernels and all that they call, compiled now where that has not been done before."""
     with kernels.lock:
-        if not (kernels.linked or _symbols_work()):
+        if not (kernels.linked or _compile_and_load(_not_loaded(wanted))):
             kernels.link_from_now_on()
-        order = _not_loaded(wanted)
         if kernels.linked:
-            for kernel in order:
+            for kernel in _not_loaded(wanted):
                 kernel.link()
-        else:
-            _compile_and_load(order)
 
 
 _company: list[Callable[[], list[Kernel]]] = []
@@ -71,42 +68,105 @@ def _not_loaded(wanted: Iterable[Kernel]) -> list[Kernel]:
     return [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
 
 
-def _compile_and_load(order: list[Kernel]) -> None:
+def _compile_and_load(order: list[Kernel]) -> bool:
+    """False where kernels do not find each other by symbols; that is tried while they are compiled."""
+    works = _trial()
+    if works is None:
+        return False
     found = {kernel: cache.read(kernel) for kernel in order}
     company = _company_of([kernel for kernel in order if found[kernel] is None])
     found.update({kernel: cache.read(kernel) for kernel in _not_loaded(company) if kernel not in found})
     missing = [kernel for kernel, code in found.items() if code is None]
     if missing:
         Compilation(missing).run()
+    if not works():
+        return False
     for kernel, code in found.items():
-        kernel.load(code or cache.read(kernel) or _compiled(kernel))
+        code = code or cache.read(kernel) or _compiled(kernel)
+        if code is None:
+            kernel.link()
+        else:
+            kernel.load(code)
+    return True
 
 
-def _compiled(kernel: Kernel) -> MachineCode:
-    """The machine code of the kernel, compiled here and kept."""
-    code = kernel.compile()
+def _compiled(kernel: Kernel) -> MachineCode | None:
+    """The machine code of the kernel, compiled here and kept; None where it must be compiled in numba's own way."""
+    if kernel in _alone:
+        return None
+    try:
+        code = kernel.compile()
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever another numba raises
+        if not _compiles_alone(kernel):
+            raise error
+        return None
     cache.write(kernel, code)
     return code
 
 
-@functools.cache
-def _symbols_work() -> bool:
-    """Whether kernels find each other by symbols."""
-    if not probe.symbols_wanted():
-        return False
+_alone: set[Kernel] = set()  # kernels that are compiled in numba's own way, with their code in this process alone
+
+
+def _compiles_alone(kernel: Kernel) -> bool:
+    logger.debug("%s was not compiled", kernel.name, exc_info=True)
     try:
-        _compile_and_load(probe.KERNELS)
-        if probe.probe(np.ones(3)) == 9.0:
-            return True
-    except MemoryError:
-        raise
-    except Exception:  # whatever another numba raises
-        logger.debug("kernels by symbol failed", exc_info=True)
+        kernel.linkable  # noqa: B018
+    except Exception:
+        return False
+    if not _alone:
+        logger.warning(
+            "numba %s does not compile %s, and others maybe, as this package does: they are compiled in numba's own "
+            "way, in each process anew", numba.__version__, kernel.name,
+        )  # fmt: skip
+    _alone.add(kernel)
+    return True
+
+
+@functools.cache
+def _trial() -> Callable[[], bool] | None:
+    """Begin to try whether kernels find each other by symbols; what waits for the answer, None where they do not."""
+    if not probe.symbols_wanted():
+        return None
+    try:
+        if cache.is_proven():
+            return lambda: True
+    except Exception:  # whatever another numba raises, as its private names are imported first here
+        logger.debug("numba was not understood", exc_info=True)
+        _say_that_symbols_fail()
+        return None
+    pool = ThreadPoolExecutor(1)
+    trial = pool.submit(_tried_apart)
+    pool.shutdown(wait=False)
+    return functools.cache(lambda: _note(trial.result()))
+
+
+def _note(works: bool) -> bool:
+    if works:
+        cache.prove()
+    else:
+        _say_that_symbols_fail()
+    return works
+
+
+def _say_that_symbols_fail() -> None:
     logger.warning(
         "numba %s does not let kernels call each other through symbols: they are linked into each other, which takes "
         "minutes in each process", numba.__version__,
     )  # fmt: skip
-    return False
+
+
+def _tried_apart() -> bool:
+    """Whether the probe works, in a process of its own; in this one where none can be started."""
+    try:
+        tried = subprocess.run(
+            _command("probe"), input=json.dumps(_search_path()) + "\n", text=True, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=os.name == "posix", check=False,
+        )  # fmt: skip
+    except (OSError, ValueError):
+        return probe.works()
+    return tried.returncode == 0
 
 
 kernels.load[:] = [prepare]
@@ -276,14 +336,14 @@ class Helper(threading.Thread):
             self.process.stdout.close()
 
 
-def _command() -> list[str]:
-    """What starts a helper: isolated, so that it imports from the search path that it is sent, and nothing else."""
+def _command(module: str = "worker") -> list[str]:
+    """What starts a helper or the probe: isolated, with the search path that it is sent and no other imports."""
     if not Path(sys.executable).name.lower().startswith("python"):
         raise ValueError(f"{sys.executable!r} is a program that Python is part of, and would start once more")
     flags = ["-I", *["-O"] * sys.flags.optimize, *["-B"] * sys.flags.dont_write_bytecode]
     code = (
         "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
-        f"from {__package__} import worker; worker.main()"
+        f"from {__package__} import {module}; {module}.main()"
     )
     return [sys.executable, *flags, "-c", code]
 
@@ -311,9 +371,10 @@ def _without_collector() -> Iterator[None]:
 
 
 def _after_fork() -> None:
-    """A child has garbage collection as before, where another thread compiles in its parent."""
+    """A child has garbage collection as before, and tries symbols itself, where a thread of its parent compiles."""
     if _collector_off:
         gc.enable()
+    _trial.cache_clear()  # whose answer would come in the parent
 
 
 if hasattr(os, "register_at_fork"):

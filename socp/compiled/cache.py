@@ -37,14 +37,13 @@ from typing import Any, NamedTuple
 
 import llvmlite
 import numba
-from numba.core import registry
 
 from . import packaged
 from .blas_integers import integer_bits
-from .machine import MachineCode
 
 logger = logging.getLogger("socp")
 
+PROVEN = "symbols-work"  # a mark in the folder: kernels that call each other through symbols were tried
 UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, or another version of a kernel, counts as unused
 ABANDONED = 24 * 3600.0  # seconds after which a file that is not complete never will be
 MARK = "last-use"
@@ -53,6 +52,17 @@ OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  
 
 _held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, by name and stamp
 _said: set[str] = set()
+CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of indices, and of the arrays that Python passes
+
+
+class MachineCode(NamedTuple):
+    """An object file and the names in it."""
+
+    object_file: bytes
+    function: str
+    wrapper: str  # empty where Python does not call it
+    environment: str  # of the pointer to what numba's wrapper for Python wants
+    name: str
 
 
 class Place(NamedTuple):
@@ -99,13 +109,14 @@ CACHES = _caches()  # a relative NUMBA_CACHE_DIR means the directory in which Py
 @functools.cache
 def version(baseline: str = "") -> str:
     """The name of the folder: what machine code depends on beside its kernel; of this processor, or of a baseline."""
-    triple, processor, features = _codegen().magic_tuple()
+    triple, processor, features = _target()
     if baseline:
         triple, processor, features = re.sub(r"[\d.]+$", "", triple), baseline, ""  # on any release of macOS
     text = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text.update(path.read_bytes())
     parts = [llvmlite.__version__, repr((triple, processor, features)), str(integer_bits()), text.hexdigest()]
+    parts += ["with checks"] * CHECKS
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     return f"python-{_python()}-numba-{numba.__version__}-{digest}"
 
@@ -115,8 +126,11 @@ def _python() -> str:
     return ".".join(platform.python_version_tuple()[:2])
 
 
-def _codegen() -> Any:
-    return registry.cpu_target.target_context.codegen()
+def _target() -> tuple[str, str, str]:
+    """(what LLVM calls the platform, the processor, its features)."""
+    from .machine import codegen
+
+    return codegen().magic_tuple()
 
 
 def folder() -> Path | None:
@@ -139,7 +153,7 @@ def _places() -> tuple[Place, ...]:
 def _suits() -> bool:
     """Whether the kernels of the package are of the versions that are installed, and this processor runs them."""
     made = packaged.made_for()
-    return made.get("version") == version(made["processor"]) and packaged.has_baseline(_codegen().magic_tuple()[2])
+    return made.get("version") == version(made["processor"]) and packaged.has_baseline(_target()[2])
 
 
 def unsuited() -> str:
@@ -163,6 +177,19 @@ def package(kernels: Iterable[Any], path: Path, processor: str) -> None:
         "version": version(processor),
     }  # fmt: skip
     (path / packaged.MADE_FOR).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
+def is_proven() -> bool:
+    """Whether kernels of this version were seen to call each other by symbols: here, or where a wheel was built."""
+    return any(not place.is_cache or (place.path / PROVEN).exists() for place in _places())
+
+
+def prove() -> None:
+    """Note that they were."""
+    place = ready()
+    if place is not None:
+        with contextlib.suppress(OSError):
+            (place / PROVEN).touch()
 
 
 def ready() -> Path | None:

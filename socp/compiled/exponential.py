@@ -8,7 +8,8 @@ last bits of x / log 2 + 1.5 * 2^52, and goes into the exponent of the result.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -19,101 +20,86 @@ from .kernels import INTERPRETED, inner
 from .signatures import Floats, Singles
 
 
+def _chosen(builder: Any, comparison: str, a: Any, b: Any) -> Any:
+    first = builder.fcmp_ordered(comparison, a, b, flags=("nnan", "nsz"))
+    return builder.select(first, a, b, flags=("nnan", "nsz"))
+
+
 def _choice(comparison: str) -> Any:
     @intrinsic
     def choice(typing_context, a, b):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            first = builder.fcmp_ordered(comparison, *arguments, flags=("nnan", "nsz"))
-            return builder.select(first, *arguments, flags=("nnan", "nsz"))
+            return _chosen(builder, comparison, *arguments)
 
         return a(a, a), generate
 
     return choice
 
 
+class Digits(NamedTuple):
+    """What exp takes in floats of one kind."""
+
+    least: float  # the smallest x
+    shift: float  # 1.5 * 2^(digits): the last bits of a number near it are a whole number
+    high: float  # log 2 in two parts
+    low: float
+    places: int  # bits of the fraction
+    coefficients: tuple[float, ...]  # of the polynomial, the highest power first
+
+
+def _taylor(degree: int) -> tuple[float, ...]:
+    return tuple(1.0 / math.factorial(k) for k in range(degree, -1, -1))
+
+
+PER_LOG = 1.4426950408889634
+DIGITS = {
+    types.float64: Digits(-708.0, 1.5 * 2.0**52, 0.693147180369123816490, 1.90821492927058770002e-10, 52, _taylor(13)),
+    types.float32: Digits(-87.0, 1.5 * 2.0**23, 0.693359375, -2.12194440e-4, 23, _taylor(7)),
+}
+
+
 @intrinsic
-def _multiply_add(typing_context, a, b, c):  # type: ignore[no-untyped-def]
-    """a b + c, rounded once where the processor has that."""
+def _exponential(typing_context, x):  # type: ignore[no-untyped-def]
+    """exp(x) for least <= x <= 0, and what is below as that."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kind = arguments[0].type
-        name = "llvm.fmuladd.f64" if a == types.float64 else "llvm.fmuladd.f32"
-        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
-        return builder.call(function, arguments)
+        digits, (v,) = DIGITS[x], arguments
+        kind, word = v.type, ir.IntType(64 if x == types.float64 else 32)
+        fused = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.f{word.width}"
+        )  # a b + c, rounded once where the processor has that
+        v = _chosen(builder, ">", v, kind(digits.least))
+        shifted = builder.call(fused, [v, kind(PER_LOG), kind(digits.shift)])
+        k = builder.fsub(shifted, kind(digits.shift))
+        r = builder.fsub(v, builder.fmul(k, kind(digits.high)))
+        r = builder.fsub(r, builder.fmul(k, kind(digits.low)))
+        value = kind(digits.coefficients[0])
+        for coefficient in digits.coefficients[1:]:
+            value = builder.call(fused, [value, r, kind(coefficient)])
+        power = builder.shl(builder.bitcast(shifted, word), word(digits.places))
+        return builder.bitcast(builder.add(builder.bitcast(value, word), power), kind)
 
-    return a(a, a, a), generate
-
-
-@intrinsic
-def _times_power(typing_context, value, shifted):  # type: ignore[no-untyped-def]
-    """value 2^k, where k is in the last bits of `shifted`."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        width, digits = (64, 52) if value == types.float64 else (32, 23)
-        kind = ir.IntType(width)
-        power = builder.shl(builder.bitcast(arguments[1], kind), ir.Constant(kind, digits))
-        return builder.bitcast(builder.add(builder.bitcast(arguments[0], kind), power), arguments[0].type)
-
-    return value(value, value), generate
+    return x(x), generate
 
 
 larger: Any = max if INTERPRETED else _choice(">")
 """The larger of two numbers that are not NaN."""
 smaller: Any = min if INTERPRETED else _choice("<")
-multiply_add: Any = _multiply_add
-times_power: Any = _times_power
-
-LEAST, PER_LOG, SHIFT = -708.0, 1.4426950408889634, 1.5 * 2.0**52
-HIGH, LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # log 2
-F3, F4, F5, F6, F7, F8, F9 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880
-F10, F11, F12, F13 = F9 / 10, F9 / 110, F9 / 1320, F9 / 17160
-
-_single = np.float32
-LEAST32, PER_LOG32, SHIFT32 = _single(-87.0), _single(1.44269504), _single(1.5 * 2.0**23)
-HIGH32, LOW32 = _single(0.693359375), _single(-2.12194440e-4)
-S1, S2, S3, S4, S5, S6, S7 = (_single(v) for v in (1.0, 0.5, F3, F4, F5, F6, F7))
+exponential: Any = _exponential
 
 
 @inner
 def exponentials(x: Floats) -> None:
     """x := exp(x) for -708 <= x <= 0 (and what is below as -708), to 2 units of the last place."""
     for i in range(x.size):
-        v = larger(x[i], LEAST)
-        t = multiply_add(v, PER_LOG, SHIFT)
-        k = t - SHIFT
-        r = (v - k * HIGH) - k * LOW
-        p = multiply_add(F13, r, F12)
-        p = multiply_add(p, r, F11)
-        p = multiply_add(p, r, F10)
-        p = multiply_add(p, r, F9)
-        p = multiply_add(p, r, F8)
-        p = multiply_add(p, r, F7)
-        p = multiply_add(p, r, F6)
-        p = multiply_add(p, r, F5)
-        p = multiply_add(p, r, F4)
-        p = multiply_add(p, r, F3)
-        p = multiply_add(p, r, 0.5)
-        p = multiply_add(p, r, 1.0)
-        p = multiply_add(p, r, 1.0)
-        x[i] = times_power(p, t)
+        x[i] = exponential(x[i])
 
 
 @inner
 def single_exponentials(x: Singles) -> None:
     """The same in float32, for -87 <= x <= 0."""
     for i in range(x.size):
-        v = larger(x[i], LEAST32)
-        t = multiply_add(v, PER_LOG32, SHIFT32)
-        k = t - SHIFT32
-        r = (v - k * HIGH32) - k * LOW32
-        p = multiply_add(S7, r, S6)
-        p = multiply_add(p, r, S5)
-        p = multiply_add(p, r, S4)
-        p = multiply_add(p, r, S3)
-        p = multiply_add(p, r, S2)
-        p = multiply_add(p, r, S1)
-        p = multiply_add(p, r, S1)
-        x[i] = times_power(p, t)
+        x[i] = exponential(x[i])
 
 
 if INTERPRETED:

@@ -6,12 +6,13 @@ are annotated with, its machine code is known to LLVM under a symbol, and its ca
 
     @kernel      may be called from Python, too; it returns nothing or a number, as numba crashes when an interrupt
                  comes while it makes a Python object of a tuple or structure
-    @inner       called from kernels; when Python calls it (tests do) it is compiled once more with a way in
+    @inner       called from kernels; when Python calls it (tests do) it is compiled once more, with a way in
+    @deferred    an inner kernel that most programs never call: compiled, or loaded, at its first call
     @leaf        a few lines that are linked into their callers, where LLVM puts them in line
 
 So a caller depends on the signature of a callee alone: to edit one kernel is to compile one kernel, and kernels are
 compiled in any order, side by side in several processes (see `build`).  Callees are loaded before their callers: a
-symbol that nobody has registered ends the process.
+symbol that nobody has registered ends the process.  Of a deferred one that is the word that holds its address.
 
 With NUMBA_DISABLE_JIT=1 the decorators return the functions as they are.
 """
@@ -20,11 +21,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
 import os
 import threading
 from collections.abc import Callable, Iterator
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
 
 import llvmlite.binding
@@ -37,12 +37,12 @@ from numba.core.imputils import lower_constant
 from numba.core.typing.templates import Signature
 from numba.core.typing.templates import signature as call_signature
 
-from . import machine
+from .cache import CHECKS, MachineCode
+from .deferred import Deferred
 from .signatures import numba_signature
 from .structure_type import StructureType
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
-CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # of the arrays that Python passes to kernels
 
 load: list[Callable[[list[Kernel]], None]] = []  # what compiles and loads kernels: `build.prepare`, once it is there
 linked = False  # whether kernels are linked into each other, where numba knows no calls through symbols
@@ -100,6 +100,7 @@ class Kernel:
         self.type = KernelType(self)
         self.address_or_zero = 0  # of its machine code, once that is loaded
         self.__call__ = self._first_call
+        self.deferred = Deferred(self.symbol, lambda: self.address) if kind == "deferred" else None
         lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
         if kind != "leaf":
             _kernels.append(self)
@@ -134,10 +135,10 @@ class Kernel:
 
     @lazy
     def callees(self) -> tuple[Kernel, ...]:
-        """The kernels whose symbols its machine code holds."""
+        """The kernels whose symbols its machine code holds, but for deferred ones."""
         found: dict[int, Kernel] = {}
         for value in globals_of(self.py_func):
-            if isinstance(value, Kernel):
+            if isinstance(value, Kernel) and value.kind != "deferred":
                 for callee in value.callees if value.kind == "leaf" else (value,):
                     found[id(callee)] = callee
         return tuple(found.values())
@@ -149,7 +150,7 @@ class Kernel:
         for part in [
             self.symbol,
             self.kind,
-            str(machine.side_by_side(self.py_func)),
+            str(_side_by_side(self.py_func)),
             *_code_of(self.py_func.__code__),
             _declaration(self),
         ]:
@@ -159,25 +160,33 @@ class Kernel:
         return digest.hexdigest()
 
     @global_compiler_lock
-    def compile(self) -> machine.MachineCode:
+    def compile(self) -> MachineCode:
         """Compile, whether or not it was before."""
+        from . import machine
+
         return machine.emit(self._lowered())
 
     def _lowered(self) -> Any:
-        allocates = _allocates(self.py_func.__code__)
+        from . import machine
+
         return machine.lower(
-            self.py_func, self.signature, allocates, self.kind in ("kernel", "way in"), self.kind == "leaf"
-        )
+            self.py_func, self.signature, _allocates(self.py_func.__code__), self.kind in ("kernel", "way in"),
+            self.kind == "leaf", _side_by_side(self.py_func),
+        )  # fmt: skip
 
     @global_compiler_lock
-    def load(self, code: machine.MachineCode) -> None:
+    def load(self, code: MachineCode) -> None:
         """Take the machine code into this process, and let callers find it."""
-        address, entry = _engine().load(code, self.py_func.__globals__)
+        self._take(*_engine().load(code, self.py_func.__globals__))
+
+    def _take(self, address: int, entry: Callable[..., Any] | None) -> None:
         llvmlite.binding.add_symbol(self.symbol, address)
         if entry is not None:
             self._compiled_entry = entry
             self.__call__ = self._checked_entry if CHECKS else entry
         self.address_or_zero = address  # last: a load that Ctrl-C ends before is done again
+        if self.deferred is not None:
+            self.deferred.word[0] = address
 
     def _checked_entry(self, *arguments: Any) -> Any:
         for value, kind in zip(arguments, self.signature.args, strict=True):
@@ -201,11 +210,9 @@ class Kernel:
 
     @global_compiler_lock
     def link(self) -> None:
-        """Compile with all callees linked in, where symbols cannot be had; nothing is kept on disk."""
+        """Compile in numba's own way, with all callees linked in where there are no symbols; nothing goes to disk."""
         made = self.linkable
-        self.address_or_zero = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-        self._compiled_entry = made.entry_point
-        self.__call__ = self._checked_entry if CHECKS else made.entry_point
+        self._take(made.library.get_pointer_to_function(made.fndesc.llvm_func_name), made.entry_point)
 
     def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """The code of a call from a kernel, which hands on an error."""
@@ -216,15 +223,16 @@ class Kernel:
 
     def call(self, context: Any, builder: Any, arguments: Any) -> Any:
         """The code of a call: of the symbol, or of a leaf that is linked into the caller; (status, result)."""
+        convention = context.call_conv
+        kind = convention.get_function_type(self.signature.return_type, self.signature.args)
         if self.kind == "leaf" or linked:
             made = self.linkable
             context.active_code_library.add_linking_library(made.library)
-            name = made.fndesc.llvm_func_name
+            function = cgutils.get_or_insert_function(builder.module, kind, made.fndesc.llvm_func_name)
+        elif self.deferred is not None:
+            function = self.deferred.function(context, builder, kind)
         else:
-            name = self.symbol
-        convention = context.call_conv
-        kind = convention.get_function_type(self.signature.return_type, self.signature.args)
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
+            function = cgutils.get_or_insert_function(builder.module, kind, self.symbol)
         return convention.call_function(builder, function, self.signature.return_type, self.signature.args, arguments)
 
 
@@ -277,6 +285,11 @@ def inner(py_func: Callable[..., Any]) -> Any:
     return py_func if INTERPRETED else Kernel(py_func, "inner")
 
 
+def deferred(py_func: Callable[..., Any]) -> Any:
+    """A kernel that kernels call rarely."""
+    return py_func if INTERPRETED else Kernel(py_func, "deferred")
+
+
 def leaf(py_func: Callable[..., Any]) -> Any:
     """A kernel that is linked into the kernels that call it."""
     return py_func if INTERPRETED else Kernel(py_func, "leaf")
@@ -294,7 +307,9 @@ def link_from_now_on() -> None:
 
 
 @functools.cache
-def _engine() -> machine.Engine:
+def _engine() -> Any:
+    from . import machine
+
     return machine.Engine()
 
 
@@ -338,7 +353,7 @@ def _code_of(code: CodeType) -> Iterator[str]:
 
 def _contribution(value: Any) -> str:
     if isinstance(value, Kernel):
-        return value.stamp if value.kind == "leaf" else f"{value.symbol}{_declaration(value)}"
+        return value.stamp if value.kind == "leaf" else f"{value.kind}{value.symbol}{_declaration(value)}"
     if isinstance(value, Indirect):
         return repr([_layout(kind) for kind in (value.signature.return_type, *value.signature.args)])
     return repr(value) if isinstance(value, (int, float, np.number, tuple)) else ""
@@ -355,6 +370,14 @@ def _layout(kind: types.Type) -> str:
     return str(kind)
 
 
+def _side_by_side(py_func: Callable[..., Any]) -> bool:
+    """Whether LLVM may make vector instructions of equal operations side by side: where the module says `SIDE_BY_SIDE`.
+
+    numba leaves it out by default, and short loops over pairs of numbers are slower with it.
+    """
+    return bool(py_func.__globals__.get("SIDE_BY_SIDE", False))
+
+
 ALLOCATING = {"empty", "zeros", "ones", "full", "arange", "copy", "sort", "argsort", "empty_like", "zeros_like", "sum"}
 
 
@@ -364,15 +387,12 @@ def _allocates(code: CodeType) -> bool:
 
 
 def _way_in(kernel: Kernel) -> Kernel:
-    """A kernel that Python may call, which calls `kernel`."""
-    names = list(inspect.signature(kernel.py_func).parameters)
-    space: dict[str, Any] = {"_kernel": kernel, "__name__": kernel.py_func.__module__}  # no argument is called so
-    exec(f"def way_in({', '.join(names)}):\n    return _kernel({', '.join(names)})", space)
-    way_in = space["way_in"]
-    way_in.__qualname__ = f"{kernel.py_func.__qualname__}.way_in"
-    made = Kernel(way_in, "way in")
-    made.__dict__["signature"] = kernel.signature
-    return made
+    """The same function once more, as a kernel that Python may call."""
+    own = kernel.py_func
+    copy: Any = FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
+    copy.__annotations__, copy.__qualname__ = own.__annotations__, f"{own.__qualname__}.way_in"
+    copy.__module__ = own.__module__
+    return Kernel(copy, "way in")
 
 
 _functions: dict[int, Callable[..., Any]] = {}  # by address, where nothing is compiled

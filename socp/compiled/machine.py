@@ -2,6 +2,9 @@
 
 numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading is
 LLVM's linker alone, a fraction of a millisecond; numba's own way would read back modules and link them again.
+
+All that numba does not promise to keep is imported here, and nothing else imports it: where another version has it
+elsewhere, kernels are linked into each other in numba's own way (see `build`).
 """
 
 from __future__ import annotations
@@ -11,24 +14,17 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import compiler, config, registry
+from numba.core import compiler, config, ir, registry, typed_passes, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.runtime import rtsys
 from numba.core.typing.templates import Signature
 
-
-class MachineCode(NamedTuple):
-    """An object file and the names in it."""
-
-    object_file: bytes
-    function: str
-    wrapper: str  # empty where Python does not call it
-    environment: str  # of the pointer to what numba's wrapper for Python wants
-    name: str
+from .cache import CHECKS, MachineCode
 
 
 class _Flags(compiler.Flags):
@@ -56,6 +52,7 @@ def _flags(allocates: bool, called_from_python: bool, in_line: bool) -> compiler
     flags.release_gil = True
     flags.error_model = "numpy"  # x / 0 is inf or NaN as in NumPy
     flags.nrt = allocates  # else arrays are borrowed, and no references counted
+    flags.boundscheck = CHECKS
     flags.no_cfunc_wrapper = True
     flags.no_cpython_wrapper = not called_from_python
     flags.no_compile = True
@@ -72,8 +69,38 @@ UNUSED = {
 }  # fmt: skip
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _IndicesAsTheyAre(AnalysisPass):
+    """Has indices of arrays taken as unsigned: kernels count from the front, where numba tests each for a negative one.
+
+    So loops over computed indices vectorize.  A literal index keeps its type: a[-1] is the last entry.
+    """
+
+    _name = "centralpath_indices"
+
+    def __init__(self) -> None:
+        AnalysisPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        calls = state.calltypes
+        for node, call in list(calls.items()):
+            is_access = isinstance(node, ir.SetItem) or (isinstance(node, ir.Expr) and node.op == "getitem")
+            if is_access and isinstance(call.args[0], types.Array):
+                del calls[node]  # a new entry may not replace one
+                calls[node] = call.replace(args=(call.args[0], _unsigned(call.args[1]), *call.args[2:]))
+        return True
+
+
+def _unsigned(index: types.Type) -> types.Type:
+    if isinstance(index, types.Integer) and not isinstance(index, types.Literal):
+        return types.uint64
+    if isinstance(index, (types.UniTuple, types.Tuple)):
+        return types.BaseTuple.from_types([_unsigned(part) for part in index.types])
+    return index
+
+
 class _Compiler(compiler.CompilerBase):
-    """numba's pipeline without the passes that find nothing in kernels."""
+    """numba's pipeline without the passes that find nothing in kernels, and with one of ours before the lowering."""
 
     def define_pipelines(self) -> list[Any]:
         builder = compiler.DefaultPassBuilder
@@ -83,13 +110,15 @@ class _Compiler(compiler.CompilerBase):
             builder.define_nopython_lowering_pipeline(self.state),
         ):  # fmt: skip
             manager.passes.extend(item for item in part.passes if item[0].__name__ not in UNUSED)
+        manager.add_pass_after(_IndicesAsTheyAre, typed_passes.AnnotateTypes)
         manager.finalize()
         return [manager]
 
 
 def lower(
-    py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool, in_line: bool = False
-) -> Any:
+    py_func: Callable[..., Any], signature: Signature, allocates: bool, called_from_python: bool, in_line: bool,
+    side_by_side: bool,
+) -> Any:  # fmt: skip
     """numba's result: a library with the function's LLVM module, optimized and not yet machine code."""
     flags = _flags(allocates, called_from_python, in_line)
     target = registry.cpu_target
@@ -105,16 +134,13 @@ def lower(
         {},
         pipeline_class=_Compiler,
     )
-    _optimize(made.library, side_by_side(py_func))
+    _optimize(made.library, side_by_side)
     return made
 
 
-def side_by_side(py_func: Callable[..., Any]) -> bool:
-    """Whether LLVM may make vector instructions of equal operations side by side: where the module says `SIDE_BY_SIDE`.
-
-    numba leaves it out by default, and short loops over pairs of numbers are slower with it.
-    """
-    return bool(py_func.__globals__.get("SIDE_BY_SIDE", False))
+def codegen() -> Any:
+    """numba's generator of machine code for this processor."""
+    return registry.cpu_target.target_context.codegen()
 
 
 @global_compiler_lock
@@ -158,11 +184,11 @@ class Engine:
     """LLVM's linker for the kernels of this process."""
 
     def __init__(self) -> None:
-        codegen = registry.cpu_target.target_context.codegen()
+        own = codegen()
         # The allocator of kernels that make arrays, also when none of them is compiled here.
         rtsys.initialize(registry.cpu_target.target_context)
-        empty = llvm.parse_assembly(str(codegen._create_empty_module("centralpath")))
-        self._engine = llvm.create_mcjit_compiler(empty, codegen._tm)
+        empty = llvm.parse_assembly(str(own._create_empty_module("centralpath")))
+        self._engine = llvm.create_mcjit_compiler(empty, own._tm)
         self._kept: list[Any] = []
 
     def load(self, code: MachineCode, namespace: dict[str, Any]) -> tuple[int, Callable[..., Any] | None]:

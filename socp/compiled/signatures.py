@@ -2,7 +2,6 @@
 
     int, float, bool        int64, float64, boolean; np.float32 is float32
     Ints, Floats, Bools     C-contiguous vectors of these
-    Unsigned                a vector of uint64, indices of which numba makes no test of negative ones
     Matrix, IntMatrix       C-contiguous matrices
     Singles                 a vector of float32
 
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 Floats = Annotated[NDArray[np.float64], "Floats"]
 Ints = Annotated[NDArray[np.int64], "Ints"]
 Bools = Annotated[NDArray[np.bool_], "Bools"]
-Unsigned = Annotated[NDArray[np.uint64], "Unsigned"]
 Matrix = Annotated[NDArray[np.float64], "Matrix"]
 IntMatrix = Annotated[NDArray[np.int64], "IntMatrix"]
 Singles = Annotated[NDArray[np.float32], "Singles"]
@@ -35,7 +33,6 @@ ARRAYS: dict[str, types.Array] = {
     "Floats": types.float64[::1],
     "Ints": types.int64[::1],
     "Bools": types.boolean[::1],
-    "Unsigned": types.uint64[::1],
     "Matrix": types.float64[:, ::1],
     "IntMatrix": types.int64[:, ::1],
     "Singles": types.float32[::1],

@@ -26,7 +26,6 @@ to the fields of that name, in the structure and in its parts.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -229,11 +228,6 @@ def integers(shape: str | None = None, scratch: bool = False) -> Any:
     return ArrayField(types.int64[::1], shape, scratch=scratch)
 
 
-def unsigned(shape: str | None = None) -> Any:
-    """A vector of uint64."""
-    return ArrayField(types.uint64[::1], shape)
-
-
 def singles() -> Any:
     """A vector of float32, which is bound by assignment."""
     return ArrayField(types.float32[::1])
@@ -266,7 +260,7 @@ class Structure:
     address: int
     _fields: ClassVar[list[Field]] = []
     _size: ClassVar[int] = 0  # words of the fields
-    _memory: ClassVar[Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]]]
+    _layout: ClassVar[_Layout]
 
     def __init_subclass__(cls) -> None:
         inherited = next((base._fields for base in cls.__mro__[1:] if issubclass(base, Structure)), [])
@@ -277,13 +271,13 @@ class Structure:
         cls._fields, cls._size = inherited + own, place
         fields = tuple((field.name, field.type, field.place) for field in cls._fields)
         cls.numba_type = StructureType(f"{cls.__module__}.{cls.__qualname__}", fields)
-        cls._memory = staticmethod(_Layout(cls).memory())
+        cls._layout = _Layout(cls)
 
     def __init__(self, **given: Any) -> None:
         """One block of memory for the fields and the arrays that have a shape, zeros but for scratch; what is given is
         bound.
         """
-        self._block, self._words, self.address, self._links, arrays = self._memory(**given)
+        self._block, self._words, self.address, self._links, arrays = self._layout.memory(given)
         self._kept = self._links.copy()
         for name in arrays:
             setattr(self, name, arrays[name])
@@ -298,13 +292,11 @@ class Structure:
 
 
 class _Layout:
-    """Writes out a function from dimensions, structures and arrays to (a block with all fields of a class and the
-    arrays that have a shape, its words as integers, its address, the structures, the other arrays).  `lay_out` notes in
-    the block what is where.
+    """Where the fields of a class, and the arrays that have a shape, are in its block.
 
-    It is written out, as it runs several times for each program, of which many are tiny.  The fields of the class come
-    first in the block, then those of its parts, then the values of expressions, then arrays: only the places of arrays
-    depend on dimensions.
+    The fields of the class come first, then those of its parts, then the values of expressions, then arrays: only the
+    places of arrays depend on dimensions.  All expressions are compiled into one function, as `memory` runs several
+    times for each program, of which many are tiny.
     """
 
     def __init__(self, kind: type[Structure]) -> None:
@@ -318,6 +310,7 @@ class _Layout:
         self.fields = 0
         self._note_dimensions(kind)
         self._add(kind)
+        self._finish()
 
     def _note_dimensions(self, kind: type[Structure]) -> None:
         for field in kind._fields:
@@ -352,31 +345,33 @@ class _Layout:
     def _value(self, expression: str) -> int:
         return self.values.setdefault(expression, len(self.values))
 
-    def memory(self) -> Callable[..., tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]]:
-        """The function."""
-        names = ", ".join(f"v{number}" for number in self.values.values())
+    def _finish(self) -> None:
+        """What `memory` needs, from the plan."""
         zeros, scratch = (" + ".join(f"{words} * {size}" for size, words in sizes.items()) for sizes in self.sizes)
-        size = " + ".join([str(self.fields + len(self.values))] + [zeros] * bool(zeros))
-        lines = [
-            *(f"v{number} = {expression}" for expression, number in self.values.items()),
-            *(
-                [f"end = {size}", f"block = empty(end + {scratch})", "block[:end] = 0.0"]
-                if scratch
-                else [f"block = zeros({size})"]
-            ),
-            f"pack(block, {WORD * self.fields}, {names})" if names else "",
-            f"address = lay_out(plan, {self.fields}, {self.fields + len(self.values)}, block)",
-            f"links = {{{', '.join(f'{name!r}: {name}' for name in self.links)}}}",
-            "return block, block.view(INT), address, links, arrays",
-        ]
-        space = {
-            "zeros": np.zeros, "empty": np.empty, "INT": INT, "lay_out": lay_out,
-            "plan": np.array(self.plan + self.scratch, INT).reshape(-1),
-            "pack": struct.Struct(f"{len(self.values)}q").pack_into,
-        }  # fmt: skip
+        values = "".join(f"(v{number} := {expression}), " for expression, number in self.values.items())
+        zeros = " + ".join(filter(None, [str(self.fields + len(self.values)), zeros]))
         arguments = [f"{name}=0" for name in self.dimensions] + [f"{name}=None" for name in self.links]
-        exec(f"def memory({', '.join([*arguments, '**arrays'])}):\n    " + "\n    ".join(lines), space)
-        return space["memory"]  # type: ignore[return-value]
+        links = ", ".join(f"{name!r}: {name}" for name in self.links)
+        # (values, words of zeros and of scratch, structures, arrays) of what the constructor is given by name
+        self.read: Any = eval(
+            f"lambda {', '.join([*arguments, '**arrays'])}: (({values}), {zeros}, {scratch or 0}, {{{links}}}, arrays)"
+        )
+        self.steps = np.array(self.plan + self.scratch, INT).reshape(-1)
+        self.pack: Any = struct.Struct(f"{len(self.values)}q").pack_into
+        self.begin, self.end = self.fields, self.fields + len(self.values)
+
+    def memory(self, given: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]:
+        """(a block with all fields and the arrays that have a shape, its words as integers, its address, the
+        structures, the other arrays).
+        """
+        values, zeros, scratch, links, arrays = self.read(**given)
+        if scratch:
+            block = np.empty(zeros + scratch)
+            block[:zeros] = 0.0
+        else:
+            block = np.zeros(zeros)
+        self.pack(block, WORD * self.begin, *values)
+        return block, block.view(INT), lay_out(self.steps, self.begin, self.end, block), links, arrays
 
 
 PART, VALUE, VECTOR, MATRIX = -1, 0, 1, 2  # what a step of a plan is for; of an array the number of its axes

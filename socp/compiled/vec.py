@@ -17,7 +17,7 @@ are exact.  `largest` and `smallest` take the second argument where one is not a
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -48,10 +48,14 @@ class MaskType(types.Type):
         super().__init__(name=f"Mask{LANES}")
 
 
-class Vec:
-    """What kernels are annotated with that take or return a vector."""
+if TYPE_CHECKING:
+    Vec = Any
+else:
 
-    numba_type: VecType
+    class Vec:
+        """What kernels are annotated with that take or return a vector."""
+
+        numba_type: VecType
 
 
 VEC, MASK, WIDE = VecType(), MaskType(), ir.VectorType(DOUBLE, LANES)

@@ -9,9 +9,6 @@ cone k lives in entries ptr[k] to ptr[k + 1], its t first.  The Jordan algebra o
 
 The degree of K counts 1 for an entry of the orthant and 1 for a whole second-order cone, so that
 s o z = mu e means s'z = mu degree.
-
-Indices inside the loops over a cone are unsigned: for these numba makes no test of negative ones, and the loops
-vectorize.
 """
 
 from __future__ import annotations
@@ -61,7 +58,7 @@ def product(l: int, ptr: Ints, u: Floats, v: Floats, out: Floats) -> None:
         start, stop = ptr[k], ptr[k + 1]
         u0, v0 = u[start], v[start]
         head = dot(u, v, start, stop)
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             out[i] = u0 * v[i] + v0 * u[i]
         out[start] = head
 
@@ -75,7 +72,7 @@ def divide(l: int, ptr: Ints, lam: Floats, d: Floats, out: Floats) -> None:
         start, stop = ptr[k], ptr[k + 1]
         lam0 = lam[start]
         u0 = (lam0 * d[start] - dot(lam, d, start + 1, stop)) / j_residual(lam, start, stop)
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             out[i] = (d[i] - u0 * lam[i]) / lam0
         out[start] = u0
 
@@ -100,7 +97,7 @@ def max_step(l: int, ptr: Ints, v: Floats, d: Floats) -> float:
         rho0 = (v[start] * d[start] - dot(v, d, start + 1, stop)) / r
         factor = (rho0 + d[start]) / (v[start] / r + 1.0) / r
         tail = 0.0
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             rho = d[i] - factor * v[i]
             tail += rho * rho
         steepest = max(steepest, (math.sqrt(tail) - rho0) / r)

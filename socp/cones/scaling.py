@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints
 from ..linalg.vectors import dot, dot_within, norm_tail
@@ -44,7 +42,7 @@ def nesterov_todd(l: int, ptr: Ints, s: Floats, z: Floats, w: Floats, eta: Float
         cosine = dot(s, z, start, stop) / s_det / z_det
         gamma = math.sqrt(0.5 * (1.0 + max(cosine, 1.0)))
         s_factor, z_factor = 0.5 / gamma / s_det, 0.5 / gamma / z_det
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             w[i] = s_factor * s[i] - z_factor * z[i]
         w[start] = math.sqrt(1.0 + dot(w, w, start + 1, stop))
         # lam = W z
@@ -67,14 +65,14 @@ def apply_cone(eta: float, w: Floats, v: Floats, out: Floats, start: int, stop: 
     v0 = v[start]
     factor = v0 + tail / (1.0 + w[start])
     out[start] = eta * (w[start] * v0 + tail)
-    for i in range(np.uint64(start + 1), np.uint64(stop)):
+    for i in range(start + 1, stop):
         out[i] = eta * (v[i] + factor * w[i])
 
 
 @leaf
 def apply(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) -> None:
     """out := W v (out may be v)."""
-    for i in range(np.uint64(l)):
+    for i in range(l):
         out[i] = w[i] * v[i]
     if ptr.size > 1:
         apply_to_cones(ptr, w, eta, v, out)
@@ -90,8 +88,8 @@ def apply_to_cones(ptr: Ints, w: Floats, eta: Floats, v: Floats, out: Floats) ->
 @leaf
 def apply_inverse(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
     """out[out0:] := W^-1 v[v0:] (which may be the same)."""
-    source, to = np.uint64(v0), np.uint64(out0)
-    for i in range(np.uint64(l)):
+    source, to = v0, out0
+    for i in range(l):
         out[to + i] = v[source + i] / w[i]
     if ptr.size > 1:
         apply_inverse_to_cones(ptr, w, eta, v, v0, out, out0)
@@ -100,12 +98,12 @@ def apply_inverse(l: int, ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int,
 @inner
 def apply_inverse_to_cones(ptr: Ints, w: Floats, eta: Floats, v: Floats, v0: int, out: Floats, out0: int) -> None:
     """`apply_inverse` on the second-order cones."""
-    source, to = np.uint64(v0), np.uint64(out0)
+    source, to = v0, out0
     for k in range(ptr.size - 1):
         start, stop = ptr[k], ptr[k + 1]
         tail = dot_within(w, start + 1, v, v0 + start + 1, stop - start - 1)
         head, inverse = v[v0 + start], 1.0 / eta[k]
         factor = tail / (1.0 + w[start]) - head
         out[out0 + start] = (w[start] * head - tail) * inverse
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             out[to + i] = (v[source + i] + factor * w[i]) * inverse

@@ -63,7 +63,7 @@ def parallel_in_orthant(
 @leaf
 def is_bound(i: int, indptr: Ints, source: Ints, data: Floats) -> bool:
     """Whether row i has one entry, which is not a zero that is stored."""
-    return indptr[i + 1] - indptr[i] == 1 and data[np.uint64(source[np.uint64(indptr[i])])] != 0.0
+    return indptr[i + 1] - indptr[i] == 1 and data[source[indptr[i]]] != 0.0
 
 
 @inner
@@ -78,13 +78,13 @@ def find_groups(p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats,
     for i in range(lead.size):
         groups.variable[i], group[i] = -1, -1
         if is_bound(p + i, indptr, source, data):
-            groups.variable[i] = indices[np.uint64(indptr[p + i])]  # unsigned: numba makes no test of negative indices
+            groups.variable[i] = indices[indptr[p + i]]
             bounds += 1
         elif lead[i] == i:
             group[i], representative[count] = count, i
             count += 1
         else:
-            group[i] = group[np.uint64(lead[i])]
+            group[i] = group[lead[i]]
     groups.count = count
     return bounds
 
@@ -108,9 +108,9 @@ def scale_groups(p: int, indptr: Ints, source: Ints, E: Floats, data: Floats, gr
     lead, ratio, coefficient = groups.lead, groups.ratio, groups.coefficient
     for i in range(lead.size):
         if groups.variable[i] >= 0:
-            coefficient[i] = data[np.uint64(source[np.uint64(indptr[p + i])])]
+            coefficient[i] = data[source[indptr[p + i]]]
         else:
-            coefficient[i] = ratio[i] * E[p + i] / E[np.uint64(p + lead[i])]
+            coefficient[i] = ratio[i] * E[p + i] / E[p + lead[i]]
 
 
 @inner
@@ -123,9 +123,9 @@ def weigh_rows(groups: RowGroups, w: Floats, diagonal: Floats) -> None:
     for i in range(variable.size):
         weight = (coefficient[i] / w[i]) ** 2
         if group[i] < 0:
-            diagonal[np.uint64(variable[i])] += weight
+            diagonal[variable[i]] += weight
             continue
-        merged = np.uint64(group[i])
+        merged = group[i]
         if theta[merged] == 0.0 or weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2:
             heaviest[merged] = i
         theta[merged] += weight

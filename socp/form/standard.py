@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import deferred, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
@@ -316,17 +316,17 @@ def stack(
         place[rows[i]] = p + i
     for i in range(row_ptr.size):
         row_ptr[i] = 0
-    for j in range(n):  # unsigned indices: numba then makes no test of negative ones
+    for j in range(n):
         count, last = indptr[j] + A_indptr[j + 1] - A_indptr[j], -1
-        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
+        for k in range(A_indptr[j], A_indptr[j + 1]):
             i = A_indices[k]
-            row_ptr[np.uint64(i + 1)] += 1
+            row_ptr[i + 1] += 1
             ascending &= i > last
             last = i
-        for k in range(np.uint64(G_indptr[j]), np.uint64(G_indptr[j + 1])):
-            i = place[np.uint64(G_indices[k])]
+        for k in range(G_indptr[j], G_indptr[j + 1]):
+            i = place[G_indices[k]]
             if i >= 0:
-                row_ptr[np.uint64(i + 1)] += 1
+                row_ptr[i + 1] += 1
                 count += 1
                 ascending &= i > last
                 last = i
@@ -342,10 +342,10 @@ def stack(
     entry = np.empty(columns.size, np.int64)
     for j in range(n):
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            i = A_indices[np.uint64(k)]
+            i = A_indices[k]
             put(columns, entry, fill, i, j, k)
         for k in range(G_indptr[j], G_indptr[j + 1]):
-            i = place[np.uint64(G_indices[np.uint64(k)])]
+            i = place[G_indices[k]]
             if i >= 0:
                 put(columns, entry, fill, i, j, A_indptr[n] + k)
     sort_columns(form, entry)
@@ -356,37 +356,37 @@ def take_columns(
     form: StandardForm, place: Ints, fill: Ints, A_indptr: Ints, A_indices: Ints, G_indptr: Ints, G_indices: Ints
 ) -> None:  # fmt: skip
     """M by columns as they come, which are sorted, and then by rows."""
-    indices, source, at = form.M_indices, form.M_source, np.uint64(0)
+    indices, source, at = form.M_indices, form.M_source, 0
     for j in range(form.n):
-        for k in range(np.uint64(A_indptr[j]), np.uint64(A_indptr[j + 1])):
+        for k in range(A_indptr[j], A_indptr[j + 1]):
             indices[at], source[at] = A_indices[k], k
             put(form.Mt_indices, form.Mt_source, fill, indices[at], j, at)
-            at += np.uint64(1)
-        for k in range(np.uint64(G_indptr[j]), np.uint64(G_indptr[j + 1])):
-            i = place[np.uint64(G_indices[k])]
+            at += 1
+        for k in range(G_indptr[j], G_indptr[j + 1]):
+            i = place[G_indices[k]]
             if i >= 0:
-                indices[at], source[at] = i, np.uint64(A_indices.size) + k
+                indices[at], source[at] = i, A_indices.size + k
                 put(form.Mt_indices, form.Mt_source, fill, i, j, at)
-                at += np.uint64(1)
+                at += 1
 
 
 @leaf
 def put(keys: Ints, values: Ints, fill: Ints, bucket: int, key: int, value: int) -> None:
     """One more entry in a bucket."""
-    at = np.uint64(fill[np.uint64(bucket)])
+    at = fill[bucket]
     keys[at], values[at] = key, value
-    fill[np.uint64(bucket)] += 1
+    fill[bucket] += 1
 
 
-@inner
+@deferred
 def sort_columns(form: StandardForm, entry: Ints) -> None:
     """M by columns from M by rows, whose entries come from the given places."""
     row_ptr, columns, indices, source, fill = (
         form.Mt_indptr, form.Mt_indices, form.M_indices, form.M_source, form.M_indptr[:-1].copy()
     )  # fmt: skip
     for i in range(row_ptr.size - 1):
-        for q in range(np.uint64(row_ptr[i]), np.uint64(row_ptr[i + 1])):
-            at = fill[np.uint64(columns[q])]
+        for q in range(row_ptr[i], row_ptr[i + 1]):
+            at = fill[columns[q]]
             form.Mt_source[q] = at
             put(indices, source, fill, columns[q], i, entry[q])
 

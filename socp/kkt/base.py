@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, inner, kernel, kernel_type, leaf
+from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type, leaf
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
 from ..cones.scaling import apply_inverse, norm
@@ -251,8 +251,8 @@ def measure_residual(kkt: KKT, row: int, rhs: Floats, out: Floats) -> float:
     """
     size, product, residual = kkt.product.size, kkt.product, kkt.residual
     multiply(kkt, out[row * size : (row + 1) * size], kkt.Px[row], product)
-    at = np.uint64(row * size)
-    for i in range(np.uint64(size)):
+    at = row * size
+    for i in range(size):
         residual[at + i] = rhs[at + i] - product[i]
     largest = norm_within(residual, row * size, (row + 1) * size)
     kkt.scaled[row] = scaled_residual(kkt, row, largest) if math.isfinite(largest) else np.inf
@@ -286,7 +286,7 @@ def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
         excess = max(excess, bits(r_cone[i] / max(least, min(max(block[2], caller[2] * E[i]) / w[i], most))))
     for k in range(ptr.size - 1):
         limit = max(least, min(max(block[2], caller[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]), most))
-        for i in range(np.uint64(ptr[k]), np.uint64(ptr[k + 1])):
+        for i in range(ptr[k], ptr[k + 1]):
             excess = max(excess, bits(r_cone[i] / limit))
     return from_bits(excess)
 
@@ -443,7 +443,7 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     return True
 
 
-@inner
+@deferred
 def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     """Right-preconditioned GMRES where refinement of a right-hand side has stalled, undone where it does not help."""
     size, small = kkt.product.size, kkt.hessenberg

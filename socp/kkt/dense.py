@@ -187,7 +187,7 @@ def form_hessian(kkt: DenseKKT, delta: float) -> None:
     n, p, P, H, A, diagonal, order, work = form.n, form.p, kkt.P, kkt.H, rows.A, kkt.diagonal, kkt.order, kkt.work
     for j in range(n):
         order[j] = j
-        for i in range(np.uint64(j * n + j), np.uint64((j + 1) * n)):
+        for i in range(j * n + j, (j + 1) * n):
             H[i] = P[i]
         H[j + j * n] += diagonal[j]
     if rows.count > 0:
@@ -364,8 +364,8 @@ def condense(kkt: DenseKKT, rhs: Floats, t: Floats) -> None:
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, rhs, n + p, v, p)
     for j in range(n):
         column, total = order[j], 0.0
-        for k in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
-            total += data[k] * v[np.uint64(indices[k])]
+        for k in range(indptr[column], indptr[column + 1]):
+            total += data[k] * v[indices[k]]
         t[j] = rhs[column] + total
 
 
@@ -379,11 +379,11 @@ def expand(kkt: DenseKKT, rhs: Floats, t: Floats, dy: Floats, out: Floats) -> No
     for j in range(n):
         column, dx = order[j], t[j]
         out[column] += dx
-        for k in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
-            product[np.uint64(indices[k])] += data[k] * dx
+        for k in range(indptr[column], indptr[column + 1]):
+            product[indices[k]] += data[k] * dx
     apply_inverse(form.l, form.ptr, kkt.w, kkt.eta, product, p, product, p)
     for i in range(p):
         out[n + i] += dy[i]
-    at = np.uint64(n)
-    for i in range(np.uint64(p), np.uint64(product.size)):
+    at = n
+    for i in range(p, product.size):
         out[at + i] += product[i] - rhs[at + i]

@@ -98,14 +98,14 @@ def scale_cone(n: int, size: int, top: int, w: Floats, eta: float, G: Floats, fa
     for j in range(n):
         factor[j] = 0.0
     for i in range(1, size):
-        row, weight = np.uint64(top + i * n), w[i]
-        for j in range(np.uint64(n)):
+        row, weight = top + i * n, w[i]
+        for j in range(n):
             factor[j] += weight * G[row + j]
     for j in range(n):
         head = G[top + j]
         out[top + j] = (w[0] * head - factor[j]) / eta
         factor[j] = factor[j] / (1.0 + w[0]) - head
     for i in range(1, size):
-        row, weight = np.uint64(top + i * n), w[i]
-        for j in range(np.uint64(n)):
+        row, weight = top + i * n, w[i]
+        for j in range(n):
             out[row + j] = (G[row + j] + factor[j] * weight) / eta

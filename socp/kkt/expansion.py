@@ -149,7 +149,7 @@ def tail_shares(w: Floats, column: Ints, start: int, stop: int, tail: float) -> 
     stay, gone = 0.0, 0.0
     if tail > 0.0:
         inverse = 1.0 / tail
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             if column[i] < 0:
                 gone += (w[i] * inverse) ** 2
             else:
@@ -207,9 +207,9 @@ def fill_expanded(
             data[at_v + q] = 0.0
             data[at_u + q] = 0.0
         inverse = 1.0 / square
-        for i in range(np.uint64(start), np.uint64(stop)):
+        for i in range(start, stop):
             v_i, u_i = v1 * w[i], u1 * w[i]
-            if i == np.uint64(start):
+            if i == start:
                 v_i, u_i = v0, u0
             if column[i] >= 0:
                 data[diagonal[column[i]]] = -square
@@ -240,11 +240,11 @@ def reduce_expanded(
         apply_cone(eta[k], w, rz, f, start, stop)
         inverse = 1.0 / scales[k, 2]
         inner = 0.0  # w_1'f_1 over the rows that go
-        for i in range(np.uint64(start), np.uint64(stop)):
+        for i in range(start, stop):
             if column[i] >= 0:
                 out[column[i]] = f[i]
             else:
-                if i > np.uint64(start):
+                if i > start:
                     inner += w[i] * f[i]
                 if variable[i] >= 0:
                     out[variable[i]] += entry[i] * f[i] * inverse
@@ -269,16 +269,16 @@ def recover_expanded(
         v0, u0, tail = scales[k, 3] * reduced[extra[k]], scales[k, 4] * reduced[extra[k] + 1], scales[k, 5]
         inverse = 1.0 / scales[k, 2]
         along = (u0 - v0) / tail if tail > 0.0 else 0.0
-        for i in range(np.uint64(start), np.uint64(stop)):
+        for i in range(start, stop):
             if column[i] >= 0:
                 work[i] = reduced[column[i]]
             else:
                 value = along * w[i] - f[i]
-                if i == np.uint64(start):
+                if i == start:
                     value = v0 + u0 - f[i]
                 if variable[i] >= 0:
                     value += entry[i] * reduced[variable[i]]
                 work[i] = value * inverse
         apply_cone(eta[k], w, work, work, start, stop)
-        for i in range(np.uint64(start), np.uint64(stop)):
+        for i in range(start, stop):
             dz[i] += work[i]

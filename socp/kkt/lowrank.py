@@ -91,8 +91,8 @@ def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
     for j in range(n):
         r[j] = 1.0 / math.sqrt(D[j])
     for i in range(rows):
-        at = np.uint64(i * n)
-        for j in range(np.uint64(n)):
+        at = i * n
+        for j in range(n):
             BD[at + j] = B[at + j] * r[j]
     syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, 0, n, 0.0, S, 0, rows)
     for i in range(rows):

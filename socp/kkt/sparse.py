@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
@@ -105,9 +103,9 @@ def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
     for i in range(variable.size):
         value = coefficient[i] * rz[i] / w[i]
         if group[i] < 0:
-            out[np.uint64(variable[i])] += value
+            out[variable[i]] += value
         else:
-            t[np.uint64(group[i])] += value
+            t[group[i]] += value
     for r in range(t.size):
         merged[r] = t[r] / theta[r]
 
@@ -164,9 +162,9 @@ def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out
     dz, rz, merged = out[at:], rhs[at:], reduced[at:]
     for i in range(variable.size):
         if group[i] < 0:
-            dz[i] += coefficient[i] * reduced[np.uint64(variable[i])] / w[i] - rz[i]
+            dz[i] += coefficient[i] * reduced[variable[i]] / w[i] - rz[i]
             continue
-        r = np.uint64(group[i])
+        r = group[i]
         if heaviest[r] != i:
             # rho dx = (v + t) / theta; what the lighter rows take is moved from v to t
             step = coefficient[i] * (merged[r] + t[r]) / theta[r] / w[i] - rz[i]
@@ -174,7 +172,7 @@ def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out
             merged[r] -= coefficient[i] * step / w[i]
             t[r] += coefficient[i] * step / w[i]
     for k in range(t.size):
-        last = np.uint64(heaviest[k])
+        last = heaviest[k]
         dz[last] += w[last] * merged[k] / coefficient[last]
 
 

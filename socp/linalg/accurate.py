@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -81,8 +80,8 @@ def add_both(
     """(Mx, Mx_low) += M x and (Mtv, Mtv_low) += M'v in one pass over M."""
     for j in range(indptr.size - 1):
         xj, total, low = x[j], Mtv[j], Mtv_low[j]
-        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            row, a = np.uint64(indices[k]), data[k]
+        for k in range(indptr[j], indptr[j + 1]):
+            row, a = indices[k], data[k]
             term = a * v[row]
             raised = total + term
             low += product_error(a, v[row], term) + sum_error(total, term, raised)
@@ -98,8 +97,8 @@ def add_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Flo
     """(out, low) += P x for the full symmetric P, gathered by columns."""
     for j in range(indptr.size - 1):
         total, error = out[j], low[j]
-        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            row = np.uint64(indices[k])
+        for k in range(indptr[j], indptr[j + 1]):
+            row = indices[k]
             term = data[k] * x[row]
             raised = total + term
             error += product_error(data[k], x[row], term) + sum_error(total, term, raised)
@@ -110,7 +109,7 @@ def add_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Flo
 @kernel
 def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
     """(out, low) += M'x for a dense M by rows.  The inner loop vectorizes."""
-    count = np.uint64(M.shape[1])
+    count = M.shape[1]
     for j in range(M.shape[0]):
         row, xj = M[j], x[j]
         for i in range(count):

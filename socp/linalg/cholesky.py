@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..compiled.blas import (
     LEFT,
     LOWER,
@@ -31,7 +29,6 @@ from ..compiled.signatures import Floats
 LOOPS, SOLVES = 32, 64  # orders up to which loops are quicker than calls of BLAS, to factor and to solve
 WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that it is factored by
 SWEEP = 48  # columns that stay in the cache while several vectors are solved for
-ZERO, ONE, TWO, THREE, FOUR = np.arange(5, dtype=np.uint64)  # unsigned indices are not tested for negative ones
 
 
 @kernel
@@ -68,9 +65,9 @@ def cholesky(n: int, A: Floats) -> int:
 @inner
 def factor_pairs(n: int, A: Floats) -> int:
     """`cholesky` by loops over pairs of columns: each pair is taken from what is right of it in one pass."""
-    size, j = np.uint64(n), ZERO
+    size, j = n, 0
     while j < size:
-        a, below = j * size, j + ONE
+        a, below = j * size, j + 1
         pivot = A[a + j]
         if pivot <= 0.0:  # a NaN goes on into L, as in OpenBLAS
             return int(below)
@@ -82,10 +79,10 @@ def factor_pairs(n: int, A: Floats) -> int:
         A[a + below] = link
         other = A[b + below] - link * link
         if other <= 0.0:
-            return int(below + ONE)
+            return int(below + 1)
         other = math.sqrt(other)
         A[b + below] = other
-        j += TWO
+        j += 2
         for i in range(j, size):
             entry = A[a + i] / pivot
             A[a + i], A[b + i] = entry, (A[b + i] - link * entry) / other
@@ -119,37 +116,37 @@ def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
 @inner
 def solve_one(n: int, L: Floats, x: Floats) -> None:
     """`solve_lower` for one vector, by four columns."""
-    size, j = np.uint64(n), ZERO
-    while j + THREE < size:
-        j1, j2, j3 = j + ONE, j + TWO, j + THREE
+    size, j = n, 0
+    while j + 3 < size:
+        j1, j2, j3 = j + 1, j + 2, j + 3
         a, b, c, d = j * size, j1 * size, j2 * size, j3 * size
         x0 = x[j] / L[a + j]
         x1 = (x[j1] - L[a + j1] * x0) / L[b + j1]
         x2 = ((x[j2] - L[a + j2] * x0) - L[b + j2] * x1) / L[c + j2]
         x3 = (((x[j3] - L[a + j3] * x0) - L[b + j3] * x1) - L[c + j3] * x2) / L[d + j3]
         x[j], x[j1], x[j2], x[j3] = x0, x1, x2, x3
-        j += FOUR
+        j += 4
         for i in range(j, size):
             x[i] = (((x[i] - L[a + i] * x0) - L[b + i] * x1) - L[c + i] * x2) - L[d + i] * x3
     while j < size:
         x0 = x[j] / L[j * size + j]
         x[j] = x0
-        for i in range(j + ONE, size):
+        for i in range(j + 1, size):
             x[i] -= L[j * size + i] * x0
-        j += ONE
+        j += 1
 
 
 @inner
 def solve_two(n: int, L: Floats, X: Floats) -> None:
     """`solve_lower` for two vectors side by side, so that neither waits for the other, by pairs of columns."""
-    size, j = np.uint64(n), ZERO
-    while j + ONE < size:
-        a, b, j1 = j * size, j * size + size, j + ONE
+    size, j = n, 0
+    while j + 1 < size:
+        a, b, j1 = j * size, j * size + size, j + 1
         pivot, link, other = L[a + j], L[a + j1], L[b + j1]
         x0, y0 = X[j] / pivot, X[size + j] / pivot
         x1, y1 = (X[j1] - link * x0) / other, (X[size + j1] - link * y0) / other
         X[j], X[j1], X[size + j], X[size + j1] = x0, x1, y0, y1
-        j += TWO
+        j += 2
         for i in range(j, size):
             X[i] = (X[i] - L[a + i] * x0) - L[b + i] * x1
             X[size + i] = (X[size + i] - L[a + i] * y0) - L[b + i] * y1
@@ -160,9 +157,9 @@ def solve_two(n: int, L: Floats, X: Floats) -> None:
 @inner
 def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
     """`solve_lower_transposed` for one vector, by four columns."""
-    size, end = np.uint64(n), np.uint64(n)
-    while end >= FOUR:
-        j, j1, j2, j3 = end - FOUR, end - THREE, end - TWO, end - ONE
+    size, end = n, n
+    while end >= 4:
+        j, j1, j2, j3 = end - 4, end - 3, end - 2, end - 1
         a, b, c, d = j * size, j1 * size, j2 * size, j3 * size
         x0, x1, x2, x3 = x[j], x[j1], x[j2], x[j3]
         for i in range(end, size):
@@ -174,8 +171,8 @@ def solve_one_transposed(n: int, L: Floats, x: Floats) -> None:
         x0 = (((x0 - L[a + j3] * x3) - L[a + j2] * x2) - L[a + j1] * x1) / L[a + j]
         x[j], x[j1], x[j2], x[j3] = x0, x1, x2, x3
         end = j
-    while end > ZERO:
-        j = end - ONE
+    while end > 0:
+        j = end - 1
         x0 = x[j]
         for i in range(end, size):
             x0 -= L[j * size + i] * x[i]

@@ -62,15 +62,15 @@ def transpose(n_rows: int, indptr: Ints, indices: Ints, t_indptr: Ints, t_indice
     """The pattern of M' in CSC (the rows of M), its indices sorted; entry k of M' is entry source[k] of M."""
     for i in range(n_rows + 1):
         t_indptr[i] = 0
-    for i in indices:  # unsigned: numba then makes no test of negative indices
-        t_indptr[np.uint64(i + 1)] += 1
+    for i in indices:
+        t_indptr[i + 1] += 1
     for i in range(n_rows):
         t_indptr[i + 1] += t_indptr[i]
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
-            row = np.uint64(indices[np.uint64(k)])
+            row = indices[k]
             at = t_indptr[row]
-            t_indices[np.uint64(at)], source[np.uint64(at)] = j, k
+            t_indices[at], source[at] = j, k
             t_indptr[row] = at + 1
     for i in range(n_rows, 0, -1):
         t_indptr[i] = t_indptr[i - 1]
@@ -88,14 +88,14 @@ def transposed(n_rows: int, indptr: np.ndarray, indices: np.ndarray) -> tuple[np
 
 @kernel
 def multiply_both(indptr: Ints, indices: Ints, data: Floats, x: Floats, v: Floats, Mx: Floats, Mtv: Floats) -> None:
-    """Mx := M x and Mtv := M'v in one pass over M; unsigned indices, of which numba makes no test of negative ones."""
+    """Mx := M x and Mtv := M'v in one pass over M."""
     for i in range(Mx.size):
         Mx[i] = 0.0
     for j in range(indptr.size - 1):
         total = 0.0
         xj = x[j]
-        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            row = np.uint64(indices[k])
+        for k in range(indptr[j], indptr[j + 1]):
+            row = indices[k]
             total += data[k] * v[row]
             Mx[row] += data[k] * xj
         Mtv[j] = total
@@ -106,8 +106,8 @@ def multiply_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out
     """out := P x for the full symmetric P, gathered by columns."""
     for j in range(indptr.size - 1):
         total = 0.0
-        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            total += data[k] * x[np.uint64(indices[k])]
+        for k in range(indptr[j], indptr[j + 1]):
+            total += data[k] * x[indices[k]]
         out[j] = total
 
 
@@ -118,8 +118,8 @@ def scaled_norms(
     """Raise the infinity norms of the rows and columns by those of diag(left) M diag(right)."""
     for j in range(indptr.size - 1):
         largest, scale = column_norms[j], right[j]
-        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = np.uint64(indices[k])
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
             size = abs(data[k]) * left[i] * scale
             largest = max(largest, size)
             row_norms[i] = max(row_norms[i], size)
@@ -133,5 +133,5 @@ def scale(
     """out := the data of factor diag(left) M diag(right)."""
     for j in range(indptr.size - 1):
         scale = right[j]
-        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            out[k] = factor * left[np.uint64(indices[k])] * data[k] * scale
+        for k in range(indptr[j], indptr[j + 1]):
+            out[k] = factor * left[indices[k]] * data[k] * scale

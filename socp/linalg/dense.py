@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv, syrk
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred, inner, kernel
 from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
 
@@ -19,21 +17,21 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
     if n > LOOPS:
         symv(LOWER, n, 1.0, P, 0, n, x, 0, 0.0, out, 0)
         return
-    size, j = np.uint64(n), np.uint64(0)
+    size, j = n, 0
     for i in range(size):
         out[i] = 0.0
-    while j + np.uint64(3) < size:  # four columns in one pass
-        a, b = j * size, (j + np.uint64(1)) * size
-        c, d = (j + np.uint64(2)) * size, (j + np.uint64(3)) * size
-        x0, x1, x2, x3 = x[j], x[j + np.uint64(1)], x[j + np.uint64(2)], x[j + np.uint64(3)]
+    while j + 3 < size:  # four columns in one pass
+        a, b = j * size, (j + 1) * size
+        c, d = (j + 2) * size, (j + 3) * size
+        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
         for i in range(size):
             out[i] = (((out[i] + P[a + i] * x0) + P[b + i] * x1) + P[c + i] * x2) + P[d + i] * x3
-        j += np.uint64(4)
+        j += 4
     while j < size:
         x0 = x[j]
         for i in range(size):
             out[i] += P[j * size + i] * x0
-        j += np.uint64(1)
+        j += 1
 
 
 @inner
@@ -48,8 +46,8 @@ def multiply_tall(
         if trans == TRANSPOSE:
             y[y0 + j] = alpha * dot_within(Y, j * n, x, x0, n) + beta * y[y0 + j]
             continue
-        factor, column, to = alpha * x[x0 + j], np.uint64(j * n), np.uint64(y0)
-        for i in range(np.uint64(n)):
+        factor, column, to = alpha * x[x0 + j], j * n, y0
+        for i in range(n):
             y[to + i] += factor * Y[column + i]
 
 
@@ -64,7 +62,7 @@ def gram(n: int, k: int, Y: Floats, S: Floats) -> None:
             S[i + j * k] = dot_within(Y, i * n, Y, j * n, n)
 
 
-@inner
+@deferred
 def multiply_low_rank(n: int, k: int, F: Floats, d: Floats, x: Floats, Fx: Floats, out: Floats) -> None:
     """out[:n] := F (F'x) + d x for F of k columns, one after the other; Fx has room for F'x."""
     for j in range(n):

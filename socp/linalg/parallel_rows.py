@@ -46,15 +46,15 @@ def parallel_rows(
         if begin == indptr[first + i + 1] or data[source[begin]] == 0.0:
             continue
         keys[i] = row_key(first + i, indptr, indices, source, data)
-        at = np.uint64(first_place(keys[i], last))  # unsigned: no test of negative indices
+        at = first_place(keys[i], last)
         while table[at] >= 0:
             r = table[at]
-            s = row_ratio(first + i, first + r, indptr, indices, source, data) if keys[np.uint64(r)] == keys[i] else 0.0
+            s = row_ratio(first + i, first + r, indptr, indices, source, data) if keys[r] == keys[i] else 0.0
             if s != 0.0:
                 lead[i], ratio[i] = r, s
                 found += 1
                 break
-            at = (at + np.uint64(1)) & np.uint64(last)
+            at = (at + 1) & last
         if lead[i] == i:
             table[at] = i
     return found
@@ -64,8 +64,8 @@ def parallel_rows(
 def row_key(i: int, indptr: Ints, indices: Ints, source: Ints, data: Floats) -> int:
     """A number that is the same for all multiples of row i, which has a first entry other than zero."""
     head, key = data[source[indptr[i]]], 0
-    for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):  # unsigned: no test of negative indices
-        key = longer_key(key, int(indices[k]), data[np.uint64(source[k])] / head)
+    for k in range(indptr[i], indptr[i + 1]):
+        key = longer_key(key, int(indices[k]), data[source[k]] / head)
     return key
 
 
@@ -91,8 +91,8 @@ def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) ->
         size *= 2
     keys, heads, table = np.zeros(m, np.int64), np.zeros(m), np.empty(size, np.int64)
     for j in range(indptr.size - 1):
-        for k in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            row, entry = np.uint64(indices[k]), data[k]
+        for k in range(indptr[j], indptr[j + 1]):
+            row, entry = indices[k], data[k]
             if heads[row] == 0.0:
                 heads[row] = entry
             if entry != 0.0:
@@ -102,11 +102,11 @@ def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) ->
     for i in range(m):
         if not wanted[i]:
             continue
-        at = np.uint64(first_place(keys[i], size - 1))
+        at = first_place(keys[i], size - 1)
         while table[at] >= 0:
-            if keys[np.uint64(table[at])] == keys[i]:
+            if keys[table[at]] == keys[i]:
                 return True
-            at = (at + np.uint64(1)) & np.uint64(size - 1)
+            at = (at + 1) & (size - 1)
         table[at] = i
     return False
 
@@ -120,11 +120,11 @@ def row_ratio(i: int, r: int, indptr: Ints, indices: Ints, source: Ints, data: F
     s = data[source[begin]] / data[source[other]]
     if s == 0.0 or not math.isfinite(s):
         return 0.0
-    back = np.uint64(begin - other)
-    for k in range(np.uint64(begin), np.uint64(indptr[i + 1])):
+    back = begin - other
+    for k in range(begin, indptr[i + 1]):
         if indices[k] != indices[k - back]:
             return 0.0
-        entry = data[np.uint64(source[k])]
-        if not abs(entry - s * data[np.uint64(source[k - back])]) <= SAME * abs(entry):
+        entry = data[source[k]]
+        if not abs(entry - s * data[source[k - back]]) <= SAME * abs(entry):
             return 0.0
     return s

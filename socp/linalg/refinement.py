@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats, Matrix
 from .vectors import dot_within
@@ -80,14 +78,14 @@ def extend_basis(k: int, w: Floats, basis: Floats, small: Matrix) -> float:
         for i in range(k + 1):
             projection = dot_within(basis, i * size, w, 0, size)
             small[i, k] += projection
-            start = np.uint64(i * size)
-            for j in range(np.uint64(size)):
+            start = i * size
+            for j in range(size):
                 w[j] -= projection * basis[start + j]
         norm = math.sqrt(dot_within(w, 0, w, 0, size))
         if norm > CANCELLED * before:
             break
-    start = np.uint64((k + 1) * size)
-    for j in range(np.uint64(size)):
+    start = (k + 1) * size
+    for j in range(size):
         basis[start + j] = w[j] / norm
     for i in range(k):
         cosine, sine, a, b = small[i, last - 2], small[i, last - 1], small[i, k], small[i + 1, k]
@@ -109,6 +107,6 @@ def add_images(count: int, images: Floats, small: Matrix, out: Floats) -> None:
         for i in range(k + 1, count):
             value -= small[k, i] * small[i, last]
         small[k, last] = value / small[k, k] if small[k, k] > 0.0 else 0.0
-        start = np.uint64(k * out.size)
-        for j in range(np.uint64(out.size)):
+        start = k * out.size
+        for j in range(out.size):
             out[j] += small[k, last] * images[start + j]

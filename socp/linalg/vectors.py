@@ -1,7 +1,4 @@
-"""Inner products and norms over stretches of flat arrays.
-
-Indices inside the loops are unsigned: for these numba makes no test of negative ones, and the loops vectorize.
-"""
+"""Inner products and norms over stretches of flat arrays."""
 
 from __future__ import annotations
 
@@ -23,19 +20,19 @@ def dot(u: Floats, v: Floats, start: int, stop: int) -> float:
 def dot_within(u: Floats, u0: int, v: Floats, v0: int, count: int) -> float:
     """u[u0:][:count]'v[v0:][:count]: four sums side by side, as one would wait for each addition."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    i, k, end = np.uint64(u0), np.uint64(v0), np.uint64(u0 + count)
-    whole = np.uint64(u0 + ((count >> 2) << 2))
+    i, k, end = u0, v0, u0 + count
+    whole = u0 + ((count >> 2) << 2)
     while i < whole:
         a += u[i] * v[k]
-        b += u[i + np.uint64(1)] * v[k + np.uint64(1)]
-        c += u[i + np.uint64(2)] * v[k + np.uint64(2)]
-        d += u[i + np.uint64(3)] * v[k + np.uint64(3)]
-        i += np.uint64(4)
-        k += np.uint64(4)
+        b += u[i + 1] * v[k + 1]
+        c += u[i + 2] * v[k + 2]
+        d += u[i + 3] * v[k + 3]
+        i += 4
+        k += 4
     while i < end:
         a += u[i] * v[k]
-        i += np.uint64(1)
-        k += np.uint64(1)
+        i += 1
+        k += 1
     return (a + b) + (c + d)
 
 
@@ -60,12 +57,12 @@ def norm_tail(v: Floats, start: int, stop: int) -> float:
     total = dot(v, v, start + 1, stop)
     if total < 1e-280 or total > 1e280:
         largest = 0.0
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             largest = max(largest, abs(v[i]))
         if largest == 0.0 or not math.isfinite(largest):
             return largest
         total = 0.0
-        for i in range(np.uint64(start + 1), np.uint64(stop)):
+        for i in range(start + 1, stop):
             total += (v[i] / largest) ** 2
         return largest * math.sqrt(total)
     return math.sqrt(total)
@@ -99,6 +96,6 @@ def sift_down(values: Ints, start: int, root: int, end: int) -> None:
 def norm_within(x: Floats, start: int, stop: int) -> float:
     """max |x_i| over start <= i < stop, NaN where one of them is."""
     largest = 0
-    for i in range(np.uint64(start), np.uint64(stop)):
+    for i in range(start, stop):
         largest = max(largest, bits(x[i]))
     return from_bits(largest)

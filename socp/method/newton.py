@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred, inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, floats, number, structure
 from ..cones import product as cones
@@ -390,7 +390,7 @@ def take_back(newton: Newton) -> None:
     newton.dtau, newton.dkappa = newton.dtau_before, newton.dkappa_before
 
 
-@inner
+@deferred
 def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
     """The direction corrected for the products that a longer step than alpha would leave far from their mean.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiled.kernels import inner
+from ..compiled.kernels import deferred, inner
 from ..compiled.signatures import Floats, Ints
 from ..cones import product as cones
 from ..form.standard import NO_HESSIAN
@@ -88,7 +88,7 @@ def scale_far_sides(newton: Newton, weight: Floats) -> None:
         w[ptr[k]] = 1.0
 
 
-@inner
+@deferred
 def start_warm(newton: Newton, point: Point) -> bool:
     """Move s and z of an earlier optimal point (tau = 1) inside the cone, as far as the new data moved the residuals.
 

@@ -79,7 +79,7 @@ def primal_certificate(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> tu
     h = np.where(np.isfinite(program.h), program.h, 0.0)
     start, second_order = program.cone_layout
     idle_z = ~has_entries(program.G, 0) & (h * z >= 0.0)
-    idle_z[start[:-1][second_order]] = False  # the first of a cone holds the others
+    idle_z[start[:-1][second_order & (np.diff(start) > 0)]] = False  # the first of a cone holds the others
     idle_y = ~has_entries(program.A, 0) & (program.b * y >= 0.0)
     plain = np.where(idle_y, 0.0, y), np.where(idle_z, 0.0, z)
     return best_certificate(primal_terms, program, (y, z), plain)

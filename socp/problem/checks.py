@@ -304,7 +304,7 @@ def check_no_nan(name: str, array: np.ndarray) -> None:
 def all_finite(values: Floats) -> bool:
     """Whether no entry is NaN or infinite."""
     trap = 0.0  # 0 times a number that is not finite is NaN
-    for i in range(np.uint64(values.size)):
+    for i in range(values.size):
         trap += 0.0 * values[i]
     return trap == 0.0
 

@@ -1,17 +1,20 @@
 r"""How the answer to a cone program moves with its data.
 
-With v = s - z, the projection Pi onto the cone gives s = Pi(v) and z = Pi(v) - v, and (x, y, v) is the zero of
+With v = s - z, the projection Pi onto the cone gives s = Pi(v) and z = Pi(v) - v, and D, the derivative of Pi at v,
+gives ds = D dv and dz = (D - I) dv.  In the eigenvectors of D, with the eigenvalues d_i, that is ds_i = -E_i dz_i with
+E_i = d_i / (1 - d_i), from 0 (an active row) to infinity (dz_i = 0, an inactive one).  So the answer moves by
 
-    F = ( Px + c + A'y + G'(Pi(v) - v),   Ax - b,   Gx + Pi(v) - h )
+    [ P   A'  G' ] [ dx ]       [ dP x + dc + dA'y + dG'z ]
+    [ A   0   0  ] [ dy ]  =  - [ dA x - db               ]        ds = dh - dG x - G dx
+    [ G   0  -E  ] [ dz ]       [ dG x - dh               ]
 
-With D the derivative of Pi at v, the answer moves by
+and the gradient of a number of the answer by all data is one solve with the same, symmetric matrix (see `Saddle`).
+Where it is singular, or v on the boundary of a cone of the projection, there is no derivative: the element of least
+norm is taken.
 
-    [ P   A'  G'(D - I) ] [ dx ]       [ dP x + dc + dA'y + dG'z ]
-    [ A   0   0         ] [ dy ]  =  - [ dA x - db               ]        ds = D dv,  dz = (D - I) dv
-    [ G   0   D         ] [ dv ]       [ dG x - dh               ]
-
-and the gradient of a number of the answer by all data is one solve with the transposed matrix.  Where the matrix is
-singular, or v on the boundary of a cone of the projection, there is no derivative: the element of least norm is taken.
+In a second-order cone with v = (t, r w), |w| = 1, |t| < r, the row (1, -w) / 2^(1/2) is active, (1, w) / 2^(1/2) is
+not, and E_i = (r + t) / (r - t) on all that is orthogonal to both: these are the rows 1, 2, ... of the cone with that
+weight, and a variable with the column w in them, which takes away what dz has along w.
 
 On the central path s o z = mu e, and Pi becomes the smooth v -> (v + (v^2 + 4 mu e)^(1/2)) / 2, in the Jordan algebra
 of the cone: the derivative of the point at mu exists whenever the path does.
@@ -19,20 +22,29 @@ of the cone: the derivative of the point at mu exists whenever the path does.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 
-from .checks import ProgramError, as_number, as_vector, check_finite
-from .program import ConeProgram, SecondOrder
+from ..linalg.csc import csc
+from ..linalg.saddle import Saddle
+from .checks import ProgramError, as_csc, as_number, as_vector, check_finite
+from .program import ConeProgram
 
-SINGULAR = 1e-13  # reciprocal condition from which on the matrix counts as singular
+SMALL, FULL = 40_000, 0.25  # entries up to which, and share of nonzeros from which on A and G are taken as dense
 WEAK = 1e-3  # of s_i and z_i, the smaller over the larger: neither is then known to be zero
 AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
 NEWTON_STEPS = 100
 ON_PATH = 1e-12  # residual of a point of the path, relative to the data
+SAME = 1e-10  # change of v, relative, up to which the factors serve in second-order cones and on the path
+NO_PATH = (
+    "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
+)
+NOTHING = np.zeros(0, np.int64)
+
+Point = tuple[np.ndarray, ...]
 
 
 class Gradient(NamedTuple):
@@ -83,102 +95,144 @@ class Linearization:
         An optimal answer.
     smoothing : float, default 0
         The mu of the point on the central path that is differentiated in its place; it is found by Newton's method.
+
+    Attributes
+    ----------
+    x, y, z, s : arrays
+        That point; or the answer, to more digits by one step with the factors that give the derivatives.
+    differentiable : bool
     """
 
     def __init__(
         self, program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, smoothing: float = 0.0
     ) -> None:
-        smoothing = as_number("smoothing", smoothing)
-        if smoothing < 0.0:
-            raise ProgramError(f"smoothing must be at least 0, but {smoothing!r} came")
-        self.program, self.mu = program, smoothing
-        finite = np.isfinite(program.h)
-        s, z = np.where(finite, s, 1.0), np.where(finite, z, 0.0)  # a row that always holds is far from its side
-        self.h = np.where(finite, program.h, 0.0)
-        self.P, self.A = _dense(program.P, program.n), _dense(program.A, program.n)
-        self.G = _dense(program.G, program.n) * finite[:, None]
-        self.strict = self.mu > 0.0 or _is_strict(program, s, z)
-        self.x, self.y, self.v = x, y, s - z
+        self.program, self.mu = program, as_smoothing(smoothing)
+        self._holds = program.h == np.inf  # rows that always hold, far from their side
+        self.h, self.G = np.where(self._holds, 0.0, program.h), cast(Any, program.G)
+        if self._holds.any():
+            s, z = np.where(self._holds, 1.0, s), np.where(self._holds, 0.0, z)
+            self.G = sp.csc_array(sp.diags_array(np.where(self._holds, 0.0, 1.0)) @ self.G)
+        P: Any = program.P
+        self.A, self.P = cast(Any, program.A), P
+        if (program.n + program.p) * (program.n + program.p + program.m) <= SMALL:
+            self.A, self.G = self.A.toarray(), self.G.toarray()
+            self.P = P.toarray() if sp.issparse(P) else P
+        if isinstance(self.A, np.ndarray):
+            self._stacked = np.concatenate([self.A, self.G])
+        else:
+            self._stacked = dense_if_full(sp.vstack([self.A, self.G], format="csc") if program.p else self.G)
+        self._balls = _Balls(program)
+        self.x, self.y, self.v, self.s, self.z = x, y, s - z, s, z
+        is_strict = self.mu > 0.0 or _is_strict(self._balls, s, z)
         self._follow()
-        self.s, self.D = project(program, self.v, self.mu)
-        self.z = self.s - self.v
-        self._factor()
+        self.differentiable = is_strict and self.saddle.is_regular
 
-    def _matrix(self, D: np.ndarray) -> np.ndarray:
-        n, p, m = self.program.n, self.program.p, self.program.m
-        K = np.zeros((n + p + m, n + p + m))
-        K[:n, :n], K[:n, n : n + p], K[n : n + p, :n] = self.P, self.A.T, self.A
-        K[:n, n + p :] = self.G.T @ (D - np.eye(m))
-        K[n + p :, :n], K[n + p :, n + p :] = self.G, D
-        return K
+    def _linearize(self, v: np.ndarray) -> None:
+        """Factor the system at v."""
+        self._factored_at = v
+        p, m = self.program.p, self.program.m
+        E, balls, (t, r) = weight(v, self.mu), self._balls, self._balls.split(v)
+        low, high = weight(t - r, self.mu), weight(t + r, self.mu)
+        E[balls.first], E[balls.tail] = low, low[balls.of]
+        B, P, self._frames = self._stacked, self.P, None
+        turned = np.flatnonzero((low != high) & (r > 0.0))
+        if turned.size:
+            between = np.full(low.size, -1.0)
+            between[turned] = np.sqrt(low * high)[turned] if self.mu > 0.0 else ((r + t) / (r - t))[turned]
+            E[balls.first[turned]] = np.inf
+            mine = between[balls.of] >= 0.0
+            E[balls.tail[mine]] = between[balls.of[mine]]
+            w = v[balls.tail] / np.where(r > 0.0, r, 1.0)[balls.of]
+            self._frames = _Frames(balls, turned, w, low[turned], high[turned], m, isinstance(self.A, np.ndarray))
+            B, P = self._frames.extended(B, p), _padded(P, turned.size)
+        E[self._holds] = np.inf
+        E = np.concatenate([np.zeros(p), E, *([] if self._frames is None else [self._frames.E])])
+        self._single, self._column, self._entry = NOTHING, NOTHING, np.zeros(0)
+        bounds = np.full(B.shape[1], np.inf)
+        if sp.issparse(B):
+            self._find_bounds(B, E, bounds)
+        self.saddle = Saddle(P, B, E, bounds)
 
-    def _factor(self) -> None:
-        self.K = self._matrix(self.D)
-        self.differentiable, self._lu = self.strict, None
-        if self.K.size:
-            lu, pivots, info = lapack.dgetrf(self.K)
-            rcond = lapack.dgecon(lu, np.abs(self.K).sum(axis=0).max())[0] if info == 0 else 0.0
-            if rcond > SINGULAR:
-                self._lu = lu, pivots
-            else:
-                self.differentiable = False
+    def _find_bounds(self, B: sp.csc_array, E: np.ndarray, bounds: np.ndarray) -> None:
+        """Active rows with one entry, one a variable, become bounds."""
+        columns = np.repeat(np.arange(B.shape[1]), np.diff(B.indptr))
+        alone = (np.bincount(B.indices, minlength=E.size)[B.indices] == 1) & (E[B.indices] == 0.0) & (B.data != 0.0)
+        places = np.flatnonzero(alone)
+        self._column, first = np.unique(columns[places], return_index=True)
+        self._single, self._entry = B.indices[places[first]], B.data[places[first]]
+        bounds[self._column], E[self._single] = 0.0, np.inf
 
-    def _solve(self, right: np.ndarray, transposed: bool) -> np.ndarray:
-        if self._lu is None:
-            K = self.K.T if transposed else self.K
-            return np.linalg.lstsq(K, right, rcond=SINGULAR)[0] if right.size else right
-        found: np.ndarray = lapack.dgetrs(*self._lu, right, trans=int(transposed))[0]
-        return found
+    def _solve(self, a: np.ndarray, b: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(u, w, dz) with Pu + A'w + G'dz = a, Au = b, Gu - E dz = r where dz is free."""
+        n, p, m, frames = self.program.n, self.program.p, self.program.m, self._frames
+        rows, size = np.concatenate([b, r]), self.saddle.F.size
+        if frames is not None:
+            a, rows = np.concatenate([a, np.zeros(size - n)]), np.concatenate([rows, frames.Q @ r])
+        f = np.zeros(size)
+        f[self._column] = rows[self._single] / self._entry
+        u, w, t = self.saddle.solve(a, rows, f)
+        w[self._single] = t[self._column] / self._entry
+        dz = w[p : p + m]
+        if frames is not None:
+            dz = dz + frames.Q.T @ w[p + m :]
+        return u[:n], w[:p], dz
+
+    def _residual(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> Point:
+        program, s = self.program, project(self._balls, v, self.mu)
+        dual = program.c + self.A.T @ y + self.G.T @ (s - v)
+        if self.P is not None:
+            dual += self.P @ x
+        return dual, self.A @ x - program.b, np.where(self._holds, 0.0, self.G @ x + s - self.h)
+
+    def _step(self, left: Point) -> Point:
+        """The Newton step (dx, dy, dv) at a residual."""
+        x, y, z = self._solve(-left[0], -left[1], -left[2])
+        return x, y, -left[2] - self.G @ x - z
+
+    def _take(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> None:
+        self.x, self.y, self.v, self.s = x, y, v, project(self._balls, v, self.mu)
+        self.z = self.s - v
 
     def _follow(self) -> None:
-        """(x, y, v) := the point of the central path at mu, or the answer to more digits, by damped Newton steps."""
-        program, n, p = self.program, self.program.n, self.program.p
+        """(x, y, v) := the point of the central path at mu, or the answer to more digits.
 
-        def residual(x: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
-            s = project(program, v, self.mu)[0]
-            dual = self.P @ x + program.c + self.A.T @ y + self.G.T @ (s - v)
-            return np.concatenate([dual, self.A @ x - program.b, self.G @ x + s - self.h])
+        From an answer that is exact to some 1e-8 it is one step, and the factors at the answer serve.
+        """
+        scale = 1.0 + largest_of((self.program.c, self.program.b, self.h))
+        self._linearize(self.v)
 
-        scale = 1.0 + max(np.abs(part).max(initial=0.0) for part in (program.c, program.b, self.h))
-        point, left = (self.x, self.y, self.v), residual(self.x, self.y, self.v)
-        for _ in range(NEWTON_STEPS):
-            if np.abs(left).max(initial=0.0) <= ON_PATH * scale:
-                break
-            K = self._matrix(project(program, point[2], self.mu)[1])
-            step = np.linalg.lstsq(K, -left, rcond=SINGULAR)[0]
-            size, share = np.linalg.norm(left), 1.0
-            while True:
-                parts = np.split(share * step, [n, n + p])
-                moved = point[0] + parts[0], point[1] + parts[1], point[2] + parts[2]
-                now = residual(*moved)
-                if np.linalg.norm(now) <= (1.0 - 1e-4 * share) * size or share < 1e-6:
-                    break
-                share *= 0.5
-            if not np.linalg.norm(now) < size:
-                break
-            point, left = moved, now
-        if self.mu > 0.0 and not np.abs(left).max(initial=0.0) <= 1e-6 * scale:
-            raise ProgramError(
-                f"the point of the central path at smoothing={self.mu:g} was not found: the program may have no "
-                "strictly feasible point"
-            )
-        self.x, self.y, self.v = point
+        def step(point: Point, left: Point) -> Point:
+            if self._is_elsewhere(point[2]):
+                self._linearize(point[2])
+            return self._step(left)
+
+        (self.x, self.y, self.v), left = damped_newton((self.x, self.y, self.v), self._residual, step, ON_PATH * scale)
+        if self.mu > 0.0 and not left <= 1e-6 * scale:
+            raise ProgramError(NO_PATH.format(self.mu))
+        if self._is_elsewhere(self.v):
+            self._linearize(self.v)
+        self.s = project(self._balls, self.v, self.mu)
+        self.z = self.s - self.v
+
+    def _is_elsewhere(self, v: np.ndarray) -> bool:
+        """Whether the factors do not serve at v."""
+        factored = self._factored_at
+        if self.mu == 0.0 and self._frames is None:
+            return bool(((v > 0.0) != (factored > 0.0)).any())
+        return bool(np.abs(v - factored).max(initial=0.0) > SAME * np.abs(v).max(initial=0.0))
 
     def gradient(self, dx: Any = None, dy: Any = None, dz: Any = None, ds: Any = None) -> Gradient:
         """The gradient by all data of a number of which dx, dy, dz, ds are the gradients by the answer."""
         program = self.program
-        n, p, m = program.n, program.p, program.m
-        gx, gy, gz, gs = (
-            np.zeros(size) if value is None else _finite(name, value, size)
-            for name, value, size in (("dx", dx, n), ("dy", dy, p), ("dz", dz, m), ("ds", ds, m))
-        )
-        right = np.concatenate([gx, gy, self.D @ gs + self.D @ gz - gz])
-        u, w, r = np.split(self._solve(right, True), [n, n + p])
-        r = np.where(np.isfinite(program.h), r, 0.0)
+        gx, gy = as_change("dx", dx, program.n), as_change("dy", dy, program.p)
+        gz, gs = as_change("dz", dz, program.m), as_change("ds", ds, program.m)
+        gs = np.where(self._holds, 0.0, gs)
+        u, w, r = self._solve(gx if ds is None else gx - self.G.T @ gs, gy, gz)
+        r = r + gs
         return Gradient(
-            _on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
-            _on_pattern(program.A, [(-self.y, u), (-w, self.x)]), w,
-            _on_pattern(program.G, [(-self.z, u), (-r, self.x)]), r, self.differentiable,
+            on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
+            on_pattern(program.A, [(-self.y, u), (-w, self.x)]), w,
+            on_pattern(program.G, [(-self.z, u), (-r, self.x)]), r, self.differentiable,
         )  # fmt: skip
 
     def tangent(
@@ -187,107 +241,234 @@ class Linearization:
         """The derivative of the answer along a change of the data."""
         program = self.program
         n, p, m = program.n, program.p, program.m
-        P, A, G = (_change(name, v, (r, n)) for name, v, r in (("dP", dP, n), ("dA", dA, p), ("dG", dG, m)))
-        P = None if P is None else 0.5 * (P + P.T)
-        c, b, h = (
-            np.zeros(size) if value is None else _finite(name, value, size)
-            for name, value, size in (("dc", dc, n), ("db", db, p), ("dh", dh, m))
-        )
-        first, second, third = c.copy(), -b, -np.where(np.isfinite(program.h), h, 0.0)
-        if P is not None:
-            first += P @ self.x
-        if A is not None:
+        first, second, third = as_change("dc", dc, n), -as_change("db", db, p), -as_change("dh", dh, m)
+        if dP is not None:
+            first += symmetric_change("dP", dP, n) @ self.x
+        if dA is not None:
+            A = as_csc("dA", dA, (p, n))
             first, second = first + A.T @ self.y, second + A @ self.x
-        if G is not None:
-            first, third = first + G.T @ self.z, third + np.where(np.isfinite(program.h), G @ self.x, 0.0)
-        moved = self._solve(-np.concatenate([first, second, third]), False)
-        x, y, v = np.split(moved, [n, n + p])
-        s = self.D @ v
-        return Tangent(x, y, s - v, s, self.differentiable)
+        if dG is not None:
+            G = as_csc("dG", dG, (m, n))
+            first, third = first + G.T @ self.z, third + G @ self.x
+        third = np.where(self._holds, 0.0, third)
+        x, y, z = self._solve(-first, -second, -third)
+        return Tangent(x, y, z, -third - self.G @ x, self.differentiable)
 
 
-def project(program: ConeProgram, v: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
-    """The (smoothed) projection of v onto the cone, and its derivative, a matrix of blocks."""
-    s, D, start = np.empty(v.size), np.zeros((v.size, v.size)), 0
-    for cone in program.cones:
-        at = slice(start, start + cone.dim)
-        start += cone.dim
-        if isinstance(cone, SecondOrder) and cone.dim > 0:
-            s[at], D[at, at] = _second_order(v[at], mu)
-        else:
-            value, slope = _raised(v[at], mu)
-            s[at], D[at, at] = value, np.diag(slope)
-    return s, D
+class _Balls:
+    """The second-order cones of at least two rows, where they lie.
+
+    Attributes
+    ----------
+    first, size : arrays of int64
+        The first row and the number of rows of each.
+    tail, of : arrays of int64
+        All rows but the first ones, cone by cone, and the cone that each is of.
+    """
+
+    def __init__(self, program: ConeProgram) -> None:
+        start, second_order = program.cone_layout
+        chosen = np.flatnonzero(second_order & (np.diff(start) > 1))
+        self.first, self.size = start[chosen], np.diff(start)[chosen]
+        self.of = np.repeat(np.arange(chosen.size), self.size - 1)
+        self.begin = np.cumsum(self.size - 1) - (self.size - 1)  # of the tails, in `tail`
+        self.tail = np.arange(self.of.size) - self.begin[self.of] + self.first[self.of] + 1
+
+    def split(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """t and r = |v_1| of each v = (t, v_1)."""
+        if not self.first.size:
+            return np.zeros(0), np.zeros(0)
+        largest = np.maximum.reduceat(np.abs(v[self.tail]), self.begin)
+        unit = np.where(largest > 0.0, largest, 1.0)
+        return v[self.first], unit * np.sqrt(np.add.reduceat((v[self.tail] / unit[self.of]) ** 2, self.begin))
 
 
-def _raised(values: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
-    """f(t) = (t + (t^2 + 4 mu)^(1/2)) / 2 and its slope; max(t, 0) and a step for mu = 0."""
+class _Frames:
+    """The rows (1, -w) / 2^(1/2), and (1, w) / 2^(1/2) on the central path, and the columns w of second-order cones.
+
+    Parameters
+    ----------
+    balls : _Balls
+    chosen : array of int64
+        The cones that have them.
+    w : array
+        Their rows of w, one after the other, among those of all cones.
+    low, high : arrays
+        E_i of such rows; none for an infinite one.
+    m : int
+    dense : bool
+        Whether Q and W are arrays.
+
+    Attributes
+    ----------
+    Q : array or CSR, shape (rows, m)
+    W : array or CSR, shape (m, cones)
+    E : array
+    """
+
+    def __init__(
+        self, balls: _Balls, chosen: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray, m: int, dense: bool
+    ) -> None:
+        place = np.full(balls.first.size, -1)
+        place[chosen] = np.arange(chosen.size)
+        mine = place[balls.of] >= 0
+        of, tail, w, first = place[balls.of[mine]], balls.tail[mine], w[mine], balls.first[chosen]
+        self.W = _entries_at(w, tail, of, (m, chosen.size), dense)
+        parts = []
+        for sign, weights in ((-1.0, low), (1.0, high)):
+            row = np.cumsum(weights < np.inf) - 1  # of each cone that has one
+            has = weights[of] < np.inf
+            values = np.concatenate([np.ones(row.size)[weights < np.inf], sign * w[has]]) / np.sqrt(2.0)
+            rows, columns = (
+                np.concatenate([row[weights < np.inf], row[of[has]]]),
+                np.concatenate([first[weights < np.inf], tail[has]]),
+            )
+            parts.append(_entries_at(values, rows, columns, (int(row[-1]) + 1, m), dense))
+        self.Q = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
+        self.E = np.concatenate([low[low < np.inf], high[high < np.inf]])
+
+    def extended(self, B: Any, p: int) -> Any:
+        """[A 0; G W; QG 0] of B = [A; G]."""
+        count = self.W.shape[1]
+        if isinstance(B, np.ndarray):
+            left = np.concatenate([B, self.Q @ B[p:]])
+            right = np.concatenate(
+                [
+                    np.zeros((p, count)),
+                    self.W if isinstance(self.W, np.ndarray) else self.W.toarray(),
+                    np.zeros((self.E.size, count)),
+                ]
+            )
+            return np.concatenate([left, right], axis=1)
+        left = sp.vstack([B, self.Q @ sp.csr_array(B)[p:]], format="csc")
+        top, bottom = sp.csc_array((p, count)), sp.csc_array((self.E.size, count))
+        return sp.hstack([left, sp.vstack([top, self.W, bottom], format="csc")], format="csc")
+
+
+def _entries_at(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], dense: bool) -> Any:
+    """The matrix with these entries."""
+    if not dense:
+        return sp.csr_array((values, (rows, columns)), shape=shape)
+    matrix = np.zeros(shape)
+    matrix[rows, columns] = values
+    return matrix
+
+
+def _padded(P: Any, count: int) -> Any:
+    """P with so many further variables, which it leaves alone."""
+    if P is None:
+        return None
+    if isinstance(P, np.ndarray):
+        return np.block([[P, np.zeros((len(P), count))], [np.zeros((count, len(P) + count))]])
+    if sp.issparse(P):
+        return sp.block_diag([P, sp.csc_array((count, count))], format="csc")
+    return type(P)(np.pad(P.F, ((0, count), (0, 0))), np.pad(P.d, (0, count)))
+
+
+def weight(v: np.ndarray, mu: float) -> np.ndarray:
+    """E = d / (1 - d) of eigenvalues v, d the slope of `raised`."""
     if mu == 0.0:
-        return np.maximum(values, 0.0), (values > 0.0).astype(np.float64)
-    root = np.sqrt(values * values + 4.0 * mu)
-    larger = 0.5 * (np.abs(values) + root)  # without cancellation
-    value = np.where(values > 0.0, larger, mu / larger)
-    return value, value / root
+        return np.where(v > 0.0, np.inf, 0.0)
+    s = raised(v, mu)
+    return s * s / mu
 
 
-def _second_order(v: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
-    """With v = (t, r w), |w| = 1: f of the eigenvalues t - r and t + r in the same frame."""
-    t, r = float(v[0]), float(np.linalg.norm(v[1:]))
-    w = v[1:] / r if r > 0.0 else np.zeros(v.size - 1)
-    (low, high), (low_slope, high_slope) = _raised(np.array([t - r, t + r]), mu)
-    across = (high - low) / (2.0 * r) if r > 0.0 else 0.5 * (low_slope + high_slope)
-    along, mixed = 0.5 * (high_slope + low_slope), 0.5 * (high_slope - low_slope)
-    D = np.empty((v.size, v.size))
-    D[0, 0], D[0, 1:], D[1:, 0] = along, mixed * w, mixed * w
-    D[1:, 1:] = across * np.eye(v.size - 1) + (along - across) * np.outer(w, w)
-    return np.concatenate([[0.5 * (high + low)], 0.5 * (high - low) * w]), D
+def raised(values: np.ndarray, mu: float) -> np.ndarray:
+    """f(t) = (t + (t^2 + 4 mu)^(1/2)) / 2; max(t, 0) for mu = 0."""
+    if mu == 0.0:
+        return np.maximum(values, 0.0)
+    larger = 0.5 * (np.abs(values) + np.sqrt(values * values + 4.0 * mu))  # without cancellation
+    return np.where(values > 0.0, larger, mu / larger)
 
 
-def _is_strict(program: ConeProgram, s: np.ndarray, z: np.ndarray) -> bool:
+def project(balls: _Balls, v: np.ndarray, mu: float) -> np.ndarray:
+    """The (smoothed) projection of v onto the cone: f of the eigenvalues t - r and t + r, in the same frame."""
+    s, (t, r) = raised(v, mu), balls.split(v)
+    low, high = raised(t - r, mu), raised(t + r, mu)
+    s[balls.first] = 0.5 * (high + low)
+    s[balls.tail] = (0.5 * (high - low) / np.where(r > 0.0, r, np.inf))[balls.of] * v[balls.tail]
+    return s
+
+
+def _is_strict(balls: _Balls, s: np.ndarray, z: np.ndarray) -> bool:
     """Whether s and z are strictly complementary, as far as their digits tell."""
-    start = 0
-    for cone in program.cones:
-        at = slice(start, start + cone.dim)
-        start += cone.dim
-        if not isinstance(cone, SecondOrder):
-            if (np.minimum(s[at], z[at]) > WEAK * np.maximum(s[at], z[at])).any() or not (s[at] != z[at]).all():
-                return False
-        elif cone.dim > 0:
-            v = s[at] - z[at]
-            r = np.linalg.norm(v[1:])
-            if min(abs(v[0] - r), abs(v[0] + r)) <= AT_BOUNDARY * max(abs(v[0]) + r, np.abs(s[at]).max()):
-                return False
-    return True
+    weak, (t, r) = is_weak(s, z), balls.split(s - z)
+    if balls.first.size:
+        size = np.maximum.reduceat(np.abs(s[balls.tail]), balls.begin)
+        largest = np.maximum(np.abs(t) + r, np.maximum(size, np.abs(s[balls.first])))
+        at_boundary = np.minimum(np.abs(t - r), np.abs(t + r)) <= AT_BOUNDARY * largest
+        weak[balls.first], weak[balls.tail] = at_boundary, at_boundary[balls.of]
+    return not weak.any()
 
 
-def _finite(name: str, value: Any, size: int) -> np.ndarray:
-    vector = as_vector(name, value, size)
+def is_weak(s: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Whether neither of a slack and its multiplier is known to be zero, or both are."""
+    found: np.ndarray = (np.minimum(s, z) > WEAK * np.maximum(s, z)) | (s == z)
+    return found
+
+
+def damped_newton(
+    point: Point, residual: Callable[..., Point], step: Callable[[Point, Point], Point], tol: float
+) -> tuple[Point, float]:
+    """A zero of the residual by Newton steps, each shortened until the residual falls, and the largest entry left."""
+    left = residual(*point)
+    for _ in range(NEWTON_STEPS):
+        if largest_of(left) <= tol:
+            break
+        change, size, share = step(point, left), norm_of(left), 1.0
+        while True:
+            moved = tuple(part + share * each for part, each in zip(point, change))
+            now = residual(*moved)
+            if norm_of(now) <= (1.0 - 1e-4 * share) * size or share < 1e-6:
+                break
+            share *= 0.5
+        if not norm_of(now) < size:
+            break
+        point, left = moved, now
+    return point, largest_of(left)
+
+
+def largest_of(parts: Point) -> float:
+    return max(float(np.abs(part).max(initial=0.0)) for part in parts)
+
+
+def norm_of(parts: Point) -> float:
+    return float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
+
+
+def dense_if_full(matrix: Any) -> Any:
+    """A matrix as an array where it is small or mostly full."""
+    entries = matrix.shape[0] * matrix.shape[1]
+    return matrix.toarray() if entries <= SMALL or matrix.nnz > FULL * entries else matrix
+
+
+def as_smoothing(value: Any) -> float:
+    """`value` as a mu."""
+    mu = as_number("smoothing", value)
+    if mu < 0.0:
+        raise ProgramError(f"smoothing must be at least 0, but {mu!r} came")
+    return mu
+
+
+def as_change(name: str, value: Any, size: int) -> np.ndarray:
+    """`value` as a finite vector, None and a number as one of equal entries."""
+    vector = as_vector(name, value, size, spread=True, absent=0.0)
     check_finite(name, vector)
     return vector
 
 
-def _dense(matrix: Any, columns: int) -> np.ndarray:
-    if matrix is None:
-        return np.zeros((columns, columns))
-    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+def symmetric_change(name: str, value: Any, n: int) -> sp.csc_array:
+    """The symmetric part of a change of P."""
+    change = as_csc(name, value, (n, n))
+    return sp.csc_array(0.5 * (change + change.T))
 
 
-def _change(name: str, value: Any, shape: tuple[int, int]) -> np.ndarray | None:
-    if value is None:
-        return None
-    matrix = np.asarray(value.toarray() if hasattr(value, "toarray") else value, dtype=np.float64)
-    if matrix.shape != shape:
-        raise ProgramError(f"{name} must have the shape {shape} of what it changes, but {matrix.shape} came")
-    check_finite(name, matrix)
-    return matrix
-
-
-def _on_pattern(matrix: Any, products: list[tuple[np.ndarray, np.ndarray]]) -> Any:
+def on_pattern(matrix: Any, products: list[tuple[np.ndarray, np.ndarray]]) -> Any:
     """The sum of outer products, at the stored entries of a sparse matrix or everywhere; None for none."""
     if matrix is None:
         return None
     if sp.issparse(matrix):
         columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
         data = sum(left[matrix.indices] * right[columns] for left, right in products)
-        return sp.csc_array((data, matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape)
+        return csc(data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
     return sum(np.outer(left, right) for left, right in products)

@@ -122,7 +122,7 @@ def hold_to_bounds(program: ConeProgram, x: np.ndarray, s: np.ndarray) -> float:
 def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, is_bound: Floats) -> None:
     """is_bound += the number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone."""
     for k in range(indices.size):
-        is_bound[np.uint64(indices[k])] += 1.0 if data[k] != 0.0 else 0.0
+        is_bound[indices[k]] += 1.0 if data[k] != 0.0 else 0.0
     for k in range(second_order.size):
         if second_order[k]:
             is_bound[start[k] : start[k + 1]] = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,7 +108,7 @@ class Solution:
     plan: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self._program: ConeProgram | None = None
+        self._program: ConeProgram | Callable[[], ConeProgram] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """The program stays in its process, as it may be large."""
@@ -140,7 +141,8 @@ class Solution:
 
         Notes
         -----
-        A dense factorization of order n + p + m; see `socp.problem.derivatives`.
+        One factorization of the system of the active rows and the variables that no bound holds, dense or sparse, and
+        two solves; where a second-order cone is curved a second factorization, at the more exact answer.
 
         Examples
         --------
@@ -170,6 +172,8 @@ class Solution:
     def _linearized(self, smoothing: float) -> Linearization:
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
+        if callable(self._program):  # an answer of a batch, whose program is made when it is asked for
+            self._program = self._program()
         if self._program is None:
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
         return Linearization(self._program, self.x, self.y, self.z, self.s, smoothing)

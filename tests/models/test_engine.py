@@ -34,7 +34,7 @@ SPARSE_DUALS = {
     "MEDClassifier": MEDClassifier(),
 }
 FITS = {
-    "SVC": lambda: SVC(tol=1e-13).fit(X, Y),
+    "SVC": lambda: SVC(tol=1e-13, shrinking=False).fit(X, Y),
     "SVC, primal": lambda: SVC(kernel="linear").fit(sp.csr_array(X), Y),
     "SVR": lambda: SVR().fit(X, X[:, 0]),
     "SVR, primal": lambda: SVR(solver="primal").fit(X, X[:, 0]),
@@ -43,6 +43,7 @@ FITS = {
     "MEDClassifier": lambda: MEDClassifier().fit(X, Y),
     "BilevelClassifier": lambda: models.BilevelClassifier().fit(X, Y),
     "LogisticRegression": lambda: models.LogisticRegression(C=np.inf).fit(X, X[:, 0] > 0.0),
+    "LogisticRegression, lasso": lambda: models.LogisticRegression(l1_ratio=1.0).fit(X, X[:, 0] > 0.0),
     "HybridNaiveBayes": lambda: models.HybridNaiveBayes(C=np.inf).fit(ONE_HOT, np.arange(24) % 8 > 3),
     "MedLDA": lambda: MedLDA(2, max_iter=2, random_state=0).fit(COUNTS, np.arange(12) % 2),
     "LargeMarginHMM": lambda: LargeMarginHMM(2, max_iter=2, random_state=0).fit(*kinds()),

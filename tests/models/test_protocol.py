@@ -22,6 +22,7 @@ from models import (
     GaussianHMM,
     LargeMarginHMM,
     LatentDirichletAllocation,
+    LogLikelihoodScore,
     MaxMarginScoreSpace,
     SufficientStatistics,
 )
@@ -49,11 +50,18 @@ OF_SEQUENCES = (
     LargeMarginHMM,
     FisherScore,
     FreeEnergyScore,
+    LogLikelihoodScore,
     SufficientStatistics,
     MaxMarginScoreSpace,
     FreeEnergyClassifier,
 )
-OF_SEQUENCES_OR_TOPICS = (FisherScore, FreeEnergyScore, SufficientStatistics, MaxMarginScoreSpace)
+OF_SEQUENCES_OR_TOPICS = (
+    FisherScore,
+    FreeEnergyScore,
+    LogLikelihoodScore,
+    SufficientStatistics,
+    MaxMarginScoreSpace,
+)
 OF_MATRICES = [
     *(kind(**FEWER_ITERATIONS.get(kind.__name__, {})) for kind in PUBLIC if kind not in OF_SEQUENCES),
     *(kind(TOPICS) for kind in (*OF_SEQUENCES_OR_TOPICS, FreeEnergyClassifier)),

@@ -1,5 +1,7 @@
 """Many programs at once: answers and residuals as if alone, neighbours, input that is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 import qp
 from qp import batch
 from qp.problem.stopping import dual_infeasibility, primal_infeasibility, residuals
+from socp.batch import lots
 
 
 def data(k=20, n=7, m=5, seed=0, own=False):
@@ -147,7 +150,7 @@ def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
 def test_large_programs_are_solved_one_by_one(monkeypatch):
     given = data(k=4)
     lanes = qp.solve_many(**given)
-    monkeypatch.setattr(batch, "LANES_UP_TO", 3)
+    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
     many = qp.solve_many(**given, threads=2)
     assert sorted(many.alone) == [0, 1, 2, 3] and (many.status == "optimal").all()
     assert np.allclose(many.objective, lanes.objective, rtol=1e-7, atol=1e-7)
@@ -287,7 +290,7 @@ def test_a_warm_start_that_does_not_fit_is_refused(start, message):
 def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
     given = data(k=300)
     whole, calls = qp.solve_many(**given), []
-    monkeypatch.setattr(batch, "WORK", 1.0)  # 64 programs a call
+    monkeypatch.setattr(lots, "WORK", 1.0)  # 64 programs a call
 
     def interrupted(lot, lanes, begin, end):
         calls.append(begin)
@@ -295,8 +298,8 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
             raise KeyboardInterrupt
         return run(lot, lanes, begin, end)
 
-    run = batch.run
-    monkeypatch.setattr(batch, "run", interrupted)
+    run = lots.run
+    monkeypatch.setattr(lots, "run", interrupted)
     many = qp.solve_many(**given, threads=threads)
     assert (many.status[:64] == "optimal").all() and (many.status[128:192] == "interrupted").all()
     done = many.status == "optimal"
@@ -304,7 +307,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
 
 
 def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
-    monkeypatch.setattr(batch, "LANES_UP_TO", 3)
+    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
     given = data(k=5)
     solve, calls = qp.Solver.solve, []
 
@@ -343,3 +346,40 @@ def test_rows_with_one_entry_in_some_programs_are_bounds_there():
         program = qp.QuadraticProgram(np.eye(3), q[i], A[i], [1.0, -1e6], [1.5, 1e6])
         measured = residuals(program, found.x, found.y, found.z_bounds)
         assert found.primal_residual == pytest.approx(measured.relative[0], rel=1e-9, abs=1e-25)
+
+
+def test_banded_programs_in_any_order_of_variables():
+    rng = np.random.default_rng(5)
+    steps, states, n = 9, 2, 27
+    A = np.zeros((states * (steps - 1), n))
+    for t in range(steps - 1):
+        A[states * t : states * (t + 1), 3 * t : 3 * t + 3] = rng.normal(size=(states, 3))
+        A[states * t : states * (t + 1), 3 * t + 3 : 3 * t + 5] = np.eye(states)
+    columns, rows = rng.permutation(n), rng.permutation(len(A))
+    A, side = A[rows][:, columns], rng.normal(size=(11, len(A))) * 0.1
+    given = {"P": np.diag(rng.uniform(0.5, 2.0, n)), "q": rng.normal(size=(11, n)), "A": A, "l": side, "u": side}
+    many = qp.solve_many(**given, lb=-2.0, ub=2.0)
+    assert not many.alone and (many.status == "optimal").all()
+    warm = qp.solve_many(**given, lb=-2.0, ub=2.0, warm_start=many)
+    assert warm.iterations.sum() < many.iterations.sum()
+    for i, found in enumerate(many):
+        program = qp.QuadraticProgram(**one(given, i), lb=-2.0, ub=2.0)
+        measured = residuals(program, found.x, found.y, found.z_bounds)
+        assert measured.meets(1e-8) and residuals(program, warm.x[i], warm.y[i], warm.z_bounds[i]).meets(1e-8)
+        assert found.gap == pytest.approx(measured.relative[2], rel=1e-9, abs=1e-25)
+    given["A"] = np.where(A.any(axis=0), A, np.eye(len(A), 1))  # an entry in each column
+    infeasible = qp.solve_many(**{**given, "l": side + 50.0, "u": side + 50.0}, lb=-2.0, ub=2.0)
+    assert not infeasible.alone and (infeasible.status == "primal_infeasible").all()
+    for i, found in enumerate(infeasible):
+        program = qp.QuadraticProgram(given["P"], given["q"][i], given["A"], side[i] + 50.0, side[i] + 50.0, -2.0, 2.0)
+        assert primal_infeasibility(program, found.y, found.z_bounds) <= 1e-8
+
+
+def test_answers_have_derivatives_until_they_are_pickled():
+    given = data(k=3)
+    many, dx = qp.solve_many(**given), np.arange(1.0, 8.0)
+    for i, found in enumerate(many):
+        whole = qp.solve(**one(given, i), tol=1e-10)
+        assert np.allclose(found.vjp(dx=dx).q, whole.vjp(dx=dx).q, rtol=1e-3, atol=1e-5)
+    with pytest.raises(qp.problem.program.ProgramError, match="pickle"):
+        pickle.loads(pickle.dumps(many))[1].vjp(dx=dx)

@@ -210,7 +210,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/reduce/presolve.py", "tests/qp/reduce/test_presolve.py"): [
         ("[lb[j], ub[j]], np.clip(", "[ub[j], lb[j]], np.clip("),
         ("not program.hessian.has_full_diagonal()", "not program.hessian.is_full"),
-        ("int(kept[np.uint64(A_indices[k])] and A_data[k] != 0.0)", "int(kept[np.uint64(A_indices[k])])"),
+        ("int(kept[A_indices[k]] and A_data[k] != 0.0)", "int(kept[A_indices[k]])"),
         ("return np.array_equal(self.kept, other.kept)", "return True"),
         ("return self.kept is other.kept", "return True"),
     ],
@@ -302,7 +302,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ],
     ("socp/form/row_groups.py", "tests/socp/form/test_row_groups.py"): [
         ("weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2", "weight > 0.0"),
-        ("ratio[i] * E[p + i] / E[np.uint64(p + lead[i])]", "ratio[i]"),
+        ("ratio[i] * E[p + i] / E[p + lead[i]]", "ratio[i]"),
     ],
     ("socp/problem/hessian.py", "tests/socp/form/test_convexity.py tests/socp/form/test_standard.py"): [
         ("np.sqrt(factor) * D[:, None] * self.F", "factor * D[:, None] * self.F"),
@@ -314,7 +314,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/active_set/coordinate_descent.py", "tests/qp/active_set/test_method.py"): [
         ("tol = max(tol, SHARE * gain)", "pass"),
         ("- 2.0 * K[i, k] / (a[i] * a[k])", "- 2.0 * K[i, k]"),
-        ("gain = v * v / max(diagonal[k], least)", "gain = v * v"),
+        ("curvature = max(diagonal[k], least)", "curvature = 1.0"),
         ("add_to_block(block, j)", "pass"),
     ],
     ("socp/linalg/refinement.py", "tests/socp/linalg/test_refinement.py"): [
@@ -322,7 +322,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("excess * ratio**further > 1.0", "excess * ratio > 1.0"),
     ],
     ("socp/linalg/cholesky.py", "tests/socp/linalg/test_cholesky.py"): [
-        ("return int(below + ONE)", "return int(below)"),
+        ("return int(below + 1)", "return int(below)"),
         ("return k + info", "return info"),
     ],
 }  # fmt: skip

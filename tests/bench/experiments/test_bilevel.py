@@ -6,9 +6,12 @@ import scipy.sparse as sp
 
 from bench import experiments
 from bench.experiments.bilevel_curves import (
+    C2_VALUES,
     MULTITASK,
     SHARES,
+    UNUSED,
     Curves,
+    MultiTaskConstant,
     Prepared,
     curve,
     discriminant_on_most,
@@ -19,7 +22,17 @@ from bench.experiments.bilevel_parameters import BETAS, PHIS, ParametersOfPrior
 from bench.experiments.bilevel_scatter import Scatter, paired, summaries
 from bench.experiments.conduct import conduct
 from bench.experiments.nouns import GROUPS, NounPosts
-from bench.experiments.setups import BY_DATE, FIRST, WITH_LINE, both_texts, draw, prior_of, setups, with_newsgroups_line
+from bench.experiments.setups import (
+    BY_DATE,
+    FIRST,
+    WITH_LINE,
+    accuracy,
+    both_texts,
+    draw,
+    prior_of,
+    setups,
+    with_newsgroups_line,
+)
 from models import MultiTaskSVC
 from tests.support.data import data_folder
 
@@ -115,7 +128,7 @@ def test_the_curves_of_made_up_posts(tmp_path):
     experiment = of_made_up_posts(Curves)
     runs = conduct(experiment, tmp_path, repeats=2)
     assert len(runs) == 2 * 6 * len(SHARES) * 2
-    assert all(("multitask" in run) == (run["text"] == BY_DATE) for run in runs)
+    assert all(0.0 < run["multitask"] <= 100.0 for run in runs)
     lda = [run["lda"] for run in runs if (run["seed"], run["train"], run["test"]) == (0, *map(list, FIRST))]
     assert lda[0] == discriminant_on_most(both_texts(made_up(600))[BY_DATE], FIRST[1], 0)
     points = curve([run for run in runs if run["text"] == BY_DATE], "bilevel")
@@ -147,6 +160,22 @@ def test_the_parameters_of_made_up_posts(tmp_path):
     assert all(run["beta"] == 0.2 and run["phi"] == run["value"] for run in runs if run["varied"] == "phi")
     assert len(experiment.tables(runs)) == 4 and len(experiment.figure(runs).axes) == 4
     assert experiment.finding(runs).count("the accuracy goes from") == 4
+
+
+def test_c2_is_chosen_by_a_command(tmp_path):
+    experiment = of_made_up_posts(MultiTaskConstant)
+    runs = conduct(experiment, tmp_path, quick=True)
+    assert len(runs) == 2 * 2 and all(run["seed"] >= UNUSED for run in runs)
+    assert all(len(run["multitask"]) == len(C2_VALUES) == 8 for run in runs)
+    posts, (train, test) = both_texts(made_up(600))[BY_DATE], FIRST
+    drawn = draw(posts, train, test, SHARES[0], UNUSED)
+    needed = np.ones(drawn.trained.size, dtype=bool)
+    for k in (0, 5):  # the training task alone decides which of its posts are needed, not what is found
+        plane = fit_multitask(posts, train, test, drawn, needed, C2_VALUES[k])
+        assert runs[0]["multitask"][k] == accuracy(posts, test, drawn.held_out, plane)
+    assert len(experiment.tables(runs)[0].rows) == 9 and experiment.finding(runs).count("the best mean accuracy") == 2
+    assert experiment.verdict(runs)[0] in ("confirmed", "in part", "not")
+    assert experiment.figure(runs).axes[0].get_xlabel() == "C_2"
 
 
 def test_full_conducts_are_those_of_the_paper():

@@ -8,7 +8,18 @@ import scipy.sparse as sp
 
 from bench import experiments
 from bench.experiments.conduct import conduct
-from bench.experiments.easvm_reuters import CATEGORIES, SIZES, VARIANTS, Articles, ReutersExplanations, f1, weighted
+from bench.experiments.easvm_reuters import (
+    CATEGORIES,
+    EXPLAINED,
+    Articles,
+    ReutersExplanations,
+    best_factor,
+    differences,
+    f1,
+    path,
+    unit_length,
+)
+from models import ExplanationAugmentedSVC
 from tests.support.data import data_folder
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
@@ -35,11 +46,36 @@ def test_f1():
     assert f1(np.zeros(3, bool), np.zeros(3, bool)) == 0.0
 
 
-def test_weights():
-    X = sp.csr_array(np.array([[2.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 3.0, 0.0]]))
-    found = weighted(X, np.array([True, True, False])).toarray()
-    expected = [[0.0, 0.0, np.log(2) ** 2], [0.0, 0.0, 0.0], [0.0, np.log(4) * np.log(2), 0.0]]
-    assert found == pytest.approx(np.array(expected))
+def test_words_by_idf_and_articles_of_unit_length():
+    X = sp.csr_array(np.array([[2.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]))
+    found = unit_length(X, np.array([True, True, False, False])).toarray()
+    # the first word has no weight, as all training articles have it; the others stand alone in their articles
+    assert found == pytest.approx(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.25, 4.0, 1000.0])
+def test_the_machines_are_those_of_the_estimator(factor):
+    articles = made_up(60, 40)
+    X, y, C = articles.X, articles.belongs["earn"], 0.1
+    D, owner = differences(X, articles.important["earn"], y)
+    assert (owner == np.flatnonzero(y)).all() and D[:, articles.important["earn"]].nnz == 0
+    plain = next(path(X, y, X[:0], C, (0.0,)))
+    found = next(path(X, y, D, C, (factor,), plain.alpha))
+    bias = np.ones((60, 1))
+    mask = np.where(y[:, None], articles.important["earn"], True)
+    machine = ExplanationAugmentedSVC(C=C, Q=factor * plain.alpha, fit_intercept=False)
+    machine.fit(np.hstack([X.toarray(), bias]), y, explanations=np.hstack([mask, bias > 0.0]))
+    expected = np.append(found.w, found.b)
+    assert np.linalg.norm(machine.coef_[0] - expected) < 0.05 * np.linalg.norm(expected) and found.gap < 1e-3
+
+
+def test_only_what_cross_validation_finds_better_is_taken():
+    articles = made_up(200)
+    X, y = articles.X, articles.belongs["earn"]
+    alpha = next(path(X, y, X[:0], 0.1, (0.0,))).alpha
+    good, bad = articles.important["earn"], ~articles.important["earn"]
+    factors = [best_factor(X, y, *differences(X, important, y), 0.1, alpha) for important in (good, bad)]
+    assert factors[0] > 0.0 and factors[1] == 0.0
 
 
 def test_samples_are_of_the_training_articles_with_the_share_of_the_category():
@@ -55,54 +91,62 @@ def test_good_explanations_raise_f1(tmp_path):
     class MadeUp(ReutersExplanations):
         def prepare(self, data, quick):
             articles = made_up()
-            blind = {category: ~important for category, important in articles.important.items()}
-            X = weighted(articles.X, articles.is_train)
-            return {"paper": articles, "weighted": replace(articles, X=X), "nouns": replace(articles, important=blind)}
+            return {"counts": articles, "unit length": replace(articles, X=unit_length(articles.X, articles.is_train))}
 
     experiment = MadeUp()
     runs = conduct(experiment, tmp_path, quick=True)
-    assert len(runs) == 3 * 2 * len(CATEGORIES)
-    gains = {name: np.mean([run["easvm"] - run["svm"] for run in runs if run["variant"] == name]) for name in VARIANTS}
-    assert gains["paper"] > 0.05 and gains["weighted"] > 0.05 and gains["nouns"] < 0.02
-    assert experiment.finding(runs).startswith("In the mean over the repeats EA-SVM has the higher F1 in ")
-    assert "With weighted words its mean is the higher in" in experiment.finding(runs)
-    table, tried = experiment.tables(runs)
-    assert [row[0] for row in table.rows] == list(CATEGORIES)
-    assert len(tried.rows) == len(CATEGORIES) * len(VARIANTS) and tried.rows[0][2:] == table.rows[0][2:]
+    assert len(runs) == 2 * 2 * len(CATEGORIES)
+    own, everything = (
+        [run[f"easvm_{kind}"] - run["svm"] for run in runs if run["words"] == "counts"] for kind in EXPLAINED
+    )
+    assert np.mean(own) > 0.05 and np.mean(everything) > 0.05
+    assert experiment.finding(runs).startswith(
+        "Counts, own articles explained: the mean F1 of EA-SVM is the higher in "
+    )
+    tables = experiment.tables(runs)
+    assert [len(table.rows) for table in tables] == [5] * 4 and [row[0] for row in tables[0].rows] == list(CATEGORIES)
     axes = experiment.figure(runs).axes[0]
     assert axes.get_xlabel() == "F1 of the SVM, %" and len(axes.collections) == len(CATEGORIES)
 
 
-def test_the_finding_tells_better_from_worse():
+def runs_of(gains):
+    return [
+        {"words": "counts", "category": category, "size": 200, "seed": k, "svm": 0.5, "easvm_own": 0.5 + gain}
+        for category, some in gains.items()
+        for k, gain in enumerate(some)
+    ]
+
+
+def test_the_finding_and_the_verdict_tell_better_from_worse():
     gains = {
         "earn": [0.1, 0.11, 0.12],
         "acq": [-0.2, 0.1, 0.05],
         "grain": [-0.1, -0.12, -0.11],
         "crude": [0.0, 0.0, 0.0],
     }
-    runs = [
-        {"variant": "paper", "category": category, "size": 50, "seed": k, "svm": 0.5, "easvm": 0.5 + gain}
-        for category, some in gains.items()
-        for k, gain in enumerate(some)
-    ]
-    assert ReutersExplanations().finding(runs) == (
-        "In the mean over the repeats EA-SVM has the higher F1 in 1 of 4 cells (category and size), significantly so "
-        "(paired t, 5 %) in 1, and the lower in 2, significantly in 1, at most by 11.0 points (grain, 50 articles); "
-        "its largest gain is 11.0 points (earn, 50 articles). Of 12 single runs it is better in 5 and worse in 4."
+    experiment = ReutersExplanations()
+    assert experiment.finding(runs_of(gains)) == (
+        "Counts, own articles explained: the mean F1 of EA-SVM is the higher in 1 of 4 cells (category and size), "
+        "significantly (paired t, 5 %) in 1, and the lower in 2, significantly in 1; from -11.0 points (grain, 200 "
+        "articles) to +11.0 (earn, 200). Of 12 runs it is better in 5 and worse in 4, at worst by 20.0 points."
     )
+    verdict, reason = experiment.verdict(runs_of(gains))
+    assert verdict == "in part" and reason.startswith("Holds: it is sometimes significantly better. Does not hold: ")
+    assert experiment.verdict(runs_of({"earn": [0.1, 0.11, 0.12], "crude": [0.0] * 3}))[0] == "confirmed"
+    assert experiment.verdict(runs_of({"grain": [-0.1, -0.11, -0.12]}))[0] == "not"
 
 
 def test_a_full_conduct_has_all_sizes_and_categories():
     runs = ReutersExplanations().runs(10, quick=False)
-    assert len({str(run) for run in runs}) == len(runs) == 10 * (len(SIZES) + 2) * len(CATEGORIES)
+    assert len({str(run) for run in runs}) == len(runs) == 2 * (2 * 10 + 1) * len(CATEGORIES)
 
 
 def test_the_real_articles(tmp_path):
     data = str(data_folder("nltk_data").parent)
     experiment = experiments.find("easvm-reuters")
-    articles = experiment.prepare(data, quick=True)["paper"]
+    articles = experiment.prepare(data, quick=True)["counts"]
     assert articles.is_train.sum() == 9603 and (~articles.is_train).sum() == 3299
     assert {name: int(belongs[articles.is_train].sum()) for name, belongs in articles.belongs.items()}["earn"] == 2877
     assert all(5 <= important.sum() <= 300 for important in articles.important.values())
     runs = conduct(experiment, tmp_path, data, repeats=1, quick=True)
-    assert np.mean([run["svm"] for run in runs]) > 0.4
+    assert np.mean([run["svm"] for run in runs if run["words"] == "counts"]) > 0.4

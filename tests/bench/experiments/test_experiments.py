@@ -11,8 +11,9 @@ from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
 from bench.experiments import conduct, pages
-from bench.experiments.experiment import Experiment
+from bench.experiments.experiment import Experiment, Protocol, verdict_of
 from bench.programs.sets import DataError
+from socp.version import __version__
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.full  # whole experiments, some on real data
 class Dice(Experiment):
     name, title, source = "dice", "Throwing dice", "folklore"
     claim = "the mean is 3.5"
+    protocol = Protocol("by hand", "by generator", "a generator is < a hand")
     repeats = 6
     prepared = 0
 
@@ -50,6 +52,9 @@ class Dice(Experiment):
 
     def finding(self, runs):
         return f"the mean is {np.mean([run['mean'] for run in runs if run['sides'] == 6]):.1f}"
+
+    def verdict(self, runs):
+        return verdict_of({"the mean is near 3.5": abs(np.mean([run["mean"] for run in runs]) - 3.5) < 0.5}, "bad dice")
 
 
 @pytest.fixture
@@ -117,11 +122,16 @@ def test_the_command_writes_everything(tmp_path, dice, capsys):
     assert command_line.main(["experiment", "dice", "--quick", "--repeats", "2", "--out", str(tmp_path)]) == 0
     own = tmp_path / "dice"
     written = {path.name for path in own.iterdir()}
-    assert written == {"runs.jsonl", "runs.json", "tables.md", "table-1.csv", "figure.png", "page.html", "summary.json"}
-    assert len(json.loads((own / "runs.json").read_text())) == 2
+    assert written == {"runs.jsonl", "tables.md", "table-1.csv", "figure.png", "page.html", "summary.json"}
+    assert len((own / "runs.jsonl").read_text().splitlines()) == 1 + 2
     assert (own / "table-1.csv").read_text().startswith("sides,seed,a | mean\n6,0,")
     assert "| sides | seed | a \\| mean |\n| --- | ---: | ---: |\n| 6 | 0 |" in (own / "tables.md").read_text()
     page = (own / "page.html").read_text()
+    summary = json.loads((own / "summary.json").read_text())
+    assert summary["verdict"] == "confirmed" and summary["reason"] == "Holds: the mean is near 3.5."
+    assert summary["version"] == __version__ and len(summary["code"]) == 12 and summary["date"] >= "2026-11-22"
+    assert "<b>confirmed</b>: Holds: the mean" in page and "a generator is &lt; a hand" in page
+    assert f"version {__version__}, code {summary['code']}, {summary['date']}" in page
     assert "the mean is 3.5" in page and "data:image/png;base64," in page and "of 100 throws" in page
     index = (tmp_path / "index.html").read_text()
     assert '<a href="dice/page.html">Throwing dice</a>' in index
@@ -137,6 +147,32 @@ def test_after_an_interruption_the_command_says_how_to_go_on(tmp_path, dice, mon
     monkeypatch.setattr(Dice, "breaks_at", {"sides": 6, "seed": 1})
     assert command_line.main(["experiment", "dice", "--out", str(tmp_path)]) == 130
     assert "goes on from here" in capsys.readouterr().err
+
+
+def test_pages_are_made_anew_from_the_runs(tmp_path, dice, monkeypatch):
+    assert command_line.main(["experiment", "dice", "--quick", "--repeats", "2", "--out", str(tmp_path)]) == 0
+    before = json.loads((tmp_path / "dice" / "summary.json").read_text())
+    monkeypatch.setattr(Dice, "claim", "the mean is 10")
+    monkeypatch.setattr(conduct, "source_digest", lambda packages: "of other code")
+    assert command_line.main(["report", str(tmp_path)]) == 0
+    assert json.loads((tmp_path / "dice" / "summary.json").read_text()) == {**before, "claim": "the mean is 10"}
+    assert "the mean is 10" in (tmp_path / "dice" / "page.html").read_text()
+    with pytest.raises(DataError, match="has not all runs of dice: 1 are missing"):
+        pages.write(dice, tmp_path / "dice", 3)
+    with pytest.raises(DataError, match="has not all runs of dice: all are missing"):
+        pages.write(dice, tmp_path / "elsewhere", 3)
+
+
+def test_a_claim_of_parts_is_confirmed_in_part():
+    assert verdict_of({"a": True, "b": True}, "why") == ("confirmed", "Holds: a; b.")
+    assert verdict_of({"a": True, "b": False}, "why") == ("in part", "Holds: a. Does not hold: b. why")
+    assert verdict_of({"b": False}, "why") == ("not", "Does not hold: b. why")
+
+
+def test_all_experiments_say_how_they_are_done():
+    for name in experiments.MODULES:
+        protocol = experiments.find(name).protocol
+        assert protocol.paper and protocol.ours and protocol.differences
 
 
 def test_what_is_not_there_is_named(tmp_path, dice, capsys):

@@ -7,11 +7,12 @@ import matplotlib.colors
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import chi2
 
 import socp
 from bench.programs import generate
 from bench.teaching import barrier, neighbourhoods, pictures
-from models import SVC, BilevelClassifier, GenerativePrior
+from models import SVC, BilevelClassifier, GenerativePrior, LinearDiscriminant
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, textbook
 
 PROGRAM = ConeProgram(  # the unit disk, cut off above and below
@@ -236,6 +237,44 @@ def test_the_products_of_iterates_lie_in_the_shaded_neighbourhoods():
     assert all(wide.contains_point(it.s * it.z, radius=1e-9) for it in iterates)
     with pytest.raises(ProgramError, match="two products, but 3 came"):
         pictures.products([textbook.Iterate(np.zeros(1), np.zeros(0), np.ones(3), np.ones(3))], (0.5,))
+
+
+def test_figure_4_6_has_ellipses_and_the_boundaries_of_both_rules():
+    rng = np.random.default_rng(0)
+    means, root = np.array([[-1.5, -1.0], [1.5, 0.5], [-1.0, 2.5]]), np.array([[1.0, 0.0], [0.4, 0.8]])
+
+    def draw(n):
+        y = np.arange(n) % 3
+        return means[y] + rng.normal(size=(n, 2)) @ root.T, y
+
+    truth, (X, y) = LinearDiscriminant(priors="uniform").fit(*draw(60_000)), draw(60)
+    model = LinearDiscriminant().fit(X, y)
+    left, right = pictures.discriminants(truth, model, X, y).axes
+    assert len(left.lines) == 3 and len(right.lines) == 3
+    inverse = np.linalg.inv(truth.covariance_)
+    for line, mean in zip(left.lines, truth.means_):
+        shifted = np.column_stack(line.get_data()) - mean
+        np.testing.assert_allclose(np.einsum("ij,jk,ik->i", shifted, inverse, shifted), chi2(2).ppf(0.95))
+    for axes, rules in ((left, [truth]), (right, [truth, model])):
+        found = [path.vertices for contours in axes.collections for path in contours.get_paths() if len(path.vertices)]
+        assert len(found) >= 3 * len(rules)
+        for vertices in found:
+            apart = [np.diff(np.sort(rule.predict_log_proba(vertices), axis=1))[:, -1].max() for rule in rules]
+            assert min(apart) < 0.1  # two classes are as likely, to the grid
+
+
+def test_the_losses_are_drawn_side_by_side():
+    (axes,) = pictures.losses().axes
+    values = {
+        line.get_label().split(",")[0]: dict(zip(line.get_xdata().round(6), line.get_ydata())) for line in axes.lines
+    }
+    assert {name: [of[-1.0], of[0.0], of[2.0]] for name, of in values.items() if name != "logistic"} == {
+        "0-1": [1.0, 1.0, 0.0],
+        "perceptron": [1.0, 0.0, 0.0],
+        "hinge": [2.0, 1.0, 0.0],
+        "squared hinge": [4.0, 1.0, 0.0],
+    }
+    assert values["logistic"][0.0] == pytest.approx(1.0) and values["logistic"][2.0] < 0.2
 
 
 def test_the_edges_of_a_cube_in_space():

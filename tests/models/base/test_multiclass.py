@@ -56,3 +56,19 @@ def test_class_weights():
 def test_class_weights_that_do_not_fit_are_refused(weights):
     with pytest.raises(ValueError, match="class_weight"):
         class_weights(weights, np.array(["a", "b", "c"]), codes, np.ones(codes.size))
+
+
+def test_ties_between_votes_go_where_scikit_learn_sends_them():
+    from sklearn.datasets import load_digits
+    from sklearn.svm import SVC as LibSVM
+
+    from models import SVC
+
+    X, y = load_digits(return_X_y=True)
+    found = []
+    for break_ties in (False, True):
+        ours = SVC(C=0.1, break_ties=break_ties).fit(X[:300], y[:300])
+        theirs = LibSVM(C=0.1, break_ties=break_ties, tol=1e-10).fit(X[:300], y[:300])
+        found.append(ours.predict(X[300:]))
+        np.testing.assert_array_equal(found[-1], theirs.predict(X[300:]))
+    assert (found[0] != found[1]).sum() > 10

@@ -33,6 +33,7 @@ ITERATIVE = [
     (models.QuadraticDiscriminant(max_iter=5), (GAPS, TWO), {}, "log_likelihoods_"),
     (models.Prototypes(max_iter=5), (GAPS, TWO), {}, "log_likelihoods_"),
     (models.JointGaussianRegressor(max_iter=5), (GAPS, X[:, 0]), {}, "log_likelihoods_"),
+    (models.CoupledDiscriminant(max_iter=5), (X, TWO), {}, "log_likelihoods_"),
     (models.LogisticRegression(), (X, TWO), {}, None),
     (models.LinearSVC(), (X, TWO), {}, None),
     (models.LinearSVR(), (X, X[:, 0]), {}, None),
@@ -47,6 +48,12 @@ ITERATIVE = [
     (models.BilevelClassifier(), (X, TWO), {}, None),
     (models.FisherKernelLearning(2, **HMM), (SEQUENCES, LABELS), {}, "objectives_"),
     (models.LargeMarginHMM(2, random_state=0, max_iter=2), (SEQUENCES, LABELS), {}, "objectives_"),
+    (
+        models.LargeMarginHMM(2, training="perceptron", random_state=0, max_iter=3),
+        (SEQUENCES, LABELS),
+        {},
+        "objectives_",
+    ),
     (models.MaxMarginScoreSpace(models.DiscreteHMM(2, **HMM), max_iter=3), (SEQUENCES, LABELS), {}, "objectives_"),
     (models.MEDClassifier(), (X, TWO), {}, None),
 ]
@@ -67,7 +74,13 @@ ONE_PROGRAM = [
     (models.ExplanationAugmentedSVC(explain=first_features), (X, TWO), {}),
 ]
 # a model does, before or inside
-NOTHING_ITERATES = {"FisherScore", "FreeEnergyClassifier", "FreeEnergyScore", "SufficientStatistics"}
+NOTHING_ITERATES = {
+    "FisherScore",
+    "FreeEnergyClassifier",
+    "FreeEnergyScore",
+    "LogLikelihoodScore",
+    "SufficientStatistics",
+}
 LINE = re.compile(r" *(\d+) +(-?\d\.\d{8}e[+-]\d\d) +(------|-?\d\.\d\de[+-]\d\d) +\d+\.\d\d")
 
 
@@ -137,7 +150,7 @@ def test_where_a_fit_is_a_program_the_engine_prints(case, verbose, capsys):
     ],
 )  # fmt: skip
 def test_what_is_inside_is_seen_from_two_on(kind, words, capsys):
-    (case,) = [case for case in ITERATIVE if isinstance(case[0], kind)]
+    case = next(case for case in ITERATIVE if isinstance(case[0], kind))
     fit(*case[:3], verbose=1)
     assert words not in capsys.readouterr().out
     fit(*case[:3], verbose=2)

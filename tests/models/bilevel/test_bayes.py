@@ -100,3 +100,16 @@ def test_refusals():
         bayes_hyperplane(prior, weights=(1.0, 0.0))
     with pytest.raises(ValueError, match="means must be finite, of shape"):
         bayes_hyperplane(prior, [0.0, 1.0])
+
+
+def test_a_prior_without_doubt_gives_the_boundary_of_bayes():
+    spread = np.array([[1.0, 0.4, 0.0], [0.4, 0.5, 0.1], [0.0, 0.1, 2.0]])
+    prior = GenerativePrior(t=([-1.0, 0.3, 0.5], [1.2, -0.4, 0.9]), Omega=(1.0, 1.0), Sigma=(spread, spread))
+    X, y = np.random.default_rng(0).normal(size=(6, 3)), [-1, 1] * 3
+    bayes = np.linalg.solve(spread, prior.t[1] - prior.t[0])
+    cosines = []
+    for share, phi in ((0.5, 0.5), (0.9, 0.05), (0.9999, 1e-6)):  # section 6: phi to 0, beta to its largest
+        model = BilevelClassifier(prior, beta=share * prior.largest_beta(), phi=phi, C1=1.0, C2=np.inf).fit(X, y)
+        w = model.coef_[0]
+        cosines.append(w @ bayes / np.linalg.norm(w) / np.linalg.norm(bayes))
+    assert cosines[0] < cosines[1] < cosines[2] and cosines[2] > 0.9999

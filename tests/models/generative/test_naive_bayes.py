@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln
+from scipy.stats import gaussian_kde
 
 from models import (
     BernoulliNaiveBayes,
@@ -333,3 +334,68 @@ def test_priors():
         fitted = type(model)(**{**model.get_params(), "priors": priors, "dirichlet": 1.0}).fit(X, y)
         expected = {"None": [0.3, 0.4, 0.3], "uniform": [1 / 3] * 3}.get(str(priors), given)
         assert np.allclose(fitted.priors_, expected)
+
+
+def two_humps(m=400, seed=0):
+    """A class between the two halves of another one: no normal density tells them apart."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(m) % 2
+    X = np.where(y == 0, rng.normal(size=m), 4.0 * np.sign(rng.normal(size=m)) + 0.5 * rng.normal(size=m))
+    return np.column_stack([X, rng.normal(size=m)]), y
+
+
+def test_the_kernel_density_is_that_of_scipy():
+    X, y = two_humps(60)
+    model = MixedNaiveBayes("kde").fit(X, y)
+    T = np.linspace(-6.0, 6.0, 40)[:, None] * np.ones(2)
+    expected = np.zeros((40, 2))
+    for k in (0, 1):
+        for j in (0, 1):
+            x = X[y == k, j]
+            spread = x.std() / x.std(ddof=1)  # scipy's factor is of the unbiased standard deviation
+            expected[:, k] += gaussian_kde(x, 1.06 * x.size**-0.2 * spread).logpdf(T[:, j])
+    joint = model.predict_joint_log_proba(T) - np.log(0.5)
+    assert joint == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["histogram", "kde"])
+def test_densities_without_parameters(kind):
+    X, y = two_humps()
+    model = MixedNaiveBayes(kind).fit(X, y)
+    T, z = two_humps(seed=1)
+    assert model.score(T, z) > 0.9 and MixedNaiveBayes("gaussian").fit(X, y).score(T, z) < model.score(T, z)
+    grid = np.linspace(-12.0, 12.0, 24001)
+    density = np.exp(model._parts[0][1].log_terms(np.column_stack([grid, grid])))  # (points, classes, features)
+    inside = (grid >= X[:, 0].min()) & (grid <= X[:, 0].max()) if kind == "histogram" else grid > -13.0
+    assert density[inside, :, 0].sum(axis=0) * (grid[1] - grid[0]) == pytest.approx(1.0, abs=0.01)
+    weights = np.random.default_rng(2).integers(0, 3, y.size)
+    copied = MixedNaiveBayes(kind).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = MixedNaiveBayes(kind).fit(X, y, sample_weight=weights)
+    assert weighted.predict_joint_log_proba(T) == pytest.approx(copied.predict_joint_log_proba(T), abs=1e-9)
+    parts = MixedNaiveBayes(kind).partial_fit(X[:100], y[:100], classes=[0, 1]).partial_fit(X[100:], y[100:])
+    assert parts.predict_joint_log_proba(T) == pytest.approx(model.predict_joint_log_proba(T), abs=1e-9)
+    missing = model.predict_joint_log_proba([[np.nan, np.nan]])
+    assert missing == pytest.approx(np.log([[0.5, 0.5]]))
+    with pytest.raises(ValueError, match="'histogram' and 'kde' when X_unlabelled is given"):
+        MixedNaiveBayes(kind).fit(X, y, X_unlabelled=T)
+
+
+def test_a_histogram_by_its_definition():
+    x = np.array([0.0, 0.1, 0.2, 1.0, 1.9, 2.0])
+    model = MixedNaiveBayes("histogram", alpha=0.5).fit(x[:, None], [0, 0, 0, 1, 1, 1])
+    wanted = 3.49 * x.std() * 6 ** (-1 / 3)
+    bins = int(np.ceil(2.0 / wanted))
+    counts = np.array([np.histogram(x[:3], bins, (0.0, 2.0))[0], np.histogram(x[3:], bins, (0.0, 2.0))[0]])
+    expected = np.log((counts + 0.5) / (3 + 0.5 * bins) / (2.0 / bins)) + np.log(0.5)
+    centres = (np.arange(bins) + 0.5) * 2.0 / bins
+    assert model.predict_joint_log_proba(centres[:, None]) == pytest.approx(expected.T)
+    assert model.predict_joint_log_proba([[2.0]]) == pytest.approx(expected.T[-1:])  # the end is in the last bin
+    empty = np.log(0.5 / (3 + 0.5 * bins) / (2.0 / bins)) + np.log(0.5)
+    assert model.predict_joint_log_proba([[5.0], [-5.0]]) == pytest.approx(np.full((2, 2), empty))
+
+
+@pytest.mark.parametrize("kind", ["histogram", "kde"])
+def test_densities_of_a_constant_feature_are_finite(kind):
+    X = np.column_stack([np.ones(6), np.arange(6.0)])
+    model = MixedNaiveBayes(kind).fit(X, [0, 0, 0, 1, 1, 1])
+    assert np.isfinite(model.predict_joint_log_proba(X)).all() and model.score(X, [0, 0, 0, 1, 1, 1]) == 1.0

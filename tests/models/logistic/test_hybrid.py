@@ -318,3 +318,31 @@ def test_fitted_models_survive_pickling():
     X, y = documents()
     model = HybridNaiveBayes(2).fit(X, y)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
+
+
+def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):
+    """Documents of two classes with unlike lengths."""
+    rng, y = np.random.default_rng(seed), np.arange(m) % 2
+    P = rng.dirichlet(np.ones(words), size=2)
+    return np.array([rng.multinomial(rng.integers(*length), P[k]) for k in y]), y
+
+
+def test_effective_lengths_that_are_the_lengths_are_naive_bayes():
+    rng, y = np.random.default_rng(1), np.arange(60) % 2
+    P = rng.dirichlet(np.ones(6), size=2)
+    lengths = (4, 30)  # of the regions, the same in all documents
+    X = np.hstack([np.array([rng.multinomial(n, P[k]) for k in y]) for n in lengths])
+    model = HybridNaiveBayes(regions=2, C=1.0).fit(X, y)
+    bayes = MultinomialNaiveBayes(priors="uniform").fit(X[:, :6] + X[:, 6:], y)
+    model.theta_, model.intercept_ = np.array(lengths, dtype=float), np.zeros(2)
+    assert model.predict_log_proba(X) == pytest.approx(bayes.predict_log_proba(X[:, :6] + X[:, 6:]), abs=1e-9)
+
+
+def test_a_monotone_calibration_keeps_the_order_and_the_normalization_does_not():
+    X, y = unlike_lengths()
+    log_odds = np.diff(MultinomialNaiveBayes(priors="uniform").fit(X, y).predict_joint_log_proba(X), axis=1)[:, 0]
+    order = np.argsort(log_odds)
+    plain = np.diff(HybridNaiveBayes(normalize=False, C=10.0).fit(X, y).predict_log_proba(X), axis=1)[:, 0]
+    assert (np.diff(plain[order]) >= -1e-9).all()
+    normalized = np.diff(HybridNaiveBayes(C=10.0).fit(X, y).predict_log_proba(X), axis=1)[:, 0]
+    assert (np.diff(normalized[order]) < -1e-3).any()

@@ -39,11 +39,11 @@ def test_derivatives_against_differences(classes, intercept):
     product = point._multiply(direction)
     assert np.allclose(product, (ahead - behind) / (2.0 * step), rtol=1e-6, atol=1e-6)
     if classes == 2:
-        assert np.allclose(point._hessian() @ direction, product, rtol=1e-12, atol=1e-12)
+        assert np.allclose(point.hessian() @ direction, product, rtol=1e-12, atol=1e-12)
     else:  # up to what the formed matrix has along the shift of all intercepts
         table = direction.reshape(classes, -1)
         table[:, X.shape[1] :] -= table[:, X.shape[1] :].mean(axis=0)
-        assert np.allclose(point._hessian() @ table.ravel(), point._multiply(table.ravel()), rtol=1e-12, atol=1e-12)
+        assert np.allclose(point.hessian() @ table.ravel(), point._multiply(table.ravel()), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -195,6 +195,8 @@ def test_ended_early_it_warns():
         ({"solver": "gradient"}, "solver must be"),
         ({"tol": -1.0}, "tol must be"),
         ({"max_iter": 0}, "max_iter must be"),
+        ({"l1_ratio": 1.5}, "l1_ratio must be a number of at least 0 and at most 1"),
+        ({"l1_ratio": 0.5, "quadratic": True}, "quadratic=True and l1_ratio"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(parameters, words):
@@ -265,3 +267,55 @@ def test_a_block_of_the_hessian_as_preconditioner_changes_nothing():
     X, y = rng.normal(size=(300, 60)) @ rng.normal(size=(60, 60)), rng.integers(0, 5, 300)
     one, other = (LogisticRegression(solver=solver).fit(X, y) for solver in ("conjugate_gradients", "cholesky"))
     assert np.allclose(one.coef_, other.coef_, rtol=0, atol=1e-7)
+
+
+def elastic_data(classes, seed=0, n=80, d=12):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.r_[3.0, np.ones(d - 1)]
+    scores = X[:, :classes] @ rng.normal(size=(classes, classes)) + rng.gumbel(size=(n, classes))
+    return X, scores.argmax(axis=1)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("l1_ratio", [0.4, 1.0])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
+def test_the_elastic_net_is_certified_and_its_slopes_are_those_of_a_minimum(classes, l1_ratio, intercept, C):
+    X, y = elastic_data(classes)
+    model = LogisticRegression(C=C, l1_ratio=l1_ratio, fit_intercept=intercept).fit(X, y)
+    assert model.minimum_.converged
+    assert model.objective_ - model.dual_objective_ <= 1e-7 * (1.0 + model.objective_)
+    P, W = model.predict_proba(X), model.coef_
+    residual = (P - (y[:, None] == model.classes_))[:, -len(W) :]
+    slopes = C * residual.T @ X + (1.0 - l1_ratio) * W
+    assert np.abs(residual.sum(axis=0)).max() < 1e-6 or not intercept
+    assert np.abs(slopes[W != 0.0] + l1_ratio * np.sign(W[W != 0.0])).max(initial=0.0) < 1e-5
+    assert np.abs(slopes[W == 0.0]).max(initial=0.0) <= l1_ratio + 1e-6
+    losses = -C * np.log(P[np.arange(y.size), y]).sum()
+    penalty = l1_ratio * np.abs(W).sum() + 0.5 * (1.0 - l1_ratio) * (W**2).sum()
+    assert model.objective_ == pytest.approx(losses + penalty, rel=1e-9)
+    if C == 0.05 and l1_ratio == 1.0:
+        assert 0 < np.count_nonzero(W) < W.size
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_elastic_net_is_scikit_learns(classes):
+    from sklearn.linear_model import LogisticRegression as Other
+
+    X, y = elastic_data(classes, seed=3)
+    ours = LogisticRegression(C=0.3, l1_ratio=0.7).fit(X, y)
+    theirs = Other(C=0.3, l1_ratio=0.7, solver="saga", tol=1e-10, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    sparse = LogisticRegression(C=0.3, l1_ratio=0.7).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.coef_, ours.coef_, atol=1e-8)
+
+
+def test_weights_and_large_penalties_of_the_lasso():
+    X, y = elastic_data(2)
+    counts = np.random.default_rng(1).integers(3, size=y.size)
+    one = LogisticRegression(C=0.5, l1_ratio=1.0).fit(X, y, sample_weight=counts)
+    other = LogisticRegression(C=0.5, l1_ratio=1.0).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-7)
+    none = LogisticRegression(C=1e-6, l1_ratio=1.0).fit(X, y)
+    assert not none.coef_.any()
+    assert none.predict_proba(X)[0, 1] == pytest.approx(y.mean(), abs=1e-9)

@@ -6,48 +6,61 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from models import DiscreteHMM, FisherKernelLearning
+from models import DiscreteHMM, FisherKernelLearning, GaussianHMM
 from models.base.estimator import not_fitted_error
-from models.score_spaces.count_derivatives import expected_counts
-from models.score_spaces.fisher_kernel_learning import _Learner, _neighbour_error, fisher_scores
+from models.score_spaces.count_derivatives import expected_statistics
+from models.score_spaces.fisher_kernel_learning import _blocks, _Learner, _neighbour_error, fisher_scores
 from models.score_spaces.sufficient_statistics import statistics_of
-from tests.support.chains import DISCRETE, kinds, random_discrete
+from tests.support.chains import DISCRETE, VECTORS, kinds, random_discrete, random_gaussian
 
 
 def parts(model):
-    return model.startprob_, model.transmat_, model.emissionprob_
+    return model.startprob_, model.transmat_, model._emission_potentials()
 
 
-def test_expected_counts_and_their_derivatives():
+@pytest.mark.parametrize("kind", ["discrete", "vectors"])
+def test_expected_statistics_and_their_derivatives(kind):
     rng = np.random.default_rng(0)
-    model = random_discrete(rng)
-    batch = model._batch(DISCRETE)
-    directions = rng.normal(size=(4, 24))
-    counts, tangents = expected_counts(batch.offsets, batch.values, *parts(model), directions)
-    samples = statistics_of(model, DISCRETE)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, "diag")
+    X = DISCRETE if kind == "discrete" else [*VECTORS, [[0.2, -0.4], [1.0, 0.3]]]
+    batch = model._batch(X)
+    features = model._emission_features(batch)
+    directions = rng.normal(size=(4, 3 + 9 + 3 * features.shape[1]))
+    counts, tangents = expected_statistics(batch.offsets, features, *parts(model), directions)
+    samples = statistics_of(model, X)
     np.testing.assert_allclose(counts, samples.expect().table, atol=1e-12)
     step = 1e-5
     for s, direction in enumerate(directions):  # bent by its own direction, up and down
         up, down = (samples.expect(direction, np.full(4, sign * step)).table[s] for sign in (1, -1))
-        np.testing.assert_allclose(tangents[s], (up - down) / (2 * step), atol=1e-8)
-    without, none = expected_counts(batch.offsets, batch.values, *parts(model), np.zeros((4, 0)))
+        np.testing.assert_allclose(tangents[s], (up - down) / (2 * step), atol=1e-7)
+    without, none = expected_statistics(batch.offsets, features, *parts(model), np.zeros((4, 0)))
     np.testing.assert_array_equal(without, counts)
     assert not none.any()
 
 
-def test_scores_are_the_gradient_in_the_logarithms():
-    model = random_discrete(np.random.default_rng(1))
-    batch = model._batch(DISCRETE)
-    counts, _ = expected_counts(batch.offsets, batch.values, *parts(model), np.zeros((4, 0)))
-    scores = fisher_scores(counts, parts(model))
-    learner = _Learner(model, DISCRETE, np.array([0, 1, 0, 1]), 0.0)
-    for k in range(24):
+@pytest.mark.parametrize("kind", ["discrete", "vectors"])
+def test_scores_are_the_gradient_in_the_parameters(kind):
+    rng = np.random.default_rng(1)
+    model = random_discrete(rng) if kind == "discrete" else random_gaussian(rng, "diag")
+    X = DISCRETE if kind == "discrete" else [*VECTORS, [[0.2, -0.4], [1.0, 0.3]]]
+    batch = model._batch(X)
+    learner = _Learner(model, model._batch(X), np.array([0, 1, 0, 1]), 0.0)
+    at = learner.parts(learner.start[:-1])
+    table = learner.statistics(at, np.zeros((4, 0)))[0]
+    scores = fisher_scores(table, _blocks(model), at)
+    assert scores.shape[1] == learner.start.size - 1 and len(batch) == 4
+    for k in range(scores.shape[1]):
         likelihoods = []
         for sign in (1, -1):
             omega = learner.start[:-1].copy()
             omega[k] += sign * 1e-5
-            likelihoods.append(DiscreteHMM(3).set_model(*learner.probabilities(omega)).score_samples(DISCRETE))
-        np.testing.assert_allclose(scores[:, k], (likelihoods[0] - likelihoods[1]) / 2e-5, atol=1e-7)
+            start, transitions, emissions = learner.parts(omega)
+            if kind == "discrete":
+                moved = DiscreteHMM(3).set_model(start, transitions, emissions)
+            else:
+                moved = GaussianHMM(3).set_model(start, transitions, *np.hsplit(emissions, 2))
+            likelihoods.append(moved.score_samples(X))
+        np.testing.assert_allclose(scores[:, k], (likelihoods[0] - likelihoods[1]) / 2e-5, atol=1e-6)
 
 
 def test_the_error_is_that_of_random_neighbours():
@@ -68,11 +81,16 @@ def test_the_error_is_that_of_random_neighbours():
     assert check_grad(lambda q: moved(q)[0], lambda q: gradient, point, epsilon=1e-6) < 1e-6
 
 
-def test_the_gradient_of_the_objective():
+@pytest.mark.parametrize("kind", ["discrete", "vectors"])
+def test_the_gradient_of_the_objective(kind):
     X, y = kinds(2, (6,) * 5)
     X[0][1] = -1
     model = DiscreteHMM(2, 4, 1.0, random_state=0).fit(X)
-    learner = _Learner(model, X, y, penalty=0.1)
+    if kind == "vectors":
+        X = [np.random.default_rng(s).normal(size=(6, 2)) + 0.5 * label for s, label in enumerate(y)]
+        X[0][1, 0] = np.nan
+        model = GaussianHMM(2, random_state=0).fit(X)
+    learner = _Learner(model, model._batch(X), y, penalty=0.1)
     point = learner.start + 0.3 * np.random.default_rng(3).normal(size=learner.start.size)
     differences = []
     for k in range(point.size):
@@ -101,12 +119,29 @@ def test_learning_lowers_the_error_and_finds_the_neighbours():
     np.testing.assert_allclose(held.transmat_, held.model_.transmat_, atol=1e-5)
 
 
+def test_vectors_are_learned_whatever_their_units():
+    rng = np.random.default_rng(5)
+    models = [random_gaussian(rng, "diag", 2) for _ in range(2)]
+    X, new = ([x for model in models for x in model.sample([20] * 15, seed)[0]] for seed in (0, 1))
+    y = np.repeat(["a", "b"], 15)
+    X[3][4, 1] = np.nan
+    model = FisherKernelLearning(2, observations="vectors", max_iter=20, random_state=0).fit(X, y)
+    assert model.objectives_[-1] < model.objectives_[0] and model.score(new, y) > 0.6
+    assert model.means_.shape == model.variances_.shape == (2, 2) and (model.variances_ > 0.0).all()
+    assert model.transform(new).shape == (30, 2 + 4 + 2 * 4)
+    far = [x * [1024.0, 0.25] for x in new]
+    again = FisherKernelLearning(2, observations="vectors", max_iter=20, random_state=0)
+    again.fit([x * [1024.0, 0.25] for x in X], y)
+    np.testing.assert_array_equal(again.predict(far), model.predict(new))
+
+
 def test_what_is_refused():
     X, y = kinds()
     for parameters, message in (
         ({"penalty": -1.0}, "penalty must be a number of at least 0"),
         ({"pseudocount": 0.0}, "pseudocount must be a number above 0"),
         ({"max_iter": 0}, "max_iter must be"),
+        ({"observations": "points"}, "observations must be one of 'symbols', 'vectors'"),
         ({"n_states": "x"}, "n_states must be"),
     ):
         with pytest.raises(ValueError, match=message):

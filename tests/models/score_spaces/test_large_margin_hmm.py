@@ -6,12 +6,12 @@ import pickle
 import numpy as np
 import pytest
 
-from models import LargeMarginHMM
+from models import GaussianHMM, LargeMarginHMM
 from models.base.estimator import not_fitted_error
 from models.base.progress import History
 from models.score_spaces.large_margin_hmm import _objective, _Scores, _solve
 from models.sequences.sequences import as_symbols
-from tests.support.chains import kinds
+from tests.support.chains import kinds, random_gaussian
 
 cvxpy = pytest.importorskip("cvxpy")
 
@@ -27,12 +27,17 @@ def statistics(x, path, c, classes, S, K):
     return found.ravel()
 
 
+def scores_of(X, y, S, K):
+    batch = as_symbols(X)
+    return _Scores(batch, np.vstack([np.eye(K), np.zeros(K)])[batch.values], y, S)
+
+
 @pytest.mark.parametrize("C", [0.1, 3.0])
 def test_a_program_of_fixed_alignments_is_that_of_all_paths(C):
     X, y = kinds(3, (3, 4, 3))
     X[1][2] = -1
     S, K = 2, 4
-    scores = _Scores(as_symbols(X), y, S, K)
+    scores = scores_of(X, y, S, K)
     start = np.log(np.random.default_rng(1).dirichlet(np.ones(3 * S * (1 + S + K))))
     own = scores.align(start)
     w, gap, _, solution = _solve(scores, own, start, start, C, History())
@@ -67,7 +72,7 @@ def test_the_score_is_that_of_the_best_path():
             for c in range(2)
         ]
         assert value == pytest.approx(best[1] - best[0], rel=1e-10)
-    scores = _Scores(as_symbols(X), y, 2, 4)
+    scores = scores_of(X, y, 2, 4)
     short = np.maximum(1 - np.where(y == 1, 1, -1) * found, 0).sum()
     assert scores.loss(w) == pytest.approx(short)
     start = np.log(np.concatenate([scores.flat(m.startprob_, m.transmat_, m.emissionprob_) for m in model.models_]))
@@ -118,6 +123,8 @@ def test_what_is_refused():
         ({"pseudocount": 0.0}, "pseudocount must be a number above 0"),
         ({"n_states": 0}, "n_states must be"),
         ({"max_iter": 0}, "max_iter must be"),
+        ({"observations": "points"}, "observations must be one of 'symbols', 'vectors'"),
+        ({"training": "svm"}, "training must be one of 'margin', 'perceptron'"),
         ({"n_symbols": 2}, r"from 0 to 1 \(-1 is a missing one\)"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -128,3 +135,67 @@ def test_what_is_refused():
         LargeMarginHMM().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match=r"but sequences\[0\]\[0\] is 9"):
         LargeMarginHMM(2).fit(X, y).predict([[9]])
+
+
+def vectors(seed=0, classes=2, number=12):
+    rng = np.random.default_rng(seed)
+    X = [x for _ in range(classes) for x in random_gaussian(rng, "diag", 2).sample([15] * number, rng)[0]]
+    return [x * [1.0, 1e3] + [0.0, 5e4] for x in X], np.repeat(np.arange(classes), number)
+
+
+@pytest.mark.parametrize("training", ["margin", "perceptron"])
+@pytest.mark.parametrize("kind", [kinds, vectors])
+def test_symbols_and_vectors_by_both_trainings(kind, training):
+    X, y = kind(seed=3)
+    observations = "vectors" if kind is vectors else "symbols"
+    if kind is vectors:
+        X[0][3, 1] = np.nan
+    model = LargeMarginHMM(2, observations=observations, training=training, C=0.1, random_state=0).fit(X, y)
+    batch = model._sequences_to_predict(X, 4)
+    plain = np.array([m.score_samples(batch.split(batch.values)) for m in model.models_]).argmax(axis=0)
+    assert model.score(X, y) >= ((plain == y).mean() if training == "margin" else 0.75)  # a perceptron promises nothing
+    assert model.emissions_.shape == (2, 2, 6 if kind is vectors else 4) and len(model.objectives_) >= 1
+    assert hasattr(model, "solution_") == (training == "margin")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    if kind is vectors:  # the units make no difference
+        other = LargeMarginHMM(2, observations=observations, training=training, C=0.1, random_state=0)
+        rescaled = [x * [8.0, 0.5] for x in X]
+        np.testing.assert_array_equal(other.fit(rescaled, y).predict(rescaled), model.predict(X))
+        with pytest.raises(ValueError, match="must have 2 features each"):
+            model.predict([[[0.0]]])
+
+
+@pytest.mark.parametrize("kind", ["diag", "full"])
+def test_potentials_times_features_are_the_log_densities(kind):
+    model = random_gaussian(np.random.default_rng(0), kind)
+    batch = model._batch([np.random.default_rng(1).normal(size=(7, 2))])
+    found = model._emission_features(batch) @ model._emission_potentials().T
+    np.testing.assert_allclose(found, model._log_emissions(batch), atol=1e-10)
+    assert isinstance(model, GaussianHMM)
+
+
+def test_the_perceptron_takes_its_steps_and_averages_them():
+    X, y = kinds(2, (6,) * 6, seed=2)
+    model = LargeMarginHMM(2, training="perceptron", C=0.5, max_iter=3, random_state=7).fit(X, y)
+    S, K, classes = 2, 4, 2
+    rng, w, total, mistakes = np.random.default_rng(7), None, 0.0, []
+    models = [model._model(as_symbols(X), rng).fit([x for x, own in zip(X, y) if own == k]) for k in range(2)]
+    w = np.concatenate([np.log(part).ravel() for m in models for part in (m.startprob_, m.transmat_, m.emissionprob_)])
+    for _ in range(model.n_iter_):
+        wrong = 0
+        for t in rng.permutation(len(X)):
+            best = []
+            for c in range(classes):
+                paths = itertools.product(range(S), repeat=len(X[t]))
+                best.append(max((statistics(X[t], path, c, classes, S, K) for path in paths), key=lambda T: T @ w))
+            values = [T @ w for T in best]
+            if np.argmax(values) != y[t]:
+                wrong += 1
+                w = w + 0.5 * (best[y[t]] - best[1 - y[t]])
+            total = total + w
+        mistakes.append(wrong)
+    assert model.objectives_.tolist() == mistakes and mistakes[0] > 0
+    parts = (model.starts_, model.transitions_, model.emissions_)
+    found = np.hstack([part.reshape(2, -1) for part in parts]).ravel()
+    np.testing.assert_allclose(found, total / (len(X) * len(mistakes)), atol=1e-10)

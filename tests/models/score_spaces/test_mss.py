@@ -1,17 +1,19 @@
 """The max-margin score space: tilted posteriors against enumeration, an objective that never rises, eq. 18 and 22."""
 
+import copy
 import itertools
 import pickle
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import gammaln
 
-from models import DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
+from models import SVC, DiscreteHMM, GaussianHMM, LatentDirichletAllocation, MaxMarginScoreSpace, encode_symbols
 from models.base.estimator import not_fitted_error
 from models.score_spaces.med import best_multipliers, margin_loss
-from models.score_spaces.mss import _Sampler, tilt_exactly
-from models.score_spaces.sufficient_statistics import statistics_of
+from models.score_spaces.sufficient_statistics import SideBySide, statistics_of
+from models.score_spaces.tilts import SampledTilt, tilt_exactly
 from tests.support.chains import DISCRETE, enumerate_paths, random_discrete
 from tests.support.data import data_folder
 from tests.support.topic_models import corpus, fitted
@@ -180,7 +182,7 @@ def test_the_weights_are_eq_22_and_the_margins_eq_18():
     np.testing.assert_allclose(space.expected_margins_, A - 1 / (C - space.multipliers_))
     margins = signs * (phi @ last)
     assert (margins >= space.expected_margins_[0] - 1e-4).all()
-    samples.maximize(tilted.table)
+    samples.maximize(tilted.table, np.arange(40))
     np.testing.assert_allclose(space.models_[0].transmat_, model.transmat_, atol=1e-8)
 
 
@@ -188,8 +190,8 @@ def test_accepted_paths_follow_the_tilted_posterior():
     rng = np.random.default_rng(1)
     model = random_discrete(rng)
     X, signs = DISCRETE, np.array([1.0, -1.0, 1.0, -1.0])
-    space = MaxMarginScoreSpace(model, inference="sampler", n_draws=40_000)
-    sampler = _Sampler(space, statistics_of(model, X), np.random.default_rng(0))
+    samples = SideBySide([statistics_of(model, X)], np.zeros(4, dtype=int))
+    sampler = SampledTilt(samples, A, C, 1.0, 40_000, np.random.default_rng(0))
     sampler.start()
     w, multipliers = np.append(0.5 * rng.normal(size=24), np.zeros(24)), np.array([1.0, 0.5, 0.0, 1.5])
     found = sampler.tilt(signs, w, 0.0, multipliers)
@@ -251,12 +253,13 @@ def test_what_is_refused():
         ({"unlabelled": "cheaper", "inference": "sampler"}, 'needs inference="exact"'),
         ({"n_draws": 0, "inference": "sampler"}, "n_draws must be a whole number of at least 1"),
         ({"max_iter": 0}, "max_iter must be"),
+        ({"multi_class": "pairs"}, "multi_class must be one of 'ovo', 'ovr'"),
         ({"model": "hmm"}, "model must be a DiscreteHMM"),
     ):
         with pytest.raises(ValueError, match=message):
             MaxMarginScoreSpace(**parameters).fit(X, y)
-    with pytest.raises(ValueError, match="draws paths of a hidden Markov model"):
-        MaxMarginScoreSpace(LatentDirichletAllocation(2), inference="sampler").fit([[1, 0], [0, 1]], [0, 1])
+    with pytest.raises(ValueError, match="X must hold whole numbers"):
+        MaxMarginScoreSpace(LatentDirichletAllocation(2), inference="sampler").fit([[1.5, 0], [0, 1]], [0, 1])
     with pytest.raises(not_fitted_error(), match="not fitted"):
         MaxMarginScoreSpace().predict(X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -272,3 +275,149 @@ def test_topics_of_a_given_model_are_tilted_towards_the_label_as_far_as_the_marg
     np.testing.assert_array_equal(gained > 1e-3, signs * (plain @ w) < A - 1 / C)
     margins = signs * (tilted.table @ w)
     np.testing.assert_allclose(tilted.multipliers, best_multipliers(margins, A, C), atol=1e-6)
+
+
+def test_a_models_words_topics_are_drawn_as_enumeration_has_them():
+    rng = np.random.default_rng(5)
+    prior, counts = np.array([0.7, 0.4, 1.1]), np.array([[2.0, 1.0, 0.0, 1.0], [0.0, 3.0, 1.0, 0.0]])
+    model = fitted(rng.dirichlet(np.ones(4), 3), prior)
+    w, strength = rng.normal(size=3 + 12), np.array([0.9, -1.3])
+    found, _ = statistics_of(model, counts).draw_tilted(np.tile(w, (2, 1)), strength, 60_000, np.random.default_rng(0))
+    for d, row in enumerate(counts):
+        tokens, expected, total = np.repeat(np.arange(4), row.astype(int)), np.zeros(15), 0.0
+        for z in itertools.product(range(3), repeat=tokens.size):
+            T = np.zeros(15)
+            n = np.bincount(z, minlength=3)
+            T[:3] = n
+            np.add.at(T, 3 + 3 * tokens + np.array(z), 1.0)
+            # theta integrated out: the Polya distribution of the topics
+            log_p = (gammaln(prior + n) - gammaln(prior)).sum() + np.log(model.components_[list(z), tokens]).sum()
+            weight = np.exp(log_p + strength[d] * (w @ T))
+            expected, total = expected + weight * T, total + weight
+        np.testing.assert_allclose(found[d], expected / total, atol=0.03)
+
+
+def test_topics_are_learned_by_the_sampler_too():
+    X = corpus(0)
+    y = (X[:, :6].sum(axis=1) > 20).astype(int)
+    model = LatentDirichletAllocation(3, learn_prior=True, random_state=0)
+    spaces = [
+        MaxMarginScoreSpace(model, inference="sampler", n_draws=60, max_iter=3, random_state=0).fit(X, y)
+        for _ in range(2)
+    ]
+    assert spaces[0].transform(X).shape == (30, 3 + 12 * 3) and spaces[0].score(X, y) > 0.8
+    np.testing.assert_array_equal(spaces[0].coef_, spaces[1].coef_)
+    exact = MaxMarginScoreSpace(model, max_iter=3, tol=0.0).fit(X, y)
+    np.testing.assert_allclose(spaces[0].models_[0].components_, exact.models_[0].components_, atol=0.15)
+
+
+def pair_of(X, y, seed=0):
+    models = [DiscreteHMM(2, 2, random_state=seed).fit([x for x, own in zip(X, y) if own == k]) for k in np.unique(y)]
+    return SideBySide([statistics_of(model, X) for model in models], (y == np.unique(y)[1]).astype(int))
+
+
+def test_a_pair_of_chains_is_tilted_by_one_multiplier_a_sample():
+    X, y = two_kinds([12] * 10)
+    samples, signs = pair_of(X, y), np.where(y == "seldom", 1.0, -1.0)
+    w, offset = np.random.default_rng(1).normal(size=20), 0.2
+    found = tilt_exactly(samples, signs, w, offset, A, C, 2.0)
+    assert (found.multipliers > 0.0).any()
+    evidence = []
+    for part, own, table in zip(samples.parts, np.split(w, 2), np.split(found.table, 2, axis=1)):
+        alone = part.expect(own, 2.0 * found.multipliers * signs)
+        np.testing.assert_allclose(table, alone.table, atol=1e-9)  # given lambda the chains are independent
+        evidence.append((alone.log_partition, part.model.score_samples(X)))
+    margins = signs * (found.table @ w + offset)
+    np.testing.assert_allclose(found.multipliers, best_multipliers(margins, A, C), atol=1e-7)
+    exponent = 2.0 * found.multipliers * signs * (found.table @ w)
+    divergence = exponent - evidence[0][0] - evidence[1][0]
+    other = np.where(y == "seldom", evidence[0][1], evidence[1][1])
+    np.testing.assert_allclose(found.divergence, divergence + other, atol=1e-8)
+    # lambda = 0 is among what is tried: the cost is at most that of the posteriors that are not tilted
+    plain = samples.expect()
+    loss = margin_loss(signs * (plain.table @ w + offset), A, C)
+    assert (found.divergence + 2.0 * found.loss <= -samples.of_owner() + 2.0 * loss + 1e-9).all()
+
+
+@pytest.mark.parametrize("inference", ["exact", "sampler"])
+def test_a_model_for_each_class_learns_from_its_own_samples(inference):
+    X, y = two_kinds([25] * 30)
+    new, truth = two_kinds([25] * 30, seed=10)
+    model = DiscreteHMM(2, random_state=0, max_iter=10)
+    space = MaxMarginScoreSpace(model, per_class=True, inference=inference, max_iter=4, random_state=0).fit(X, y)
+    assert len(space.models_) == 2 and space.coef_.shape[0] == 1 and space.multipliers_.shape == (1, 60)
+    assert space.transform(new).shape[1] == (20 if inference == "exact" else 40) == space._n_features_out
+    assert space.score(new, truth) > 0.85
+
+
+def test_one_step_of_a_pair_is_the_m_step_of_each_on_its_own_samples():
+    X, y = two_kinds([12] * 10)
+    samples = pair_of(X, y)
+    table, kept = samples.expect().table, [copy.deepcopy(part.model) for part in samples.parts]
+    samples.maximize(table)
+    for k, (part, model) in enumerate(zip(samples.parts, kept)):
+        own = [x for x, owner in zip(X, samples.owners) if owner == k]
+        model.set_params(warm_start=True, max_iter=1, tol=0.0).fit(own)
+        np.testing.assert_allclose(part.model.transmat_, model.transmat_, atol=1e-12)
+        np.testing.assert_allclose(part.model.emissionprob_, model.emissionprob_, atol=1e-12)
+    own = [samples.parts[k].model.score_samples([x])[0] for x, k in zip(X, samples.owners)]
+    np.testing.assert_allclose(samples.of_owner(), own)
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+def test_one_machine_a_pair_of_classes(per_class):
+    rng = np.random.default_rng(3)
+    chains = [random_discrete(rng) for _ in range(4)]
+    X = [x for k, chain in enumerate(chains) for x in chain.sample([30] * 12, random_state=k)[0]]
+    X = [np.where(x == 3, 2, x) if s >= 12 else x for s, x in enumerate(X)]  # a symbol that one class alone has
+    y = np.repeat([2, 5, 7, 9], 12)
+    model = DiscreteHMM(3, random_state=0, max_iter=20)
+    space = MaxMarginScoreSpace(model, per_class=per_class, multi_class="ovo", max_iter=2).fit(X, y)
+    assert space.coef_.shape[0] == 6 and len(space.models_) == (12 if per_class else 6)
+    assert space.decision_function(X).shape == (48, 4) and space.score(X, y) > 0.7
+    assert space.multipliers_.shape == (6, 48) and (space.multipliers_[5, :24] == 0.0).all()
+    assert space.transform(X[:5]).shape == (5, space._n_features_out)
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+def test_the_cheaper_label_of_a_pair_of_models_counts_the_likelihoods(per_class):
+    X, y = two_kinds([25] * 20)
+    new, truth = two_kinds([25] * 20, seed=7)
+    model = DiscreteHMM(2, random_state=0)
+    space = MaxMarginScoreSpace(model, per_class=per_class, unlabelled="cheaper", max_iter=3).fit(X, y)
+    assert space.score(new, truth) > 0.85
+    if per_class:  # with hardly any weight on the margins the cost is the likelihood
+        space.set_params(xi=1e-9)
+        likelihoods = [m.score_samples(new) for m in space.models_]
+        np.testing.assert_allclose(space.decision_function(new), likelihoods[1] - likelihoods[0], atol=1e-5)
+
+
+def test_features_tilted_by_labels_tell_even_meaningless_labels_apart():
+    rng = np.random.default_rng(0)
+    X, new = (list(rng.integers(0, 3, size=(40, 20))) for _ in range(2))
+    y, truth = (rng.permutation(np.repeat(["a", "b"], 20)) for _ in range(2))
+    space = MaxMarginScoreSpace(DiscreteHMM(3, random_state=0), per_class=True).fit(X, y)
+    assert space.score(new, truth) < 0.8
+    tables = [space.transform_labelled(*half) for half in ((X, y), (new, truth))]
+    fitted = SVC(kernel="linear", C=10.0).fit(tables[0], y)
+    assert fitted.score(tables[1], truth) > space.score(new, truth) + 0.15
+    sides = (y == "b").astype(int)
+    samples = SideBySide([statistics_of(model, X) for model in space.models_], sides)
+    tilted = tilt_exactly(samples, 2.0 * sides - 1.0, space.coef_[0], space.intercept_[0], A, C, 1.0)
+    np.testing.assert_allclose(tables[0], tilted.table, atol=1e-9)
+    with pytest.raises(ValueError, match=r"y must hold labels of \['a', 'b'\], but \['c'\] came"):
+        space.transform_labelled(X[:2], ["c", "c"])
+    with pytest.raises(ValueError, match='needs inference="exact"'):
+        space.set_params(inference="sampler").transform_labelled(X, y)
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+def test_features_tilted_by_labels_of_three_classes(scheme):
+    rng = np.random.default_rng(1)
+    X, y = list(rng.integers(0, 3, size=(30, 12))), np.repeat([0, 1, 2], 10)
+    space = MaxMarginScoreSpace(DiscreteHMM(2, random_state=0), multi_class=scheme, max_iter=2).fit(X, y)
+    found, plain = space.transform_labelled(X, y), space.transform(X)
+    assert found.shape == plain.shape and not np.allclose(found, plain)
+    if scheme == "ovo":  # the first machine has classes 0 and 1 only
+        np.testing.assert_allclose(found[20:, :10], plain[20:, :10])
+    np.testing.assert_allclose(space.transform_labelled(X[25:], y[25:]), found[25:], atol=1e-9)

@@ -14,6 +14,7 @@ from models import (
     FreeEnergyScore,
     GaussianHMM,
     LatentDirichletAllocation,
+    LogLikelihoodScore,
     SufficientStatistics,
 )
 from models.base.estimator import not_fitted_error
@@ -185,3 +186,46 @@ def test_what_is_refused():
         FisherScore().fit([[0, 1], [1, 1]], [0, 1, 1])
     with pytest.raises(ValueError, match=r"a Fisher score needs probabilities above zero.*pseudocount > 0"):
         FisherScore(DiscreteHMM(1, n_symbols=2, pseudocount=0.0)).fit([[0, 0]]).transform([[0]])
+
+
+def test_the_order_one_features_are_the_gradient_of_the_log_odds():
+    rng = np.random.default_rng(4)
+    first, second, third = (random_discrete(rng) for _ in range(3))
+    names = ["startprob_", "transmat_", "emissionprob_"]
+    space = LogLikelihoodScore(order=1)
+    space.models_ = [first, second]
+    found = space.transform(DISCRETE)
+    logs = [model.score_samples(DISCRETE) for model in (first, second, third)]
+    np.testing.assert_allclose(found[:, 0], logs[1] - logs[0])
+    np.testing.assert_allclose(found[:, 1:25], differences(second, names, DISCRETE), atol=1e-6)
+    np.testing.assert_allclose(found[:, 25:], -differences(first, names, DISCRETE), atol=1e-6)
+    space.models_ = [first, second, third]
+    np.testing.assert_allclose(space.transform(DISCRETE)[:, :2], np.array([logs[1] - logs[0], logs[2] - logs[0]]).T)
+    space.models_ = [first]
+    np.testing.assert_allclose(space.transform(DISCRETE)[:, 0], logs[0])
+    space.order = 0
+    space.models_ = [first, second, third]
+    np.testing.assert_allclose(space.transform(DISCRETE), np.array(logs).T)
+    assert space._n_features_out == 3
+
+
+def test_log_likelihoods_that_are_refused():
+    with pytest.raises(ValueError, match="order must be 0 or 1, but 2 came"):
+        LogLikelihoodScore(order=2).fit([[0, 1]])
+    space = LogLikelihoodScore(DiscreteHMM(1, pseudocount=0.0)).fit([[0, 0], [0, 1]], ["a", "b"])
+    with pytest.raises(ValueError, match=r"sample 1 has probability zero under models_\[0\]"):
+        space.transform([[0], [1]])
+
+
+@pytest.mark.parametrize("kind, within", [(FreeEnergyScore, 1e-8), (FisherScore, None), (SufficientStatistics, None)])
+def test_log_likelihoods_are_in_the_span_of_the_free_energy_terms_alone(kind, within):
+    rng = np.random.default_rng(0)
+    model = random_discrete(rng, 2, 3)
+    X = model.sample(rng.integers(3, 12, size=200), rng)[0]
+    features = np.hstack([space_of(kind, model).transform(X), np.ones((200, 1))])
+    logs = model.score_samples(X)
+    rest = logs - features @ np.linalg.lstsq(features, logs, rcond=None)[0]
+    if within is None:
+        assert abs(rest).max() > 1e-2
+    else:
+        assert abs(rest).max() < within

@@ -315,6 +315,7 @@ def test_vectors_and_parameters_that_are_refused():
         ({"n_states": 0}, "n_states must be a whole number of at least 1"),
         ({"pseudocount": -1.0}, "pseudocount must be a number of at least 0"),
         ({"n_init": 1.5}, "n_init must be a whole number"),
+        ({"init": "uniform"}, "init must be one of 'spread', 'near_uniform'"),
         ({"n_symbols": 0}, "n_symbols must be"),
         ({"random_state": "x"}, "random_state must be"),
     ):
@@ -356,3 +357,23 @@ def test_random_paths_do_not_enter_impossible_states():
     paths = np.empty((3, 2), dtype=np.int64)
     random_paths(0, 2, np.eye(3), alpha, uniforms, paths)
     assert paths.tolist() == [[1, 1], [1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("kind", [DiscreteHMM, GaussianHMM])
+def test_a_near_uniform_start_has_states_nearly_alike(kind):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(20, 15)) if kind is DiscreteHMM else rng.normal(size=(20, 15, 2)) * [1.0, 100.0] + 7.0
+    started = kind(6, init="near_uniform", max_iter=0, random_state=1).fit(X)
+    rows = [started.startprob_[None], started.transmat_]
+    if kind is DiscreteHMM:
+        rows.append(started.emissionprob_)
+    else:
+        off = (started.means_ - X.mean(axis=(0, 1))) / X.std(axis=(0, 1))
+        assert 0.02 < abs(off).max() < 0.5
+    for part in rows:
+        np.testing.assert_allclose(part.sum(axis=1), 1.0)
+        assert part.max() <= 2.0 * part.min() and part.std() > 0.0  # in proportion to 1 + U
+    spread = kind(6, max_iter=0, random_state=1).fit(X)
+    assert spread.transmat_.std() > 2.0 * started.transmat_.std()
+    again = kind(6, init="near_uniform", max_iter=5, tol=0.0, random_state=1).fit(X)
+    assert again.n_iter_ == 5 and (np.diff(again.objectives_) >= 0.0).all()

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import qp
 from models import SVC
+from models.svm import svc as svc_module
 from models.svm.kernels import Kernel
 from tests.support.svm_data import breast_cancer, separable, two_classes, wine
 
@@ -321,3 +322,24 @@ def test_a_callable_that_says_so_is_taken_as_semidefinite_and_by_its_rows():
     by_rows = SVC(kernel=kernel).fit(X, y)
     assert isinstance(by_rows.program_.P, qp.KernelMatrix) and isinstance(tested.program_.P, np.ndarray)
     np.testing.assert_allclose(by_rows.decision_function(X), tested.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_machines_in_one_call_are_those_that_are_solved_one_by_one(kernel, multi_class, fit_intercept, monkeypatch):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(90, 30 if kernel == "linear" else 3)), rng.integers(4, size=90)
+    X[:, 0] += y
+    weights = rng.choice([0.0, 1.0, 2.0], size=90)
+    svc = SVC(kernel=kernel, multi_class=multi_class, fit_intercept=fit_intercept)
+    together = clone(svc).fit(X, y, sample_weight=weights)
+    monkeypatch.setattr(svc_module, "fits_in_series", lambda *_: False)
+    one_by_one = clone(svc).fit(X, y, sample_weight=weights)
+    assert "active set" in together.solution_.message
+    np.testing.assert_array_equal(together.support_, one_by_one.support_)
+    np.testing.assert_allclose(together.dual_coef_, one_by_one.dual_coef_, atol=1e-6)
+    np.testing.assert_allclose(together.intercept_, one_by_one.intercept_, atol=1e-6)
+    np.testing.assert_allclose(together.margin_, one_by_one.margin_, rtol=1e-6)
+    assert (together.support_kinds_ == one_by_one.support_kinds_).all()
+    assert together.solution_.objective == pytest.approx(one_by_one.solution_.objective, rel=1e-8)

@@ -28,27 +28,118 @@ def drawn(seed):
     return data, change, [rng.normal(size=size) for size in (n, m, n)]
 
 
-def number(data, weights):
-    sol = qp.solve(**data, tol=1e-12)
-    return sum(float(weight @ part) for weight, part in zip(weights, (sol.x, sol.y, sol.z_bounds), strict=True))
+def number(data, weights, mu=0.0):
+    point = qp.solve(**data, tol=1e-11)._linearized(mu)  # which has removed what residual is left
+    return float(weights[0] @ point.x + np.concatenate(weights[1:]) @ point.multipliers)
+
+
+def difference(data, change, weights, step, mu=0.0):
+    """The slope of the number along the change, exact to the fourth order."""
+    moved = [{name: value + share * step * change[name] for name, value in data.items()} for share in (-2, -1, 1, 2)]
+    values = [number(each, weights, mu) for each in moved]
+    far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)
+    return near + (near - far) / 3.0
+
+
+def along(gradient, change):
+    parts = [getattr(gradient, name) for name in NAMES]
+    dense = [part.toarray() if sp.issparse(part) else part for part in parts]
+    return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
+
+
+def check_beside_differences(seed):
+    data, change, weights = drawn(seed)
+    sol = qp.solve(**data, tol=1e-10)
+    gradient = sol.vjp(*weights)
+    found = along(gradient, change)
+    tangent = sol.jvp(**{f"d{name}": value for name, value in change.items()})
+    moved = (tangent.x, tangent.y, tangent.z_bounds)
+    forward = sum(float(weight @ part) for weight, part in zip(weights, moved, strict=True))
+    size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in moved)
+    assert forward == pytest.approx(found, rel=1e-8, abs=1e-8 * size)
+    if gradient.differentiable:
+        expected = difference(data, change, weights, min(STEP, 1e-4 / size))
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
+    return gradient.differentiable
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_beside_central_differences(seed):
+    assert check_beside_differences(seed)
+
+
+@pytest.mark.full
+def test_300_nondegenerate_programs_beside_central_differences():
+    assert sum(check_beside_differences(seed) for seed in range(100, 420)) >= 300
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.1])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_point_of_the_path_is_smooth(seed, mu):
     data, change, weights = drawn(seed)
-    sol = qp.solve(**data, tol=1e-12)
-    gradient = sol.vjp(*weights)
+    sol = qp.solve(**data, tol=1e-10)
+    point, values = sol._linearized(mu), data["A"] @ sol._linearized(mu).x
+    wide = data["l"] < data["u"]
+    upper, lower = (data["u"] - values)[wide], (values - data["l"])[wide]
+    np.testing.assert_allclose(point.multipliers[: wide.size][wide], mu / upper - mu / lower, rtol=1e-6, atol=1e-8)
+    gradient = sol.vjp(*weights, smoothing=mu)
     assert gradient.differentiable
-    parts = [getattr(gradient, name) for name in NAMES]
-    dense = [part.toarray() if sp.issparse(part) else part for part in parts]
-    found = sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
-    tangent = sol.jvp(**{f"d{name}": value for name, value in change.items()})
+    expected = difference(data, change, weights, 1e-5, mu)
+    assert along(gradient, change) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def batch(seed, count):
+    """Programs of one shape with their own q, u and P, and the rest shared; a change of all, and weights."""
+    rng, (data, change, _) = np.random.default_rng((45, seed)), drawn(seed)
+    n, m = data["q"].size, data["l"].size
+    data["q"] = 2.0 * rng.normal(size=(count, n))
+    data["u"] = data["u"] + np.where(data["l"] < data["u"], rng.random((count, m)), 0.0)
+    data["P"] = np.array([data["P"] + share * np.eye(n) for share in rng.random(count)])
+    change["q"], change["P"] = rng.normal(size=(count, n)), np.tile(change["P"], (count, 1, 1))
+    change["u"] = np.tile(change["u"], (count, 1))
+    return data, change, [rng.normal(size=(count, size)) for size in (n, m, n)]
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.01])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_batch_is_as_its_programs_one_by_one(seed, mu):
+    count = 6
+    data, change, weights = batch(seed, count)
+    many = qp.solve_many(**data, tol=1e-10)
+    gradient = many.vjp(*weights, smoothing=mu)
+    alone = [many[i].vjp(*(weight[i] for weight in weights), smoothing=mu) for i in range(count)]
+    for name in NAMES:
+        parts = [getattr(one, name) for one in alone]
+        dense = np.array([part.toarray() if sp.issparse(part) else part for part in parts])
+        expected = dense if name in ("q", "u", "P") else dense.sum(axis=0)
+        np.testing.assert_allclose(getattr(gradient, name), expected, atol=1e-7 * (1.0 + np.abs(dense).max()))
+    tangent = many.jvp(**{f"d{name}": value for name, value in change.items()}, smoothing=mu)
     moved = (tangent.x, tangent.y, tangent.z_bounds)
-    forward = sum(float(weight @ part) for weight, part in zip(weights, moved, strict=True))
-    assert forward == pytest.approx(found, rel=1e-8, abs=1e-8)
-    near = [number({k: v + share * change[k] for k, v in data.items()}, weights) for share in (STEP, -STEP)]
+    forward = sum(float((weight * part).sum()) for weight, part in zip(weights, moved, strict=True))
     size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in moved)
-    assert found == pytest.approx((near[0] - near[1]) / (2.0 * STEP), rel=1e-3, abs=1e-3 * size)
+    assert forward == pytest.approx(along(gradient, change), rel=1e-6, abs=1e-6 * size)
+    assert gradient.differentiable.tolist() == [one.differentiable for one in alone]
+
+
+def test_degenerate_programs_of_a_batch_are_named():
+    # x = -q at least 0, asked twice; at q = 0 there is a kink
+    many = qp.solve_many([[1.0]], [[1.0], [-1.0], [0.0]], A=[[1.0], [2.0]], l=[0.0, 0.0])
+    gradient = many.vjp(dx=np.ones((3, 1)))
+    assert gradient.differentiable.tolist() == [False, True, False]
+    np.testing.assert_allclose(gradient.q[1], [-1.0], atol=1e-7)
+
+
+def test_a_batch_with_a_program_that_failed_is_refused():
+    many = qp.solve_many([[1.0]], [[1.0], [2.0]], A=[[1.0]], l=[1.0], ub=[[2.0], [0.0]])
+    with pytest.raises(qp.ProgramError, match="the status of program 1 is 'primal_infeasible'"):
+        many.vjp(dx=[[1.0], [1.0]])
+    with pytest.raises(qp.ProgramError, match="without their programs"):
+        pickle.loads(pickle.dumps(many)).vjp()
+    good = qp.solve_many([[1.0]], [[1.0], [2.0]])
+    with pytest.raises(qp.ProgramError, match="dx must have a row for each of 2 programs, but 3 came"):
+        good.vjp(dx=[[1.0], [1.0], [1.0]])
+    with pytest.raises(qp.ProgramError, match="dP must have shape"):
+        good.jvp(dP=np.ones((2, 2)))
 
 
 def test_only_what_holds_the_answer_back_moves_it():
@@ -70,9 +161,9 @@ def test_a_smoothed_answer_feels_every_bound():
 def test_what_cannot_be_differentiated_is_refused():
     sol = qp.solve(np.eye(2), [1.0, 1.0], lb=0.0)
     assert not qp.solve(np.eye(1), [0.0], lb=0.0).vjp(dx=[1.0]).differentiable
-    with pytest.raises(qp.ProgramError, match="dy must be 0 finite numbers"):
+    with pytest.raises(qp.ProgramError, match="dy must have 0 entries"):
         sol.vjp(dy=[1.0])
-    with pytest.raises(qp.ProgramError, match="dA must have the shape"):
+    with pytest.raises(qp.ProgramError, match="dA must have shape"):
         sol.jvp(dA=np.ones((1, 2)))
     with pytest.raises(qp.ProgramError, match="without its program"):
         pickle.loads(pickle.dumps(sol)).vjp()

@@ -1,9 +1,13 @@
 """Many cone programs at once: as each by itself, in any number of threads; input that is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import socp
+from socp.batch import cone_lots, lots
+from socp.problem.certificates import dual_infeasibility, primal_infeasibility
 from socp.problem.stopping import residuals
 
 
@@ -35,6 +39,148 @@ def test_infeasible_and_unbounded_programs_are_certified():
     many = socp.solve_many(**given, h=[[0.0, 1.0], [-2.0, 1.0], [0.0, np.inf]])
     assert list(many.status) == ["optimal", "primal_infeasible", "dual_infeasible"]
     assert np.isnan(many.x[1]).all() and many[1].z @ [-2.0, 1.0] == pytest.approx(-1.0)
+
+
+def mixed(seed):
+    """Programs with an answer: orthants, cones of any dimension, equalities; sides absent, bounds of one variable."""
+    rng = np.random.default_rng(seed)
+    n, k, p = int(rng.integers(1, 8)), 11, int(rng.integers(0, 2))
+    cones = [socp.SecondOrder(3), socp.NonNeg(2), socp.SecondOrder(1), socp.SecondOrder(4), socp.NonNeg(2 * n)]
+    m, own = sum(cone.dim for cone in cones), (k,) if seed % 2 else ()
+    G, A, x = rng.normal(size=(*own, m, n)), rng.normal(size=(p, n)), rng.normal(size=(k, n))
+    G[..., 0, :] *= 0.1
+    G[..., -2 * n :, :] = np.concatenate([np.eye(n), -0.5 * np.eye(n)])
+    s = rng.uniform(0.1, 1.0, size=(k, m))
+    s[:, 0], s[:, 6] = 2.0, 3.0
+    c = -np.einsum("kij,ki->kj", np.broadcast_to(G, (k, m, n)), np.where(s > 0.7, s, 0.1)) + rng.normal(size=(k, p)) @ A
+    h = np.einsum("kij,kj->ki", np.broadcast_to(G, (k, m, n)), x) + s
+    h[:, 4] = np.inf
+    F = rng.normal(size=(n, 2))
+    return {"c": c, "G": G, "h": h, "cones": cones, "A": A, "b": x @ A.T, "P": F @ F.T if seed % 3 else None}
+
+
+def alone(given, i):
+    """The arguments of program i."""
+    axes = {"c": 2, "h": 2, "b": 2, "G": 3}
+    return {name: value[i] if np.ndim(value) == axes.get(name) else value for name, value in given.items()}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_cones_orthants_and_equalities_as_alone(seed):
+    given = mixed(seed)
+    many = socp.solve_many(**given)
+    assert len(many.alone) <= 1  # most are solved side by side
+    for i, found in enumerate(many):
+        single, program = socp.solve(**alone(given, i)), socp.ConeProgram(**alone(given, i))
+        assert found.status == single.status == "optimal"
+        assert found.objective == pytest.approx(single.objective, rel=1e-6, abs=1e-6)
+        measured = residuals(program, found.x, found.y, found.z, found.s)
+        assert measured.meets(1e-8)
+        told = (found.primal_residual, found.dual_residual, found.gap)
+        assert np.allclose(told, measured.relative, rtol=1e-6, atol=1e-15)
+        assert found.dual_objective == pytest.approx(measured.dual_objective, rel=1e-13, abs=1e-13)
+
+
+def test_the_place_in_a_batch_and_the_number_of_threads_change_no_bit():
+    given = mixed(2)
+    many, threads = socp.solve_many(**given), socp.solve_many(**given, threads=2)
+    part = socp.solve_many(**{**given, **{name: given[name][3:7] for name in ("c", "h", "b")}})
+    for name in ("x", "y", "z", "s", "gap"):
+        whole = getattr(many, name)
+        assert np.array_equal(whole, getattr(threads, name)) and np.array_equal(whole[3:7], getattr(part, name))
+
+
+def test_infeasible_unbounded_and_overflowing_neighbours_change_no_bit():
+    rng = np.random.default_rng(4)
+    n, k = 4, 20
+    c, h = rng.normal(size=(k, n)), np.tile([1.0, *[0.0] * n], (k, 1))
+    G = np.tile(np.concatenate([np.zeros((1, n)), -np.eye(n)]), (k, 1, 1))
+    given = {"c": c, "G": G, "h": h, "cones": [socp.SecondOrder(n + 1)]}  # |x| <= 1
+    good = socp.solve_many(**given)
+    assert np.allclose(good.x, -c / np.linalg.norm(c, axis=1, keepdims=True), atol=1e-5) and not good.alone
+    G, h, c = G.copy(), h.copy(), c.copy()
+    h[3, 0] = -1.0  # |x| <= -1
+    G[7, 0, 0], c[7] = -1.0, [-2.0, 0.0, 0.0, 0.0]  # |x| <= 1 + x_0
+    G[11], c[15] = 1e200 * G[11], 1e-200 * c[15]
+    mixture = socp.solve_many(**{**given, "c": c, "G": G, "h": h})
+    assert (mixture.status[3], mixture.status[7]) == ("primal_infeasible", "dual_infeasible")
+    assert not {3, 7} & set(mixture.alone) and "certifies" in mixture[3].message
+    one_of = {**given, "c": c[3], "G": G[3], "h": h[3]}
+    assert primal_infeasibility(socp.ConeProgram(**one_of), mixture.y[3], mixture.z[3]) <= 1e-8
+    assert dual_infeasibility(socp.ConeProgram(**{**one_of, "c": c[7], "G": G[7], "h": h[7]}), mixture.x[7]) <= 1e-8
+    others = np.setdiff1d(np.arange(k), [3, 7, 11, 15])
+    for name in ("x", "z", "s", "gap", "iterations"):
+        assert np.array_equal(getattr(good, name)[others], getattr(mixture, name)[others])
+
+
+def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
+    given = disks(k=9)
+    whole, verify = socp.solve_many(**given), cone_lots.verify
+
+    def spoilt(*arguments):
+        verify(*arguments)
+        arguments[5][4] = np.nan
+
+    monkeypatch.setattr(cone_lots, "verify", spoilt)
+    many = socp.solve_many(**given)
+    assert not whole.alone and list(many.alone) == [4] and (many.status == "optimal").all()
+    assert many.objective[4] == pytest.approx(whole.objective[4], rel=1e-7, abs=1e-8)
+
+
+def test_what_a_failing_program_leaves_in_its_lane_is_not_read():
+    """Cones of two variables each: outside of their blocks nothing is written anew for the next program."""
+    rng, n, k = np.random.default_rng(3), 8, 64
+    G = np.zeros((12, n))
+    for cone in range(4):
+        G[3 * cone + 1 : 3 * cone + 3, 2 * cone : 2 * cone + 2] = -np.eye(2)
+    c, h = rng.normal(size=(k, n)), np.tile([1.0, 0.0, 0.0] * 4, (k, 1))
+    given = {"G": G, "cones": [socp.SecondOrder(3)] * 4, "P": np.eye(n)}
+    good = socp.solve_many(c=c, h=h, **given)
+    c2 = c.copy()
+    c2[:8] *= 1e120
+    mixture = socp.solve_many(c=c2, h=h, **given)
+    assert not good.alone and not set(mixture.alone) - set(range(8))
+    assert np.array_equal(good.x[8:], mixture.x[8:])
+
+
+def test_large_programs_are_solved_one_by_one(monkeypatch):
+    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    many = socp.solve_many(**disks(k=4), threads=2)
+    assert sorted(many.alone) == [0, 1, 2, 3] and (many.status == "optimal").all()
+
+
+def test_a_matrix_that_is_not_semidefinite_is_refused():
+    P = np.array([np.eye(2), [[1.0, 0.0], [0.0, -1.0]]])
+    with pytest.raises(socp.ProgramError, match="program 1: P"):
+        socp.solve_many(c=np.ones((2, 2)), P=P)
+
+
+def test_boxes_stated_as_rows_and_programs_without_rows():
+    c = np.random.default_rng(1).normal(size=(9, 3))
+    G, h = np.concatenate([np.eye(3), -np.eye(3), np.eye(3)]), np.repeat([2.0, 1.0, 5.0], 3)
+    boxes = socp.solve_many(c=c, G=G, h=h, cones=[socp.NonNeg(9)])
+    assert np.allclose(boxes.x, np.where(c > 0.0, -1.0, 2.0), atol=1e-6) and not boxes.alone
+    assert np.allclose(boxes.z[:, :3] - boxes.z[:, 3:6] + boxes.z[:, 6:], -c, atol=1e-6) and (boxes.z >= 0.0).all()
+    free = socp.solve_many(c=c, P=np.eye(3))
+    assert np.allclose(free.x, -c, atol=1e-7) and free.z.shape == (9, 0)
+
+
+def test_answers_have_derivatives_until_they_are_pickled():
+    given = disks(k=3)
+    many, dx = socp.solve_many(**given), np.arange(1.0, 6.0)
+    for i, found in enumerate(many):
+        whole = socp.solve(**{**given, "c": given["c"][i]}, tol=1e-10)
+        assert np.allclose(found.vjp(dx=dx).c, whole.vjp(dx=dx).c, rtol=1e-3, atol=1e-5)
+    with pytest.raises(socp.ProgramError, match="pickle"):
+        pickle.loads(pickle.dumps(many))[1].vjp(dx=dx)
+
+
+def test_certificates_beside_a_cone_without_entries():
+    given = {"G": np.eye(2)[[0, 0]] * [[1.0], [-1.0]], "cones": [socp.NonNeg(2), socp.SecondOrder(0)]}
+    c, h = [[0.0, 0.0], [0.0, -1.0]], [[-2.0, 1.0], [1.0, 1.0]]
+    many = socp.solve_many(c=c, h=h, **given)
+    assert list(many.status) == ["primal_infeasible", "dual_infeasible"]
+    assert socp.solve(c=c[0], h=h[0], **given).status == "primal_infeasible"
 
 
 def test_a_solver_that_is_set_up_solves_many():

@@ -208,7 +208,7 @@ def test_an_interrupt_says_that_what_is_done_is_kept(monkeypatch, caplog):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(2))
     with pytest.raises(KeyboardInterrupt):
-        build.Compilation(list(probe.KERNELS) * 2).run()
+        build.Compilation(probe.KERNELS[:2] * 2).run()
     assert caplog.messages[-1].startswith("interrupted: 2 of 4 kernels are compiled and kept")
 
 
@@ -217,7 +217,7 @@ def test_progress_is_told_on_a_terminal_and_in_a_notebook(monkeypatch, kind):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(12))
     monkeypatch.setattr(build.sys, "stderr", kind())
-    build.Compilation(list(probe.KERNELS) * 6).run()
+    build.Compilation(probe.KERNELS[:2] * 6).run()
     lines = sys.stderr.getvalue().split("\r\x1b[K")
     assert lines[1].startswith("compiling kernels: 1 of 12, 0 s, about ") and len(lines) == 14 and lines[-1] == ""
 
@@ -226,5 +226,5 @@ def test_no_progress_is_told_to_a_file(monkeypatch):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(12))
     monkeypatch.setattr(build.sys, "stderr", io.StringIO())
-    build.Compilation(list(probe.KERNELS) * 6).run()
+    build.Compilation(probe.KERNELS[:2] * 6).run()
     assert "\r" not in sys.stderr.getvalue()

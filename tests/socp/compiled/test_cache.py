@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from socp.compiled import cache, kernels, packaged
-from socp.compiled.machine import MachineCode
+from socp.compiled.cache import MachineCode
 from tests.socp.compiled.test_kernels import CODE, files, run, write
 
 pytestmark = pytest.mark.skipif(kernels.INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
@@ -377,7 +377,7 @@ def test_a_package_for_a_better_processor_is_not_used(place, tmp_path, monkeypat
     has = ",".join(f"+{name}" for name in packaged.X86_64_V3)
     for features, code in ((has, code_of(A)), (has.replace("+avx2", "-avx2"), None), ("", None)):
         processor = ("x86_64-unknown-linux-gnu", "some", features)
-        monkeypatch.setattr(cache, "_codegen", lambda it=processor: SimpleNamespace(magic_tuple=lambda: it))
+        monkeypatch.setattr(cache, "_target", lambda it=processor: it)
         made = json.loads((tmp_path / "package" / packaged.MADE_FOR).read_text())
         forget()
         monkeypatch.setattr(cache, "version", lambda baseline="", it=made: it["version"] if baseline else "own")
@@ -406,6 +406,6 @@ def test_a_baseline_is_the_same_on_each_release_of_a_system(monkeypatch):
     names = []
     for release in ("21.6.0", "23.4.0"):
         processor = (f"arm64-apple-darwin{release}", "apple-m2", "+neon")
-        monkeypatch.setattr(cache, "_codegen", lambda it=processor: SimpleNamespace(magic_tuple=lambda: it))
+        monkeypatch.setattr(cache, "_target", lambda it=processor: it)
         names.append(cache.version.__wrapped__("apple-m1"))
     assert names[0] == names[1]

@@ -8,11 +8,13 @@ import types
 from pathlib import Path
 
 import llvmlite.binding
+import numpy as np
 import pytest
 
 from socp.compiled import kernels
 from socp.compiled.clock import clock
 from socp.compiled.kernels import Kernel
+from socp.compiled.signatures import Floats
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -138,15 +140,50 @@ def test_without_symbols_kernels_are_linked(tmp_path):
 
 
 @pytest.mark.full
-def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path):
+@pytest.mark.parametrize("broken", [
+    "from socp.compiled import build; build._tried_apart = lambda: False",  # the process of the probe ended by itself
+    "import sys; sys.modules['socp.compiled.machine'] = None",  # what it imports from numba is not there
+])  # fmt: skip
+def test_where_symbols_fail_kernels_are_linked_and_it_is_said(tmp_path, broken):
+    write(tmp_path)
+    out = run(broken + CODE, tmp_path)
+    assert "answers 11.0 1.0" in out and out.count("does not let kernels call each other through symbols") == 1
+
+
+@pytest.mark.full
+def test_a_kernel_that_is_not_compiled_as_usual_is_compiled_in_numbas_own_way_and_it_is_said(tmp_path):
     write(tmp_path)
     broken = """
-        from socp.compiled import machine
-        def broken(made): raise AttributeError("another numba")
-        machine.emit = broken
-    """
-    out = run(textwrap.dedent(broken) + CODE, tmp_path)
-    assert "answers 11.0 1.0" in out and out.count("does not let kernels call each other through symbols") == 1
+import socp
+from socp.compiled import machine
+emit = machine.emit
+def broken(made):
+    if "total" in made.fndesc.qualname:
+        raise AttributeError("another numba")
+    return emit(made)
+machine.emit = broken
+"""
+    out = run(broken + CODE, tmp_path)
+    assert "answers 11.0 1.0" in out and out.count("compiled in numba's own way") == 1
+    assert set(files(tmp_path)) == {"outer_file.outer", "outer_file.other"}
+
+
+@pytest.mark.full
+def test_the_probe_is_tried_once_for_each_version_and_in_a_process_of_its_own(tmp_path):
+    write(tmp_path)
+    watched = """
+import subprocess
+from socp.compiled import build
+started = []
+run = build.subprocess.run
+def watch(command, **options):
+    started.append(command[-1])
+    return run(command, **options)
+build.subprocess.run = watch
+"""
+    first, second = (run(watched + CODE + "print(len(started), 'tried')", tmp_path) for _ in range(2))
+    assert "1 tried" in first and "0 tried" in second
+    assert not [name for name in files(tmp_path) if "probe" in name]
 
 
 @pytest.mark.full
@@ -258,3 +295,25 @@ def test_a_load_that_is_interrupted_is_done_again(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         doubled(1.0)
     assert doubled(1.0) == 2.0 and doubled(4.0) == 8.0
+
+
+@kernels.kernel
+def entries_at(x: Floats, k: int, out: Floats) -> None:
+    out[0], out[1] = x[-1], x[k]
+    out[k + 1] = 5.0
+
+
+def test_indices_count_from_the_front_but_for_literal_ones():
+    x, out = np.arange(4.0), np.zeros(4)
+    entries_at(x, 2, out)
+    np.testing.assert_array_equal(out, [3.0, 2.0, 0.0, 5.0])
+    text = str(entries_at._lowered().library._final_module)
+    assert "icmp slt i64 %arg.k, 0" not in text and "select" not in text
+
+
+@pytest.mark.full
+def test_checks_refuse_an_index_out_of_bounds(tmp_path):
+    write(tmp_path, entry="x[i - k]")
+    source = (tmp_path / "inner_file.py").read_text().replace("result = SHIFT", "result, k = SHIFT, x.size")
+    (tmp_path / "inner_file.py").write_text(source)
+    assert "index is out of bounds" in run(CODE, tmp_path, {"CENTRALPATH_CHECKS": "1"}, status=1)

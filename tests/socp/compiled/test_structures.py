@@ -20,7 +20,6 @@ from socp.compiled.structures import (
     number,
     records,
     structure,
-    unsigned,
 )
 
 RECORD = np.dtype([("count", np.int64), ("value", np.float64)])
@@ -41,7 +40,7 @@ class Scaled(Part):
 class Whole(Structure):
     part = structure(Part)
     done, scale = flag(), number()
-    order, places = integers("n + 1"), unsigned("n")
+    order, places = integers("n + 1"), integers("n")
     given = floats()
     table = matrix("n, 3")
     rows = records(RECORD, "n")
@@ -73,7 +72,7 @@ def work(whole: Whole) -> float:
     weight = call(part.apply_address, part, whole.scale)
     for i in range(part.n):
         whole.order[i] = i + whole.order.size
-        whole.places[i] = np.uint64(i)
+        whole.places[i] = i
         table[i, 2] = whole.given[i]
         rows[i]["count"] = i
         rows[i]["value"] = weight
@@ -107,7 +106,7 @@ def test_kernels_read_and_write_what_python_sees():
     np.testing.assert_array_equal(whole.part.x, [2.0, 4.0, 6.0])
     assert whole.part.weight == 2.5 and whole.done is True and whole.part.n == 3
     np.testing.assert_array_equal(whole.order, [4, 5, 6, 0])
-    np.testing.assert_array_equal(whole.places, np.arange(3, dtype=np.uint64))
+    np.testing.assert_array_equal(whole.places, np.arange(3))
     np.testing.assert_array_equal(whole.table, [[0, 0, 7.0]] * 3)
     np.testing.assert_array_equal(whole.rows["count"], [0, 1, 2])
     np.testing.assert_array_equal(whole.rows["value"], 2.5)

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 import socp
 from socp import ConeProgram, NonNeg, SecondOrder
-from socp.problem.derivatives import project
+from socp.problem.derivatives import _Balls, project
 
 STEP = 1e-5
+NEARLY_DEGENERATE = 1e4  # derivatives of that size, of data of size one: differences no longer tell them
 NAMES = ("P", "c", "A", "b", "G", "h")
 
 
@@ -26,7 +27,7 @@ def planted(seed):
     v = rng.normal(size=m)
     v += np.sign(v)  # s and z away from the boundary of one another
     probe = ConeProgram(np.zeros(1), np.zeros((m, 1)), np.zeros(m), cones)
-    s = project(probe, v, 0.0)[0]
+    s = project(_Balls(probe), v, 0.0)
     z, F = s - v, rng.normal(size=(n, n))
     P, A, G = F @ F.T + np.eye(n), rng.normal(size=(p, n)), rng.normal(size=(m, n))
     x, y = rng.normal(size=n), rng.normal(size=p)
@@ -37,15 +38,15 @@ def planted(seed):
     return data, cones, change, weights
 
 
-def difference(data, cones, change, weights, mu=0.0):
+def difference(data, cones, change, weights, mu=0.0, step=STEP):
     """Of the number that the weights make of the answer, or of the point of the path: its slope along the change."""
     values = []
-    for share in (-2.0 * STEP, -STEP, STEP, 2.0 * STEP):
+    for share in (-2.0 * step, -step, step, 2.0 * step):
         moved = {name: value + share * change[name] for name, value in data.items()}
         point = socp.solve(cones=cones, tol=1e-10, **moved)._linearized(mu)  # which has removed what residual is left
         parts = (point.x, point.y, point.z, point.s)
         values.append(sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True)))
-    far, near = (values[3] - values[0]) / (4.0 * STEP), (values[2] - values[1]) / (2.0 * STEP)
+    far, near = (values[3] - values[0]) / (4.0 * step), (values[2] - values[1]) / (2.0 * step)
     return near + (near - far) / 3.0  # exact to the fourth order
 
 
@@ -56,20 +57,34 @@ def along(gradient, change):
     return sum(float((part * change[name]).sum()) for part, name in zip(dense, NAMES, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_beside_central_differences(seed):
+def check_beside_differences(seed):
+    """Whether the answer is nondegenerate; where it is its derivative is that of central differences, both ways."""
     data, cones, change, weights = planted(seed)
-    sol = socp.solve(cones=cones, **data)
+    sol = socp.solve(cones=cones, tol=1e-9, **data)
     gradient = sol.vjp(*weights)
     found = along(gradient, change)
     tangent = sol.jvp(**{f"d{name}": value for name, value in change.items()})
     parts = (tangent.x, tangent.y, tangent.z, tangent.s)
     forward = sum(float(weight @ part) for weight, part in zip(weights, parts, strict=True))
-    assert forward == pytest.approx(found, rel=1e-8, abs=1e-8)
-    size = sum(np.abs(part).max(initial=0.0) for part in parts)
-    if gradient.differentiable:  # else the active rows are more than x has entries
-        expected = difference(data, cones, change, weights)
-        assert found == pytest.approx(expected, rel=1e-4, abs=1e-5 * (1.0 + size))
+    size = 1.0 + sum(np.abs(part).max(initial=0.0) for part in parts)
+    assert forward == pytest.approx(found, rel=1e-8, abs=1e-8 * size)
+    if (
+        not gradient.differentiable or size > NEARLY_DEGENERATE
+    ):  # the active rows are more than x has entries, or nearly
+        return False
+    expected = difference(data, cones, change, weights, step=min(STEP, 1e-2 / size))
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
+    return True
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_beside_central_differences(seed):
+    check_beside_differences(seed)
+
+
+@pytest.mark.full
+def test_300_nondegenerate_programs_beside_central_differences():
+    assert sum(check_beside_differences(seed) for seed in range(100, 500)) >= 300
 
 
 def test_nearly_all_of_them_have_a_derivative():
@@ -144,6 +159,32 @@ def test_what_has_no_derivative_is_said():
     assert kink.vjp(dx=[1.0], smoothing=0.01).differentiable
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_sparse_and_dense_systems_agree(seed):
+    """Cones and rows enough for the sparse factorization, beside the same data that are stored densely."""
+    rng = np.random.default_rng((44, seed))
+    n, m, cones = 300, 360, [NonNeg(120), *[SecondOrder(4)] * 60]
+    entries = rng.normal(size=3 * m), (np.tile(np.arange(m), 3), rng.integers(0, n, 3 * m))
+    G = sp.csc_array(sp.coo_array(entries, shape=(m, n))) + sp.eye_array(m, n)
+    v = rng.normal(size=m)
+    v += np.sign(v)
+    probe = ConeProgram(np.zeros(1), np.zeros((m, 1)), np.zeros(m), cones)
+    s = project(_Balls(probe), v, 0.0)
+    x = rng.normal(size=n)
+    data = {"P": sp.eye_array(n), "c": -(x + G.T @ (s - v)), "G": G, "h": G @ x + s}
+    linear = socp.solve(cones=cones, **data)._linearized(0.0)
+    assert type(linear.saddle._system).__name__ == "_Sparse"
+    weights = [rng.normal(size=size) for size in (n, 0, m, m)]
+    sparse = linear.gradient(*weights)
+    linear._stacked = linear._stacked.toarray()  # bounds are rows then, and all entries count
+    linear._linearize(linear.v)
+    assert type(linear.saddle._system).__name__ == "_Dense" and linear.saddle.is_regular
+    dense = linear.gradient(*weights)
+    assert sparse.differentiable
+    np.testing.assert_allclose(sparse.c, dense.c, atol=1e-8)
+    np.testing.assert_allclose(sparse.h, dense.h, atol=1e-8)
+
+
 def test_a_row_that_always_holds_has_no_part():
     sol = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0], [1.0]], h=[0.0, np.inf], cones=[NonNeg(2)])
     gradient = sol.vjp(dx=[1.0])
@@ -160,7 +201,7 @@ def test_what_cannot_be_differentiated_is_refused():
     sol = socp.solve(P=[[1.0]], c=[2.0], G=[[-1.0]], h=[0.0], cones=[NonNeg(1)])
     with pytest.raises(socp.ProgramError, match="dx must"):
         sol.vjp(dx=[1.0, 2.0])
-    with pytest.raises(socp.ProgramError, match="dG must have the shape"):
+    with pytest.raises(socp.ProgramError, match="dG must have shape"):
         sol.jvp(dG=np.ones((2, 2)))
     with pytest.raises(socp.ProgramError, match="smoothing must be at least 0"):
         sol.vjp(smoothing=-1.0)

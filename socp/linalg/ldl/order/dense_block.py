@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred, inner, kernel, leaf
 from ....compiled.signatures import Bools, Ints
 from ....compiled.structures import Structure, integer, integers, structure
 from .quotient_graph import QuotientGraph
@@ -115,9 +115,9 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
         while waiting > 0 and watched < split.gone:  # the neighbours that wait for it
             j = perm[watched]
             watched += 1
-            for p in range(np.uint64(start[j]), np.uint64(start[j] + length[j])):
+            for p in range(start[j], start[j] + length[j]):
                 i = lists[p]
-                if state[np.uint64(i)] == WAITING:
+                if state[i] == WAITING:
                     state[i] = OPEN
                     waiting -= 1
                     if length[i] > dense or not _eliminate(split, i, perm):
@@ -134,15 +134,15 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
 def _sort_by_degree(split: Partition, zero_diagonal: Bools) -> None:
     """ascending := the variables by degree; of the same degree those with a zero diagonal last."""
     n, length, count, ascending = split.n, split.graph.length, split.count, split.ascending
-    for i in range(n):  # unsigned: numba then makes no test of negative indices
-        count[np.uint64(length[i] + 1)] += 1
+    for i in range(n):
+        count[length[i] + 1] += 1
     for d in range(n):
         count[d + 1] += count[d]
     for turn in range(2):
         for i in range(n):
             if zero_diagonal[i] == (turn == 1):
-                degree = np.uint64(length[i])
-                ascending[np.uint64(count[degree])] = i
+                degree = length[i]
+                ascending[count[degree]] = i
                 count[degree] += 1
 
 
@@ -150,8 +150,8 @@ def _sort_by_degree(split: Partition, zero_diagonal: Bools) -> None:
 def _has_pivot(split: Partition, i: int) -> bool:
     """Whether a neighbour of i has been eliminated."""
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length
-    for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
-        if split.state[np.uint64(lists[p])] == GONE:
+    for p in range(start[i], start[i] + length[i]):
+        if split.state[lists[p]] == GONE:
             return True
     return False
 
@@ -160,11 +160,11 @@ def _has_pivot(split: Partition, i: int) -> bool:
 def _element(parent: Ints, i: int) -> int:
     """The element that holds the variable i of the sparse part, with path compression."""
     e = i
-    while parent[np.uint64(e)] != -1:
-        e = parent[np.uint64(e)]
+    while parent[e] != -1:
+        e = parent[e]
     while i != e:
-        above = parent[np.uint64(i)]
-        parent[np.uint64(i)] = e
+        above = parent[i]
+        parent[i] = e
         i = above
     return e
 
@@ -176,33 +176,33 @@ def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
     state, parent, mark, element_mark = split.state, split.parent, split.mark, split.element_mark
     columns, column_start, column_length = split.columns, split.column_start, split.column_length
     absorbed, elements = split.count, 0
-    begin, end = np.uint64(start[i]), np.uint64(start[i] + length[i])
+    begin, end = start[i], start[i] + length[i]
     write = first = split.free
     mark[i] = i
     for p in range(begin, end):
         j = lists[p]
-        if state[np.uint64(j)] != GONE:
-            mark[np.uint64(j)] = i
-            columns[np.uint64(write)] = j
+        if state[j] != GONE:
+            mark[j] = i
+            columns[write] = j
             write += 1
     own = write - first
     most = write + max(2, own // COLUMN_FILL)
     for p in range(begin, end):
-        if state[np.uint64(lists[p])] != GONE:
+        if state[lists[p]] != GONE:
             continue
-        e = np.uint64(_element(parent, lists[p]))
+        e = _element(parent, lists[p])
         if element_mark[e] == i:
             continue
         element_mark[e] = i
         absorbed[elements] = e
         elements += 1
-        for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
+        for q in range(column_start[e], column_start[e] + column_length[e]):
             j = columns[q]
-            if mark[np.uint64(j)] != i:
+            if mark[j] != i:
                 if write == most:
                     return False
-                mark[np.uint64(j)] = i
-                columns[np.uint64(write)] = j
+                mark[j] = i
+                columns[write] = j
                 write += 1
     for k in range(elements):
         parent[absorbed[k]] = i
@@ -216,7 +216,7 @@ def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
     return True
 
 
-@inner
+@deferred
 def _is_full(split: Partition) -> bool:
     """Whether nearly all variables of the dense block have nearly all others for neighbours."""
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length
@@ -231,20 +231,20 @@ def _is_full(split: Partition) -> bool:
             continue
         found = 0
         mark[i] = i
-        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
-            j = np.uint64(lists[p])
+        for p in range(start[i], start[i] + length[i]):
+            j = lists[p]
             if state[j] != GONE:
                 mark[j] = i
                 found += 1
-        for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
+        for p in range(start[i], start[i] + length[i]):
             if found >= enough:
                 break
-            if state[np.uint64(lists[p])] == GONE:
-                e = np.uint64(_element(split.parent, lists[p]))
+            if state[lists[p]] == GONE:
+                e = _element(split.parent, lists[p])
                 if element_mark[e] != i:
                     element_mark[e] = i
-                    for q in range(np.uint64(column_start[e]), np.uint64(column_start[e] + column_length[e])):
-                        j = np.uint64(columns[q])
+                    for q in range(column_start[e], column_start[e] + column_length[e]):
+                        j = columns[q]
                         found += mark[j] != i
                         mark[j] = i
         if found < enough:

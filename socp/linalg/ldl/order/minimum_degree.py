@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred, inner, kernel, leaf
 from ....compiled.signatures import Bools, Ints
 from ..symbolic.analysis import postorder
 from .dense_block import dense_block_order
@@ -152,8 +152,8 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) 
             done += 1
     for i in range(n):
         if size[i] == 0:
-            for p in range(np.uint64(start[i]), np.uint64(start[i] + length[i])):
-                degree[np.uint64(lists[p])] -= 1
+            for p in range(start[i], start[i] + length[i]):
+                degree[lists[p]] -= 1
     for i in range(n):
         if size[i] == 0:
             continue
@@ -168,7 +168,7 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) 
     return done
 
 
-@inner
+@deferred
 def _link_waiting(graph: QuotientGraph, zero_diagonal: Bools) -> int:
     """List the variables of the next stage, in the end those with zero diagonals all around; the least degree."""
     n, elements, size, degree, stage = graph.n, graph.elements, graph.size, graph.degree, graph.stage
@@ -211,16 +211,16 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
             mark[source] = 0
         else:
             first, end = start[pivot] + count, start[pivot] + length[pivot]
-        for p in range(np.uint64(first), np.uint64(end)):  # unsigned: numba then makes no test of negative indices
+        for p in range(first, end):
             i = lists[p]
-            size_i = size[np.uint64(i)]
+            size_i = size[i]
             if size_i > 0:
                 total += size_i
-                size[np.uint64(i)] = -size_i
-                lists[np.uint64(write)] = i
+                size[i] = -size_i
+                lists[write] = i
                 write += 1
                 unlink(degree, head, after, before, i)
-                if graph.stale[np.uint64(i)]:
+                if graph.stale[i]:
                     _settle(graph, i)
                     degree[i] = graph.n  # what it was is no bound
     start[pivot] = begin
@@ -233,12 +233,12 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
 def _has_long_lists(graph: QuotientGraph, pivot: int) -> bool:
     """Whether the neighbours of a pivot without elements have long lists."""
     lists, start, length, total = graph.lists, graph.start, graph.length, 0
-    for p in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
-        total += length[np.uint64(lists[p])]
+    for p in range(start[pivot], start[pivot] + length[pivot]):
+        total += length[lists[p]]
     return total > LONG * length[pivot]
 
 
-@inner
+@deferred
 def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
     """Make an element of a pivot without elements, L(p) = A(p) in its own place, and leave its neighbours as they are.
 
@@ -247,12 +247,12 @@ def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
     lists, start, length, size, degree = graph.lists, graph.start, graph.length, graph.size, graph.degree
     head, after, before, stage, stale = graph.head, graph.after, graph.before, graph.stage, graph.stale
     begin, write, least, latest = start[pivot], start[pivot], graph.n, graph.latest
-    for p in range(np.uint64(begin), np.uint64(begin + length[pivot])):
+    for p in range(begin, begin + length[pivot]):
         variable = lists[p]
-        i = np.uint64(variable)
+        i = variable
         if size[i] == 0:
             continue
-        lists[np.uint64(write)] = variable
+        lists[write] = variable
         write += 1
         stale[i] = 1
         unlink(degree, head, after, before, variable)
@@ -270,43 +270,43 @@ def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
     return least
 
 
-@inner
+@deferred
 def _settle(graph: QuotientGraph, i: int) -> None:
     """Put the elements among the variables of i where they belong, and leave out what is gone."""
     lists, elements, size, mark = graph.lists, graph.elements, graph.size, graph.mark
     begin = graph.start[i]
     middle, end = begin + elements[i], begin + graph.length[i]
     first = write = middle  # of the variables; elements go before them
-    for p in range(np.uint64(middle), np.uint64(end)):
+    for p in range(middle, end):
         v = lists[p]
-        if elements[np.uint64(v)] == -1:
-            if mark[np.uint64(v)] != 0:
-                lists[np.uint64(write)] = lists[np.uint64(first)]
-                lists[np.uint64(first)] = v
+        if elements[v] == -1:
+            if mark[v] != 0:
+                lists[write] = lists[first]
+                lists[first] = v
                 first += 1
                 write += 1
-        elif size[np.uint64(v)] != 0:
-            lists[np.uint64(write)] = v
+        elif size[v] != 0:
+            lists[write] = v
             write += 1
     elements[i], graph.length[i], graph.stale[i] = first - begin, write - begin, 0
 
 
-@inner
+@deferred
 def _true_degree(graph: QuotientGraph, i: int, flag: int) -> int:
     """degree[i] := the number of variables beside i, which is returned; their marks become the flag."""
     lists, start, length, size, mark = graph.lists, graph.start, graph.length, graph.size, graph.mark
     begin, total = start[i], 0
     middle, end = begin + graph.elements[i], begin + length[i]
     mark[i] = flag
-    for k in range(np.uint64(begin), np.uint64(middle)):
-        e = np.uint64(lists[k])
-        for p in range(np.uint64(start[e]), np.uint64(start[e] + length[e])):
-            j = np.uint64(lists[p])
+    for k in range(begin, middle):
+        e = lists[k]
+        for p in range(start[e], start[e] + length[e]):
+            j = lists[p]
             if mark[j] != flag:
                 mark[j] = flag
                 total += size[j]
-    for p in range(np.uint64(middle), np.uint64(end)):
-        j = np.uint64(lists[p])
+    for p in range(middle, end):
+        j = lists[p]
         if mark[j] != flag:
             mark[j] = flag
             total += size[j]
@@ -319,11 +319,11 @@ def _measure_elements(graph: QuotientGraph, pivot: int, flag: int) -> None:
     """mark(e) - flag = |L(e) - L(p)| for every element e beside a variable of L(p)."""
     lists, start, length, elements, size = graph.lists, graph.start, graph.length, graph.elements, graph.size
     degree, mark = graph.degree, graph.mark
-    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
-        i = np.uint64(lists[k])
+    for k in range(start[pivot], start[pivot] + length[pivot]):
+        i = lists[k]
         size_i = size[i]  # negative
-        for p in range(np.uint64(start[i]), np.uint64(start[i] + elements[i])):
-            e = np.uint64(lists[p])
+        for p in range(start[i], start[i] + elements[i]):
+            e = lists[p]
             mark_e = mark[e]
             if mark_e >= flag:
                 mark[e] = mark_e + size_i
@@ -338,30 +338,30 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: i
     size, degree, parent, mark, after = graph.size, graph.degree, graph.parent, graph.mark, graph.after
     before, bucket = graph.before, graph.bucket
     with_pivot = 0
-    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
+    for k in range(start[pivot], start[pivot] + length[pivot]):
         variable = lists[k]
-        i = np.uint64(variable)
+        i = variable
         begin, middle, end = start[i], start[i] + elements[i], start[i] + length[i]
         write, value, external = begin, 0, 0
-        for p in range(np.uint64(begin), np.uint64(middle)):
+        for p in range(begin, middle):
             element = lists[p]
-            e = np.uint64(element)
+            e = element
             mark_e = mark[e]
             if mark_e > flag:
                 external += mark_e - flag
-                lists[np.uint64(write)] = element
+                lists[write] = element
                 write += 1
                 value += element
             elif mark_e != 0:  # L(e) is inside of L(p): absorbed
                 parent[e] = pivot
                 mark[e] = 0
         first_variable = write
-        for p in range(np.uint64(middle), np.uint64(end)):
+        for p in range(middle, end):
             j = lists[p]
-            size_j = size[np.uint64(j)]
+            size_j = size[j]
             if size_j > 0:
                 external += size_j
-                lists[np.uint64(write)] = j
+                lists[write] = j
                 write += 1
                 value += j
         if external == 0:  # no neighbour outside of L(p)
@@ -371,16 +371,16 @@ def _update_variables(graph: QuotientGraph, pivot: int, flag: int, last_value: i
             with_pivot -= size[i]
             size[i] = 0
             continue
-        lists[np.uint64(write)] = lists[np.uint64(first_variable)]  # make room for the pivot at the front
-        lists[np.uint64(first_variable)] = lists[np.uint64(begin)]
-        lists[np.uint64(begin)] = pivot
+        lists[write] = lists[first_variable]  # make room for the pivot at the front
+        lists[first_variable] = lists[begin]
+        lists[begin] = pivot
         elements[i] = first_variable - begin + 1
         length[i] = write - begin + 1
         degree[i] = min(degree[i], external)
         value &= last_value
         before[i] = value
-        after[i] = bucket[np.uint64(value)]
-        bucket[np.uint64(value)] = variable
+        after[i] = bucket[value]
+        bucket[value] = variable
     size[pivot] -= with_pivot
     degree[pivot] -= with_pivot
     return with_pivot
@@ -391,15 +391,15 @@ def _merge_indistinguishable(graph: QuotientGraph, pivot: int, flag: int) -> int
     """Merge the variables of L(p) that have the same elements and variables; returns an unused flag."""
     lists, start, length, size, parent = graph.lists, graph.start, graph.length, graph.size, graph.parent
     mark, after, before, bucket = graph.mark, graph.after, graph.before, graph.bucket
-    for k in range(np.uint64(start[pivot]), np.uint64(start[pivot] + length[pivot])):
-        if size[np.uint64(lists[k])] == 0:
+    for k in range(start[pivot], start[pivot] + length[pivot]):
+        if size[lists[k]] == 0:
             continue
-        value = np.uint64(before[np.uint64(lists[k])])
+        value = before[lists[k]]
         i = bucket[value]
         bucket[value] = -1
-        while i != -1 and after[np.uint64(i)] != -1:
-            for p in range(np.uint64(start[i] + 1), np.uint64(start[i] + length[i])):
-                mark[np.uint64(lists[p])] = flag
+        while i != -1 and after[i] != -1:
+            for p in range(start[i] + 1, start[i] + length[i]):
+                mark[lists[p]] = flag
             previous, j = i, after[i]
             while j != -1:
                 if _same_lists(graph, i, j, flag):
@@ -421,8 +421,8 @@ def _same_lists(graph: QuotientGraph, i: int, j: int, flag: int) -> bool:
     lists, start, length, elements, mark = graph.lists, graph.start, graph.length, graph.elements, graph.mark
     if length[i] != length[j] or elements[i] != elements[j]:
         return False
-    for p in range(np.uint64(start[j] + 1), np.uint64(start[j] + length[j])):
-        if mark[np.uint64(lists[p])] != flag:
+    for p in range(start[j] + 1, start[j] + length[j]):
+        if mark[lists[p]] != flag:
             return False
     return True
 
@@ -435,9 +435,9 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
     begin, end = start[pivot], start[pivot] + length[pivot]
     write, least = begin, n
     own, latest = degree[pivot], graph.latest
-    for k in range(np.uint64(begin), np.uint64(end)):
+    for k in range(begin, end):
         variable = lists[k]
-        i = np.uint64(variable)
+        i = variable
         size_i = -size[i]
         if size_i == 0:
             continue
@@ -449,7 +449,7 @@ def _close_element(graph: QuotientGraph, pivot: int, left: int) -> int:
         else:
             least = min(least, degree_i)
             link(degree, head, after, before, variable)
-        lists[np.uint64(write)] = variable
+        lists[write] = variable
         write += 1
     size[pivot] = -size[pivot]
     length[pivot] = write - begin
@@ -472,18 +472,18 @@ def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> N
     for i in range(n):
         tree[i] = parent[i] if elements[i] == -1 else -1
         j = i
-        while elements[np.uint64(j)] != -1 and parent[np.uint64(j)] != -1:
-            j = parent[np.uint64(j)]
+        while elements[j] != -1 and parent[j] != -1:
+            j = parent[j]
         owner[i] = j
         k = i
         while k != j:  # path compression, among absorbed variables alone
-            above = parent[np.uint64(k)]
-            parent[np.uint64(k)] = j
+            above = parent[k]
+            parent[k] = j
             k = above
     postorder(tree, before, bucket, mark, order)
     count = 0
     for k in range(n):
-        element = np.uint64(order[k])
+        element = order[k]
         if elements[element] == -1:
             start[element] = count
             count += size[element]
@@ -491,9 +491,9 @@ def _assembly_order(graph: QuotientGraph, zero_diagonal: Bools, perm: Ints) -> N
         for i in range(n):
             if turn != (0 if not zero_diagonal[i] else 2 if degree[i] == ALONE else 1):
                 continue
-            last = np.uint64(owner[i])
+            last = owner[i]
             if elements[last] == -1:
-                perm[np.uint64(start[last])] = i
+                perm[start[last]] = i
                 start[last] += 1
             else:  # dense
                 perm[count] = i

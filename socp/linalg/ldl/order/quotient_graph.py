@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred, inner, kernel, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers
 
@@ -61,11 +59,11 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
     repeats = False
     for j in range(n):
         previous = -1
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+        for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             if i != j:
                 length[j] += 1
-                length[np.uint64(i)] += 1
+                length[i] += 1
             repeats = repeats or i <= previous or i > j
             previous = i
     total = 0
@@ -73,7 +71,7 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
         start[j] = total
         total += length[j]
     for j in range(n):
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+        for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             if i != j:
                 put(lists, start, i, j)
@@ -88,12 +86,12 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
 @leaf
 def put(lists: Ints, end: Ints, i: int, neighbour: int) -> None:
     """One more neighbour at the end of the list of i."""
-    at = end[np.uint64(i)]
-    lists[np.uint64(at)] = neighbour
-    end[np.uint64(i)] = at + 1
+    at = end[i]
+    lists[at] = neighbour
+    end[i] = at + 1
 
 
-@inner
+@deferred
 def _remove_repetitions(graph: QuotientGraph) -> None:
     """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
     n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
@@ -140,25 +138,25 @@ def compress(graph: QuotientGraph) -> None:
 @leaf
 def link(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Put variable i at the head of the list of its degree."""
-    place, own = np.uint64(degree[i]), np.uint64(i)
+    place, own = degree[i], i
     first = head[place]
     before[own] = -1
     after[own] = first
     if first != -1:
-        before[np.uint64(first)] = i
+        before[first] = i
     head[place] = i
 
 
 @leaf
 def unlink(degree: Ints, head: Ints, after: Ints, before: Ints, i: int) -> None:
     """Take variable i out of the list of its degree."""
-    own = np.uint64(i)
+    own = i
     left, right = before[own], after[own]
     if left == WAITING:
         return
     if right != -1:
-        before[np.uint64(right)] = left
+        before[right] = left
     if left != -1:
-        after[np.uint64(left)] = right
+        after[left] = right
     else:
-        head[np.uint64(degree[own])] = right
+        head[degree[own]] = right

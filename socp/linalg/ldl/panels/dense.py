@@ -5,8 +5,6 @@ width + height long, in `values` from ``panel_start`` on:
 
     [ F11  .  ]  width
     [ F21     ]  height
-
-Indices inside the loops are unsigned: for these numba makes no test of negative ones, and the loops vectorize.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import numpy as np
 
 from ....compiled.blas import LOWER, NO_TRANSPOSE, RIGHT, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
 from ....compiled.kernels import inner, leaf
-from ....compiled.signatures import Floats, Unsigned
+from ....compiled.signatures import Floats, Ints
 from ..factors import put_pivot
 from .factors import BLOCK, COLUMNS, PanelFactors
 
@@ -27,16 +25,16 @@ LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv
 @leaf
 def subtract_multiple(x: Floats, destination: int, y: Floats, source: int, count: int, factor: float) -> None:
     """x[destination:][:count] -= factor y[source:][:count]."""
-    to, origin = np.uint64(destination), np.uint64(source)
-    for i in range(np.uint64(count)):
+    to, origin = destination, source
+    for i in range(count):
         x[to + i] -= y[origin + i] * factor
 
 
 @leaf
 def scale(x: Floats, destination: int, y: Floats, source: int, count: int, factor: float) -> None:
     """x[destination:][:count] = factor y[source:][:count]."""
-    to, origin = np.uint64(destination), np.uint64(source)
-    for i in range(np.uint64(count)):
+    to, origin = destination, source
+    for i in range(count):
         x[to + i] = y[origin + i] * factor
 
 
@@ -197,31 +195,31 @@ def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int, membe
 
 @leaf
 def subtract_four(
-    ldl: PanelFactors, origin: int, places: Unsigned, j: int, count: int, first: int, leading: int, column: int
+    ldl: PanelFactors, origin: int, places: Ints, j: int, count: int, first: int, leading: int, column: int
 ) -> None:  # fmt: skip
     """x[origin + places[i]] -= the sum of d x[first] x[first + i - j] over four columns, for i = j, ..., count - 1."""
-    x, d, to, start, a, step = ldl.values, ldl.d, np.uint64(origin), np.uint64(j), np.uint64(first), np.uint64(leading)
-    b, c, e = a + step, a + np.uint64(2) * step, a + np.uint64(3) * step
+    x, d, to, start, a, step = ldl.values, ldl.d, origin, j, first, leading
+    b, c, e = a + step, a + 2 * step, a + 3 * step
     p, q, r, s = x[a] * d[column], x[b] * d[column + 1], x[c] * d[column + 2], x[e] * d[column + 3]
-    for i in range(np.uint64(count - j)):
+    for i in range(count - j):
         x[to + places[start + i]] -= x[a + i] * p + x[b + i] * q + x[c + i] * r + x[e + i] * s
 
 
 @leaf
 def subtract_at(
-    x: Floats, origin: int, places: Unsigned, j: int, end: int, y: Floats, first: int, factor: float
+    x: Floats, origin: int, places: Ints, j: int, end: int, y: Floats, first: int, factor: float
 ) -> None:  # fmt: skip
     """x[origin + places[i]] -= factor y[first + i - j] for i = j, ..., end - 1."""
-    to, source, start = np.uint64(origin), np.uint64(first), np.uint64(j)
-    for i in range(np.uint64(end - j)):
+    to, source, start = origin, first, j
+    for i in range(end - j):
         x[to + places[start + i]] -= y[source + i] * factor
 
 
 @inner
 def solve_lower(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
     """x1 := L11^-1 x1, then x2 -= L21 x1;  x1 is x at the columns of panel k, x2 at its rows."""
-    panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows.view(np.uint64)
-    (width, height), place = extent(ldl, k), np.uint64(ldl.tree.row_start[k])
+    panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows
+    (width, height), place = extent(ldl, k), ldl.tree.row_start[k]
     length = width + height
     if width <= NARROW:
         for j in range(width):
@@ -230,36 +228,36 @@ def solve_lower(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
         trsv(LOWER, NO_TRANSPOSE, UNIT, width, panels, begin, length, x, column)
     if width * height <= LOOP_MULTIPLY:
         for j in range(width):
-            origin, x_j = np.uint64(begin + j * length + width), x[column + j]
-            for i in range(np.uint64(height)):
+            origin, x_j = begin + j * length + width, x[column + j]
+            for i in range(height):
                 x[rows[place + i]] -= panels[origin + i] * x_j
     else:
         gemv(NO_TRANSPOSE, height, width, 1.0, panels, begin + width, length, x, column, 0.0, below, 0)
-        for i in range(np.uint64(height)):
+        for i in range(height):
             x[rows[place + i]] -= below[i]
 
 
 @inner
 def solve_upper(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
     """x1 := L11^-T (x1 - L21' x2)."""
-    panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows.view(np.uint64)
-    (width, height), place = extent(ldl, k), np.uint64(ldl.tree.row_start[k])
+    panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows
+    (width, height), place = extent(ldl, k), ldl.tree.row_start[k]
     length = width + height
     if width * height <= LOOP_MULTIPLY:
         for j in range(width):
-            origin, x_j = np.uint64(begin + j * length + width), x[column + j]
-            for i in range(np.uint64(height)):
+            origin, x_j = begin + j * length + width, x[column + j]
+            for i in range(height):
                 x_j -= panels[origin + i] * x[rows[place + i]]
             x[column + j] = x_j
     else:
-        for i in range(np.uint64(height)):
+        for i in range(height):
             below[i] = x[rows[place + i]]
         gemv(TRANSPOSE, height, width, -1.0, panels, begin + width, length, below, 0, 1.0, x, column)
     if width <= NARROW:
         for j in range(width - 1, -1, -1):
-            diagonal, x_j = np.uint64(begin + j * length + j), x[column + j]
-            for i in range(np.uint64(1), np.uint64(width - j)):
-                x_j -= panels[diagonal + i] * x[np.uint64(column + j) + i]
+            diagonal, x_j = begin + j * length + j, x[column + j]
+            for i in range(1, width - j):
+                x_j -= panels[diagonal + i] * x[(column + j) + i]
             x[column + j] = x_j
     else:
         trsv(LOWER, TRANSPOSE, UNIT, width, panels, begin, length, x, column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....compiled.signatures import Floats
-from ....compiled.structures import dimension, floats, integers, structure, unsigned
+from ....compiled.structures import dimension, floats, integers, structure
 from ....compiled.teams import Team
 from ..factors import Factors
 from ..symbolic.assembly_tree import AssemblyTree
@@ -33,7 +33,7 @@ class PanelFactors(Factors):
     values, work = floats("entries", scratch=True), floats("2 * n")
     head, following, position = integers("supernodes"), integers("supernodes"), integers("supernodes")
     waiting = integers("2 * tasks")
-    place, places = unsigned("n * workers"), unsigned("n * workers")
+    place, places = integers("n * workers"), integers("n * workers")
     product, scaled = floats("update * workers"), floats("front * workers")
     below = floats("rows * workers")
 

@@ -10,10 +10,8 @@ and factorizes the panel.  Every supernode waits in the list of the one that it 
 
 from __future__ import annotations
 
-import numpy as np
-
 from ....compiled.kernels import inner, leaf
-from ....compiled.signatures import Floats, Ints, Unsigned
+from ....compiled.signatures import Floats, Ints
 from .dense import extent, factor_panel, solve_lower, solve_upper, update_panel
 from .factors import PanelFactors
 
@@ -67,20 +65,20 @@ def rows_before(rows: Ints, begin: int, end: int, column: int) -> int:
 def put_entries(ldl: PanelFactors, data: Floats, begin: int, end: int, first: int, last: int) -> None:
     """The entries begin ... end - 1 of K into their panel, of which places first ... last - 1 are zero before."""
     panels, source, target = ldl.values, ldl.tree.source, ldl.tree.target
-    for i in range(np.uint64(first), np.uint64(last)):
+    for i in range(first, last):
         panels[i] = 0.0
     for q in range(begin, end):
         panels[target[q]] = data[source[q]]
 
 
 @inner
-def note_places(ldl: PanelFactors, k: int, place: Unsigned) -> None:
+def note_places(ldl: PanelFactors, k: int, place: Ints) -> None:
     """place := the row in panel k of each column and row of it."""
     tree, (width, height) = ldl.tree, extent(ldl, k)
     for j in range(width):
-        place[tree.first[k] + j] = np.uint64(j)
+        place[tree.first[k] + j] = j
     for q in range(height):
-        place[tree.rows[tree.row_start[k] + q]] = np.uint64(width + q)
+        place[tree.rows[tree.row_start[k] + q]] = width + q
 
 
 @leaf

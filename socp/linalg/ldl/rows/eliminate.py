@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ....compiled.kernels import inner
+from ....compiled.kernels import deferred, inner
 from ..factors import put_pivot
 from .four_wide import FourWideFactors
 
 SIDE_BY_SIDE = True  # equal operations beside each other become vector instructions (see `compiled.machine`)
 
-# unsigned, as all indices here: numba then makes no test of negative ones
-ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(i) for i in range(8))
-EIGHT, TWELVE, SIXTEEN = np.uint64(8), np.uint64(12), np.uint64(16)
-
 
 @inner
 def eliminate(ldl: FourWideFactors, from_link: int, to_link: int, row: int, count: int) -> None:
     """So many rows, from `row` on, in the supernodes that some of their links lead to."""
-    table, linked = ldl.table.view(np.uint64), ldl.columns.view(np.uint64)
-    q, last = np.uint64(from_link), np.uint64(to_link)
+    table, linked = ldl.table, ldl.columns
+    q, last = from_link, to_link
     while q < last:
         t = linked[q]
-        if table[(t << TWO) + FOUR] - table[t << TWO] == ONE:
-            q = np.uint64(eliminate_ones(ldl, q, last, row, count))
+        if table[(t << 2) + 4] - table[t << 2] == 1:
+            q = eliminate_ones(ldl, q, last, row, count)
         else:
             eliminate_four(ldl, t, row, count)
-            q += ONE
+            q += 1
 
 
 @inner
@@ -35,28 +29,28 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
 
     Goes from one link of the rows to the next one as long as supernodes have one column; returns where it stops.
     """
-    k, table, rows, linked = np.uint64(row), ldl.table.view(np.uint64), ldl.rows.view(np.uint64), ldl.columns
-    work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, np.uint64(row + count)
+    k, table, rows, linked = row, ldl.table, ldl.rows, ldl.columns
+    work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, row + count
     base, based = ldl.base, ldl.base.size > 0
-    for q in range(np.uint64(from_link), np.uint64(to_link)):
-        t = np.uint64(linked[q]) << TWO
-        column, begin, end, stop = table[t], table[t + ONE], table[t + THREE], table[t + FIVE]
-        if table[t + FOUR] - column != ONE:
+    for q in range(from_link, to_link):
+        t = linked[q] << 2
+        column, begin, end, stop = table[t], table[t + 1], table[t + 3], table[t + 5]
+        if table[t + 4] - column != 1:
             return int(q)
-        at, factor, i = table[t + TWO] - begin, inverse[column], column << TWO
+        at, factor, i = table[t + 2] - begin, inverse[column], column << 2
         while end < stop and rows[end] < end_row:
             place = i + (rows[end] - k)
             if based:
                 work[place] -= base[at + end]
             values[at + end] = work[place] * factor
-            end += ONE
-        y0, y1, y2, y3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-        work[i] = work[i + ONE] = work[i + TWO] = work[i + THREE] = 0.0
-        table[t + THREE] = end
+            end += 1
+        y0, y1, y2, y3 = work[i], work[i + 1], work[i + 2], work[i + 3]
+        work[i] = work[i + 1] = work[i + 2] = work[i + 3] = 0.0
+        table[t + 3] = end
         for p in range(begin, end):
-            i, l = rows[p] << TWO, values[at + p]
-            x0, x1, x2, x3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-            work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0 - l * y0, x1 - l * y1, x2 - l * y2, x3 - l * y3
+            i, l = rows[p] << 2, values[at + p]
+            x0, x1, x2, x3 = work[i], work[i + 1], work[i + 2], work[i + 3]
+            work[i], work[i + 1], work[i + 2], work[i + 3] = x0 - l * y0, x1 - l * y1, x2 - l * y2, x3 - l * y3
     return to_link
 
 
@@ -64,87 +58,87 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
 def eliminate_four(ldl: FourWideFactors, first: int, row: int, count: int) -> None:
     """`eliminate_ones` for one supernode of four columns."""
     t, k, table, rows = (
-        np.uint64(first) << TWO,
-        np.uint64(row),
-        ldl.table.view(np.uint64),
-        ldl.rows.view(np.uint64),
+        first << 2,
+        row,
+        ldl.table,
+        ldl.rows,
     )
     work, values, inverse = ldl.work_four, ldl.values, ldl.inverse
-    j, begin, at, end, stop = table[t], table[t + ONE], table[t + TWO], table[t + THREE], table[t + FIVE]
-    i, place, first, rows_held = j << TWO, at + SIX + ((end - begin) << TWO), at + SIX, np.uint64(count)
-    l10, l20, l21 = values[at], values[at + ONE], values[at + TWO]
-    l30, l31, l32 = values[at + THREE], values[at + FOUR], values[at + FIVE]
+    j, begin, at, end, stop = table[t], table[t + 1], table[t + 2], table[t + 3], table[t + 5]
+    i, place, first, rows_held = j << 2, at + 6 + ((end - begin) << 2), at + 6, count
+    l10, l20, l21 = values[at], values[at + 1], values[at + 2]
+    l30, l31, l32 = values[at + 3], values[at + 4], values[at + 5]
     if ldl.base.size > 0:
         subtract_base(ldl, t, row, count)
-    for c in range(FOUR):
+    for c in range(4):
         y0 = work[i + c]
-        y1 = work[i + FOUR + c] - l10 * y0
-        y2 = work[i + EIGHT + c] - (l20 * y0 + l21 * y1)
-        y3 = work[i + TWELVE + c] - ((l30 * y0 + l31 * y1) + l32 * y2)
-        work[i + FOUR + c], work[i + EIGHT + c], work[i + TWELVE + c] = y1, y2, y3
+        y1 = work[i + 4 + c] - l10 * y0
+        y2 = work[i + 8 + c] - (l20 * y0 + l21 * y1)
+        y3 = work[i + 12 + c] - ((l30 * y0 + l31 * y1) + l32 * y2)
+        work[i + 4 + c], work[i + 8 + c], work[i + 12 + c] = y1, y2, y3
         if end < stop and rows[end] == k + c and c < rows_held:
-            values[place], values[place + ONE] = y0 * inverse[j], y1 * inverse[j + ONE]
-            values[place + TWO], values[place + THREE] = y2 * inverse[j + TWO], y3 * inverse[j + THREE]
-            place += FOUR
-            end += ONE
-    table[t + THREE] = end
-    a0, a1, a2, a3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    i += FOUR
-    b0, b1, b2, b3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    i += FOUR
-    c0, c1, c2, c3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    i += FOUR
-    d0, d1, d2, d3 = work[i], work[i + ONE], work[i + TWO], work[i + THREE]
-    for p in range(j << TWO, (j << TWO) + SIXTEEN):
+            values[place], values[place + 1] = y0 * inverse[j], y1 * inverse[j + 1]
+            values[place + 2], values[place + 3] = y2 * inverse[j + 2], y3 * inverse[j + 3]
+            place += 4
+            end += 1
+    table[t + 3] = end
+    a0, a1, a2, a3 = work[i], work[i + 1], work[i + 2], work[i + 3]
+    i += 4
+    b0, b1, b2, b3 = work[i], work[i + 1], work[i + 2], work[i + 3]
+    i += 4
+    c0, c1, c2, c3 = work[i], work[i + 1], work[i + 2], work[i + 3]
+    i += 4
+    d0, d1, d2, d3 = work[i], work[i + 1], work[i + 2], work[i + 3]
+    for p in range(j << 2, (j << 2) + 16):
         work[p] = 0.0
     at = first
     for p in range(begin, end):
-        i, l0, l1, l2, l3 = rows[p] << TWO, values[at], values[at + ONE], values[at + TWO], values[at + THREE]
+        i, l0, l1, l2, l3 = rows[p] << 2, values[at], values[at + 1], values[at + 2], values[at + 3]
         x0 = work[i] - ((l0 * a0 + l1 * b0) + (l2 * c0 + l3 * d0))
-        x1 = work[i + ONE] - ((l0 * a1 + l1 * b1) + (l2 * c1 + l3 * d1))
-        x2 = work[i + TWO] - ((l0 * a2 + l1 * b2) + (l2 * c2 + l3 * d2))
-        x3 = work[i + THREE] - ((l0 * a3 + l1 * b3) + (l2 * c3 + l3 * d3))
-        work[i], work[i + ONE], work[i + TWO], work[i + THREE] = x0, x1, x2, x3
-        at += FOUR
+        x1 = work[i + 1] - ((l0 * a1 + l1 * b1) + (l2 * c1 + l3 * d1))
+        x2 = work[i + 2] - ((l0 * a2 + l1 * b2) + (l2 * c2 + l3 * d2))
+        x3 = work[i + 3] - ((l0 * a3 + l1 * b3) + (l2 * c3 + l3 * d3))
+        work[i], work[i + 1], work[i + 2], work[i + 3] = x0, x1, x2, x3
+        at += 4
 
 
-@inner
+@deferred
 def subtract_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
     """The part of `base` of so many rows, from `row` on, in a supernode of four columns, taken from the rows."""
-    t, k, table, rows = np.uint64(at_supernode), np.uint64(row), ldl.table.view(np.uint64), ldl.rows.view(np.uint64)
-    end, stop, end_row, i = table[t + THREE], table[t + FIVE], k + np.uint64(count), table[t] << TWO
-    place, work, base = table[t + TWO] + SIX + ((end - table[t + ONE]) << TWO), ldl.work_four, ldl.base
+    t, k, table, rows = at_supernode, row, ldl.table, ldl.rows
+    end, stop, end_row, i = table[t + 3], table[t + 5], k + count, table[t] << 2
+    place, work, base = table[t + 2] + 6 + ((end - table[t + 1]) << 2), ldl.work_four, ldl.base
     while end < stop and rows[end] < end_row:
         to = i + (rows[end] - k)
         work[to] -= base[place]
-        work[to + FOUR] -= base[place + ONE]
-        work[to + EIGHT] -= base[place + TWO]
-        work[to + TWELVE] -= base[place + THREE]
-        place += FOUR
-        end += ONE
+        work[to + 4] -= base[place + 1]
+        work[to + 8] -= base[place + 2]
+        work[to + 12] -= base[place + 3]
+        place += 4
+        end += 1
 
 
 @inner
 def factor_block(ldl: FourWideFactors, row: int, place: int) -> int:
     """The triangle of a supernode of four columns, and their pivots, of what is left of its rows."""
-    k, at, work, values = np.uint64(row), np.uint64(place), ldl.work_four, ldl.values
+    k, at, work, values = row, place, ldl.work_four, ldl.values
     d, inverse, replaced = ldl.d, ldl.inverse, 0
-    first, own = k << TWO, at  # of the row of the triangle
+    first, own = k << 2, at  # of the row of the triangle
     if ldl.base.size > 0:
-        for c in range(FOUR):
+        for c in range(4):
             for i in range(c):
-                work[first + (i << TWO) + c] -= ldl.base[own]
-                own += ONE
-            work[first + FIVE * c] -= ldl.base_d[k + c]
+                work[first + (i << 2) + c] -= ldl.base[own]
+                own += 1
+            work[first + 5 * c] -= ldl.base_d[k + c]
         own = at
-    for c in range(FOUR):
-        pivot, entry = work[first + FIVE * c], at
+    for c in range(4):
+        pivot, entry = work[first + 5 * c], at
         for i in range(c):
-            y = work[first + (i << TWO) + c]
+            y = work[first + (i << 2) + c]
             for m in range(i):
-                y -= values[entry] * work[first + (m << TWO) + c]
-                entry += ONE
-            work[first + (i << TWO) + c] = y
+                y -= values[entry] * work[first + (m << 2) + c]
+                entry += 1
+            work[first + (i << 2) + c] = y
             l = y * inverse[k + i]
             pivot -= l * y
             values[own + i] = l
@@ -154,6 +148,6 @@ def factor_block(ldl: FourWideFactors, row: int, place: int) -> int:
             return -1
         replaced += wrong
         inverse[k + c] = 1.0 / d[k + c]
-    for i in range(first, first + SIXTEEN):
+    for i in range(first, first + 16):
         work[i] = 0.0
     return replaced

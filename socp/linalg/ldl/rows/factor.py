@@ -7,12 +7,10 @@ instructions of four entries side by side.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
 from ..factors import put_pivot
-from .eliminate import FIVE, FOUR, ONE, SIX, THREE, TWO, eliminate, factor_block
+from .eliminate import eliminate, factor_block
 from .four_wide import FourWideFactors
 from .static import are_unchanged, find_base
 
@@ -38,9 +36,9 @@ def four_wide_factor(ldl: FourWideFactors, data: Floats) -> int:
 @inner
 def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
     """Some supernodes; the number of replaced pivots, -1 for one that is not finite."""
-    table, s, replaced = ldl.table.view(np.uint64), np.uint64(from_supernode), 0
-    while s < np.uint64(to_supernode):
-        narrow = table[(s << TWO) + FOUR] - table[s << TWO] == ONE
+    table, s, replaced = ldl.table, from_supernode, 0
+    while s < to_supernode:
+        narrow = table[(s << 2) + 4] - table[s << 2] == 1
         if narrow:
             bad = factor_ones(ldl, s, to_supernode, data)
         else:
@@ -52,7 +50,7 @@ def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, d
                 ldl.work_four[i] = 0.0
             return -1
         replaced += bad
-        s = np.uint64(ldl.reached)
+        s = ldl.reached
     return replaced
 
 
@@ -62,29 +60,29 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
 
     Supernodes of other kinds begin where it has `reached`.
     """
-    indices, source, linked = ldl.indices.view(np.uint64), ldl.source.view(np.uint64), ldl.columns.view(np.uint64)
-    table, rows, indptr = ldl.table.view(np.uint64), ldl.rows.view(np.uint64), ldl.indptr.view(np.uint64)
-    row_start, link, middle = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.middle.view(np.uint64)
+    indices, source, linked = ldl.indices, ldl.source, ldl.columns
+    table, rows, indptr = ldl.table, ldl.rows, ldl.indptr
+    row_start, link, middle = ldl.row_start, ldl.link, ldl.middle
     d, inverse, work, values, replaced = ldl.d, ldl.inverse, ldl.work, ldl.values, 0
     base, based = ldl.base, ldl.base.size > 0
-    for s in range(np.uint64(from_supernode), np.uint64(to_supernode)):
-        own = s << TWO
+    for s in range(from_supernode, to_supernode):
+        own = s << 2
         k = table[own]
-        if table[own + FOUR] - k != ONE:
+        if table[own + 4] - k != 1:
             ldl.reached = s
             return replaced
-        table[own + THREE] = table[own + ONE]
-        for p in range(middle[k], indptr[k + ONE]):
+        table[own + 3] = table[own + 1]
+        for p in range(middle[k], indptr[k + 1]):
             work[indices[p]] = data[source[p]]
         pivot = work[k] - ldl.base_d[k] if based else work[k]
         work[k] = 0.0
-        for q in range(link[s], row_start[s + ONE]):
-            t = linked[q] << TWO
-            j, begin, at, end = table[t], table[t + ONE], table[t + TWO], table[t + THREE]
-            table[t + THREE] = end + ONE
+        for q in range(link[s], row_start[s + 1]):
+            t = linked[q] << 2
+            j, begin, at, end = table[t], table[t + 1], table[t + 2], table[t + 3]
+            table[t + 3] = end + 1
             y0 = work[j]  # D(j) L(k, j)
             work[j] = 0.0
-            if table[t + FOUR] - j == ONE:
+            if table[t + 4] - j == 1:
                 at -= begin
                 if based:
                     y0 -= base[at + end]
@@ -94,27 +92,25 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
                 pivot -= l0 * y0
                 values[at + end] = l0
                 continue
-            x1, x2, x3 = work[j + ONE], work[j + TWO], work[j + THREE]
+            x1, x2, x3 = work[j + 1], work[j + 2], work[j + 3]
             if based:
-                place = at + SIX + ((end - begin) << TWO)
+                place = at + 6 + ((end - begin) << 2)
                 y0, x1, x2, x3 = (
                     y0 - base[place],
-                    x1 - base[place + ONE],
-                    x2 - base[place + TWO],
-                    x3 - base[place + THREE],
+                    x1 - base[place + 1],
+                    x2 - base[place + 2],
+                    x3 - base[place + 3],
                 )
             y1 = x1 - values[at] * y0
-            y2 = x2 - (values[at + ONE] * y0 + values[at + TWO] * y1)
-            y3 = x3 - ((values[at + THREE] * y0 + values[at + FOUR] * y1) + values[at + FIVE] * y2)
-            work[j + ONE] = work[j + TWO] = work[j + THREE] = 0.0
-            at += SIX
+            y2 = x2 - (values[at + 1] * y0 + values[at + 2] * y1)
+            y3 = x3 - ((values[at + 3] * y0 + values[at + 4] * y1) + values[at + 5] * y2)
+            work[j + 1] = work[j + 2] = work[j + 3] = 0.0
+            at += 6
             for p in range(begin, end):
-                work[rows[p]] -= (values[at] * y0 + values[at + ONE] * y1) + (
-                    values[at + TWO] * y2 + values[at + THREE] * y3
-                )
-                at += FOUR
-            l0, l1, l2, l3 = y0 * inverse[j], y1 * inverse[j + ONE], y2 * inverse[j + TWO], y3 * inverse[j + THREE]
-            values[at], values[at + ONE], values[at + TWO], values[at + THREE] = l0, l1, l2, l3
+                work[rows[p]] -= (values[at] * y0 + values[at + 1] * y1) + (values[at + 2] * y2 + values[at + 3] * y3)
+                at += 4
+            l0, l1, l2, l3 = y0 * inverse[j], y1 * inverse[j + 1], y2 * inverse[j + 2], y3 * inverse[j + 3]
+            values[at], values[at + 1], values[at + 2], values[at + 3] = l0, l1, l2, l3
             pivot -= (l0 * y0 + l1 * y1) + (l2 * y2 + l3 * y3)
         wrong = put_pivot(ldl, k, pivot)
         if wrong < 0:
@@ -128,21 +124,21 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
 @inner
 def factor_fours(ldl: FourWideFactors, from_supernode: int, to_supernode: int, data: Floats) -> int:
     """`factor_ones` for supernodes of four columns: the entries of four rows are side by side in `work_four`."""
-    indices, source = ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
-    table, indptr, row_start = ldl.table.view(np.uint64), ldl.indptr.view(np.uint64), ldl.row_start.view(np.uint64)
-    link, middle, work, replaced = ldl.link.view(np.uint64), ldl.middle.view(np.uint64), ldl.work_four, 0
-    for s in range(np.uint64(from_supernode), np.uint64(to_supernode)):
-        own = s << TWO
+    indices, source = ldl.indices, ldl.source
+    table, indptr, row_start = ldl.table, ldl.indptr, ldl.row_start
+    link, middle, work, replaced = ldl.link, ldl.middle, ldl.work_four, 0
+    for s in range(from_supernode, to_supernode):
+        own = s << 2
         k = table[own]
-        if table[own + FOUR] - k == ONE:
+        if table[own + 4] - k == 1:
             ldl.reached = s
             return replaced
-        table[own + THREE] = table[own + ONE]
-        for c in range(FOUR):
-            for p in range(middle[k + c], indptr[k + c + ONE]):
-                work[(indices[p] << TWO) + c] = data[source[p]]
-        eliminate(ldl, link[s], row_start[s + ONE], k, 4)
-        bad = factor_block(ldl, k, table[own + TWO])
+        table[own + 3] = table[own + 1]
+        for c in range(4):
+            for p in range(middle[k + c], indptr[k + c + 1]):
+                work[(indices[p] << 2) + c] = data[source[p]]
+        eliminate(ldl, link[s], row_start[s + 1], k, 4)
+        bad = factor_block(ldl, k, table[own + 2])
         if bad < 0:
             return -1
         replaced += bad

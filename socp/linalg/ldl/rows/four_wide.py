@@ -204,8 +204,8 @@ def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
     for turn in range(2):  # count, then note
         for s in range(count):
             before = np.int64(-1)
-            for p in range(np.uint64(begin[s]), np.uint64(begin[s + 1])):
-                own = owner[np.uint64(ldl.rows[p])]
+            for p in range(begin[s], begin[s + 1]):
+                own = owner[ldl.rows[p]]
                 if own != before and turn == 0:
                     row_start[own + 1] += 1
                 elif own != before:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import inner, kernel
+from ....compiled.kernels import deferred, inner, kernel
 from ....compiled.signatures import Bools, Floats, Ints
 from ..symbolic.analysis import Analysis
 from ..symbolic.siblings import reordered
-from .eliminate import FIVE, FOUR, ONE, THREE, TWO, eliminate
+from .eliminate import eliminate
 from .four_wide import FourWideFactors
 
 WORTH = 2.0  # operations that must be saved for each entry of L: base is subtracted, and K compared, entry by entry
@@ -56,18 +56,18 @@ def static_order(analysis: Analysis, may_stay: Bools, order: Ints) -> int:
     return count
 
 
-@inner
+@deferred
 def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
     """Whether the static columns of K, and how pivots are replaced, are as in the last factorization.
 
     They are noted for the next one.
     """
-    kept, indptr, middle, source, at = ldl.kept, ldl.indptr, ldl.middle, ldl.source.view(np.uint64), 0
+    kept, indptr, middle, source, at = ldl.kept, ldl.indptr, ldl.middle, ldl.source, 0
     same = ldl.kept_eps == ldl.eps and ldl.kept_delta == ldl.delta
     ldl.kept_eps, ldl.kept_delta = ldl.eps, ldl.delta
     for k in range(ldl.n):
         stop = indptr[k + 1] if k < ldl.static_columns else middle[k]
-        for p in range(np.uint64(indptr[k]), np.uint64(stop)):
+        for p in range(indptr[k], stop):
             value = data[source[p]]
             same &= kept[at] == value
             kept[at] = value
@@ -75,57 +75,57 @@ def are_unchanged(ldl: FourWideFactors, data: Floats) -> bool:
     return same
 
 
-@inner
+@deferred
 def find_base(ldl: FourWideFactors, data: Floats) -> None:
     """L21, and base := L21 D1 L21' in the pattern of L, its diagonal apart."""
-    table, indices, source = ldl.table.view(np.uint64), ldl.indices.view(np.uint64), ldl.source.view(np.uint64)
-    indptr, middle, linked = ldl.indptr.view(np.uint64), ldl.middle.view(np.uint64), ldl.columns.view(np.uint64)
-    row_start, link, work = ldl.row_start.view(np.uint64), ldl.link.view(np.uint64), ldl.work_four
-    for s in range(np.uint64(ldl.static), np.uint64(ldl.supernodes)):
-        k = table[s << TWO]
-        count = table[(s << TWO) + FOUR] - k
-        table[(s << TWO) + THREE] = table[(s << TWO) + ONE]
+    table, indices, source = ldl.table, ldl.indices, ldl.source
+    indptr, middle, linked = ldl.indptr, ldl.middle, ldl.columns
+    row_start, link, work = ldl.row_start, ldl.link, ldl.work_four
+    for s in range(ldl.static, ldl.supernodes):
+        k = table[s << 2]
+        count = table[(s << 2) + 4] - k
+        table[(s << 2) + 3] = table[(s << 2) + 1]
         for c in range(count):
             for p in range(indptr[k + c], middle[k + c]):
-                work[(indices[p] << TWO) + c] = data[source[p]]
+                work[(indices[p] << 2) + c] = data[source[p]]
         eliminate(ldl, row_start[s], link[s], k, count)
-        for q in range(link[s], row_start[s + ONE]):
+        for q in range(link[s], row_start[s + 1]):
             note_base(ldl, linked[q], k, count)
         note_triangle(ldl, s)
 
 
-@inner
+@deferred
 def note_base(ldl: FourWideFactors, at_supernode: int, row: int, count: int) -> None:
     """The part of base of so many rows, from `row` on, in one supernode; the rows leave as zeros there."""
     t, k, table, rows = (
-        np.uint64(at_supernode) << TWO,
-        np.uint64(row),
-        ldl.table.view(np.uint64),
-        ldl.rows.view(np.uint64),
+        at_supernode << 2,
+        row,
+        ldl.table,
+        ldl.rows,
     )
-    begin, end, stop, end_row = table[t + ONE], table[t + THREE], table[t + FIVE], k + np.uint64(count)
-    width, i, work = table[t + FOUR] - table[t], table[t] << TWO, ldl.work_four
-    place = table[t + TWO] + ((width * (width - ONE)) >> ONE) + width * (end - begin)
+    begin, end, stop, end_row = table[t + 1], table[t + 3], table[t + 5], k + count
+    width, i, work = table[t + 4] - table[t], table[t] << 2, ldl.work_four
+    place = table[t + 2] + ((width * (width - 1)) >> 1) + width * (end - begin)
     while end < stop and rows[end] < end_row:
         for j in range(width):
-            ldl.base[place] = -work[i + (j << TWO) + (rows[end] - k)]
-            place += ONE
-        end += ONE
-    table[t + THREE] = end
-    for p in range(i, i + (width << TWO)):
+            ldl.base[place] = -work[i + (j << 2) + (rows[end] - k)]
+            place += 1
+        end += 1
+    table[t + 3] = end
+    for p in range(i, i + (width << 2)):
         work[p] = 0.0
 
 
 @inner
 def note_triangle(ldl: FourWideFactors, own_supernode: int) -> None:
     """The part of base in the triangle of a supernode and on its diagonal."""
-    s, table, work = np.uint64(own_supernode) << TWO, ldl.table.view(np.uint64), ldl.work_four
-    k, place = table[s], table[s + TWO]
-    width = table[s + FOUR] - k
+    s, table, work = own_supernode << 2, ldl.table, ldl.work_four
+    k, place = table[s], table[s + 2]
+    width = table[s + 4] - k
     for c in range(width):
         for i in range(c):
-            ldl.base[place] = -work[((k + i) << TWO) + c]
-            place += ONE
-        ldl.base_d[k + c] = -work[((k + c) << TWO) + c]
-    for p in range(k << TWO, (k + width) << TWO):
+            ldl.base[place] = -work[((k + i) << 2) + c]
+            place += 1
+        ldl.base_d[k + c] = -work[((k + c) << 2) + c]
+    for p in range(k << 2, (k + width) << 2):
         work[p] = 0.0

@@ -13,8 +13,6 @@ beforehand.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ....compiled.kernels import inner, kernel
 from ....compiled.signatures import Floats
 from ....compiled.structures import floats, integers
@@ -59,44 +57,44 @@ def scalar_pattern(ldl: ScalarFactors, analysis: Analysis, signs: Floats) -> Non
     for q in range(source.size):
         ldl.indices[q], ldl.source[q] = analysis.indices[q], source[q]
     find_rows(analysis.indptr, analysis.indices, fill, analysis.parent, start, ldl.rows)
-    rows, columns = ldl.rows.view(np.uint64), ldl.columns
+    rows, columns = ldl.rows, ldl.columns
     for p in range(rows.size):
-        row_start[rows[p] + np.uint64(1)] += 1
+        row_start[rows[p] + 1] += 1
     for k in range(n):
         fill[k] = row_start[k]
         row_start[k + 1] += row_start[k]
     for j in range(n):
-        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+        for p in range(start[j], start[j + 1]):
             k = rows[p]
-            columns[np.uint64(fill[k])] = j
+            columns[fill[k]] = j
             fill[k] += 1
 
 
 @inner
 def scalar_factor(ldl: ScalarFactors, data: Floats) -> int:
     """L(:, j) in values[start[j]:start[j + 1]] and D in d; `work` comes as zeros and leaves as zeros."""
-    # unsigned: numba then makes no test of negative indices
-    row_of, indices, columns = ldl.rows.view(np.uint64), ldl.indices.view(np.uint64), ldl.columns.view(np.uint64)
-    n, d, work, end, source = ldl.n, ldl.d, ldl.work, ldl.end, ldl.source.view(np.uint64)
+
+    row_of, indices, columns = ldl.rows, ldl.indices, ldl.columns
+    n, d, work, end, source = ldl.n, ldl.d, ldl.work, ldl.end, ldl.source
     indptr, start, values, row_start = ldl.indptr, ldl.start, ldl.values, ldl.row_start
     replaced = 0
     for k in range(n):
         end[k] = start[k]
-        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+        for p in range(indptr[k], indptr[k + 1]):
             work[indices[p]] = data[source[p]]
         pivot = work[k]
         work[k] = 0.0
-        for q in range(np.uint64(row_start[k]), np.uint64(row_start[k + 1])):
+        for q in range(row_start[k], row_start[k + 1]):
             j = columns[q]
             y = work[j]  # D(j) L(k, j)
             work[j] = 0.0
-            last = np.uint64(end[j])
-            for p in range(np.uint64(start[j]), last):
+            last = end[j]
+            for p in range(start[j], last):
                 work[row_of[p]] -= values[p] * y
             l_kj = y / d[j]
             pivot -= l_kj * y
             values[last] = l_kj
-            end[j] = last + np.uint64(1)
+            end[j] = last + 1
         wrong = put_pivot(ldl, k, pivot)
         if wrong < 0:
             for j in range(n):
@@ -119,17 +117,17 @@ def scalar_solve(ldl: ScalarFactors, count: int, rhs: Floats, out: Floats) -> No
 def solve_one(ldl: ScalarFactors, rhs: Floats, out: Floats) -> None:
     """`scalar_solve` for one right-hand side."""
     n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
-    row_of, perm = ldl.rows.view(np.uint64), ldl.perm.view(np.uint64)
+    row_of, perm = ldl.rows, ldl.perm
     for k in range(n):
         work[k] = rhs[perm[k]]
     for j in range(n):
         x = work[j]
-        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+        for p in range(start[j], start[j + 1]):
             work[row_of[p]] -= values[p] * x
         work[j] = x / d[j]  # here nothing waits for the division
     for j in range(n - 1, -1, -1):
         x = work[j]
-        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+        for p in range(start[j], start[j + 1]):
             x -= values[p] * work[row_of[p]]
         work[j] = x
     for k in range(n):
@@ -141,20 +139,20 @@ def solve_one(ldl: ScalarFactors, rhs: Floats, out: Floats) -> None:
 def solve_two(ldl: ScalarFactors, rhs: Floats, out: Floats) -> None:
     """`scalar_solve` for two right-hand sides in one pass over L."""
     n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
-    row_of, perm = ldl.rows.view(np.uint64), ldl.perm.view(np.uint64)
-    one, order = np.uint64(1), np.uint64(n)
+    row_of, perm = ldl.rows, ldl.perm
+    one, order = 1, n
     for k in range(n):
         work[2 * k], work[2 * k + 1] = rhs[perm[k]], rhs[order + perm[k]]
     for j in range(n):
         x, y = work[2 * j], work[2 * j + 1]
-        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+        for p in range(start[j], start[j + 1]):
             i = row_of[p] << one
             work[i] -= values[p] * x
             work[i + one] -= values[p] * y
         work[2 * j], work[2 * j + 1] = x / d[j], y / d[j]
     for j in range(n - 1, -1, -1):
         x, y = work[2 * j], work[2 * j + 1]
-        for p in range(np.uint64(start[j]), np.uint64(start[j + 1])):
+        for p in range(start[j], start[j + 1]):
             i = row_of[p] << one
             x -= values[p] * work[i]
             y -= values[p] * work[i + one]

@@ -94,10 +94,10 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
     relabel(analysis, up, ui, source, order)
     above, place = child, sibling
     for k in range(n):
-        node = np.uint64(order[k])
+        node = order[k]
         analysis.perm[k], above[k], counts[k], place[node] = perm[node], parent[node], weight[node], k
     for k in range(n):
-        parent[k] = place[np.uint64(above[k])] if above[k] != -1 else -1
+        parent[k] = place[above[k]] if above[k] != -1 else -1
     if not counted:
         lower_triangle(analysis.indptr, analysis.indices, up, ui)
         column_counts(up, ui, parent, counts)
@@ -111,15 +111,15 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
 @inner
 def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -> None:
     """The upper triangle in another topological order of the tree: whole columns move, as i stays before its parent."""
-    indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), np.uint64(0)
+    indptr, indices, place, q = analysis.indptr, analysis.indices, np.empty(order.size, np.int64), 0
     for k in range(order.size):
-        place[np.uint64(order[k])] = k
+        place[order[k]] = k
     indptr[0] = 0
     for k in range(order.size):
-        j = np.uint64(order[k])
-        for p in range(np.uint64(up[j]), np.uint64(up[j + np.uint64(1)])):
-            indices[q], analysis.source[q] = place[np.uint64(ui[p])], source[p]
-            q += np.uint64(1)
+        j = order[k]
+        for p in range(up[j], up[j + 1]):
+            indices[q], analysis.source[q] = place[ui[p]], source[p]
+            q += 1
         indptr[k + 1] = q
 
 
@@ -127,25 +127,25 @@ def relabel(analysis: Analysis, up: Ints, ui: Ints, source: Ints, order: Ints) -
 def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_ind: Ints, source: Ints) -> None:
     """The upper triangle of ``P K P'`` from that of K; its entry q is entry ``source[q]`` of K."""
     n, inverse = perm.size, np.empty(perm.size, np.int64)
-    for k in range(n):  # unsigned: numba then makes no test of negative indices
-        inverse[np.uint64(perm[k])] = k
+    for k in range(n):
+        inverse[perm[k]] = k
     for j in range(n + 1):
         out_ptr[j] = 0
     for j in range(n):
         k = inverse[j]
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            out_ptr[np.uint64(max(inverse[np.uint64(indices[p])], k) + 1)] += 1
+        for p in range(indptr[j], indptr[j + 1]):
+            out_ptr[max(inverse[indices[p]], k) + 1] += 1
     for j in range(n):
         out_ptr[j + 1] += out_ptr[j]
     for j in range(n):  # column k goes to out_ptr[k] and on, which ends where column k + 1 begins
         k = inverse[j]
         for p in range(indptr[j], indptr[j + 1]):
-            i = inverse[np.uint64(indices[np.uint64(p)])]
-            column = np.uint64(max(i, k))
+            i = inverse[indices[p]]
+            column = max(i, k)
             q = out_ptr[column]
             out_ptr[column] = q + 1
-            out_ind[np.uint64(q)] = min(i, k)
-            source[np.uint64(q)] = p
+            out_ind[q] = min(i, k)
+            source[q] = p
     for j in range(n, 0, -1):
         out_ptr[j] = out_ptr[j - 1]
     out_ptr[0] = 0
@@ -160,15 +160,15 @@ def tree_and_counts(indptr: Ints, indices: Ints, most: int, parent: Ints, counts
     n, left, seen = parent.size, most, np.empty(parent.size, np.int64)
     for k in range(n):
         parent[k], counts[k], seen[k] = -1, 0, k
-        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
-            i = np.uint64(indices[p])
+        for p in range(indptr[k], indptr[k + 1]):
+            i = indices[p]
             while seen[i] != k:
                 seen[i] = k
                 counts[i] += 1
                 left -= 1
                 if parent[i] == -1:
                     parent[i] = k
-                i = np.uint64(parent[i])
+                i = parent[i]
         if left < 0:
             return False
     return True
@@ -180,13 +180,13 @@ def elimination_tree(indptr: Ints, indices: Ints, parent: Ints) -> None:
     n, ancestor = parent.size, np.empty(parent.size, np.int64)  # a shortcut to the root of the tree built so far
     for k in range(n):
         parent[k] = ancestor[k] = -1
-        for p in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+        for p in range(indptr[k], indptr[k + 1]):
             i = indices[p]
             while i != -1 and i < k:
-                above = ancestor[np.uint64(i)]
-                ancestor[np.uint64(i)] = k
+                above = ancestor[i]
+                ancestor[i] = k
                 if above == -1:
-                    parent[np.uint64(i)] = k
+                    parent[i] = k
                 i = above
 
 
@@ -201,7 +201,7 @@ def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints
         child[j] = sibling[j] = -1
     for j in range(n - 1, -1, -1):
         if parent[j] != -1:
-            above = np.uint64(parent[j])  # unsigned: numba then makes no test of negative indices
+            above = parent[j]
             sibling[j] = child[above]
             child[above] = j
     depth_first(parent, child, sibling, stack, order)
@@ -217,16 +217,16 @@ def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: In
         stack[0] = root
         depth = 0
         while depth >= 0:
-            j = np.uint64(stack[np.uint64(depth)])
+            j = stack[depth]
             below = child[j]
             if below == -1:
-                order[np.uint64(count)] = j
+                order[count] = j
                 count += 1
                 depth -= 1
             else:
                 depth += 1
-                stack[np.uint64(depth)] = below
-                child[j] = sibling[np.uint64(below)]
+                stack[depth] = below
+                child[j] = sibling[below]
 
 
 @inner
@@ -255,9 +255,9 @@ def column_counts(lower_ptr: Ints, lower_ind: Ints, parent: Ints, weight: Ints) 
         if parent[j] != -1:
             weight[parent[j]] -= 1  # row subtree j ends in j, the diagonal of L
         first_j = first[j]
-        for p in range(np.uint64(lower_ptr[j]), np.uint64(lower_ptr[j + 1])):
-            i = np.uint64(lower_ind[p])
-            if first_j > latest_first[i] and i != np.uint64(j):
+        for p in range(lower_ptr[j], lower_ptr[j + 1]):
+            i = lower_ind[p]
+            if first_j > latest_first[i] and i != j:
                 weight[j] += 1
                 if latest_leaf[i] != -1:
                     weight[_root(ancestor, latest_leaf[i])] -= 1
@@ -278,17 +278,17 @@ def lower_triangle(indptr: Ints, indices: Ints, lower_ptr: Ints, lower_ind: Ints
     for j in range(n + 1):
         lower_ptr[j] = 0
     for i in indices:
-        lower_ptr[np.uint64(i)] += 1
+        lower_ptr[i] += 1
     total = 0
     for j in range(n):
         total += lower_ptr[j]
         lower_ptr[j] = total
     lower_ptr[n] = total
     for j in range(n - 1, -1, -1):  # from the end of each column down to its beginning
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = np.uint64(indices[p])
+        for p in range(indptr[j], indptr[j + 1]):
+            i = indices[p]
             q = lower_ptr[i] - 1
-            lower_ptr[i], lower_ind[np.uint64(q)] = q, j
+            lower_ptr[i], lower_ind[q] = q, j
 
 
 @inner
@@ -311,16 +311,16 @@ def find_rows(indptr: Ints, indices: Ints, owner: Ints, parent: Ints, row_start:
     `owner` is the block of each column and `parent` that of each block in the tree.  Row i of L lives in the blocks on
     the paths of the tree from the entries of K(1:i, i) to i.
     """
-    fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent.view(np.uint64)
-    owners = owner.view(np.uint64)  # unsigned: numba then makes no test of negative indices
+    fill, seen, above = row_start.copy(), np.empty(parent.size, np.int64), parent
+    owners = owner
     for k in range(parent.size):
         seen[k] = -1
     for i in range(owner.size):
         seen[owners[i]] = i
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            k = owners[np.uint64(indices[p])]
+        for p in range(indptr[i], indptr[i + 1]):
+            k = owners[indices[p]]
             while seen[k] != i:
                 seen[k] = i
-                rows[np.uint64(fill[k])] = i
+                rows[fill[k]] = i
                 fill[k] += 1
                 k = above[k]

@@ -150,14 +150,14 @@ def sort_entries(tree: AssemblyTree, indptr: Ints, indices: Ints, source: Ints) 
     n, first, row_start, rows, target = tree.owner.size, tree.first, tree.row_start, tree.rows, tree.target
     begin, place = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
     for i in indices:
-        begin[np.uint64(i)] += 1
+        begin[i] += 1
     for j in range(n):
         begin[j + 1] += begin[j]
     for j in range(n - 1, -1, -1):  # from the end of each column of L to its beginning
-        for q in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            i = np.uint64(indices[q])
+        for q in range(indptr[j], indptr[j + 1]):
+            i = indices[q]
             at = begin[i] - 1
-            begin[i], target[np.uint64(at)], tree.source[np.uint64(at)] = at, j, source[q]
+            begin[i], target[at], tree.source[at] = at, j, source[q]
     for k in range(tree.parent.size):
         width = first[k + 1] - first[k]
         length = width + row_start[k + 1] - row_start[k]
@@ -168,5 +168,5 @@ def sort_entries(tree: AssemblyTree, indptr: Ints, indices: Ints, source: Ints) 
             place[rows[p]] = width + p - row_start[k]
         for j in range(first[k], first[k + 1]):
             column = tree.panel_start[k] + (j - first[k]) * length
-            for p in range(np.uint64(begin[j]), np.uint64(begin[j + 1])):
-                target[p] = column + place[np.uint64(target[p])]
+            for p in range(begin[j], begin[j + 1]):
+                target[p] = column + place[target[p]]

@@ -1,0 +1,280 @@
+"""The gradient of an answer beside Moreau's, diffcp's and qpth's, as a Markdown table.
+
+Each solver is asked for the gradient of a random linear number of x, of one program or of each in a batch, once it has
+its answers: the time of the solve is told beside it and not in it.  The gradient by the linear objective is compared
+with central differences of answers at a tolerance of 1e-12; one that differs is WRONG.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+import socp
+
+from .. import peers
+from ..answers.verify import Program
+from ..peers.forms import OneSided, one_sided, with_linear_objective
+from ..programs import generate, learning, small, tiny
+from ..programs.repeated import with_objective
+from ..programs.sets import chosen
+
+LONG_ENOUGH, RUNS = 0.5, 15  # seconds after which, and runs after which a time is not measured again
+STEP, AGREES = 1e-4, 1e-4  # of the differences, relative to q; the relative error of a gradient that is right
+SMOOTH = 1e-3  # by which two differences differ, relatively, where no side begins or ceases to hold in between
+BATCH = 2_000
+HEADER = (
+    "| program | n | programs | solver | solve us | gradient us | ours/its | error | verdict |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
+
+Gradient = Callable[[], np.ndarray]
+"""The gradients by the linear objective, a row for each program."""
+
+PROGRAMS: dict[str, Callable[[], Program]] = {
+    "box_10": partial(tiny.box, 10),
+    "rows_10": partial(tiny.rows, 10),
+    "ball_10": partial(tiny.ball, 10),
+    "rows_30": partial(tiny.rows, 30),
+    "random_100": partial(small.random, 100),
+    "control_30": partial(small.control, 30),
+    "control_300": partial(small.control, 300),
+    "mpc_100": partial(generate.mpc, 100),
+    "svm_dual_rbf_500": partial(generate.svm_dual_rbf, 500),
+    "portfolio_500": partial(generate.portfolio, 500),
+    "group_lasso_50": partial(generate.group_lasso, 50),
+    "robust_least_squares_200": partial(generate.robust_least_squares, 200),
+    "bilevel_30": partial(learning.bilevel, 30),
+}
+BATCHES = ("box_10", "rows_10", "rows_30", "control_30")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The gradient of one solver.
+
+    Attributes
+    ----------
+    program, solver : str
+    n, count : int
+        Variables, and programs in the batch.
+    solve_seconds, seconds : float
+        Of the answers and of the gradients, of one program.
+    share : float
+        Our seconds over its; NaN of our own.
+    error : float
+        Relative, against the central difference.
+    """
+
+    program: str
+    n: int
+    count: int
+    solver: str
+    solve_seconds: float
+    seconds: float
+    share: float
+    error: float
+
+    @property
+    def verdict(self) -> str:
+        return "not smooth" if np.isnan(self.error) else "verified" if self.error <= AGREES else "WRONG"
+
+    def line(self) -> str:
+        """The row of the table."""
+        share = "" if np.isnan(self.share) else f"{self.share:.2f}"
+        return (
+            f"| {self.program} | {self.n} | {self.count} | {self.solver} | {1e6 * self.solve_seconds:.3g} "
+            f"| {1e6 * self.seconds:.3g} | {share} | {self.error:.1e} | {self.verdict} |"
+        )
+
+
+def run(only: str | None = None) -> Iterator[Row]:
+    """Measure the programs one by one, then the batches."""
+    for name in chosen(PROGRAMS, only, "program"):
+        for count in (1, BATCH) if name in BATCHES else (1,):
+            yield from _rows(name, PROGRAMS[name](), count)
+
+
+def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
+    rng = np.random.default_rng(0)
+    objective = _objective(program)
+    objectives = np.tile(objective, (count, 1))
+    if count > 1:
+        objectives += np.abs(objective).max() * rng.normal(size=objectives.shape)
+    weights, direction = rng.normal(size=program.n), rng.normal(size=program.n) * (1.0 + np.abs(objective).max())
+    expected, usable = _differences(program, objectives, weights, direction)
+    ours = np.nan
+    for solver, prepare in SOLVERS.items():
+        if solver != "centralpath" and not peers.is_installed(solver):
+            continue
+        prepared = prepare(program, objectives, weights)
+        if prepared is None:
+            continue
+        solve, gradient = prepared
+        solve_seconds = _seconds(solve) / count
+        slopes = np.asarray(gradient())[usable] @ direction
+        seconds = _seconds(gradient) / count
+        size = np.abs(expected).max(initial=0.0)
+        error = float(np.max(np.abs(slopes - expected), initial=0.0) / size) if usable.size else np.nan
+        if solver == "centralpath":
+            ours = seconds
+        share = np.nan if solver == "centralpath" else ours / seconds
+        yield Row(name, program.n, count, solver, solve_seconds, seconds, share, error)
+
+
+def _differences(
+    program: Program, objectives: np.ndarray, weights: np.ndarray, direction: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes of the number along a direction of the objective, and of which of some programs it is smooth."""
+    found, usable = [], []
+    for i in range(min(len(objectives), 50)):
+        values = []
+        for share in (-2.0, -1.0, 1.0, 2.0):
+            asked = with_objective(program, objectives[i] + share * STEP * direction)
+            solution = (
+                socp.solve(asked, tol=1e-12) if isinstance(asked, socp.ConeProgram) else qp.solve(asked, tol=1e-12)
+            )
+            values.append(solution.x @ weights)
+        far, near = (values[3] - values[0]) / (4.0 * STEP), (values[2] - values[1]) / (2.0 * STEP)
+        if abs(far - near) <= SMOOTH * abs(near):  # else a side begins or ceases to hold in between
+            usable.append(i)
+            found.append(near + (near - far) / 3.0)
+    return np.array(found), np.array(usable, np.int64)
+
+
+def _objective(program: Program) -> np.ndarray:
+    return program.c if isinstance(program, socp.ConeProgram) else program.q
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    """The median of so many calls as fit."""
+    times: list[float] = []
+    while len(times) < RUNS and sum(times) < LONG_ENOUGH:
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return median(times)
+
+
+Prepared = tuple[Callable[[], Any], Gradient] | None
+
+
+def _centralpath(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
+    last: list[Any] = [None]
+    if len(objectives) == 1:
+        solve_one: Callable[..., Any] = socp.solve if isinstance(program, socp.ConeProgram) else qp.solve
+
+        def solve() -> None:
+            last[0] = solve_one(program)
+
+        def gradient() -> np.ndarray:
+            found = last[0].vjp(dx=weights)
+            return np.atleast_2d(found.c if isinstance(program, socp.ConeProgram) else found.q)
+
+        return solve, gradient
+    assert isinstance(program, qp.QuadraticProgram)
+    data = {name: getattr(program, name) for name in ("P", "A", "l", "u", "lb", "ub")}
+
+    def solve_all() -> None:
+        last[0] = qp.solve_many(q=objectives, **data)
+
+    return solve_all, lambda: last[0].vjp(dx=np.tile(weights, (len(objectives), 1))).q
+
+
+def _moreau(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
+    import moreau as package
+
+    form, k = one_sided(program), len(objectives)
+    if form.c.size != program.n:  # the factors of P are variables
+        return None
+    n, A = form.c.size, sp.csr_array(sp.vstack([form.A, form.G]))
+    P = sp.csr_array((n, n)) if form.P is None else sp.csr_array(form.P)
+    cones = package.Cones(
+        num_zero_cones=form.b.size, num_nonneg_cones=form.nonneg, so_cone_dims=list(form.second_order)
+    )
+    interior = package.IPMSettings(tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
+    settings = package.Settings(device="cpu", batch_size=k, enable_grad=True, ipm_settings=interior)
+    solver = package.CompiledSolver(n, A.shape[0], P.indptr, P.indices, A.indptr, A.indices, cones, settings)
+    solver.setup(np.tile(P.data, (k, 1)), np.tile(A.data, (k, 1)))
+    sides, upstream = np.tile(np.concatenate([form.b, form.h]), (k, 1)), np.tile(weights, (k, 1))
+    return lambda: solver.solve(objectives, sides), lambda: np.asarray(solver.backward(upstream)["dq"])
+
+
+def _diffcp(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
+    import diffcp as package
+
+    if len(objectives) > 1:
+        return None
+    form = with_linear_objective(one_sided(program))  # its derivatives take no quadratic objective
+    A, n = sp.csc_matrix(sp.vstack([form.A, form.G])), form.c.size
+    cones = {package.ZERO: form.b.size, package.POS: form.nonneg, package.SOC: list(form.second_order)}
+    last, upstream = [None], np.pad(weights, (0, n - program.n))
+
+    def solve() -> None:
+        last[0] = package.solve_and_derivative(
+            A, np.concatenate([form.b, form.h]), form.c, cones, solve_method="Clarabel", mode="dense"
+        )  # fmt: skip
+
+    def gradient() -> np.ndarray:
+        found: Any = last[0]
+        zero = np.zeros(A.shape[0])
+        return np.atleast_2d(found[4](upstream, zero, zero)[2][: program.n])
+
+    return solve, gradient
+
+
+def _qpth(program: Program, objectives: np.ndarray, weights: np.ndarray) -> Prepared:
+    import torch
+    from qpth.qp import QPFunction
+
+    form: OneSided = one_sided(program)
+    if form.second_order or form.P is None or form.c.size != program.n or program.n > 200:
+        return None
+    dense = [np.asarray(part.toarray()) for part in (form.P, form.G, form.A)]
+    if np.linalg.eigvalsh(dense[0]).min() <= 1e-10:  # it takes definite ones
+        return None
+    P, G, A = (torch.tensor(part) if part.size else torch.empty(0, dtype=torch.float64) for part in dense)
+    h, b = torch.tensor(form.h), torch.tensor(form.b) if form.b.size else torch.empty(0, dtype=torch.float64)
+    q, upstream = torch.tensor(objectives, requires_grad=True), torch.tensor(np.tile(weights, (len(objectives), 1)))
+    last: list[Any] = [None]
+    call = QPFunction(verbose=-1, check_Q_spd=False)
+
+    def solve() -> None:
+        last[0] = call(P, q, G, h, A, b)
+
+    def gradient() -> np.ndarray:
+        q.grad = None
+        last[0].backward(upstream, retain_graph=True)
+        assert q.grad is not None
+        return q.grad.numpy()
+
+    return solve, gradient
+
+
+SOLVERS: dict[str, Callable[[Program, np.ndarray, np.ndarray], Prepared]] = {
+    "centralpath": _centralpath, "moreau": _moreau, "diffcp": _diffcp, "qpth": _qpth,
+}  # fmt: skip
+
+
+def summary(rows: list[Row]) -> str:
+    """The geometric mean and the largest of the shares of each solver's time, where its gradient is right."""
+    lines = []
+    for solver in SOLVERS:
+        shares = [row.share for row in rows if row.solver == solver and row.verdict == "verified" and row.share > 0.0]
+        wrong = sum(row.verdict == "WRONG" for row in rows if row.solver == solver)
+        if shares:
+            mean = float(np.exp(np.mean(np.log(shares))))
+            lines.append(
+                f"{solver}: {len(shares)} gradients, ours/its {mean:.2f}, at most {max(shares):.2f}; {wrong} wrong"
+            )
+        elif wrong:
+            lines.append(f"{solver}: {wrong} wrong")
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+"""score-space-states: accuracy by the number of hidden states and the share to train on (Li et al. 2013, Figure 1).
+
+The paper's chicken pieces are not to be had; promoters and Japanese vowels take their place.  Written before the
+samples were drawn: all models from the near-uniform start with 10 EM steps, where SS on promoters is as printed (see
+`score_space_tilt`); FS, FESS and SS, and MSS with a model for each class, after 40 rounds on promoters and 10 on the
+vowels, where there are nine machines; 2 to 10 states with half of the samples to train on, and 10 to 90 % to train on
+with 3 and 10 states; 10 random partitions of promoters and 5 of the vowels; the linear SVM of `score_space`.  The paper
+averages the binary problems of its five classes; here one accuracy of all classes is told.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from models import DiscreteHMM, FisherScore, FreeEnergyScore, MaxMarginScoreSpace, SufficientStatistics
+
+from ..compare.tables import Table
+from .experiment import Experiment, Parameters, Protocol, Result, Verdict, verdict_of
+from .score_space import (
+    DATA,
+    Cells,
+    Sample,
+    ScoreSpaces,
+    accuracy_by_svm,
+    by_setup,
+    halves_of,
+    is_above,
+    standard_error,
+)
+
+STATES, PERCENTS = (2, 3, 4, 6, 8, 10), (10, 20, 30, 50, 70, 90)
+FEW, MANY, HALF = 3, 10, 50
+METHODS = ("FS", "FESS", "SS", "MSS")
+REPEATS = {"promoters": 10, "vowels": 5}
+ROUNDS = {"promoters": 40, "vowels": 10}
+EM_STEPS = 10
+
+
+class StatesAndShares(Experiment):
+    """Figure 1."""
+
+    name = "score-space-states"
+    title = "Score spaces by the number of states and the share of training samples"
+    source = "Li, Wang, Liu and Lee 2013, Figure 1 and section 5.3"
+    claim = (
+        "MSS works well with a few hidden states, fewer than the other score spaces need, and is above them whatever "
+        "the share of the samples that is trained on."
+    )
+    protocol = Protocol(
+        paper="Chicken pieces (five classes), binary problems averaged; accuracy by the number of hidden states, and "
+        "by the share of training samples; FS, FESS, SS and MSS.",
+        ours="Promoters (10 random partitions) and Japanese vowels (5): 2 to 10 states with half to train on; 10 to "
+        "90 % to train on with 3 and 10 states. Near-uniform start, 10 EM steps; MSS with a model for each class, 40 "
+        "rounds on promoters and 10 on vowels.",
+        differences="Other data, as the paper's are not to be had; all classes at once; the start and the EM steps, "
+        "which the paper does not print, are those where SS is as printed.",
+    )
+    repeats = 10
+
+    def runs(self, repeats: int, quick: bool) -> list[Parameters]:
+        if quick:
+            return [{"data": "promoters", "seed": 0, "states": S, "percent": p} for S, p in ((2, 50), (3, 50), (3, 90))]
+        setups = [(S, HALF) for S in STATES] + [(S, p) for p in PERCENTS if p != HALF for S in (FEW, MANY)]
+        return [
+            {"data": name, "seed": seed, "states": states, "percent": percent}
+            for name in sorted(REPEATS, reverse=True)
+            for seed in range(min(repeats, REPEATS[name]))
+            for states, percent in setups
+        ]
+
+    def prepare(self, data: str | None, quick: bool) -> dict[str, Sample]:
+        return ScoreSpaces().prepare(data, quick)
+
+    def run(self, prepared: dict[str, Sample], parameters: Parameters) -> Result:
+        name, seed = parameters["data"], parameters["seed"]
+        (X, y, new, truth), K = halves_of(prepared[name], (2031, seed), parameters["percent"] / 100.0)
+        settings: dict[str, Any] = {"init": "near_uniform", "max_iter": EM_STEPS, "tol": 0.0, "random_state": seed}
+        model = DiscreteHMM(parameters["states"], K, **settings)
+        spaces = {"FS": FisherScore(model), "FESS": FreeEnergyScore(model), "SS": SufficientStatistics(model)}
+        first = spaces["SS"].fit(X, y)
+        learned = MaxMarginScoreSpace(model, per_class=True, max_iter=ROUNDS[name], tol=0.0).fit(X, y)
+        spaces["MSS"] = SufficientStatistics(model)
+        found = {}
+        for method, space in spaces.items():
+            space.models_ = learned.models_ if method == "MSS" else first.models_
+            found[method] = accuracy_by_svm(space.transform(X), y, space.transform(new), truth)
+        return {"accuracy": found}
+
+    def tables(self, runs: list[Result]) -> list[Table]:
+        cells, found = by_setup(runs, "data", "states", "percent"), []
+        for name in sorted({run["data"] for run in runs}):
+            rows = [
+                [str(states), str(percent), *(f"{cell[m].mean():.1f} ± {standard_error(cell[m]):.1f}" for m in METHODS)]
+                for (data, states, percent), cell in cells.items()
+                if data == name
+            ]
+            found.append(
+                Table(
+                    DATA[name],
+                    ["states", "% to train on", *METHODS],
+                    rows,
+                    "Accuracy in percent, and the standard error of its mean over the random partitions.",
+                )
+            )
+        return found
+
+    def figure(self, runs: list[Result]) -> Any:
+        from matplotlib.figure import Figure
+
+        cells = by_setup(runs, "data", "states", "percent")
+        names = sorted({run["data"] for run in runs})
+        figure = Figure(figsize=(9.0, 3.0 * len(names) + 0.5), layout="constrained")
+        for row, name in zip(np.atleast_2d(figure.subplots(len(names), 2, sharey="row")), names):
+            for method in METHODS:
+                few = FEW if method == "MSS" else MANY
+                for axes, pick, place in ((row[0], (None, HALF), 0), (row[1], (few, None), 1)):
+                    points = {key[1 + place]: cell[method].mean() for key, cell in _chosen(cells, name, *pick).items()}
+                    where = sorted(points)
+                    axes.plot(where, [points[x] for x in where], marker="o", markersize=3, label=method)
+            row[0].set(xlabel="states", ylabel="accuracy (%)", title=DATA[name])
+            row[1].set(xlabel=f"% to train on (MSS {FEW} states, others {MANY})", title=DATA[name])
+        figure.axes[0].legend(fontsize="small")
+        return figure
+
+    def finding(self, runs: list[Result]) -> str:
+        cells, parts = by_setup(runs, "data", "states", "percent"), []
+        for name in sorted({run["data"] for run in runs}):
+            half = _chosen(cells, name, None, HALF)
+            best = {m: max(half, key=lambda key: half[key][m].mean()) for m in METHODS}
+            words = ", ".join(f"{m} {half[best[m]][m].mean():.1f} % with {best[m][1]}" for m in METHODS)
+            wins, total = _wins(cells, name)
+            parts.append(
+                f"{DATA[name]}: the best numbers of states are {words}; MSS with {FEW} states is above the others with "
+                f"{MANY} at {wins} of {total} shares of training samples"
+            )
+        return "; ".join(parts) + "."
+
+    def verdict(self, runs: list[Result]) -> Verdict:
+        cells, holds = by_setup(runs, "data", "states", "percent"), {}
+        for name in sorted({run["data"] for run in runs}):
+            half = _chosen(cells, name, None, HALF)
+            few, many = half.get((name, FEW, HALF)), half.get((name, MANY, HALF))
+            if few and many:
+                gain = few["MSS"] - np.max([many[m] for m in METHODS[:-1]], axis=0)
+                holds[f"{DATA[name]}: MSS with {FEW} states above the best of the others with {MANY}"] = is_above(gain)
+            wins, total = _wins(cells, name)
+            if total:
+                holds[f"{DATA[name]}: so in the mean at every share of training samples"] = wins == total
+        return verdict_of(
+            holds, "More states go on helping MSS, too; what it gains depends on the start of EM (score-space-tilt)."
+        )
+
+
+def _chosen(cells: Cells, name: str, states: int | None, percent: int | None) -> Cells:
+    return {
+        key: cell
+        for key, cell in cells.items()
+        if key[0] == name and states in (None, key[1]) and percent in (None, key[2])
+    }
+
+
+def _wins(cells: Cells, name: str) -> tuple[int, int]:
+    """At how many shares, of how many, MSS with few states is above all others with many, in the mean."""
+    won = []
+    for percent in PERCENTS:
+        few, many = cells.get((name, FEW, percent)), cells.get((name, MANY, percent))
+        if few and many:
+            won.append(few["MSS"].mean() > max(many[m].mean() for m in METHODS[:-1]))
+    return sum(won), len(won)

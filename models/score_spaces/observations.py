@@ -1,0 +1,57 @@
+"""Symbols or vectors: what the estimators that train hidden Markov models by labels share about their sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.estimator import Classifier
+from ..base.validation import check_choice, check_number
+from ..sequences.discrete_hmm import DiscreteHMM
+from ..sequences.gaussian_hmm import GaussianHMM
+from ..sequences.hmm import HiddenMarkovModel
+from ..sequences.sequences import Sequences, as_symbols, as_vectors, centre_and_scale
+
+
+class SequenceClassifier(Classifier):
+    """Takes sequences of symbols, or of vectors, which are centred and scaled by what `fit` has seen of them.
+
+    Attributes
+    ----------
+    centre_, deviations_ : arrays, shape (features,)
+        Of vectors: what is taken away from them, and what they are then divided by.
+    """
+
+    _takes_sequences = True
+    _takes_nan = True
+
+    n_states: int
+    n_symbols: int | None
+    observations: str
+    pseudocount: float
+
+    def _check_sequence_parameters(self) -> None:
+        check_choice("observations", self.observations, ("symbols", "vectors"))
+        check_number("pseudocount", self.pseudocount, 0.0, open_low=True)
+
+    def _sequences_to_fit(self, X: Any) -> Sequences:
+        if self.observations == "symbols":
+            return as_symbols(X, self.n_symbols)
+        batch = as_vectors(X)
+        self.centre_, self.deviations_ = centre_and_scale(batch.values)
+        return self._scaled(batch)
+
+    def _sequences_to_predict(self, X: Any, symbols: int) -> Sequences:
+        if self.observations == "symbols":
+            return as_symbols(X, symbols)
+        return self._scaled(as_vectors(X, self.centre_.size))
+
+    def _scaled(self, batch: Sequences) -> Sequences:
+        return Sequences((batch.values - self.centre_) / self.deviations_, batch.offsets)
+
+    def _model(self, batch: Sequences, random_state: Any) -> HiddenMarkovModel:
+        """One of maximum likelihood for these sequences, not fitted."""
+        settings: dict[str, Any] = {"random_state": random_state, "verbose": self._inner_verbosity()}
+        if self.observations == "vectors":
+            return GaussianHMM(self.n_states, pseudocount=self.pseudocount, **settings)
+        symbols = int(batch.values.max()) + 1 if self.n_symbols is None else int(self.n_symbols)
+        return DiscreteHMM(self.n_states, symbols, self.pseudocount, **settings)

@@ -1,0 +1,141 @@
+"""Two-class machines of the same samples and one kernel, all solved in one call.
+
+In u_i = alpha_i y_i the dual of every machine has the same kernel matrix, of which it has the samples of its classes:
+
+    minimize    1/2 u'Ku - y'u
+    subject to  1'u = 0,   u_i between 0 and y_i C_i
+
+What follows from the answers is worked out for all machines together, as `margin.Machine` does for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import qp
+
+from .kernels import Kernel
+from .margin import intercept_of, low_rank_pays
+from .multipliers import ON_MARGIN, SETTLED, tell_apart
+
+MOST_SAMPLES = 2500  # of a machine: more of them move less memory with rows in single precision (`qp.KernelMatrix`)
+RANKS = 3  # times the share of features from which a low rank pays for one machine of a linear kernel, for several
+MEGABYTE = 2.0**20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One machine: its samples, as places among all, their signs, and the bounds C_i of the alpha_i."""
+
+    rows: np.ndarray
+    signs: np.ndarray
+    C: np.ndarray
+
+
+@dataclass(frozen=True)
+class Machines:
+    """What `margin.Machine` has, of many machines: arrays by machine, over all samples.
+
+    Attributes
+    ----------
+    coefficients, kinds : arrays, shape (machines, samples)
+    intercepts, margins : arrays, shape (machines,)
+    iterations : int
+        The most of any.
+    program, solution
+        Of the last machine.
+    """
+
+    coefficients: np.ndarray
+    kinds: np.ndarray
+    intercepts: np.ndarray
+    margins: np.ndarray
+    iterations: int
+    program: qp.QuadraticProgram
+    solution: qp.Solution
+
+
+def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float) -> bool:
+    """Whether machines of at most so many samples, one or several, are for `qp.solve_series`.
+
+    It takes dense samples and kernels that have a name, and wants room for the matrix of one machine.
+    """
+    if not kernel.is_semidefinite or not isinstance(kernel.kernel, str) or sp.issparse(X):
+        return False
+    if most > MOST_SAMPLES or 8.0 * most**2 > cache_size * MEGABYTE:
+        return False
+    return not (kernel.is_linear and low_rank_pays(most, X.shape[1] * (RANKS if several else 1)))
+
+
+def solve_in_series(
+    kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool, settings: dict[str, Any], cache_size: float
+) -> Machines | None:
+    """The machines; None where one of them asks for more care than they get here."""
+    matrix = kernel.matrix(X, np.ones(X.shape[0]), cache_size)
+    assert matrix is not None
+    begins = np.concatenate([[0], np.cumsum([problem.rows.size for problem in problems])])
+    which, signs, C = (np.concatenate([getattr(one, name) for one in problems]) for name in ("rows", "signs", "C"))
+    bounds = signs * C
+    found = qp.solve_series(
+        matrix, which, begins, -signs, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), row=bias, tol=settings["tol"]
+    )
+    if not is_settled(found, settings):
+        return None
+    kinds, alpha, intercepts = sort_out_series(found, begins, signs, C, bias)
+    if (alpha != signs * found.x).any():
+        return None
+    squared = np.add.reduceat(found.x * (found.gradient + signs), begins[:-1])
+    shape, machine = (len(problems), X.shape[0]), np.repeat(np.arange(len(problems)), np.diff(begins))
+    coefficients, all_kinds = np.zeros(shape), np.zeros(shape, kinds.dtype)
+    coefficients[machine, which], all_kinds[machine, which] = found.x, kinds
+    program = program_of(kernel, X, problems[-1], bias, cache_size)
+    solution = found.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
+    with np.errstate(divide="ignore"):
+        margins = 1.0 / np.sqrt(np.maximum(squared, 0.0))
+    return Machines(coefficients, all_kinds, intercepts, margins, int(found.rounds.max()), program, solution)
+
+
+def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any]) -> bool:
+    """Whether all programs are solved, and what is on the margin is there."""
+    slopes, scales = found.residuals[:, 2], found.residuals[:, 6]
+    solved = (found.rounds > 0) & (found.rounds <= settings["max_iter"])
+    return bool((solved & (slopes <= max(SETTLED, settings["tol"]) * scales)).all())
+
+
+def sort_out_series(
+    found: qp.SeriesSolutions, begins: np.ndarray, signs: np.ndarray, C: np.ndarray, bias: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(the kinds, alpha with exact zeros and bounds, the intercepts), as `tell_apart` and `intercept_of` have them.
+
+    -g_i = y_i - (f(x_i) - b), and b is the multiplier.
+    """
+    machine, alpha = np.repeat(np.arange(begins.size - 1), np.diff(begins)), signs * found.x
+    violation = -signs * (found.gradient + found.multipliers[machine])
+    kinds, alpha = tell_apart(alpha, C, violation, np.maximum.reduceat(alpha, begins[:-1])[machine])
+    intercepts = intercepts_of(found.gradient, signs, kinds, begins) if bias else np.zeros(begins.size - 1)
+    return kinds, alpha, intercepts
+
+
+def intercepts_of(gradient: np.ndarray, signs: np.ndarray, kinds: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """b of every machine, as `margin.intercept_of`."""
+    on = kinds == ON_MARGIN
+    counts, sums = (
+        np.add.reduceat(values, begins[:-1]) for values in (on.astype(np.float64), np.where(on, -gradient, 0.0))
+    )
+    found = np.divide(sums, counts, out=np.zeros(counts.size), where=counts > 0.0)
+    for k in np.flatnonzero(counts == 0.0):
+        at = slice(begins[k], begins[k + 1])
+        found[k] = intercept_of(-gradient[at], signs[at], kinds[at])
+    return found
+
+
+def program_of(kernel: Kernel, X: np.ndarray, problem: Problem, bias: bool, cache_size: float) -> qp.QuadraticProgram:
+    """The dual of one machine in alpha."""
+    part = X if problem.rows.size == X.shape[0] else X[problem.rows]
+    P = kernel.matrix(part, problem.signs, cache_size)
+    rows: dict[str, Any] = {"A": problem.signs[None, :], "l": 0.0, "u": 0.0} if bias else {}
+    return qp.QuadraticProgram(P, np.full(problem.signs.size, -1.0), lb=0.0, ub=problem.C, **rows)

@@ -1,0 +1,327 @@
+"""Many programs over samples of one kernel, one after another, without a Python object for each.
+
+    minimize 1/2 u'K_w u + q'u   subject to   1'u = 0 (or nothing),   lower <= u <= upper,    K_w = k(x_w, x_w)
+
+These are the machines of one class against another, of folds, of one C after another.  Programs that follow each other
+with the same samples w share the rows of K_w that were made.  Each goes the way of `method`, in one compiled call for
+many, and its answer passes the same test on the same data.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.memory import keep_freed_memory
+from socp.compiled.structures import Structure, flag, floats, integers, matrix, number, structure
+from socp.compiled.vec import LANES
+from socp.linalg.accurate import add_both
+from socp.plan.plan import Plan
+from socp.problem.solution import TIMINGS, TRACE
+from socp.problem.status import Status
+from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides
+
+from ..problem.kernel_matrix import KernelMatrix
+from ..problem.mercer import LINEAR, POLY, Samples, samples_of
+from ..problem.program import QuadraticProgram
+from ..problem.solution import Solution, solution_at
+from ..problem.stopping import residuals
+from .boxed import Block, BoxedProgram, Face, need_rows
+from .coordinate_descent import BLOCK_SIZE, FEW, TINY, add_rows, descend_in_blocks
+from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
+from .method import EXACT, FIRST_READ, FIRST_TOL, MAX_ROUNDS, MAX_SHARE, NEXT_TOL, ROUNDS_AT_ONCE
+
+PACE = 2.0**27  # multiplications between two looks for an interrupt
+UNSOLVED = -1  # rounds of a program that was given up
+
+
+class Series(Structure):
+    """The programs: k has the samples which[begins[p] : begins[p + 1]] of its part p, its vectors begin at places[k].
+
+    Where ratios[k] is not zero, it begins at so many times the answer before, what is at a bound again there; x is the
+    answer, g = K_w x + q there, y the multiplier of the row, and `found` the residuals.
+    """
+
+    samples = structure(Samples)
+    which, begins = integers(), integers()
+    parts, places, ratios = integers(), integers(), floats()
+    q, lower, upper, x, g = floats(), floats(), floats(), floats(), floats()
+    y, found, rounds = floats(), matrix(), integers()
+    has_row = flag()  # whether there is 1'u = 0
+    tol = number()
+
+
+@inner
+def copy_lanes(series: Series, first: int, count: int, row: int, part: Samples) -> None:
+    """The samples which[first:first + count], at most `LANES`, as lanes of the part from a row on."""
+    x, d, lanes, starts = series.samples.x, part.features, part.lanes, np.empty(LANES, np.int64)
+    for r in range(LANES):
+        starts[r] = series.which[first + min(r, count - 1)] * d
+    for f in range(d):
+        for r in range(LANES):
+            lanes[row + f, r] = x[starts[r] + f]
+
+
+@inner
+def load_part(series: Series, p: int, program: BoxedProgram) -> None:
+    """The samples of part p, of whose kernel no row is there."""
+    begin, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
+    program.count, program.largest = series.begins[p + 1] - begin, 0.0
+    for r in range(0, program.count, LANES):
+        copy_lanes(series, begin + r, min(LANES, program.count - r), r // LANES * d, part)
+    for r in range(program.x.size):
+        program.made[r], program.a[r], program.diagonal[r] = 0, 0.0, 0.0
+    for r in range(program.count):
+        k = series.which[begin + r]
+        own = part.squares[r] = samples.squares[k]
+        if samples.name == POLY:
+            own = (samples.gamma * own + samples.coef0) ** samples.degree
+        elif samples.name != LINEAR:
+            own = 1.0
+        program.a[r], program.diagonal[r] = 1.0 if series.has_row else 0.0, own
+        program.largest = max(program.largest, own)
+
+
+@inner
+def load_program(series: Series, k: int, program: BoxedProgram) -> None:
+    """Program k at its start; what is beyond its size is held at zero."""
+    begin, ratio, size = series.places[k], series.ratios[k], program.count
+    program.work, program.max_work, program.rows_read = 0.0, MAX_SHARE * float(size) ** 3 / 3.0, 0
+    program.side, program.multiplier = 0.0, 0.0
+    for r in range(program.x.size):
+        if r >= size:
+            program.lb[r], program.ub[r], program.x[r], program.g[r] = 0.0, 0.0, 0.0, 0.0
+            continue
+        lower, upper, before = series.lower[begin + r], series.upper[begin + r], program.x[r]
+        x = min(max(ratio * before, lower), upper)
+        if ratio != 0.0 and (before == program.lb[r] or before == program.ub[r]):
+            x = lower if before == program.lb[r] else upper
+        program.lb[r], program.ub[r], program.x[r] = lower, upper, x
+
+
+@inner
+def find_gradient(series: Series, k: int, program: BoxedProgram) -> None:
+    """g := K_w x + q."""
+    begin, at, d, count = series.places[k], np.empty(program.count, np.int64), np.empty(program.count), 0
+    for r in range(program.count):
+        program.g[r] = series.q[begin + r]
+        if program.x[r] != 0.0:
+            at[count], d[count] = r, program.x[r]
+            count += 1
+    need_rows(program, at, count)
+    add_rows(program.P, at, d, count, program.g)
+
+
+@inner
+def largest_gain(program: BoxedProgram) -> float:
+    """The largest gain of a variable alone, whatever the row."""
+    gain, least = 0.0, TINY * program.largest
+    for k in range(program.count):
+        if program.lb[k] < program.ub[k]:
+            gain = max(gain, program.g[k] * program.g[k] / max(program.diagonal[k], least))
+    return gain
+
+
+@inner
+def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
+    """found[k] := the residuals at x, g and the multiplier; whether the stopping test holds."""
+    begin, size, m, found = series.places[k], program.count, 1 if series.has_row else 0, series.found[k]
+    q, lb, ub, x = series.q[begin : begin + size], program.lb[:size], program.ub[:size], program.x[:size]
+    y, sides, is_bound, lost = np.empty(m), np.zeros(m), np.empty(m), np.zeros(0)
+    indptr, Px, Ax, dual = np.empty(size + 1, np.int64), np.zeros(2 * size), np.zeros(2 * m), np.zeros(2 * size)
+    for i in range(m):
+        y[i], is_bound[i] = program.multiplier, 1.0 if size == 1 else 0.0
+    for r in range(size):
+        indptr[r], Px[r] = m * r, program.g[r] - q[r]
+        slope = -(program.g[r] + program.a[r] * program.multiplier)
+        dual[r] = 0.0 if (slope < 0.0 and x[r] > lb[r]) or (slope > 0.0 and x[r] < ub[r]) else slope
+    indptr[size] = m * size
+    for i in range(RESIDUALS):
+        found[i] = 0.0
+    measure_sides(lb, ub, x, dual[:size], lost, lost, CONE, found)
+    ones, rows = np.ones(m * size), np.zeros(m * size, np.int64)
+    add_both(indptr, rows, ones, x, y, Ax[:m], Ax[m:], dual[:size], dual[size:])
+    measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
+    measure_gradient(Px, q, x, lost, dual, found)
+    holds = True
+    for i in range(4):
+        holds = holds and found[i] <= series.tol * found[4 + i]
+    return holds
+
+
+@inner
+def tolerance(series: Series, k: int, program: BoxedProgram) -> float:
+    """The stopping test's of the dual residual."""
+    scale, begin = 1.0, series.places[k]
+    for r in range(program.count):
+        q = series.q[begin + r]
+        scale = max(scale, 1.0 + abs(q), 1.0 + abs(program.g[r] - q))
+    return series.tol * scale
+
+
+@inner
+def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, face: Face) -> int:
+    """Descent and Newton's method in turn; the rounds, or UNSOLVED."""
+    exact, newton, share = EXACT, 0, FIRST_TOL
+    face.shift = SHIFTS[0]
+    find_gradient(series, k, program)
+    first = largest_gain(program)
+    for rounds in range(1, MAX_ROUNDS + 1):
+        if newton == 0:
+            most = program.rows_read + FIRST_READ * program.count
+            descend_in_blocks(program, block, share * first, most)
+            share *= NEXT_TOL
+        tol = exact * tolerance(series, k, program)
+        find_free(program, face, tol)
+        outcome = step_on_face(program, face)
+        newton += 1
+        if outcome == TAKEN and program.wrong_slope <= tol:
+            find_gradient(series, k, program)
+            if meets_test(series, k, program):
+                return rounds
+            exact *= EXACT
+        elif outcome == NOT_DEFINITE and face.shift == SHIFTS[0]:
+            face.shift = SHIFTS[1]
+        elif outcome == NO_DESCENT or outcome == SHORTENED or newton == ROUNDS_AT_ONCE:
+            newton = 0
+        elif outcome != TAKEN:
+            return UNSOLVED
+    return UNSOLVED
+
+
+@kernel
+def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Face, first: int, most: float) -> int:
+    """The programs from `first` on, as many as take `most` multiplications or so; the next."""
+    work = 0.0
+    for k in range(first, series.y.size):
+        if work > most:
+            return k
+        p = series.parts[k]
+        if k == 0 or series.parts[k - 1] != p:
+            load_part(series, p, program)
+        load_program(series, k, program)
+        series.rounds[k] = solve_program(series, k, program, block, face)
+        begin, size = series.places[k], program.count
+        series.y[k] = program.multiplier
+        for r in range(size):
+            series.x[begin + r], series.g[begin + r] = program.x[r], program.g[r]
+        work += program.work + float(size) * float(size + program.rows_read)
+    return series.y.size
+
+
+class SeriesSolutions(NamedTuple):
+    """The answers of `solve_series`.
+
+    Attributes
+    ----------
+    x, gradient : arrays
+        u and K_w u + q of the programs, one behind the other.
+    multipliers : array, shape (programs,)
+        y: K_w u + q + y is zero where u is between its bounds.
+    residuals : array, shape (programs, fields of `Residuals`)
+    rounds : array of int, shape (programs,)
+        `UNSOLVED` where the test does not hold; such a program is to be solved otherwise.
+    seconds : float
+        Of all programs together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel, which, q = KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
+    >>> found = solve_series(kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), row=True, tol=1e-10)
+    >>> program = QuadraticProgram(KernelMatrix(np.eye(2), "linear", signs=-q), [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0)
+    >>> found.solution(0, slice(0, 2), program).x
+    array([1., 1.])
+    """
+
+    x: np.ndarray
+    gradient: np.ndarray
+    multipliers: np.ndarray
+    residuals: np.ndarray
+    rounds: np.ndarray
+    seconds: float
+
+    def solution(self, k: int, at: slice, program: QuadraticProgram) -> Solution:
+        """The answer of program k, which is at these places, as that of the same program with signs, x = s * u."""
+        P: Any = program.P
+        signs, y = P.signs, self.multipliers[k : k + 1] if program.m else np.zeros(0)
+        x, slopes = signs * self.x[at], self.gradient[at] + y.sum()
+        x, z = np.where(x == 0.0, 0.0, x), -signs * slopes
+        z[((x > program.lb) & (z < 0.0)) | ((x < program.ub) & (z > 0.0))] = 0.0
+        found = residuals(program, x, y, z, Px=signs * self.gradient[at] - program.q)
+        between = np.count_nonzero((x > program.lb) & (x < program.ub))
+        rounds = int(self.rounds[k])
+        trace = np.zeros(1, TRACE)
+        trace["iteration"], trace["seconds"], trace["dual_residual"] = rounds - 1, self.seconds, found.relative[1]
+        message = f"the stopping test holds; active set, {rounds} rounds, {between} of {x.size} between their bounds"
+        return solution_at(
+            program, Status.OPTIMAL, (x, y, z), found, iterations=rounds, setup_time=0.0, solve_time=self.seconds,
+            message=message, trace=trace, timings={**dict.fromkeys(TIMINGS, 0.0), "rest": self.seconds},
+            plan=Plan("dense", "rows of P are made as they are read", method="active set", what=message),
+        )  # fmt: skip
+
+
+def solve_series(
+    kernel: KernelMatrix, which: np.ndarray, begins: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray,
+    *, row: bool, tol: float, parts: np.ndarray | None = None, ratios: np.ndarray | None = None,
+) -> SeriesSolutions:  # fmt: skip
+    """The minima of all programs.
+
+    Parameters
+    ----------
+    kernel : KernelMatrix
+        One of those with a name, known to be positive semidefinite; its signs count for nothing.
+    which, begins : arrays of int
+        The samples of part p are which[begins[p] : begins[p + 1]].
+    q, lower, upper : arrays
+        Of all programs, one behind the other; the bounds are finite.
+    row : bool
+        Whether 1'u = 0 is asked for.
+    tol : float
+        Of the stopping test.
+    parts : array of int, optional
+        The part of each program; one program for every part by default.
+    ratios : array, optional
+        Where not zero, a program begins at so many times the answer of the one before, which has the same part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel = KernelMatrix(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), "linear")
+    >>> which, begins = np.array([0, 1, 0, 2]), np.array([0, 2, 4])
+    >>> q, upper = np.array([-1.0, 1.0, -1.0, 1.0]), np.array([9.0, 0.0, 0.25, 0.0])
+    >>> solve_series(kernel, which, begins, q, upper - 9.0, upper, row=True, tol=1e-10).x
+    array([ 1.  , -1.  ,  0.25, -0.25])
+    """
+    samples = kernel.compiled()
+    assert samples is not None
+    started = time.perf_counter()
+    keep_freed_memory()
+    sizes = np.diff(begins)
+    parts = np.arange(sizes.size) if parts is None else parts
+    count, size, most = parts.size, int(sizes.max(initial=0)), int(sizes[parts].sum())
+    series = Series(
+        samples=samples, which=which, begins=begins, parts=parts, ratios=np.zeros(count) if ratios is None else ratios,
+        places=np.cumsum(sizes[parts]) - sizes[parts], q=q, lower=lower, upper=upper, x=np.empty(most),
+        g=np.empty(most), y=np.zeros(count), found=np.full((count, RESIDUALS), np.nan), rounds=np.zeros(count, int),
+    )  # fmt: skip
+    series.has_row, series.tol = row, tol
+    part = samples_of(
+        np.zeros((size, samples.features)),
+        str(kernel.kernel),
+        samples.gamma,
+        samples.coef0,
+        samples.degree,
+        centred=True,
+    )
+    program, block, face = BoxedProgram(size=size, samples=part), Block(size=BLOCK_SIZE), Face(size=size)
+    program.P, program.on_demand, block.width = np.empty((size, size)), 1, FEW
+    face.factor = np.empty(size * size)
+    done = 0
+    while done < count:
+        done = solve_in_turn(series, program, block, face, done, PACE)
+    seconds = time.perf_counter() - started
+    return SeriesSolutions(series.x, series.g, series.y, series.found, series.rounds, seconds)

@@ -1,0 +1,92 @@
+"""A quadratic program as a function of its data, with its gradients, in arrays: what layers of other packages call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from socp.problem.checks import ProgramError
+from socp.problem.status import Status
+
+from ..batch import Programs, Solutions, solve_many
+from ..problem.derivatives import Sensitivity
+from ..problem.many_derivatives import Sensitivities
+from ..problem.program import QuadraticProgram
+from ..solver import solve
+
+AXES = {"P": 2, "q": 1, "A": 2, "l": 1, "u": 1, "lb": 1, "ub": 1}
+"""The arguments, and how many axes each has in one program."""
+
+Data = dict[str, np.ndarray | None]
+Arrays = tuple[np.ndarray, ...]
+
+
+def is_batch(data: Data) -> bool:
+    """Whether an argument has a leading axis."""
+    return any(value is not None and value.ndim > AXES[name] for name, value in data.items())
+
+
+def answer_to(data: Data, settings: dict[str, Any]) -> Arrays:
+    """(x, y, z_bounds) of a program or, with leading axes, of a batch.
+
+    Parameters
+    ----------
+    data : dict of arrays
+        By the names of `AXES`; of P the symmetric part counts.
+    settings : dict
+        Those of `qp.solve`.
+
+    Raises
+    ------
+    ProgramError
+        The data cannot be accepted, or a program has no optimal answer; the message names it.
+    """
+    data = _symmetric(data)
+    found: Any = (solve_many if is_batch(data) else solve)(**data, **settings)  # type: ignore[arg-type]
+    failed = np.flatnonzero(np.atleast_1d(found.status != Status.OPTIMAL))
+    if failed.size:
+        which, status = ("the program", found.status) if not is_batch(data) else (
+            f"program {failed[0]}", found.status[failed[0]]
+        )  # fmt: skip
+        raise ProgramError(f"a layer needs optimal answers, but the status of {which} is {status.value!r}")
+    return found.x, found.y, found.z_bounds
+
+
+def gradients_at(data: Data, point: Arrays, cotangents: Arrays, smoothing: float) -> list[np.ndarray | None]:
+    """The gradients by the arguments, in the order of `AXES` and each of the shape of its argument.
+
+    Parameters
+    ----------
+    data : dict of arrays
+    point : tuple of arrays
+        What `answer_to` gave.
+    cotangents : tuple of arrays
+        The gradients by x, y and z_bounds.
+    smoothing : float
+        As in `qp.Solution.vjp`.
+    """
+    data = _symmetric(data)
+    if is_batch(data):
+        programs = Programs(**{name: data[name] for name in AXES})
+        many = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n)
+        many.status[:] = Status.OPTIMAL
+        many.x, many.y, many.z_bounds = point
+        found = Sensitivities(programs, many, smoothing).gradient(*cotangents)
+    else:
+        x, y, z = point
+        found = Sensitivity(QuadraticProgram(**data), x, y, z, smoothing).gradient(*cotangents)  # type: ignore[arg-type]
+    return [_like(getattr(found, name), data[name]) for name in AXES]
+
+
+def _symmetric(data: Data) -> Data:
+    P = data["P"]
+    return data if P is None else {**data, "P": 0.5 * (P + np.swapaxes(P, -1, -2))}
+
+
+def _like(gradient: Any, argument: np.ndarray | None) -> np.ndarray | None:
+    """The gradient by an argument, of which one number may stand for many."""
+    if argument is None:
+        return None
+    dense = np.asarray(gradient.toarray() if hasattr(gradient, "toarray") else gradient)
+    return dense.reshape(argument.shape) if dense.size == argument.size else dense.sum().reshape(argument.shape)

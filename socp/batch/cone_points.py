@@ -1,0 +1,132 @@
+"""The residuals of `socp.problem.stopping` for dense cone programs in lanes, in twice the precision.
+
+The matrix of a point is [A; G] and `u` is (b, h), y is (y, z).  With s in K the distance of h - G x from K is at most
+|G x + s - h|, so that only slacks and multipliers are tested for being inside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiled.kernels import inner, kernel
+from ..compiled.signatures import Ints, Matrix
+from ..compiled.vec import (
+    LANES,
+    absolute,
+    largest,
+    load,
+    plain_product,
+    plain_sum,
+    product_error,
+    select,
+    splat,
+    store,
+    sum_error,
+)
+from .cones import depth
+from .driver import Batch
+from .points import (
+    BELOW,
+    CONE,
+    CONE_SCALE,
+    GAP_SCALE,
+    ROWS,
+    ROWS_SCALE,
+    Points,
+    fill_points,
+    finish_objectives,
+    measure_gradient,
+    tell,
+)
+
+
+@kernel
+def verify(
+    batch: Batch, w: Points, p: int, orthant: Ints, ranges: Ints, found: Matrix, begin: int, end: int
+) -> None:  # fmt: skip
+    """found[i] := the fields of `Residuals` of programs `begin` to `end`; there are p equalities.
+
+    Row i of G is one of an `orthant`, of which the slack is found here, or of second-order cone k, which has the rows
+    ranges[2 k]:ranges[2 k + 1].
+    """
+    for first in range(begin, end, LANES):
+        fill_points(batch, w, first, end)
+        measure_gradient(w)
+        measure_equalities(w, p)
+        measure_cone_rows(w, p, orthant)
+        measure_depths(w, p, ranges)
+        finish_objectives(w)
+        tell(w, found, first, end)
+        for lane in range(min(LANES, end - first)):
+            for i in range(orthant.size):
+                batch.s[first + lane, i] = w.s[i, lane]
+
+
+@inner
+def add_support(w: Points, i: int) -> None:
+    """Row i's part of b'y + h'z, whose error is kept in the place of the gap's scale."""
+    found, u, y = w.found, load(w.u, i), load(w.y, i)
+    u = select(absolute(u) < np.inf, u, 0.0)
+    support, term = load(found, BELOW), plain_product(u, y)
+    raised = plain_sum(support, term)
+    error = product_error(u, y, term) + sum_error(support, term, raised)
+    store(found, GAP_SCALE, load(found, GAP_SCALE) + error)
+    store(found, BELOW, raised)
+
+
+@inner
+def measure_equalities(w: Points, p: int) -> None:
+    """|A x - b| and its scale."""
+    worst, size, trap = splat(0.0), splat(0.0), splat(0.0)
+    for i in range(p):
+        value, u = load(w.v, i), load(w.u, i)
+        excess = plain_sum(value, -u)
+        residual = excess + (sum_error(value, -u, excess) + load(w.v_low, i))
+        worst = largest(absolute(residual), worst)
+        size = largest(absolute(residual + u), largest(absolute(u), size))
+        trap += 0.0 * residual + 0.0 * load(w.y, i)
+        add_support(w, i)
+    store(w.found, ROWS, worst + trap)
+    store(w.found, ROWS_SCALE, 1.0 + size)
+
+
+@inner
+def measure_cone_rows(w: Points, p: int, orthant: Ints) -> None:
+    """|G x + s - h| and its scale; bounds by their own size."""
+    worst, size, own, own_relative, trap = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    for i in range(p, w.m):
+        value, u, s = load(w.v, i), load(w.u, i), load(w.s, i - p)
+        has = absolute(u) < np.inf
+        u = select(has, u, 0.0)
+        excess = plain_sum(value, -u)
+        low = sum_error(value, -u, excess) + load(w.v_low, i)
+        if orthant[i - p]:
+            s = largest(-(excess + low), 0.0)
+            store(w.s, i - p, select(has, s, np.inf))
+        total = plain_sum(excess, s)
+        low += sum_error(excess, s, total)
+        outside = select(has, absolute(total + low), 0.0)
+        along = select(has, largest(absolute(value), absolute(u)), 0.0)
+        size = largest(along, size)
+        if w.bound[i]:
+            own = largest(outside, own)
+            own_relative = largest(outside / (1.0 + along), own_relative)
+        else:
+            worst = largest(outside, worst)
+        trap += 0.0 * outside + 0.0 * load(w.y, i)
+        add_support(w, i)
+    scale = 1.0 + size
+    residual, relative = largest(worst, own), largest(worst / scale, own_relative)
+    store(w.found, CONE, residual + trap)
+    store(w.found, CONE_SCALE, select(relative > 0.0, residual / relative, scale))
+
+
+@inner
+def measure_depths(w: Points, p: int, ranges: Ints) -> None:
+    """Nothing passes of which slacks or multipliers are outside of a second-order cone."""
+    least = splat(0.0)
+    for k in range(0, ranges.size, 2):
+        a, e = ranges[k], ranges[k + 1]
+        inside = (depth(w.s, a, e) >= 0.0) & (depth(w.y, p + a, p + e) >= 0.0)
+        least = select(inside, least, np.nan)
+    store(w.found, CONE, load(w.found, CONE) + least)

@@ -1,0 +1,302 @@
+"""Second-order cones of the programs in lanes, in the scaling of Nesterov and Todd.
+
+With J = diag(1, -I) and s, z inside the cone,
+
+    W = eta [q_0, q_1'; q_1, I + q_1 q_1' / (1 + q_0)],   q'Jq = 1,   W z = W^-1 s = lam
+    W^-2 = (2 (Jq)(Jq)' - J) / eta^2
+
+the equation s o z = mu e becomes  W dz + W^-1 ds = c  with lam o c = sigma mu e - lam o lam - (W^-1 ds) o (W dz), and
+what G'WG is to the sides, A'W^-2 A is to a cone: rows with weights -J / eta^2, and the row B = sqrt(2) (Jq)'A / eta.
+Steps to the boundary are taken at lam, which is well inside.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..compiled.kernels import inner, leaf
+from ..compiled.signatures import Matrix
+from ..compiled.vec import Vec, absolute, largest, load, root, select, smallest, splat, store
+from .spans import Spans
+from .state import CHANGE, FRESH, HZ, KEEP, MU, RAY_ROWS, ROWS, ROWS_SIZE, SIZE, TARGET, TAU, Lanes
+
+ROOT_2 = math.sqrt(2.0)
+
+
+@leaf
+def tail_square(v: Matrix, a: int, e: int) -> Vec:
+    """|v_1|^2 of the cone in rows a:e."""
+    found = splat(0.0)
+    for i in range(a + 1, e):
+        found += load(v, i) * load(v, i)
+    return found
+
+
+@leaf
+def depth(v: Matrix, a: int, e: int) -> Vec:
+    """v_0 - |v_1|."""
+    return load(v, a) - root(tail_square(v, a, e))
+
+
+@leaf
+def determinant(v: Matrix, a: int, e: int) -> Vec:
+    """v'Jv."""
+    tail = root(tail_square(v, a, e))
+    return (load(v, a) - tail) * (load(v, a) + tail)
+
+
+@leaf
+def scale(q: Matrix, a: int, e: int, sign: float, eta: Vec, v: Matrix, out: Matrix) -> None:
+    """out := W v for sign = 1, W^-1 v for sign = -1 and 1 / eta as eta."""
+    q0, v0, along = load(q, a), load(v, a), splat(0.0)
+    for i in range(a + 1, e):
+        along += load(q, i) * load(v, i)
+    share = sign * v0 + along / (1.0 + q0)
+    store(out, a, eta * (q0 * v0 + sign * along))
+    for i in range(a + 1, e):
+        store(out, i, eta * (load(v, i) + share * load(q, i)))
+
+
+@leaf
+def weigh(q: Matrix, a: int, e: int, eta: Vec, v: Matrix, out: Matrix) -> None:
+    """out := W^-2 v."""
+    weight, d = 1.0 / (eta * eta), load(q, a) * load(v, a)
+    for i in range(a + 1, e):
+        d -= load(q, i) * load(v, i)
+    store(out, a, weight * (2.0 * load(q, a) * d - load(v, a)))
+    for i in range(a + 1, e):
+        store(out, i, weight * (load(v, i) - 2.0 * d * load(q, i)))
+
+
+@leaf
+def longest_step(lam: Matrix, a: int, e: int, v: Matrix) -> Vec:
+    """The smallest t with t lam + v in the cone: steps along v may be 1 / t long."""
+    det = determinant(lam, a, e)
+    norm, along = root(det), load(lam, a) * load(v, a)
+    for i in range(a + 1, e):
+        along -= load(lam, i) * load(v, i)
+    along = along / norm
+    share = (along + load(v, a)) / (load(lam, a) + norm)
+    square = splat(0.0)
+    for i in range(a + 1, e):
+        t = load(v, i) - share * load(lam, i)
+        square += t * t
+    return (root(square) - along) / norm
+
+
+@inner
+def measure_cones(w: Lanes) -> None:
+    """Residuals r, the scaling, and the right-hand sides v of the predictor and o of the constant direction."""
+    start, s, z, Gx, h, r, unit, total = w.cone_start, w.cone_s, w.y, w.Gx, w.b, w.r_equal, w.unit, w.total
+    tau, mu, hz = load(total, TAU), load(total, MU), load(total, HZ)
+    rows, size, ray = load(total, ROWS), load(total, ROWS_SIZE), load(total, RAY_ROWS)
+    for k in range(w.cones):
+        sz = splat(0.0)
+        for i in range(start[k], start[k + 1]):
+            g, si, zi, hi, u = load(Gx, i), load(s, i), load(z, i), load(h, i), load(unit, i)
+            ri = g + si - hi * tau
+            sz += si * zi
+            hz += hi * zi
+            rows = largest(absolute(ri) * u, rows)
+            size = largest(absolute(g) * u, size)
+            ray = largest(absolute(g + si) * u, ray)
+            store(r, i, ri)
+        mu += sz
+        scale_cone(w, k, sz)
+        begin_cone(w, k)
+    store(total, MU, mu)
+    store(total, HZ, hz)
+    store(total, ROWS, rows)
+    store(total, ROWS_SIZE, size)
+    store(total, RAY_ROWS, ray)
+
+
+@inner
+def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
+    """q, eta and lam of cone k, and c = -lam of the predictor."""
+    a, e, s, z, q, lam, c = w.cone_start[k], w.cone_start[k + 1], w.cone_s, w.y, w.nt, w.lam, w.c
+    norm_s, norm_z = root(determinant(s, a, e)), root(determinant(z, a, e))
+    product = norm_s * norm_z
+    both, over_s, over_z = root(product), 1.0 / norm_s, 1.0 / norm_z
+    gamma = root(0.5 + 0.5 * sz / product)
+    half, s0, z0 = 0.5 / gamma, load(s, a) * over_s, load(z, a) * over_z
+    share, square = both / (s0 + z0 + 2.0 * gamma), splat(0.0)
+    for i in range(a + 1, e):
+        si, zi = load(s, i) * over_s, load(z, i) * over_z
+        qi, li = half * (si - zi), share * ((gamma + z0) * si + (gamma + s0) * zi)
+        square += qi * qi
+        store(q, i, qi)
+        store(lam, i, li)
+        store(c, i, -li)
+    store(q, a, root(1.0 + square))
+    store(lam, a, both * gamma)
+    store(c, a, -both * gamma)
+    store(w.eta, k, root(norm_s * over_z))
+
+
+@inner
+def begin_cone(w: Lanes, k: int) -> None:
+    """Weights, the row B, u = W^-1 c = -z, v = u + W^-2 r and o = W^-2 h of cone k."""
+    a, e, z, q, r, u, v, o = w.cone_start[k], w.cone_start[k + 1], w.y, w.nt, w.r_equal, w.u, w.v, w.o
+    eta, n = load(w.eta, k), w.n
+    weight = 1.0 / (eta * eta)
+    weigh(q, a, e, eta, r, v)
+    weigh(q, a, e, eta, w.b, o)
+    for i in range(a, e):
+        store(u, i, -load(z, i))
+        store(v, i, load(v, i) - load(z, i))
+        store(w.W, i, -weight if i == a else weight)
+    weight = ROOT_2 / eta
+    for j in range(w.spans.cone_first[k], w.spans.cone_end[k]):
+        total = splat(0.0)
+        for i in range(a, e):
+            qi = load(q, i) if i == a else -load(q, i)
+            total += qi * load(w.A, i * n + j) if w.shared else qi * load(w.A_own, i * n + j)
+        store(w.B, k * n + j, weight * total)
+
+
+@inner
+def add_squares(spans: Spans, n: int, B: Matrix, C: Matrix) -> None:
+    """C += B'B, the lower triangle."""
+    for r in range(spans.cone_first.size):
+        for i in range(spans.cone_first[r], spans.cone_end[r]):
+            b = load(B, r * n + i)
+            for j in range(spans.cone_first[r], i + 1):
+                store(C, i * n + j, load(C, i * n + j) + b * load(B, r * n + j))
+
+
+@inner
+def forward_of_cones(w: Lanes) -> Vec:
+    """h'W^-2 (G x2 - h), and leaves G x2 - h in ds, W^-2 of it in dz."""
+    start, h, Gx2, ds, dz, found = w.cone_start, w.b, w.Gx2, w.ds, w.dz, splat(0.0)
+    for i in range(w.cone_rows):
+        store(ds, i, load(Gx2, i) - load(h, i))
+    for k in range(w.cones):
+        weigh(w.nt, start[k], start[k + 1], load(w.eta, k), ds, dz)
+    for i in range(w.cone_rows):
+        found += load(h, i) * load(dz, i)
+    return found
+
+
+@inner
+def square_of_cones(w: Lanes) -> Vec:
+    """|W^-1 (G x2 - h)|^2 after `forward_of_cones`."""
+    found = splat(0.0)
+    for i in range(w.cone_rows):
+        found += load(w.ds, i) * load(w.dz, i)
+    return found
+
+
+@inner
+def direction_of_cones(w: Lanes) -> Vec:
+    """h'(u + W^-2 (G dx + keep r))."""
+    start, h, r, ds, dz, u, Gdx, keep = w.cone_start, w.b, w.r_equal, w.ds, w.dz, w.u, w.Gdx, load(w.total, KEEP)
+    found = splat(0.0)
+    for i in range(w.cone_rows):
+        store(ds, i, load(Gdx, i) + keep * load(r, i))
+    for k in range(w.cones):
+        weigh(w.nt, start[k], start[k + 1], load(w.eta, k), ds, dz)
+    for i in range(w.cone_rows):
+        found += load(h, i) * (load(u, i) + load(dz, i))
+    return found
+
+
+@inner
+def steps_of_cones(w: Lanes) -> Vec:
+    """ds := W^-1 ds and dz := W dz = c - W^-1 ds for the slacks' ds; returns the largest of `longest_step`."""
+    start, q, ds, dz, c, lam, longest = w.cone_start, w.nt, w.ds, w.dz, w.c, w.lam, splat(0.0)
+    for k in range(w.cones):
+        a, e = start[k], start[k + 1]
+        scale(q, a, e, -1.0, 1.0 / load(w.eta, k), ds, ds)
+        for i in range(a, e):
+            store(dz, i, load(c, i) - load(ds, i))
+        longest = largest(largest(longest_step(lam, a, e, ds), longest_step(lam, a, e, dz)), longest)
+    return longest
+
+
+@inner
+def predict_cones(w: Lanes) -> Vec:
+    """The predictor's W^-1 ds and W dz; returns 1 / the step to the boundary."""
+    Gdx, Gx2, h, r, change = w.Gdx, w.Gx2, w.b, w.r_equal, load(w.total, CHANGE)
+    for i in range(w.cone_rows):
+        store(w.ds, i, change * (load(h, i) - load(Gx2, i)) - load(Gdx, i) - load(r, i))
+    return steps_of_cones(w)
+
+
+@inner
+def correct_cones(w: Lanes) -> None:
+    """c := -lam + lam \\ (sigma mu e - (W^-1 ds) o (W dz)), in fresh lanes -lam; u := W^-1 c, v := u + W^-2 keep r."""
+    start, q, lam, c, u, v, ds, dz, total = w.cone_start, w.nt, w.lam, w.c, w.u, w.v, w.ds, w.dz, w.total
+    keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5
+    for k in range(w.cones):
+        a, e, eta = start[k], start[k + 1], load(w.eta, k)
+        s0, z0, l0 = load(ds, a), load(dz, a), load(lam, a)
+        first, along = target - s0 * z0, splat(0.0)
+        for i in range(a + 1, e):
+            si, zi = load(ds, i), load(dz, i)
+            first -= si * zi
+            along -= load(lam, i) * (s0 * zi + z0 * si)
+        c0 = (l0 * first - along) / determinant(lam, a, e)
+        store(c, a, select(fresh, 0.0, c0) - l0)
+        for i in range(a + 1, e):
+            li = load(lam, i)
+            ci = -(s0 * load(dz, i) + z0 * load(ds, i) + c0 * li) / l0
+            store(c, i, select(fresh, 0.0, ci) - li)
+        scale(q, a, e, -1.0, 1.0 / eta, c, u)
+        weigh(q, a, e, eta, w.r_equal, v)
+        for i in range(a, e):
+            store(v, i, load(u, i) + keep * load(v, i))
+
+
+@inner
+def finish_cones(w: Lanes) -> Vec:
+    """ds and dz of the step; returns 1 / the step to the boundary."""
+    start, Gdx, Gx2, h, r, total = w.cone_start, w.Gdx, w.Gx2, w.b, w.r_equal, w.total
+    change, keep = load(total, CHANGE), load(total, KEEP)
+    for i in range(w.cone_rows):
+        g = load(Gdx, i) + change * load(Gx2, i)
+        store(Gdx, i, g)
+        store(w.ds, i, change * load(h, i) - g - keep * load(r, i))
+    longest = steps_of_cones(w)
+    for k in range(w.cones):
+        scale(w.nt, start[k], start[k + 1], -1.0, 1.0 / load(w.eta, k), w.dz, w.dz)
+    for i in range(w.cone_rows):
+        store(w.ds, i, change * load(h, i) - load(Gdx, i) - keep * load(r, i))
+    return longest
+
+
+@inner
+def advance_cones(w: Lanes) -> Vec:
+    """The step of slacks, multipliers and G x; returns the least depth of slacks."""
+    size = load(w.total, SIZE)
+    for i in range(w.cone_rows):
+        store(w.cone_s, i, load(w.cone_s, i) + size * load(w.ds, i))
+        store(w.y, i, load(w.y, i) + size * load(w.dz, i))
+        store(w.Gx, i, load(w.Gx, i) + size * load(w.Gdx, i))
+    return depth_in_cones(w, w.cone_s)
+
+
+@inner
+def depth_in_cones(w: Lanes, v: Matrix) -> Vec:
+    """The least v_0 - |v_1| of a cone."""
+    found = splat(1e300)
+    for k in range(w.cones):
+        found = smallest(depth(v, w.cone_start[k], w.cone_start[k + 1]), found)
+    return found
+
+
+@inner
+def fill_cones(w: Lanes, lane: int) -> None:
+    """s = z = e in a lane, with what `measure_cones` would find there but for residuals of the gradient."""
+    n = w.n
+    for k in range(w.cones):
+        a, e = w.cone_start[k], w.cone_start[k + 1]
+        w.eta[k, lane] = 1.0
+        for i in range(a, e):
+            one, h = 1.0 if i == a else 0.0, w.b[i, lane]
+            w.cone_s[i, lane] = w.y[i, lane] = w.lam[i, lane] = w.nt[i, lane] = one
+            w.c[i, lane] = w.u[i, lane] = -one
+            w.r_equal[i, lane], w.v[i, lane], w.o[i, lane] = one - h, -h, h
+            w.W[i, lane] = 1.0 - 2.0 * one
+        for j in range(n):
+            w.B[k * n + j, lane] = ROOT_2 * (w.A[a * n + j] if w.shared else w.A_own[a * n + j, lane])

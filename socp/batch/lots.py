@@ -1,0 +1,154 @@
+"""Programs of a batch that are alike enough for the lanes: what is finite, infinite and equal, is so in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..problem.settings import Settings
+from ..problem.status import Status
+from ..problem.stopping import RESIDUALS
+from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, scale_shared
+from .spans import Order
+
+LANES_UP_TO = 128  # variables; larger programs are solved one by one
+ROWS_UP_TO = 512
+WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
+ITERATIONS = 10  # of a program, roughly
+
+Task = tuple[int, int]
+
+
+def fits_lanes(n: int, m: int) -> bool:
+    """Whether programs of so many variables and rows are solved side by side."""
+    return n <= LANES_UP_TO and m <= ROWS_UP_TO
+
+
+def alike(kinds: np.ndarray, k: int) -> list[np.ndarray]:
+    """The numbers of the k programs in sets with the same row of `kinds`; one row is that of all."""
+    if (kinds == kinds[0]).all():
+        return [np.arange(k)]
+    _, which = np.unique(kinds, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return [np.flatnonzero(which == kind) for kind in range(which.max() + 1)]
+
+
+def kinds_of(l: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Which sides are finite, and which are equal."""
+    return np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
+
+
+class Lot:
+    """Programs whose sides are finite, infinite and equal in the same places.
+
+    A subclass measures the answers, by `verifier`, and writes those that pass, by `write` and `certify`.
+
+    Parameters
+    ----------
+    chosen : array of int
+        Their numbers in the batch.
+    data : dict of arrays
+        P, A, q, l, u, x_start, y_start as in `Batch`, with three axes for matrices.
+    bound : array of bool, shape (m,)
+        The rows that are judged by their own size.
+    cone_start : array of int
+    settings : Settings
+
+    Attributes
+    ----------
+    equalities_apart : bool
+        Whether the stopping test takes equalities as a block of their own.
+    batch : Batch
+    found : array, shape (programs, fields of `Residuals`)
+    """
+
+    equalities_apart = False
+
+    def __init__(
+        self,
+        chosen: np.ndarray,
+        data: dict[str, np.ndarray],
+        bound: np.ndarray,
+        cone_start: np.ndarray,
+        settings: Settings,
+    ) -> None:
+        self.chosen, self.settings = chosen, settings
+        k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
+        order = self._order = Order(data["P"], data["A"], cone_start)
+        P, A = order.matrices()
+        self.batch = Batch(
+            m=m, n=n, count=k, P=P, A=A, q=order.of_variables(data["q"]), l=order.of_all(data["l"]),
+            u=order.of_all(data["u"]), s=np.full((k, cone_start[-1]), np.nan),
+            x_start=order.of_variables(data["x_start"]), y_start=order.of_all(data["y_start"]),
+        )  # fmt: skip
+        l, u = self.batch.l[0], self.batch.u[0]
+        finite_u, bound = np.isfinite(u), order.of_all(np.append(bound, np.ones(n, bool)))
+        finite_u[: cone_start[-1]] = False
+        self.shape = Shape(l == u, np.isfinite(l), finite_u, bound, order.spans, cone_start)
+        self.found = np.full((k, RESIDUALS), np.nan)
+
+    def tasks(self) -> list[Task]:
+        """Ranges of programs for one compiled call each."""
+        m, n, k = self.batch.m, self.batch.n, self.batch.count
+        each = ITERATIONS * (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n))
+        size = max(64, min(int(WORK / each), -(-k // (4 * self.settings.threads)) if self.settings.threads > 1 else k))
+        return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
+
+    def workers(self) -> list[Callable[[Task], None]]:
+        """What solves a range, one for each thread."""
+        return [self._worker() for _ in range(min(self.settings.threads, len(self.tasks())))]
+
+    def _worker(self) -> Callable[[Task], None]:
+        settings, batch = self.settings, self.batch
+        numbers = {
+            "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
+            "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
+            "equalities_apart": int(self.equalities_apart),
+        }  # fmt: skip
+        lanes, verify = lanes_for(batch, self.shape, numbers), self.verifier()
+        if lanes.shared:
+            scale_shared(batch, lanes)
+
+        def solve(task: Task) -> None:
+            run(batch, lanes, *task)
+            verify(task)
+
+        return solve
+
+    def verifier(self) -> Callable[[Task], None]:
+        """What writes the residuals of a range of answers into `found`."""
+        raise NotImplementedError
+
+    def answers(self) -> tuple[np.ndarray, np.ndarray]:
+        """x, and y with the multipliers of bounds behind it, in the given order."""
+        return self._order.variables_back(self.batch.x), self._order.all_back(self.batch.y)
+
+    def collect(self, many: Any) -> np.ndarray:
+        """Write the answers that pass; returns the numbers of the programs that are to be solved by themselves."""
+        batch, chosen, settings = self.batch, self.chosen, self.settings
+        rows, cone, dual, gap, rows_scale, cone_scale, dual_scale, gap_scale, primal, below = self.found.T
+        tol, tol_abs = settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs
+        good = batch.code == OPTIMAL
+        for residual, scale in ((rows, rows_scale), (cone, cone_scale), (dual, dual_scale), (gap, gap_scale)):
+            good &= (residual <= tol * scale) & (residual <= tol_abs)
+        at = slice(None) if good.all() and chosen.size == len(many) else chosen[good]
+        many.status[at] = Status.OPTIMAL
+        self.write(many, at, good)
+        many.objective[at], many.dual_objective[at] = primal[good], below[good]
+        many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
+        many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
+        many.iterations[chosen] = batch.iterations
+        done = good | (batch.code == NOT_STARTED)
+        rays = np.flatnonzero((batch.code > OPTIMAL) & (batch.code <= PRIMAL_INFEASIBLE + 1))
+        done[rays[self.certify(many, rays, batch.code[rays] == PRIMAL_INFEASIBLE)]] = True
+        return chosen[~done]
+
+    def write(self, many: Any, at: Any, good: np.ndarray) -> None:
+        """Write the vectors of the good ones into the places `at`."""
+        raise NotImplementedError
+
+    def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
+        """Write the certificates that hold of programs `which` of the lot; returns which of these have one."""
+        raise NotImplementedError

@@ -1,0 +1,180 @@
+"""Points of programs in lanes of vector registers: gradients and objectives there in twice the precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled.kernels import inner
+from ..compiled.signatures import Matrix
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, structure
+from ..compiled.vec import (
+    LANES,
+    absolute,
+    lane_arrays,
+    largest,
+    load,
+    plain_product,
+    plain_sum,
+    product_error,
+    splat,
+    store,
+    sum_error,
+)
+from ..problem.stopping import RESIDUALS
+from .accurate import (
+    add_transposed_accurately_own,
+    add_transposed_accurately_shared,
+    multiply_accurately_own,
+    multiply_accurately_shared,
+)
+from .driver import Batch
+from .spans import Spans
+
+ROWS, CONE, DUAL, GAP, ROWS_SCALE, CONE_SCALE, DUAL_SCALE, GAP_SCALE, PRIMAL, BELOW = range(RESIDUALS)
+
+
+class Points(Structure):
+    """Programs and points of these, one in each lane, on the caller's data.
+
+    P and A are shared, or empty where each lane has `P_own` and `A_own`; the sides and multipliers of the variables are
+    behind those of the rows.  A row that is a `bound` is judged by its own size.  `s` are slacks, of cone programs.
+    `found` becomes the residuals, a row for each field.
+    """
+
+    m, n = dimension(), dimension()
+    shared = integer()
+    bound = integers()
+    P, A = floats(), floats()
+    P_own, A_own, q, l, u, x, y = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    s = matrix()
+    Px, Px_low, dual, dual_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    found = matrix()
+    spans = structure(Spans)
+
+
+def points_for(batch: Any, bound: np.ndarray, spans: Spans) -> Points:
+    """Room for the points of a batch."""
+    m, n = batch.m, batch.n
+    shared = batch.P.shape[0] == 1 == batch.A.shape[0]
+    none = np.zeros(0)
+    each = {"q": n, "l": m + n, "u": m + n, "x": n, "y": m + n, "s": batch.s.shape[1]}
+    rows = {
+        **each, "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "Px": n, "Px_low": n, "dual": n,
+        "dual_low": n, "v": m + n, "v_low": m + n, "found": RESIDUALS,
+    }  # fmt: skip
+    P, A = (batch.P[0], batch.A[0]) if shared else (none, none)
+    points = Points(m=m, n=n, P=P, A=A, bound=bound.astype(np.int64), spans=spans, **lane_arrays(rows))
+    points.shared = int(shared)
+    return points
+
+
+@inner
+def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
+    """The programs from `first` on and their answers, one in each lane; behind the last it is again."""
+    m, n = batch.m, batch.n
+    for lane in range(LANES):
+        p = min(first + lane, end - 1)
+        if not w.shared:
+            P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+            for i in range(P.size):
+                w.P_own[i, lane] = P[i]
+            for i in range(A.size):
+                w.A_own[i, lane] = A[i]
+        q, x, y = batch.q[min(p, batch.q.shape[0] - 1)], batch.x[p], batch.y[p]
+        l, u = batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
+        for j in range(n):
+            w.q[j, lane], w.x[j, lane] = q[j], x[j]
+        for i in range(m + n):
+            w.l[i, lane], w.u[i, lane], w.y[i, lane] = l[i], u[i], y[i]
+        for i in range(w.s.shape[0]):
+            w.s[i, lane] = batch.s[p, i]
+
+
+@inner
+def tell(w: Points, found: Matrix, first: int, end: int) -> None:
+    """found[p] := the residuals of the programs from `first` on."""
+    for lane in range(min(LANES, end - first)):
+        for i in range(RESIDUALS):
+            found[first + lane, i] = w.found[i, lane]
+
+
+@inner
+def measure_gradient(w: Points) -> None:
+    """P x, v := A x, and the dual residual with the first part of the objectives."""
+    m, n, spans = w.m, w.n, w.spans
+    if w.shared:
+        multiply_accurately_shared(n, n, w.P, spans.begin, spans.end, w.x, w.Px, w.Px_low)
+        multiply_accurately_shared(m, n, w.A, spans.row_first, spans.row_end, w.x, w.v, w.v_low)
+    else:
+        multiply_accurately_own(n, n, w.P_own, spans.begin, spans.end, w.x, w.Px, w.Px_low)
+        multiply_accurately_own(m, n, w.A_own, spans.row_first, spans.row_end, w.x, w.v, w.v_low)
+    begin_gradient(w)
+    if w.shared:
+        add_transposed_accurately_shared(
+            m, n, w.A, spans.column_first, spans.column_end, w.y, w.dual, w.dual_low
+        )  # fmt: skip
+    else:
+        add_transposed_accurately_own(
+            m, n, w.A_own, spans.column_first, spans.column_end, w.y, w.dual, w.dual_low
+        )  # fmt: skip
+    finish_gradient(w)
+    store(w.found, GAP_SCALE, 0.0)
+    store(w.found, BELOW, 0.0)
+
+
+@inner
+def begin_gradient(w: Points) -> None:
+    """dual := P x + q + z."""
+    m, n, Px, Px_low, q, y, dual, low = w.m, w.n, w.Px, w.Px_low, w.q, w.y, w.dual, w.dual_low
+    for j in range(n):
+        p, c, z = load(Px, j), load(q, j), load(y, m + j)
+        part = plain_sum(p, c)
+        total = plain_sum(part, z)
+        store(dual, j, total)
+        store(low, j, load(Px_low, j) + (sum_error(p, c, part) + sum_error(part, z, total)))
+
+
+@inner
+def finish_gradient(w: Points) -> None:
+    """The dual residual and its size; x'Px + q'x with its error, and the primal objective."""
+    n, Px, Px_low, q, x, dual, low, found = w.n, w.Px, w.Px_low, w.q, w.x, w.dual, w.dual_low, w.found
+    worst, size, trap = splat(0.0), splat(0.0), splat(0.0)
+    total, error, half = splat(0.0), splat(0.0), splat(0.0)
+    for j in range(n):
+        p, c, v = load(Px, j), load(q, j), load(x, j)
+        residual = load(dual, j) + load(low, j)
+        worst = largest(absolute(residual), worst)
+        size = largest(absolute(p), largest(absolute(c), size))
+        trap += 0.0 * residual + 0.0 * v
+        term = plain_product(v, p)
+        raised = plain_sum(total, term)
+        error += product_error(v, p, term) + sum_error(total, term, raised) + v * load(Px_low, j)
+        half += 0.5 * term
+        total = raised
+        term = plain_product(v, c)
+        raised = plain_sum(total, term)
+        error += product_error(v, c, term) + sum_error(total, term, raised)
+        total = raised
+    store(found, DUAL, worst + trap)
+    store(found, DUAL_SCALE, 1.0 + size)
+    store(found, PRIMAL, half)
+    store(found, GAP, total)
+    store(w.Px_low, 0, error)
+    store(w.Px, 0, total)
+
+
+@inner
+def finish_objectives(w: Points) -> None:
+    """The gap, its scale and the objectives."""
+    found = w.found
+    total, error, half = load(w.Px, 0), load(w.Px_low, 0), load(found, PRIMAL)
+    support, support_error = load(found, BELOW), load(found, GAP_SCALE)
+    gap = plain_sum(total, support)
+    gap_low = sum_error(total, support, gap) + (error + support_error)
+    primal, below = (total - half) + error, -(half + support + support_error)
+    store(found, GAP, absolute(gap + gap_low))
+    store(found, GAP_SCALE, 1.0 + largest(absolute(primal), absolute(below)))
+    store(found, PRIMAL, primal)
+    store(found, BELOW, below)

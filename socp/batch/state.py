@@ -1,0 +1,51 @@
+"""The programs at work in the lanes, and room for the method."""
+
+from __future__ import annotations
+
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
+from .spans import Spans
+
+DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
+RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
+STEP = 0.99  # share of the way to the boundary
+LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
+INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
+
+# rows of `total`
+TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
+ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
+SLOPE, KEEP, CHANGE, TARGET, SIZE, EQUAL, EQUAL_SIZE, OVERLAP = 15, 16, 17, 18, 19, 20, 21, 22
+LAST_DUAL, REFINE = 23, 24
+TOTALS = 25
+
+
+class Lanes(Structure):
+    """The programs at work, one in each lane, and room for the method.
+
+    The rows before `cone_rows` belong to second-order cones, cone k has cone_start[k]:cone_start[k + 1]; of these
+    `b` is the right-hand side h, `r_equal` the residual and `y` the multiplier z.  `degree` counts sides, cones, tau.
+
+    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
+    `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
+    `bound`, is judged by its own size; equalities have a scale of their own where they are `equalities_apart`.
+    """
+
+    m, n, sides = dimension(), dimension(), dimension()
+    shared, any_fresh, any_refine = integer(), integer(), integer()
+    first, equal, bound, who, age = integers(), integers(), integers(), integers(), integers()
+    sign = floats()
+    P, A, D, E = floats(), floats(), floats(), floats()
+    P_own, A_own = matrix(), matrix()
+    q, h, b, unit, dual_unit = matrix(), matrix(), matrix(), matrix(), matrix()
+    x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    rd, r, r_equal, inverse_sz, inverse_s = matrix(), matrix(), matrix(), matrix(), matrix()
+    W, v, o, e, dx, Gdx, x2, Gx2 = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    cone_rows, cones, degree, equalities_apart = integer(), integer(), number(), integer()
+    cone_start = integers()
+    cone_s, lam, nt, c, u, ds, dz = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    eta, B = matrix(), matrix()
+    rhs, residual, product = matrix(), matrix(), matrix()
+    C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
+    tol, tol_abs, tol_infeasible = number(), number(), number()
+    max_iter = integer()
+    spans = structure(Spans)

@@ -1,0 +1,90 @@
+"""Kernels that are compiled, or loaded, when another kernel first calls them.
+
+A caller looks at a word that holds the address of the machine code.  Where that is zero it asks for the kernel, which a
+thread of its own prepares: a signal such as Ctrl-C that came meanwhile is Python's after the kernel, as always, and
+never ends one half way.
+
+    symbol.address    the word: 0 at first, FAILED where the kernel could not be had
+    symbol.request    the function that starts the thread; it returns 0 where that cannot be
+    PAUSE             the function that lets some time go by
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import functools
+import logging
+import os
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+
+logger = logging.getLogger("socp")
+
+FAILED = -1
+PAUSE = "centralpath.pause"
+WORD = ir.IntType(64)
+_request = ctypes.CFUNCTYPE(ctypes.c_int64)
+
+
+class Deferred:
+    """The word and the request of one kernel, whose address `find` returns."""
+
+    def __init__(self, symbol: str, find: Callable[[], int]) -> None:
+        self.symbol, self.find = symbol, find
+        self.word = np.zeros(1, np.int64)
+        # Both parts are C, so that no signal is handled, and no exception lost, on the way.
+        self.request = _request(functools.partial(_thread.start_new_thread, self._fill, ()))
+        llvmlite.binding.add_symbol(f"{symbol}.address", self.word.ctypes.data)
+        llvmlite.binding.add_symbol(f"{symbol}.request", ctypes.cast(self.request, ctypes.c_void_p).value)
+
+    def _fill(self) -> None:
+        try:
+            self.word[0] = self.find()  # which may have been loaded by now for another caller
+        except BaseException:
+            logger.exception("the kernel %s could not be compiled", self.symbol)
+            self.word[0] = FAILED
+
+    def function(self, context: Any, builder: Any, kind: Any) -> Any:
+        """The code that has the function at hand; a RuntimeError of the kernel where it cannot be had."""
+        place = _external(builder.module, ir.GlobalVariable, WORD, f"{self.symbol}.address")
+        with cgutils.if_unlikely(builder, builder.icmp_signed("==", builder.load(place), WORD(0))):
+            self._wait(context, builder, place)
+        return builder.inttoptr(builder.load(place), kind.as_pointer())
+
+    def _wait(self, context: Any, builder: Any, place: Any) -> None:
+        module, nothing = builder.module, ir.FunctionType(WORD, [])
+        request = cgutils.get_or_insert_function(module, nothing, f"{self.symbol}.request")
+        pause = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), [ir.IntType(32)]), PAUSE)
+        begun = builder.icmp_signed("!=", builder.call(request, []), WORD(0))
+        waiting, over = builder.append_basic_block("waiting"), builder.append_basic_block("over")
+        builder.cbranch(begun, waiting, over)
+        builder.position_at_end(waiting)
+        builder.call(pause, [ir.IntType(32)(_pause)])
+        builder.cbranch(builder.icmp_signed("==", builder.load(place), WORD(0)), waiting, over)
+        builder.position_at_end(over)
+        with cgutils.if_unlikely(builder, builder.icmp_signed("<=", builder.load(place), WORD(0))):
+            message = f"the kernel {self.symbol} could not be compiled; NUMBA_DISABLE_JIT=1 does without compilation"
+            context.call_conv.return_user_exc(builder, RuntimeError, (message,))
+
+
+def _external(module: Any, make: Any, kind: Any, name: str) -> Any:
+    return module.globals.get(name) or make(module, kind, name)
+
+
+def _register_pause() -> int:
+    """Let kernels wait a millisecond by a function of the system; returns its argument."""
+    if os.name == "nt":
+        function, argument = ctypes.windll.kernel32.Sleep, 1  # type: ignore[attr-defined]
+    else:
+        function, argument = ctypes.CDLL(None).usleep, 1000
+    llvmlite.binding.add_symbol(PAUSE, ctypes.cast(function, ctypes.c_void_p).value)
+    return argument
+
+
+_pause = _register_pause()

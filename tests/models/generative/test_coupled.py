@@ -1,0 +1,105 @@
+"""The hybrid of a generative and a discriminative model: its ends, its gradient, samples without labels."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.special import logsumexp
+
+from models import CoupledDiscriminant, LinearDiscriminant, LogisticRegression
+from models.generative.coupled import CoupledLikelihood
+
+
+def samples(m=150, classes=2, seed=0):
+    """Classes of unlike covariance, so that linear discriminants and logistic regression differ."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(m) % classes
+    spread = 0.5 + 0.8 * y[:, None]
+    X = np.array([[0.0, 0.0], [1.5, 0.5], [0.0, 2.0]])[y] + spread * rng.normal(size=(m, 2))
+    return X * [1.0, 30.0] + [5.0, -100.0], y
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_without_room_it_is_linear_discriminant_analysis(classes):
+    X, y = samples(classes=classes)
+    model, lda = CoupledDiscriminant(0.0).fit(X, y), LinearDiscriminant().fit(X, y)
+    assert model.means_ == pytest.approx(lda.means_, rel=1e-4)
+    assert model.covariance_ == pytest.approx(lda.covariance_, rel=1e-4, abs=1e-4 * np.abs(lda.covariance_).max())
+    assert model.predict_joint_log_proba(X) == pytest.approx(lda.predict_joint_log_proba(X), abs=1e-3)
+    assert np.array_equal(model.means_, model.density_means_)
+    near = CoupledDiscriminant(1e-3).fit(X, y)
+    assert near.predict_log_proba(X) == pytest.approx(lda.predict_log_proba(X), abs=1e-2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_with_all_room_it_is_logistic_regression(classes):
+    X, y = samples(classes=classes)
+    model, logistic = CoupledDiscriminant(np.inf, max_iter=5000).fit(X, y), LogisticRegression(C=np.inf).fit(X, y)
+    assert model.predict_log_proba(X) == pytest.approx(logistic.predict_log_proba(X), abs=1e-3)
+    mixture = logsumexp(log_density(model, X), axis=1).sum()
+    assert mixture >= logsumexp(LinearDiscriminant().fit(X, y).predict_joint_log_proba(X), axis=1).sum() - 1e-6
+
+
+def log_density(model, X):
+    """log pi~_k + log N(x; mu~_k, Sigma~)."""
+    inverse, logdet = np.linalg.inv(model.density_covariance_), np.linalg.slogdet(model.density_covariance_)[1]
+    columns = [-0.5 * np.einsum("ij,jk,ik->i", X - m, inverse, X - m) for m in model.density_means_]
+    constant = -0.5 * (logdet + X.shape[1] * np.log(2.0 * np.pi))
+    return np.log(model.density_priors_) + constant + np.stack(columns, axis=1)
+
+
+def test_the_two_likelihoods_together_grow_with_the_room():
+    X, y = samples()
+    found = []
+    for coupling in (0.0, 0.03, 0.3, 3.0, np.inf):
+        model = CoupledDiscriminant(coupling, max_iter=5000).fit(X, y)
+        own = model.predict_log_proba(X)[np.arange(y.size), y].sum()
+        found.append(own + logsumexp(log_density(model, X), axis=1).sum())
+    assert (np.diff(found) > -1e-4).all() and found[-1] > found[0] + 0.1
+
+
+@pytest.mark.parametrize("coupling", [0.0, 0.7, np.inf])
+def test_the_gradient_is_that_of_the_objective(coupling):
+    X, y = samples(40, 3)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    problem = CoupledLikelihood(X[:30], np.eye(3)[y[:30]] * 1.5, X[30:], coupling)
+    v = problem.start()
+    v = v + 0.3 * np.random.default_rng(1).normal(size=v.size)
+    error = check_grad(lambda u: problem.value_and_gradient(u)[0], lambda u: problem.value_and_gradient(u)[1], v)
+    assert error < 1e-5
+
+
+def test_samples_without_labels_help_where_the_model_is_right():
+    rng = np.random.default_rng(3)
+    y = np.arange(2000) % 2
+    X = rng.normal(size=(2000, 4)) + 1.2 * y[:, None]
+    few, others, test = slice(0, 12), slice(12, 1000), slice(1000, 2000)
+    with_them = CoupledDiscriminant(0.1).fit(X[few], y[few], X_unlabelled=X[others]).score(X[test], y[test])
+    assert with_them > CoupledDiscriminant(0.1).fit(X[few], y[few]).score(X[test], y[test])
+
+
+def test_weights_are_counts():
+    X, y = samples(60)
+    weights = 1.0 + np.arange(60) % 3
+    weighted = CoupledDiscriminant(0.5).fit(X, y, weights)
+    copied = CoupledDiscriminant(0.5).fit(np.repeat(X, weights.astype(int), axis=0), np.repeat(y, weights.astype(int)))
+    assert weighted.predict_log_proba(X) == pytest.approx(copied.predict_log_proba(X), abs=1e-5)
+
+
+def test_bad_input_is_refused_by_name_and_a_short_ascent_warns():
+    X, y = samples(60)
+    with pytest.raises(ValueError, match="coupling"):
+        CoupledDiscriminant(-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="X_unlabelled has 1 features, but X has 2"):
+        CoupledDiscriminant().fit(X, y, X_unlabelled=X[:, :1])
+    with pytest.warns(UserWarning, match="L-BFGS ended after 2 steps"):
+        CoupledDiscriminant(max_iter=2).fit(X, y)
+
+
+def test_the_objectives_are_those_of_the_steps_and_rise():
+    X, y = samples()
+    model = CoupledDiscriminant(0.5).fit(X, y)
+    values = model.log_likelihoods_
+    assert len(values) == model.n_iter_ + 1 and (np.diff(values) >= -1e-9 * abs(values[0])).all()
+    own = model.predict_log_proba(X)[np.arange(y.size), y].sum()
+    scale = np.log(X.std(axis=0)).sum() * y.size  # the density of standardized features
+    assert values[-1] < own + logsumexp(log_density(model, X), axis=1).sum() + scale + 1e-6  # less the coupling

@@ -1,0 +1,92 @@
+"""Many programs over samples of one kernel: the answers of `qp.solve`, one by one, and their residuals."""
+
+import numpy as np
+import pytest
+
+import qp
+from qp.active_set.series import UNSOLVED
+from socp.problem.stopping import Residuals
+
+
+def kernel_of(name, n=60, features=3, seed=0, **parameters):
+    samples = np.random.default_rng(seed).normal(size=(n, features))
+    return qp.KernelMatrix(samples, name, **{"gamma": 0.4, **parameters})
+
+
+def problems(n=60, sizes=(40, 25, 60, 1), seed=1):
+    """Parts of different sizes with signs and bounds."""
+    rng = np.random.default_rng(seed)
+    parts = [np.sort(rng.permutation(n)[:size]) for size in sizes]
+    which, begins = np.concatenate(parts), np.concatenate([[0], np.cumsum(sizes)])
+    signs = np.where(rng.normal(size=which.size) > 0.0, 1.0, -1.0)
+    return which, begins, signs, signs * rng.uniform(0.2, 2.0, size=which.size)
+
+
+def alone(kernel, which, q, lower, upper, row, tol=1e-11):
+    rows = {"A": np.ones((1, which.size)), "l": 0.0, "u": 0.0} if row else {}
+    K = kernel.toarray()[np.ix_(which, which)]
+    return qp.solve(K, q, lb=lower, ub=upper, tol=tol, active_set=False, **rows), K
+
+
+@pytest.mark.parametrize("row", [True, False])
+@pytest.mark.parametrize(
+    "name, parameters", [("rbf", {}), ("poly", {"coef0": 1.0, "degree": 2}), ("linear", {"features": 70})]
+)
+def test_each_part_has_the_answer_that_it_has_alone(name, parameters, row):
+    kernel = kernel_of(name, **parameters)
+    which, begins, signs, bounds = problems()
+    lower, upper = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
+    found = qp.solve_series(kernel, which, begins, -signs, lower, upper, row=row, tol=1e-10)
+    for k in range(begins.size - 1):
+        at = slice(begins[k], begins[k + 1])
+        reference, K = alone(kernel, which[at], -signs[at], lower[at], upper[at], row)
+        assert found.rounds[k] > 0
+        u, g = found.x[at], found.gradient[at]
+        assert 0.5 * u @ K @ u - signs[at] @ u == pytest.approx(reference.objective, rel=1e-9, abs=1e-9)
+        np.testing.assert_allclose(g, K @ u - signs[at], atol=1e-11)
+        assert ((lower[at] <= u) & (u <= upper[at])).all()
+        assert abs(u.sum()) <= 1e-10 or not row
+        residuals = Residuals(*found.residuals[k])
+        assert residuals.meets(1e-10)
+        assert residuals.primal_objective == pytest.approx(reference.objective, rel=1e-9, abs=1e-9)
+
+
+def test_programs_of_one_part_share_it_and_begin_where_the_one_before_ended():
+    kernel = kernel_of("rbf")
+    which, begins, signs, bounds = problems(sizes=(30, 50))
+    Cs, parts = np.array([0.1, 1.0, 10.0]), np.repeat([0, 1], 3)
+    q = np.concatenate([-signs[begins[p] : begins[p + 1]] for p in parts])
+    ends = np.concatenate([C * bounds[begins[p] : begins[p + 1]] for p, C in zip(parts, np.tile(Cs, 2))])
+    lower, upper = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+    several = [
+        qp.solve_series(kernel, which, begins, q, lower, upper, row=True, tol=1e-10, parts=parts, ratios=ratios)
+        for ratios in (None, np.tile([0.0, 10.0, 10.0], 2))
+    ]
+    for found in several:
+        assert (found.rounds > 0).all()
+        assert all(Residuals(*residuals).meets(1e-10) for residuals in found.residuals)
+    np.testing.assert_allclose(several[0].x, several[1].x, atol=1e-7)
+
+
+def test_what_cannot_be_settled_is_said_to_be_unsolved():
+    # the tolerance is beyond what double precision has
+    which, begins, signs, bounds = problems(sizes=(60,))
+    ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
+    found = qp.solve_series(kernel_of("rbf"), which, begins, -signs, *ends, row=True, tol=1e-30)
+    assert found.rounds.tolist() == [UNSOLVED]
+
+
+def test_a_solution_is_that_of_the_program_with_signs():
+    which, begins, signs, bounds = problems(sizes=(20, 60))
+    kernel = kernel_of("rbf")
+    ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
+    found = qp.solve_series(kernel, which, begins, -signs, *ends, row=True, tol=1e-10)
+    at = slice(20, 80)
+    P = qp.KernelMatrix(kernel.samples[which[at]], "rbf", gamma=0.4, signs=signs[at])
+    program = qp.QuadraticProgram(P, np.full(60, -1.0), signs[None, at], 0.0, 0.0, 0.0, np.abs(bounds[at]))
+    told, reference = found.solution(1, at, program), qp.solve(program.with_full_hessian(), tol=1e-11)
+    assert told.status == "optimal"
+    assert max(told.primal_residual, told.dual_residual, told.gap) <= 1e-10
+    np.testing.assert_allclose(told.x, reference.x, atol=1e-6)
+    np.testing.assert_allclose(P @ told.x + program.q + program.A.T @ told.y + told.z_bounds, 0.0, atol=1e-9)
+    assert told.objective == pytest.approx(reference.objective, rel=1e-9)

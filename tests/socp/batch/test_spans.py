@@ -1,0 +1,111 @@
+"""Bands: an order that finds them, spans that hold every entry, factors within them."""
+
+import numpy as np
+import pytest
+
+from socp.batch.dense import (
+    assemble_own,
+    assemble_shared,
+    eliminate,
+    multiply_shared,
+    multiply_transposed_shared,
+    solve,
+)
+from socp.batch.spans import Order, narrow_band, spans_of
+from socp.compiled.vec import LANES, lane_rows
+
+
+def chain(steps, rng, states=3, inputs=1):
+    """The pattern of an optimal control problem, its variables and rows in any order: P and A."""
+    n, m = steps * (states + inputs), (steps - 1) * states
+    A = np.zeros((m, n))
+    for t in range(steps - 1):
+        here = (states + inputs) * t
+        rows = slice(states * t, states * (t + 1))
+        A[rows, here : here + states + inputs] = rng.normal(size=(states, states + inputs))
+        A[rows, here + states + inputs : here + 2 * states + inputs] = np.eye(states)
+    columns = rng.permutation(n)
+    return np.diag(rng.uniform(1.0, 2.0, n))[:, columns][columns], A[rng.permutation(m)][:, columns]
+
+
+def inside(spans, A, T):
+    """Whether no entry lies outside."""
+    i, j = np.nonzero(A)
+    rows = (spans.row_first[i] <= j) & (j < spans.row_end[i])
+    columns = (spans.column_first[j] <= i) & (i < spans.column_end[j])
+    i, j = np.nonzero(np.abs(np.tril(T)) > 1e-14)
+    return rows.all() and columns.all() and ((spans.begin[i] <= j) & (i < spans.end[j])).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_band_is_found_and_holds_every_entry(seed):
+    P, A = chain(12, np.random.default_rng(seed))
+    order = Order(P[None], A[None])
+    (P2,), (A2,) = (part.reshape(shape) for part, shape in zip(order.matrices(), ((1, 48, 48), (1, 33, 48))))
+    spans, factor = order.spans, np.linalg.cholesky(P2 + A2.T @ A2)
+    assert inside(spans, A2, factor) and (np.arange(48) - spans.begin).max() <= 12
+    for name in ("row_first", "row_end", "column_first", "column_end", "begin", "end"):
+        assert (np.diff(getattr(spans, name)) >= 0).all()
+    v, both = np.arange(48.0), np.arange(81.0)
+    assert np.array_equal(order.variables_back(order.of_variables(v)), v)
+    assert np.array_equal(order.all_back(order.of_all(both)), both)
+    x = np.linspace(1.0, 2.0, 48)
+    assert np.allclose(
+        order.all_back(np.append(A2 @ order.of_variables(x), order.of_variables(x))), np.append(A @ x, x)
+    )
+
+
+def test_dense_matrices_keep_their_order():
+    rng = np.random.default_rng(0)
+    P, A = rng.normal(size=(1, 6, 6)), rng.normal(size=(1, 4, 6))
+    order = Order(P, A)
+    assert order.of_variables(P) is P and order.of_all(A) is A and (order.spans.begin == 0).all()
+    assert narrow_band(np.zeros((5, 5)), np.ones((1, 5))) is None
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 0), (2, 1), (7, 3), (16, 5)])
+@pytest.mark.parametrize("banded", [False, True])
+def test_factors_solve_with_the_assembled_matrix(n, m, banded):
+    rng = np.random.default_rng(n)
+    P, A = np.eye(n) + 0.1, rng.normal(size=(m, n))
+    if banded:
+        P = np.diag(rng.uniform(1.0, 2.0, n))
+        A[np.abs(np.subtract.outer(np.arange(m) * max(n // max(m, 1), 1), np.arange(n))) > 2] = 0.0
+    spans = spans_of(P, A)
+    w, C, T, pivots, b = (lane_rows(size) for size in (m + n, n * n, n * n, n, n))
+    w[:], b[:] = rng.uniform(0.5, 2.0, size=w.shape), rng.normal(size=b.shape)
+    given = b.copy()
+    for kind in ("shared", "own"):
+        C[:] = T[:] = 0.0
+        b[:] = given
+        if kind == "shared":
+            assemble_shared(m, n, P.ravel(), A.ravel(), spans, w, C)
+        else:
+            own = [np.ascontiguousarray(np.repeat(part.reshape(-1, 1), LANES, axis=1)) for part in (P, A)]
+            assemble_own(m, n, *own, spans, w, C)
+        eliminate(n, spans, C, T, pivots)
+        solve(n, spans, T, pivots, b)
+        for lane in range(LANES):
+            H = P + A.T @ np.diag(w[:m, lane]) @ A + np.diag(w[m:, lane])
+            assert np.allclose(H @ b[:, lane], given[:, lane], rtol=1e-10, atol=1e-10)
+
+
+def test_products_within_spans():
+    rng = np.random.default_rng(1)
+    P, A = chain(5, rng)
+    order = Order(P[None], A[None])
+    m, n, A2, spans = *A.shape, order.matrices()[1], order.spans
+    x, v, out = lane_rows(n), lane_rows(m + n), lane_rows(m + n)
+    x[:], v[:] = rng.normal(size=x.shape), rng.normal(size=v.shape)
+    multiply_shared(m, n, A2.ravel(), spans.row_first, spans.row_end, x, out)
+    assert np.allclose(out[:m], A2.reshape(m, n) @ x)
+    multiply_transposed_shared(m, n, A2.ravel(), spans.column_first, spans.column_end, v, x)
+    assert np.allclose(x, A2.reshape(m, n).T @ v[:m] + v[m:])
+
+
+def test_a_cone_couples_its_variables():
+    A = np.zeros((5, 4))
+    A[1, 1] = A[2, 3] = A[3, 0] = A[4, 2] = 1.0
+    spans = Order(np.eye(4)[None], A[None], np.array([0, 3])).spans
+    assert list(spans.begin) == [0, 1, 1, 1] and list(spans.end) == [1, 4, 4, 4]
+    assert inside(spans, A, np.linalg.cholesky(np.eye(4) + np.outer(A[1] + A[2], A[1] + A[2])))

@@ -1,0 +1,85 @@
+"""Saddle-point systems: solutions, rows and bounds of all kinds, and singular ones, dense and sparse."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from socp.linalg.saddle import Saddle
+
+
+def scattered(rng, m, n, entries):
+    places = rng.integers(0, m, entries), rng.integers(0, n, entries)
+    return sp.csc_array(sp.coo_array((rng.normal(size=entries), places), shape=(m, n)))
+
+
+def drawn(rng, n, m, sparse):
+    if sparse:
+        root = scattered(rng, n, n, 3 * n)
+        P = sp.csc_array(root @ root.T + 0.1 * sp.eye_array(n))
+        B = sp.csc_array(scattered(rng, m, n, 2 * m) + sp.eye_array(m, n))
+    else:
+        root = rng.normal(size=(n, n))
+        P, B = root @ root.T, rng.normal(size=(m, n))
+    kinds = rng.integers(0, 3, m)
+    E = np.where(kinds == 0, 0.0, np.where(kinds == 1, np.inf, 10.0 * rng.random(m)))
+    F = np.where(np.arange(n) % 7 == 6, 0.0, np.where(np.arange(n) % 3 == 0, 1.0, np.inf))
+    F[:m][E == 0.0] = np.inf
+    return P, B, E, F
+
+
+def residuals(P, B, E, F, right, found):
+    (a, b, f), (u, w, t) = right, found
+    E0, F0 = np.where(np.isinf(E), 0.0, E), np.where(np.isinf(F), 0.0, F)
+    assert not w[np.isinf(E)].any() and not t[np.isinf(F)].any()
+    first = a - B.T @ w - t - (0.0 if P is None else P @ u)
+    return first, (b - B @ u + E0 * w)[np.isfinite(E)], (f - u + F0 * t)[np.isfinite(F)]
+
+
+@pytest.mark.parametrize("n, m, sparse", [(6, 4, False), (40, 25, False), (300, 30, False), (400, 150, True)])
+def test_the_solution_leaves_nothing(n, m, sparse):
+    rng = np.random.default_rng(n)
+    P, B, E, F = drawn(rng, n, m, sparse)
+    saddle = Saddle(P, B, E, F)
+    right = [rng.normal(size=size) for size in (n, m, n)]
+    for left in residuals(P, B, E, F, right, saddle.solve(*right)):
+        assert np.abs(left).max(initial=0.0) < 1e-9
+    assert saddle.is_regular
+
+
+def test_a_hessian_of_low_rank():
+    rng = np.random.default_rng(1)
+    low, B = sp.csc_array, rng.normal(size=(3, 10))
+    P = type("LowRank", (), {"F": rng.normal(size=(10, 2)), "d": rng.random(10)})()
+    full = P.F @ P.F.T + np.diag(P.d)
+    right = [rng.normal(size=size) for size in (10, 3, 10)]
+    for matrix in (B, low(B)):
+        for one, other in zip(Saddle(P, matrix, np.zeros(3)).solve(*right), Saddle(full, B, np.zeros(3)).solve(*right)):
+            np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_that_comes_twice_shares_its_multiplier(sparse):
+    """Of all solutions that of least norm, from the dense factors and from the damped sparse ones."""
+    rng, (n, m) = np.random.default_rng(2), (300, 60) if sparse else (8, 3)
+    P, B, E, F = drawn(rng, n, m, sparse)
+    B, E, F = B.toarray() if sparse else B, np.zeros(m), np.full(n, np.inf)
+    B[1] = B[0]
+    B = sp.csc_array(B) if sparse else B
+    saddle = Saddle(P, B, E, F)
+    assert not saddle.is_regular
+    b = rng.normal(size=m)
+    b[1] = b[0]
+    right = rng.normal(size=n), b, np.zeros(n)
+    u, w, t = saddle.solve(*right)
+    for left in residuals(P, B, E, F, right, (u, w, t)):
+        assert np.abs(left).max(initial=0.0) < 1e-6
+    assert w[0] == pytest.approx(w[1], abs=1e-6)
+
+
+@pytest.mark.parametrize("P", [None, np.zeros((2, 2))])
+def test_a_vertex_needs_no_hessian(P):
+    u, w, _ = Saddle(P, np.array([[1.0, 1.0], [1.0, -1.0]]), np.zeros(2)).solve(
+        np.ones(2), np.array([2.0, 0.0]), np.zeros(2)
+    )
+    np.testing.assert_allclose([u, w], [[1.0, 1.0], [1.0, 0.0]], atol=1e-12)
+    assert not Saddle(P, np.zeros((0, 2)), np.zeros(0)).is_regular
