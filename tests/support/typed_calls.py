@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from models import SVC, SVCCV, BilevelClassifier, GaussianHMM, Kernel, LinearDiscriminant, LinearSVC, LogisticRegression
 from socp.interop.ecos import solve as ecos_solve
 
 q, A = np.array([1.0, 2.0]), sp.csc_array(np.eye(2))
@@ -59,3 +60,20 @@ for iterate in socp.iterates(c=[1.0], G=[[-1.0]], h=[0.0], cones=[socp.NonNeg(1)
     iterate.mu.is_integer()
     print(iterate.iteraton)  # wrong
     range(iterate.gap)  # wrong
+
+SVC(1.0, "poly", gamma="auto", class_weight="balanced", multi_class="ovr", solver="primal").fit([[0.0], [1.0]], [0, 1])
+SVC(kernel=Kernel("rbf", gamma=2.0))
+SVC(kernel=lambda a, b: a @ b.T, gamma=0.5, class_weight={"yes": 2.0, "no": 1}, decision_function_shape="ovo")
+SVC(kernel="rbff")  # wrong
+SVC(gamma="wide")  # wrong
+SVC(class_weight="balance")  # wrong
+SVC(multi_class="ova")  # wrong
+SVC(solver="both")  # wrong
+SVC(Q=1.0)  # wrong
+Kernel("rbff")  # wrong
+SVCCV(kernel="rbff")  # wrong
+LinearSVC(loss="hing")  # wrong
+LogisticRegression(solver="lbfgs")  # wrong
+BilevelClassifier(step2="open")  # wrong
+GaussianHMM(covariance_type="tied")  # wrong
+LinearDiscriminant(covariance="spheric")  # wrong
