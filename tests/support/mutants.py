@@ -37,7 +37,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("-(program.G @ x), np.inf)", "program.G @ x, np.inf)"),
         ("np.where(np.isfinite(program.h), -(program.G @ x), np.inf)", "-(program.G @ x)"),
         ("LEAST_SLOPE = 1e-12", "LEAST_SLOPE = 0.0"),
-        ("    idle_z[start[:-1][second_order]] = False  #", "    pass  #"),
+        ("    idle_z[start[:-1][second_order & (np.diff(start) > 0)]] = False  #", "    pass  #"),
     ],
     ("socp/problem/distances.py", "tests/socp/problem/test_stopping.py"): [
         ("            error += 2.0 * other * low[i]\n", "            error += 0.0\n"),
