@@ -64,8 +64,9 @@ def plain_signature(app, what, name, obj, options, signature, returns):
 
 
 def skip_internal(app, what, name, obj, skip, options):
-    """The hook of autodoc that leaves out constructors of data that were checked already: callers have none."""
-    return True if name == "of_checked" else None
+    """The hook of autodoc that leaves out constructors of data that were checked already, which callers have none of,
+    and the fields of named tuples, which are attributes of the docstring."""
+    return True if name == "of_checked" or type(obj).__name__ == "_tuplegetter" else None
 
 
 # ---- attributes

@@ -13,6 +13,7 @@ import re
 from latex2mathml.converter import convert
 
 FORMULA = re.compile(r'(<(span|div) class="math[^"]*"[^>]*>)\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)', re.DOTALL)
+LONG = 24  # symbols from which a formula in the text may be wider than a telephone
 BRACE = "<mo>&#x23DF;</mo></munder>"  # ends what latex2mathml makes of an underbrace
 TIGHT = re.compile(r'<mo( stretchy="false")?>(&#x0007C;|&#x0002F;|&#x0221E;)</mo>')
 PRIMED = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[234];)</mi></msup>")
@@ -42,7 +43,12 @@ def to_mathml(match):
         found = space(draw_braces(convert(tex, display="block" if bracket == "[" else "inline")))
     except Exception:
         return match.group()
-    return match.group() if re.search(r">\\[A-Za-z|]|<mi>&(amp;)?<", found) else before + found + after
+    found = re.sub(r"(<mo[^>]*>)(?:&#x0005E;|\^)(?=</mo></mover>)", r"\1&#x02C6;", found)  # a hat, not a power
+    if re.search(r">\\[A-Za-z|]|<mi>&(amp;)?<", found):
+        return match.group()
+    if bracket == "(" and len(html.unescape(re.sub(r"<[^>]+>|\s", "", found))) > LONG:
+        before = before.replace('class="math', 'class="math long', 1)
+    return before + found + after
 
 
 def draw_braces(mathml):

@@ -17,7 +17,7 @@ from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
 from socp.batch.watch import Watch
-from socp.problem.checks import ProgramError, as_csc, check_finite
+from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, check_finite
 from socp.problem.hessian import as_hessian
 from socp.problem.settings import Settings
 from socp.problem.status import Status
@@ -218,13 +218,13 @@ def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.
 
 
 def solve_many(
-    P: Any,
-    q: Any,
-    A: Any = None,
-    l: Any = None,
-    u: Any = None,
-    lb: Any = None,
-    ub: Any = None,
+    P: ArrayLike | None,
+    q: ArrayLike,
+    A: ArrayLike | None = None,
+    l: ArrayLike | Number | None = None,
+    u: ArrayLike | Number | None = None,
+    lb: ArrayLike | Number | None = None,
+    ub: ArrayLike | Number | None = None,
     *,
     threads: int = 1,
     tol: float = 1e-8,

@@ -11,7 +11,8 @@ import numpy as np
 from socp.method.run import OPTIMAL
 from socp.plan.choice import choose_method
 from socp.problem import printing
-from socp.problem.checks import ProgramError, as_vector, check_finite
+from socp.problem.checks import ArrayLike, Number, ProgramError, as_vector, check_finite
+from socp.problem.lowrank import LowRank
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
 from socp.problem.status import Status
 from socp.solver import SetUpOnce, with_values
@@ -19,6 +20,7 @@ from socp.solver import Solver as ConeSolver
 
 from .active_set.method import ActiveSet
 from .active_set.working_set import WorkingSet
+from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
 from .problem.stopping import ProgramTest
@@ -27,6 +29,8 @@ from .reduce.presolve import Presolve
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from .batch import Solutions
 
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # share of tol by which sides may cross in presolve, and how far at most
 
@@ -67,13 +71,13 @@ class Solver(SetUpOnce):
 
     def __init__(
         self,
-        P: Any,
-        q: Any = None,
-        A: Any = None,
-        l: Any = None,
-        u: Any = None,
-        lb: Any = None,
-        ub: Any = None,
+        P: ArrayLike | LowRank | KernelMatrix | QuadraticProgram | None,
+        q: ArrayLike | None = None,
+        A: ArrayLike | None = None,
+        l: ArrayLike | Number | None = None,
+        u: ArrayLike | Number | None = None,
+        lb: ArrayLike | Number | None = None,
+        ub: ArrayLike | Number | None = None,
         offset: float | None = None,
         **settings: Unpack[QuadraticSettings],
     ) -> None:
@@ -143,13 +147,13 @@ class Solver(SetUpOnce):
     @document_names
     def update(
         self,
-        q: Any = None,
-        l: Any = None,
-        u: Any = None,
-        lb: Any = None,
-        ub: Any = None,
-        P_data: Any = None,
-        A_data: Any = None,
+        q: ArrayLike | None = None,
+        l: ArrayLike | Number | None = None,
+        u: ArrayLike | Number | None = None,
+        lb: ArrayLike | Number | None = None,
+        ub: ArrayLike | Number | None = None,
+        P_data: ArrayLike | LowRank | None = None,
+        A_data: ArrayLike | None = None,
     ) -> None:
         """Replace data of the program; set-up is done again only where sides become finite, infinite or equal,
         or presolve leaves other rows out.
@@ -258,9 +262,10 @@ class Solver(SetUpOnce):
         return self._last if warm_start else None
 
     def solve_many(
-        self, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, threads: int | None = None,
-        warm_start: Any = None,
-    ) -> Any:  # fmt: skip
+        self, q: ArrayLike | None = None, l: ArrayLike | Number | None = None, u: ArrayLike | Number | None = None,
+        lb: ArrayLike | Number | None = None, ub: ArrayLike | Number | None = None, threads: int | None = None,
+        warm_start: Solutions | None = None,
+    ) -> Solutions:  # fmt: skip
         """Solve the program with other vectors, each with a leading axis of length k or as in `update`.
 
         `warm_start` are the `Solutions` of such a batch, near which each program starts.
@@ -294,13 +299,13 @@ class Solver(SetUpOnce):
 
 @document_settings
 def solve(
-    P: Any,
-    q: Any = None,
-    A: Any = None,
-    l: Any = None,
-    u: Any = None,
-    lb: Any = None,
-    ub: Any = None,
+    P: ArrayLike | LowRank | KernelMatrix | QuadraticProgram | None,
+    q: ArrayLike | None = None,
+    A: ArrayLike | None = None,
+    l: ArrayLike | Number | None = None,
+    u: ArrayLike | Number | None = None,
+    lb: ArrayLike | Number | None = None,
+    ub: ArrayLike | Number | None = None,
     offset: float | None = None,
     **settings: Unpack[QuadraticSettings],
 ) -> Solution:

@@ -28,12 +28,15 @@ from .plan.choice import SMALL_DENSE, decide
 from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import (
+    ArrayLike,
+    Number,
     ProgramError,
     all_finite,
     as_vector,
     check_finite,
     check_no_nan,
 )
+from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, QP_ONLY, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import TIMINGS, Solution
@@ -42,6 +45,8 @@ from .warmup import ready_for_large
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from .batch.solutions import Solutions
 
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
@@ -134,13 +139,13 @@ class Solver(SetUpOnce):
         self,
         program: ConeProgram | None = None,
         *,
-        c: Any = None,
-        G: Any = None,
-        h: Any = None,
-        cones: Sequence[Cone] | None = None,
-        A: Any = None,
-        b: Any = None,
-        P: Any = None,
+        c: ArrayLike | None = None,
+        G: ArrayLike | None = None,
+        h: ArrayLike | Number | None = None,
+        cones: Sequence[Cone] | Cone | None = None,
+        A: ArrayLike | None = None,
+        b: ArrayLike | Number | None = None,
+        P: ArrayLike | LowRank | None = None,
         offset: float | None = None,
         **settings: Unpack[ConeSettings],
     ) -> None:
@@ -199,12 +204,12 @@ class Solver(SetUpOnce):
     @document_names
     def update(
         self,
-        c: Any = None,
-        b: Any = None,
-        h: Any = None,
-        P_data: Any = None,
-        G_data: Any = None,
-        A_data: Any = None,
+        c: ArrayLike | None = None,
+        b: ArrayLike | Number | None = None,
+        h: ArrayLike | Number | None = None,
+        P_data: ArrayLike | LowRank | None = None,
+        G_data: ArrayLike | None = None,
+        A_data: ArrayLike | None = None,
     ) -> None:
         """Replace data of the program, keeping its pattern and with it all that set-up computed.
 
@@ -320,7 +325,10 @@ class Solver(SetUpOnce):
                 printing.footer(solution)
             return solution
 
-    def solve_many(self, c: Any = None, b: Any = None, h: Any = None, threads: int | None = None) -> Any:
+    def solve_many(
+        self, c: ArrayLike | None = None, b: ArrayLike | None = None, h: ArrayLike | None = None,
+        threads: int | None = None,
+    ) -> Solutions:  # fmt: skip
         """Solve the program with other vectors, each with a leading axis of length k or as in `update`.
 
         Returns
@@ -375,13 +383,13 @@ class Solver(SetUpOnce):
 def solve(
     program: ConeProgram | None = None,
     *,
-    c: Any = None,
-    G: Any = None,
-    h: Any = None,
-    cones: Sequence[Cone] | None = None,
-    A: Any = None,
-    b: Any = None,
-    P: Any = None,
+    c: ArrayLike | None = None,
+    G: ArrayLike | None = None,
+    h: ArrayLike | Number | None = None,
+    cones: Sequence[Cone] | Cone | None = None,
+    A: ArrayLike | None = None,
+    b: ArrayLike | Number | None = None,
+    P: ArrayLike | LowRank | None = None,
     offset: float | None = None,
     **settings: Unpack[ConeSettings],
 ) -> Solution:
@@ -425,13 +433,13 @@ def solve(
 def iterates(
     program: ConeProgram | None = None,
     *,
-    c: Any = None,
-    G: Any = None,
-    h: Any = None,
-    cones: Sequence[Cone] | None = None,
-    A: Any = None,
-    b: Any = None,
-    P: Any = None,
+    c: ArrayLike | None = None,
+    G: ArrayLike | None = None,
+    h: ArrayLike | Number | None = None,
+    cones: Sequence[Cone] | Cone | None = None,
+    A: ArrayLike | None = None,
+    b: ArrayLike | Number | None = None,
+    P: ArrayLike | LowRank | None = None,
     offset: float | None = None,
     **settings: Unpack[ConeSettings],
 ) -> Iterator[Iterate]:

@@ -355,3 +355,16 @@ def test_formulas_become_mathml_and_what_cannot_stays():
         assert table.count("<mtr>") == 2 and table.count("<mtd") == 4
     unknown = r'<div class="math">\[\nosuchcommand x\]</div>'
     assert mathml.FORMULA.sub(mathml.to_mathml, unknown) == unknown
+
+
+def test_the_terminal_of_the_first_run_is_drawn_as_a_terminal_shows_it():
+    spec = importlib.util.spec_from_file_location("terminal", DOCS / "images" / "terminal.py")
+    terminal = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(terminal)
+    written = [(0.0, "$ a\r\n"), (1.0, "\r\x1b[K1 of 3"), (2.0, "\r\x1b[K2 of 3"), (3.0, "\r\x1b[Kdone\r\n<b>\r\n")]
+    assert terminal.screen("".join(text for _, text in written)) == ["$ a", "done", "<b>", ""]
+    shown = terminal.moments(written)
+    assert [lines[-1] for _, lines in shown] == ["1 of 3", "2 of 3", ""]
+    assert "&lt;b&gt;" in terminal.svg("$ a", shown)
+    picture = terminal.PICTURE.read_text(encoding="utf-8")
+    assert "compiling kernels" in picture and not re.search(r"/(tmp|home|root|work)/", picture)

@@ -76,6 +76,6 @@ def test_every_example_is_on_the_page_and_tested():
     page = (FOLDER.parent / "examples.md").read_text(encoding="utf-8")
     tests = Path(__file__).read_text(encoding="utf-8")
     names = sorted(path.stem for path in FOLDER.glob("*.py"))
-    assert len(names) == 8
+    assert len(names) == 9
     for name in names:
         assert f"examples/{name}.py" in page and f'example("{name}")' in tests

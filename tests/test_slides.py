@@ -45,10 +45,22 @@ def test_every_formula_and_every_exercise_of_a_chapter_is_on_a_slide(name):
     tasks = [content for slide in slides for kind, content in slide.parts if kind == "list"]
     assert len(tasks) == len(re.findall(r"^\*\*\d\.\*\*", rest.partition("\n## Solutions\n")[0], re.M))
     assert slides[0].heading in text and all(len(slide.parts) <= 6 for slide in slides)
+    headings = [slide.heading for slide in slides]
+    assert len(set(headings)) == len(headings) and not any(heading[0].islower() for heading in headings)
     for slide in slides:
+        assert slide.note and any(kind in ("title", "text", "list") and content for kind, content in slide.parts), slide
         if any(kind == "formula" for kind, _ in slide.parts):
             kind, sentence = slide.parts[0]
-            assert kind == "text" and not sentence[0].islower() and slide.note, slide
+            assert kind == "text" and not sentence[0].islower(), slide
+
+
+@pytest.mark.parametrize("name", BUILD.chapters())
+def test_a_chapter_says_first_what_one_will_be_able_to_do_and_last_what_to_keep(name):
+    first, *_, last, exercises = BUILD.chapter_slides(name, with_pictures=False)
+    (kind, goals), (_, summary) = first.parts[0], last.parts[0]
+    assert kind == "title" and goals.startswith("After this chapter you ") and " You need " in " ".join(goals.split())
+    assert last.heading == "In five lines" and 4 <= len(re.findall(r"\.(?=\s|$)", summary)) <= 8
+    assert exercises.heading == "Exercises" and exercises.note.startswith("**1.**")
 
 
 def test_a_sentence_becomes_html():

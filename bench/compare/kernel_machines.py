@@ -107,7 +107,7 @@ def run(only: str | None = None) -> Iterator[Row]:
             yield measure(name, X, y, kernel, tol)
 
 
-def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: str, tol: float) -> Row:
+def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Row:
     """One row."""
     from sklearn import svm
 
@@ -124,7 +124,7 @@ def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: str, tol: float) ->
     return Row(name, "SVR" if regression else "SVC", kernel, tol, seconds, libsvm_seconds, behind, found.support_.size)
 
 
-def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: str, tol: float) -> Row:
+def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Row:
     """C among `CS` by 5 folds, beside LIBSVM fitted to each fold for each C."""
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
     from sklearn.svm import SVC as LIBSVM

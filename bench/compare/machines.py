@@ -105,7 +105,7 @@ def _rows(names: Sequence[str]) -> Iterator[Row]:
             yield measure(name, X, y, kernel, C)
 
 
-def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: str, C: float) -> Row:
+def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, C: float) -> Row:
     """One row."""
     from sklearn.svm import SVC as LibSVM
 

@@ -260,7 +260,8 @@ def _of_learners(halves: Halves, K: int, seed: int) -> dict[str, float]:
     """The methods that learn the generative models by the labels."""
     X, y, new, truth = halves
     found = {}
-    for name, inference in (("MSS", "sampler"), ("MSS exact", "exact")):
+    methods: dict[str, Any] = {"MSS": "sampler", "MSS exact": "exact"}
+    for name, inference in methods.items():
         space = MaxMarginScoreSpace(DiscreteHMM(FEW, K, random_state=seed), inference=inference, random_state=seed)
         found[name] = accuracy_by_svm(space.fit_transform(X, y), y, space.transform(new), truth)
         if name == "MSS":

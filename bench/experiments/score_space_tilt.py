@@ -224,7 +224,7 @@ def _plain(model: DiscreteHMM, halves: Halves, more: tuple[int, ...]) -> dict[st
     return found
 
 
-def _tilted(model: DiscreteHMM, halves: Halves, rounds: int, name: str, multi_class: str = "ovr") -> dict[str, float]:
+def _tilted(model: DiscreteHMM, halves: Halves, rounds: int, name: str, multi_class: Any = "ovr") -> dict[str, float]:
     """The whole phi under the models that MSS has learned."""
     X, y, new, truth = halves
     learned = MaxMarginScoreSpace(model, per_class=True, multi_class=multi_class, max_iter=rounds, tol=0.0).fit(X, y)

@@ -28,7 +28,7 @@ LOWER, UPPER, EQUAL, BETWEEN, ABOVE, BELOW, FREE = range(7)
 
 
 def cone_optimal(
-    rng: np.random.Generator, P: object, A: Any, G: Any, cones: Cones, style: Style, x: np.ndarray | None = None
+    rng: np.random.Generator, P: Any, A: Any, G: Any, cones: Cones, style: Style, x: np.ndarray | None = None
 ) -> Case:
     """A cone program on given matrices with a planted optimal pair; x is drawn where it is not given."""
     x = vector(rng, A.shape[1], style) if x is None else x
@@ -80,7 +80,7 @@ def cone_unbounded(rng: np.random.Generator, n: int, p: int, cones: Cones, style
     return Case(program, Planted(UNBOUNDED, x / margin, None, None))
 
 
-def quadratic_optimal(rng: np.random.Generator, P: object, A: Any, style: Style, x: np.ndarray | None = None) -> Case:
+def quadratic_optimal(rng: np.random.Generator, P: Any, A: Any, style: Style, x: np.ndarray | None = None) -> Case:
     """A quadratic program on given matrices with a planted optimal pair; x is drawn where it is not given."""
     x = vector(rng, A.shape[1], style) if x is None else x
     l, u, y = sides(rng, A @ x, style)
@@ -170,7 +170,7 @@ def _ray(rng: np.random.Generator, n: int, style: Style) -> tuple[np.ndarray, in
     return x, j
 
 
-def _flat_along(rng: np.random.Generator, x: np.ndarray, j: int, style: Style) -> object:
+def _flat_along(rng: np.random.Generator, x: np.ndarray, j: int, style: Style) -> Any:
     """A P with P x = 0, where x_j is 1 or -1."""
     factor = matrix(rng, x.size, int(rng.integers(0, x.size)), style)
     factor[j] = 0.0

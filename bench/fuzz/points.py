@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -124,7 +125,7 @@ def _stacked(blocks: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.zeros(0), *blocks])
 
 
-def hessian(rng: np.random.Generator, factor: np.ndarray, diagonal: np.ndarray | None = None) -> object:
+def hessian(rng: np.random.Generator, factor: np.ndarray, diagonal: np.ndarray | None = None) -> Any:
     """FF' + diag(d) in one of the forms in which P comes, or None where it is zero."""
     d = np.zeros(factor.shape[0]) if diagonal is None else diagonal
     if not factor.any() and not d.any() and rng.random() < 0.7:
@@ -137,7 +138,7 @@ def hessian(rng: np.random.Generator, factor: np.ndarray, diagonal: np.ndarray |
     return P if form == 1 else sp.csc_array(P)
 
 
-def any_hessian(rng: np.random.Generator, n: int, style: Style) -> object:
+def any_hessian(rng: np.random.Generator, n: int, style: Style) -> Any:
     """No P, or one of any rank, with or without a diagonal, in any form."""
     if rng.random() < 0.3:
         return None
@@ -176,12 +177,12 @@ def with_stored_zeros(rng: np.random.Generator, matrix: np.ndarray) -> sp.csc_ar
     return sp.csc_array((matrix[rows, columns], (rows, columns)), matrix.shape)
 
 
-def times(P: object, x: np.ndarray) -> np.ndarray:
+def times(P: Any, x: np.ndarray) -> np.ndarray:
     """P x, zero when P is absent."""
     return np.zeros_like(x) if P is None else P @ x  # type: ignore[operator,no-any-return]
 
 
-def scaled_hessian(P: object, columns: np.ndarray, factor: float) -> object:
+def scaled_hessian(P: Any, columns: np.ndarray, factor: float) -> Any:
     """factor * diag(columns) P diag(columns), in the form of P."""
     if P is None:
         return None

@@ -85,7 +85,7 @@ def _other_values(rng: Generator, matrix: sp.csc_array) -> sp.csc_array:
     return changed
 
 
-def _other_hessian(rng: Generator, P: object) -> object:
+def _other_hessian(rng: Generator, P: Any) -> Any:
     """P times a positive number; a `LowRank` P cannot be updated and stays."""
     return P if P is None or isinstance(P, socp.LowRank) else float(rng.uniform(0.1, 3.0)) * P  # type: ignore[operator]
 

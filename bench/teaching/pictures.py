@@ -116,6 +116,23 @@ def lines(
     return picture
 
 
+def shares(times: Mapping[str, Mapping[str, float]], xlabel: str) -> Picture:
+    """What each part takes of a whole, a bar for each whole."""
+    picture = Picture()
+    axes = picture.subplots()
+    parts = list(dict.fromkeys(part for one in times.values() for part in one))
+    left = np.zeros(len(times))
+    for part, hatch, grey in zip(
+        parts, cycle(("", "//", "..", "xx", "\\\\", "++")), np.linspace(0.25, 0.9, len(parts))
+    ):
+        width = np.array([one.get(part, 0.0) / sum(one.values()) for one in times.values()])
+        axes.barh(list(times), width, left=left, label=part, hatch=hatch, color=str(grey), edgecolor="white")
+        left += width
+    axes.set(xlabel=xlabel, xlim=(0.0, 1.0))
+    axes.legend(fontsize=8, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return picture
+
+
 # ---- a program in the plane
 
 
@@ -266,6 +283,55 @@ def sparsity(upper: sp.csc_array, orderings: Mapping[str, Any]) -> Picture:
         for one in axes[:, k]:
             one.set(xticks=[], yticks=[])
     return picture
+
+
+class Fill:
+    """The elimination of a matrix as a moving drawing: a step a column, what it fills appears when it does.
+
+    Parameters
+    ----------
+    upper : csc_array
+        The upper triangle of K, its diagonal included.
+    ordering : "natural", "amd" or a permutation
+    seconds : float
+        Of a step.
+    """
+
+    SIDE = 12  # of an entry, in units of the drawing
+
+    def __init__(self, upper: sp.csc_array, ordering: Any, seconds: float = 0.4) -> None:
+        perm, L = factor_pattern(upper, ordering)
+        full = sp.csc_array(upper + sp.triu(upper, 1).T)[perm][:, perm]
+        self.n, self.seconds = full.shape[0], seconds
+        given = set(zip(*(index.tolist() for index in full.nonzero())))
+        entries = zip(*(index.tolist() for index in L.nonzero()))
+        # an entry (i, j) that K has not comes with the elimination of the first column whose rows hold both
+        rows = [set(L.indices[L.indptr[j] : L.indptr[j + 1]].tolist()) for j in range(self.n)]
+        self.entries = {
+            (i, j): None if (i, j) in given else next(k for k in range(self.n) if k < j and {i, j} <= rows[k])
+            for i, j in entries
+        }
+
+    def _repr_svg_(self) -> str:
+        parts, size, length = [], self.SIDE * self.n, self.seconds * (self.n + 4)
+        for (i, j), column in sorted(self.entries.items()):
+            box = f'x="{j * self.SIDE + 1}" y="{i * self.SIDE + 1}" width="{self.SIDE - 2}" height="{self.SIDE - 2}"'
+            if column is None:
+                parts.append(f'<rect {box} fill="#1f77b4"/>')
+            else:  # without animation it is there from the start
+                times = f'keyTimes="0;{(column + 1) * self.seconds / length:.4f};1" values="0;1;1"'
+                parts.append(
+                    f'<rect {box} fill="#ff7f0e"><animate attributeName="opacity" calcMode="discrete" {times}'
+                    f' dur="{length:g}s" repeatCount="indefinite"/></rect>'
+                )
+        places = ";".join(str(min(k, self.n - 1) * self.SIDE) for k in range(self.n + 4))
+        parts.append(
+            f'<rect x="0" y="0" width="{self.SIDE}" height="{size}" fill="none" stroke="#2ca02c">'
+            f'<animate attributeName="x" calcMode="discrete" values="{places}" dur="{length:g}s"'
+            ' repeatCount="indefinite"/></rect>'
+        )
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-1 -1 {size + 2} {size + 2}" width="{size + 2}">'
+        return f"{head}{''.join(parts)}</svg>"
 
 
 def elimination_tree(upper: sp.csc_array, ordering: Any) -> Picture:

@@ -4,7 +4,8 @@
 
 Nothing is written twice: each slide is a formula of a chapter with the sentences that lead to it, or a picture that a
 cell of it draws when it is run here.  The speaker's note is all that the chapter says there; the key n shows it.  A
-chapter ends with its exercises.  Needs the `docs` extra.  Sphinx builds it
+chapter begins with what one will be able to do, and ends with its summary and its exercises, whose solutions are the
+note.  Needs the `docs` extra.  Sphinx builds it
 with the book where conf.py connects `after_the_book`.
 """
 
@@ -18,6 +19,7 @@ import html
 import io
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -109,22 +111,50 @@ def section_slides(heading: str, text: str, scope: dict, with_pictures: bool) ->
     return slides + [now] * bool(now.parts)
 
 
+def prose(text: str) -> str:
+    """A text without its cells, its listings and its formulas that stand alone."""
+    return BLOCK.sub("", text).strip()
+
+
+def numbered(slides: list[Slide]) -> list[Slide]:
+    """The slides, with the place in their section behind a heading that several have.
+
+    >>> [slide.heading for slide in numbered([Slide("Path"), Slide("Bound"), Slide("Bound")])]
+    ['Path', 'Bound (1 of 2)', 'Bound (2 of 2)']
+    """
+    together, told = Counter(slide.heading for slide in slides), Counter[str]()
+    for slide in slides:
+        heading = slide.heading
+        told[heading] += 1
+        if together[heading] > 1:
+            slide.heading = f"{heading} ({told[heading]} of {together[heading]})"
+    return slides
+
+
 def chapter_slides(name: str, with_pictures: bool = True) -> list[Slide]:
-    """The slides of a chapter: its title, its sections, its exercises."""
+    """The slides of a chapter: its title, its sections, its summary, its exercises."""
     text = (DOCS / "course" / f"{name}.md").read_text(encoding="utf-8")
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
     opening, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     title, _, introduction = opening.strip().partition("\n")
     title, scope = title.removeprefix("# "), {"__name__": name}
-    slides = [Slide(title, [("title", lead(introduction))])]
+    goals = introduction.strip().partition("\n\n")[0]
+    slides, solutions = (
+        [Slide(title, [("title", goals)], prose(introduction))],
+        prose(text.partition("\n## Solutions\n")[2]),
+    )
     for section in sections:
         heading, _, body = section.partition("\n")
         if heading == "Exercises":
             tasks = re.split(r"^\*\*\d\.\*\* ", body, flags=re.MULTILINE)[1:]
-            slides.append(Slide("Exercises", [("list", task) for task in tasks]))
+            slides.append(Slide("Exercises", [("list", task) for task in tasks], solutions))
         elif heading != "Solutions":
+            body, _, summary = body.partition("**In five lines.** ")
             slides += section_slides(heading, body, scope, with_pictures)
-    return slides
+            if summary:
+                summary, _, sources = summary.partition("\n\n")
+                slides.append(Slide("In five lines", [("text", summary)], prose(sources) or summary))
+    return numbered(slides)
 
 
 # ---- HTML

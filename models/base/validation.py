@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from socp.problem.checks import as_csr
+
+ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 
 
 def as_dense(A: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -123,7 +123,9 @@ class BilevelClassifier(Classifier):
     coef_, intercept_ : ndarray, shape (1, n_features) and (1,)
         w and b.
     means_ : ndarray, shape (2, n_features)
+        mu, of the best start.
     xi_, zeta_, nu_ : ndarray, shape (n_samples,), (2,), (2,)
+        Slacks of the samples, of the prior's constraints and of the means' distance.
     objective_ : float
         (4.17).
     objectives_ : ndarray, shape (n_init,)
@@ -133,6 +135,7 @@ class BilevelClassifier(Classifier):
     n_iter_ : int
         Its rounds.
     prior_ : GenerativePrior
+        The prior that the fit used.
     program_, solution_ : socp.ConeProgram and socp.Solution
         The last step 1 of the best start, in the coordinates of `models.bilevel.span`.
 
@@ -161,7 +164,7 @@ class BilevelClassifier(Classifier):
         C1: float = 1.0,
         C2: float = 1.0,
         C3: float = math.inf,
-        step2: str = "closed",
+        step2: Literal["closed", "socp"] = "closed",
         span: bool | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import spread, stratified_folds, two_class_problems, winners
-from ..base.validation import check_choice, check_number
+from ..base.multiclass import Scheme, spread, stratified_folds, two_class_problems, winners
+from ..base.validation import ClassWeight, check_choice, check_number
 from ..svm.kernel_expansion import KernelClassifier
-from ..svm.kernels import make_kernel
+from ..svm.kernels import Gamma, KernelChoice, make_kernel
 from ..svm.multipliers import KINDS
 from .dual import ExplainedMachine, ExplainedMargin, Products
 from .given import explained_examples
@@ -75,6 +75,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
     support_ : array of int
         The samples with alpha_i > 0 in any machine.
     alpha_ : array, shape (machines, samples)
+        The multipliers of the samples.
     lambda_ : array, shape (machines, explanations)
         The multipliers of the explanations.
     deviation_ : array, shape (machines, explanations)
@@ -125,19 +126,19 @@ class ExplanationAugmentedSVC(KernelClassifier):
         self,
         C: float = 1.0,
         Q: Any = 1.0,
-        penalty: str = "l1",
-        kernel: Any = "linear",
+        penalty: Literal["l1", "l2"] = "l1",
+        kernel: KernelChoice = "linear",
         *,
         explain: Any = None,
         Q_series: Any = None,
-        scoring: str = "accuracy",
+        scoring: Literal["accuracy", "f1"] = "accuracy",
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
-        class_weight: Any = None,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
+        class_weight: ClassWeight = None,
+        multi_class: Scheme = "ovo",
+        decision_function_shape: Scheme = "ovr",
         tol: float = 1e-10,
         max_iter: int = 200,
         verbose: int = 0,

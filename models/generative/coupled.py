@@ -45,6 +45,7 @@ class CoupledDiscriminant(GenerativeClassifier):
     classes_, priors_ : arrays, shape (classes,)
         pi_k in theta.
     means_ : array, shape (classes, features)
+        The class means of theta.
     covariance_ : array, shape (features, features)
         Of theta, in the samples' units.
     density_priors_, density_means_, density_covariance_ : arrays
@@ -52,6 +53,7 @@ class CoupledDiscriminant(GenerativeClassifier):
     log_likelihoods_ : array
         The objective in each step, of features with standard deviation 1.
     n_iter_ : int
+        Steps of L-BFGS.
 
     See Also
     --------

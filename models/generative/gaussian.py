@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -30,17 +30,17 @@ class NormalDiscriminant(GenerativeClassifier):
 
     def __init__(
         self,
-        covariance: str = "full",
+        covariance: Literal["full", "diagonal", "identity", "spherical"] = "full",
         priors: Any = None,
         dirichlet: Any = 1.0,
-        divisor: str = "mle",
+        divisor: Literal["unbiased", "mle"] = "mle",
         shrinkage: Any = "auto",
         mean_prior: Any = None,
         covariance_prior: Any = None,
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
-        predictive: str = "plug-in",
+        predictive: Literal["plug-in", "bayes"] = "plug-in",
     ) -> None:
         self.covariance = covariance
         self.priors = priors
@@ -284,15 +284,20 @@ class LinearDiscriminant(NormalDiscriminant):
     Attributes
     ----------
     classes_, priors_, class_count_ : arrays, shape (classes,)
+        The labels, sorted; their probabilities; the sum of the weights of each class.
     means_ : array, shape (classes, features)
+        The mean of each class.
     covariance_ : array, shape (features, features)
+        The covariance that all classes share.
     coef_, intercept_ : arrays, shapes (classes, features) and (classes,)
         w_k and b_k, of "plug-in".
     shrinkage_ : array, shape (1,)
+        The shrinkage that was used.
     log_likelihoods_ : array, shape (n_iter_ + 1,)
         The observed-data log-likelihood (plus the log priors of the parameters) before and after each step of
         expectation maximization, at divisor "mle" and shrinkage 0; empty when nothing is missing.
     n_iter_ : int
+        Steps of expectation maximization; 1 where nothing is missing.
 
     Notes
     -----
@@ -351,12 +356,17 @@ class QuadraticDiscriminant(NormalDiscriminant):
     Attributes
     ----------
     classes_, priors_, class_count_ : arrays, shape (classes,)
+        The labels, sorted; their probabilities; the sum of the weights of each class.
     means_ : array, shape (classes, features)
+        The mean of each class.
     covariances_ : array, shape (classes, features, features)
+        The covariance of each class.
     shrinkage_ : array, shape (classes,)
+        The shrinkage of each class that was used.
     log_likelihoods_ : array, shape (n_iter_ + 1,)
         As that of `LinearDiscriminant`.
     n_iter_ : int
+        Steps of expectation maximization; 1 where nothing is missing.
 
     Examples
     --------
@@ -387,6 +397,7 @@ class Prototypes(NormalDiscriminant):
     Attributes
     ----------
     classes_, priors_, class_count_ : arrays, shape (classes,)
+        The labels, sorted; their probabilities; the sum of the weights of each class.
     means_ : array, shape (classes, features)
         The prototypes.
     log_likelihoods_, n_iter_

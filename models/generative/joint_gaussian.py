@@ -42,9 +42,11 @@ class JointGaussianRegressor(Regressor):
     mean_, covariance_ : arrays, shapes (features + 1,) and (features + 1, features + 1)
         Of (x, y).
     shrinkage_ : float
+        The shrinkage that was used.
     log_likelihoods_ : array
         As that of `LinearDiscriminant`.
     n_iter_ : int
+        Steps of expectation maximization; 1 where nothing is missing.
 
     Examples
     --------

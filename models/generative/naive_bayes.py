@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -308,11 +308,14 @@ class GaussianNaiveBayes(NaiveBayes):
     Attributes
     ----------
     classes_, priors_, class_count_ : arrays, shape (classes,)
+        The labels, sorted; their probabilities; the sum of the weights of each class.
     means_, variances_ : arrays, shape (classes, features)
+        Of each feature in each class.
     log_likelihoods_ : array
         What expectation maximization raises in each step: the log-likelihood of the samples, blurred by noise of the
         variance that `var_smoothing` adds; empty without unlabelled samples.
     n_iter_ : int
+        Steps of expectation maximization; 1 where nothing is missing.
 
     Examples
     --------
@@ -370,11 +373,13 @@ class BernoulliNaiveBayes(NaiveBayes):
     Attributes
     ----------
     classes_, priors_, class_count_ : arrays, shape (classes,)
+        The labels, sorted; their probabilities; the sum of the weights of each class.
     feature_log_prob_ : array, shape (classes, features)
         log P(x_j = 1 | k).
     log_likelihoods_ : array
         The log-likelihood with the log priors of the parameters, at each step of expectation maximization.
     n_iter_ : int
+        Steps of expectation maximization; 1 where nothing is missing.
 
     Examples
     --------
@@ -434,6 +439,7 @@ class MultinomialNaiveBayes(NaiveBayes):
     Attributes
     ----------
     classes_, priors_, class_count_ : arrays, shape (classes,)
+        The labels, sorted; their probabilities; the sum of the weights of each class.
     feature_log_prob_ : array, shape (classes, features)
         log P(w | k).
     feature_count_ : array, shape (classes, features)
@@ -469,7 +475,7 @@ class MultinomialNaiveBayes(NaiveBayes):
         tol: float = 1e-10,
         max_iter: int = 1000,
         verbose: int = 0,
-        predictive: str = "plug-in",
+        predictive: Literal["plug-in", "bayes"] = "plug-in",
     ) -> None:
         self.alpha = alpha
         self.priors = priors
@@ -520,6 +526,7 @@ class MixedNaiveBayes(NaiveBayes):
     Attributes
     ----------
     classes_, priors_, class_count_ : arrays, shape (classes,)
+        The labels, sorted; their probabilities; the sum of the weights of each class.
     log_likelihoods_, n_iter_
         As those of `BernoulliNaiveBayes`.
 

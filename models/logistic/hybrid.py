@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,6 +75,7 @@ class HybridNaiveBayes(Classifier):
     Attributes
     ----------
     classes_ : array, shape (classes,)
+        The labels, sorted.
     theta_ : array, shape (regions,)
         theta_1, ..., theta_R.  Of the normalized hybrid they are effective lengths (footnote 4): a region counts as
         theta_r independent words, however many it has, and theta_r = n_r is naive Bayes.
@@ -87,6 +88,7 @@ class HybridNaiveBayes(Classifier):
     C_ : float
         The C that was used: a finite one where C was infinite and the log-likelihood has no maximum.
     n_iter_ : int
+        Newton steps.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The linear program that decided whether the log-likelihood has a maximum; only when one was needed.
 
@@ -126,7 +128,7 @@ class HybridNaiveBayes(Classifier):
         tol: float = 1e-12,
         max_iter: int = 100,
         verbose: int = 0,
-        theta: str = "loo",
+        theta: Literal["loo", "training"] = "loo",
     ) -> None:
         self.regions = regions
         self.normalize = normalize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from scipy.special import entr, expit, log_softmax, softmax
 from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left, class_weights
 from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
-from ..base.validation import as_dense, as_weights, check_choice, check_number
+from ..base.validation import ClassWeight, as_dense, as_weights, check_choice, check_number
 from ..svm.coordinate_descent import rows_of
 from .elastic_net import SmoothPart, minimize_with_absolute_values
 from .logistic_kernels import bend, evaluate, multiply_hessian
@@ -65,13 +65,17 @@ class LogisticRegression(Classifier):
     Attributes
     ----------
     classes_ : array, shape (classes,)
+        The labels, sorted.
     coef_ : array, shape (1, features) of two classes, otherwise (classes, features)
+        w, the coefficients of the log-odds.
     intercept_ : array, shape (1,) or (classes,)
+        b, the constant term of the log-odds.
     C_ : float
         The C that was used: a finite one where C was infinite and the classes are separable.
     quadratic_ : array, shape (rows of coef_, features, features)
         The symmetric matrices A; only where `quadratic`.
     n_iter_ : int
+        Newton steps.
     objective_, dual_objective_ : float
         The value of the program at the answer, and a lower bound of its minimum (see the notes; -inf without
         regularization): their difference certifies the answer.
@@ -113,11 +117,11 @@ class LogisticRegression(Classifier):
         self,
         C: float = 1.0,
         fit_intercept: bool = True,
-        solver: str = "auto",
+        solver: Literal["auto", "cholesky", "conjugate_gradients"] = "auto",
         tol: float = 1e-12,
         max_iter: int = 100,
         verbose: int = 0,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         quadratic: bool = False,
         l1_ratio: float = 0.0,
     ) -> None:

@@ -2,7 +2,7 @@ r"""Fisher kernel learning: the hidden Markov model whose Fisher scores have the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -63,6 +63,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     startprob_, transmat_, emissionprob_ : arrays, shapes (S,), (S, S), (S, K)
         Of the learned model.
     means_, variances_ : arrays, shape (S, d)
@@ -76,6 +77,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
     objectives_ : array
         The objective at the start and after each step.
     n_iter_ : int
+        Steps of the descent.
 
     Examples
     --------
@@ -93,7 +95,7 @@ class FisherKernelLearning(SequenceClassifier, Transformer):
         self,
         n_states: int = 5,
         n_symbols: int | None = None,
-        observations: str = "symbols",
+        observations: Literal["symbols", "vectors"] = "symbols",
         penalty: float = 1e-3,
         pseudocount: float = 1.0,
         max_iter: int = 50,

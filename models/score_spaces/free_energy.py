@@ -33,9 +33,11 @@ class FreeEnergyClassifier(OnGenerativeModel, GenerativeClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     models_ : list
         The fitted models, in the order of `classes_`.
     priors_ : array, shape (classes,)
+        The probability of each class.
 
     Notes
     -----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -95,6 +95,7 @@ class LargeMarginHMM(SequenceClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     starts_, transitions_, emissions_ : arrays, shapes (classes, S), (classes, S, S), (classes, S, K)
         w; of vectors with d coordinates K = 3 d.
     models_ : list of DiscreteHMM or GaussianHMM
@@ -104,6 +105,7 @@ class LargeMarginHMM(SequenceClassifier):
     objectives_ : array
         The objective at w^0 and after each alignment's program; of the perceptron the mistakes of each pass.
     n_iter_ : int
+        Alignments, or passes of the perceptron.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The last; none of the perceptron.
 
@@ -126,8 +128,8 @@ class LargeMarginHMM(SequenceClassifier):
         self,
         n_states: int = 5,
         n_symbols: int | None = None,
-        observations: str = "symbols",
-        training: str = "margin",
+        observations: Literal["symbols", "vectors"] = "symbols",
+        training: Literal["margin", "perceptron"] = "margin",
         C: float = 1.0,
         pseudocount: float = 1.0,
         max_iter: int = 10,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -273,9 +273,11 @@ class MEDClassifier(Classifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (1 or n_classes, n_features)
         E[w].
     intercept_ : array, shape (1 or n_classes,)
+        E[b].
     multipliers_, expected_margins_ : arrays, shape (1 or n_classes, n_samples)
         lambda and E[gamma].
     objective_, gap_ : arrays, shape (1 or n_classes,)
@@ -304,7 +306,7 @@ class MEDClassifier(Classifier):
         a: float = 1.0,
         c: float = 6.0,
         fit_intercept: bool = True,
-        method: str = "newton",
+        method: Literal["newton", "alternation"] = "newton",
         tol: float = 1e-8,
         max_iter: int = 100,
         verbose: int = 0,

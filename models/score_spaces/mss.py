@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..base.estimator import Classifier
-from ..base.multiclass import SCHEMES, scores, spread, two_class_problems
+from ..base.multiclass import SCHEMES, Scheme, scores, spread, two_class_problems
 from ..base.transformer import Transformer
 from ..base.validation import as_generator, as_labels, check_choice, check_number
 from ..topics.topics import LatentDirichletAllocation
@@ -112,12 +112,14 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     models_ : list
         The learned models, one a machine; with ``per_class`` two, that of the negative side first.  Two classes have
         one machine, whose positive side is the second class; otherwise there is one a class or a pair.
     coef_, intercept_ : arrays, shapes (machines, statistics), (machines,)
         Of eq. 22, for the statistics as `transform` gives them.
     multipliers_, expected_margins_ : arrays, shape (machines, samples)
+        lambda and E[gamma].
     objectives_ : list of arrays
         The objective after each round.
     n_iter_ : int
@@ -149,9 +151,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer):
         c: float = 6.0,
         xi: float = 1.0,
         per_class: bool = False,
-        inference: str = "exact",
-        unlabelled: str = "untilted",
-        multi_class: str = "ovr",
+        inference: Literal["exact", "sampler"] = "exact",
+        unlabelled: Literal["untilted", "cheaper"] = "untilted",
+        multi_class: Scheme = "ovr",
         n_draws: int = 100,
         max_iter: int = 10,
         tol: float = 1e-4,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,7 +53,9 @@ class DiscreteHMM(HiddenMarkovModel):
     objectives_ : array
         The objective after each EM iteration, from the start on.
     n_iter_ : int
+        Steps of expectation maximization.
     converged_ : bool
+        Whether the objective settled before `max_iter`.
 
     Notes
     -----
@@ -83,7 +85,7 @@ class DiscreteHMM(HiddenMarkovModel):
         n_symbols: int | None = None,
         pseudocount: float = 0.01,
         n_init: int = 1,
-        init: str = "spread",
+        init: Literal["spread", "near_uniform"] = "spread",
         max_iter: int = 100,
         tol: float = 1e-5,
         warm_start: bool = False,

@@ -2,7 +2,7 @@ r"""Hidden Markov models whose states emit normal vectors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -47,8 +47,11 @@ class GaussianHMM(HiddenMarkovModel):
     Attributes
     ----------
     startprob_, transmat_ : arrays, shapes (n_states,), (n_states, n_states)
+        Probabilities of the first state, and of each next one.
     means_ : array, shape (n_states, n_features)
+        The mean of each state.
     covariances_ : array, shape (n_states, n_features), or (n_states, n_features, n_features) when "full"
+        The covariance of each state; its diagonal alone when "diag".
     objectives_, n_iter_, converged_
         As in `DiscreteHMM`.
 
@@ -70,11 +73,11 @@ class GaussianHMM(HiddenMarkovModel):
     def __init__(
         self,
         n_states: int = 3,
-        covariance_type: str = "diag",
+        covariance_type: Literal["diag", "full"] = "diag",
         min_variance: float = 1e-3,
         pseudocount: float = 0.01,
         n_init: int = 1,
-        init: str = "spread",
+        init: Literal["spread", "near_uniform"] = "spread",
         max_iter: int = 100,
         tol: float = 1e-5,
         warm_start: bool = False,

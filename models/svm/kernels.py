@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,10 @@ import qp
 
 from ..base.validation import as_dense, check_choice, check_number
 
-NAMES = ("linear", "poly", "rbf", "precomputed")
+Name = Literal["linear", "poly", "rbf", "precomputed"]
+KernelChoice = Name | Callable[[Any, Any], Any]
+Gamma = Literal["scale", "auto"] | float
+NAMES = get_args(Name)
 SIGMOID = (
     "kernel='sigmoid' is not positive semidefinite: a machine with it has no margin, its program many local minima; "
     "where its matrix on your samples happens to be semidefinite, give lambda A, B: np.tanh(gamma * A @ B.T + coef0)"
@@ -48,17 +51,19 @@ class Kernel:
     array([[16.,  9.]])
     """
 
-    kernel: str | Callable[[Any, Any], Any] = "linear"
+    kernel: KernelChoice = "linear"
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 0.0
 
     @property
     def is_linear(self) -> bool:
+        """Whether k(x, z) is x'z."""
         return isinstance(self.kernel, str) and self.kernel == "linear"
 
     @property
     def is_precomputed(self) -> bool:
+        """Whether X itself is the matrix of the kernel."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
@@ -96,9 +101,9 @@ class Kernel:
         """The matrix between samples with signs by its rows; None where it must be tested, and so made, in full."""
         if not self.is_semidefinite:
             return None
-        by_name = isinstance(self.kernel, str) and not sp.issparse(X)
+        kernel: Any = self.kernel if isinstance(self.kernel, str) and not sp.issparse(X) else self
         return qp.KernelMatrix(
-            X, self.kernel if by_name else self, gamma=self.gamma, coef0=self.coef0, degree=self.degree, signs=signs,
+            X, kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree, signs=signs,
             semidefinite=True, cache_size=cache_size,
         )  # fmt: skip
 
@@ -140,7 +145,7 @@ def make_kernel(
         return Kernel(kernel)
     if isinstance(kernel, str) and kernel == "sigmoid":
         raise ValueError(SIGMOID)
-    name = check_choice("kernel", kernel, NAMES)
+    name: Any = check_choice("kernel", kernel, NAMES)
     if name in ("linear", "precomputed"):
         return Kernel(name)
     if isinstance(gamma, str):

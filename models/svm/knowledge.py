@@ -86,8 +86,11 @@ class KnowledgeSVC(ProgramClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (machines, features)
+        w, the normal of the hyperplane of each machine.
     intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     program_, solution_, n_iter_
         Of the last machine; the most iterations of any.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,7 +11,7 @@ import qp
 
 from ..base.estimator import Regressor, convergence_warning
 from ..base.linear import LinearClassifier
-from ..base.validation import as_generator, as_targets, as_weights, check_choice, check_number
+from ..base.validation import ClassWeight, as_generator, as_targets, as_weights, check_choice, check_number
 from .coordinate_descent import Answer, Dual, solve
 
 ENGINE_TOL = 1e-10
@@ -122,8 +122,11 @@ class LinearSVC(_Machine, LinearClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (machines, features)
+        w, the normal of the hyperplane of each machine.
     intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     objective_, dual_objective_ : float
         The sums over the machines.
     n_iter_ : int
@@ -150,12 +153,12 @@ class LinearSVC(_Machine, LinearClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        loss: str = "squared_hinge",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
         *,
         tol: float = 1e-8,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         random_state: Any = 0,
         max_iter: int = 1000,
         verbose: int = 0,
@@ -203,7 +206,9 @@ class LinearSVR(_Machine, Regressor):
     Attributes
     ----------
     coef_ : array, shape (features,)
+        w, the coefficients of the features.
     intercept_ : float
+        b, the constant term.
     objective_, dual_objective_, n_iter_, program_, solution_
         As in `LinearSVC`.
 
@@ -230,7 +235,7 @@ class LinearSVR(_Machine, Regressor):
         self,
         epsilon: float = 0.0,
         C: float = 1.0,
-        loss: str = "epsilon_insensitive",
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
         *,
         tol: float = 1e-8,
         fit_intercept: bool = True,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +32,8 @@ from ..base.validation import as_dense, check_choice
 from .kernels import Kernel
 from .multipliers import NOT_SUPPORT, ON_MARGIN, SETTLED, sort_out, tell_apart
 
-FORMS = ("auto", "dual", "primal")
+Form = Literal["auto", "dual", "primal"]
+FORMS = get_args(Form)
 FEWEST_TO_FACTOR = 4  # samples a feature from which the dual keeps its low rank
 FEWEST_TO_STAY_SPARSE = 2  # samples a feature from which the primal of sparse samples is the less work
 GOOD = 1e-8  # relative residuals and gap of an answer that needs no warning

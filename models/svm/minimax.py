@@ -62,9 +62,11 @@ class MinimaxProbabilityClassifier(ProgramClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (machines, features)
         w, scaled to w'(mu_2 - mu_1) = 1.
     intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     kappa_ : array, shape (machines,)
         Less nu, and at least zero.
     worst_case_error_ : array, shape (machines,)

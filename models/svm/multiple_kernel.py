@@ -22,8 +22,9 @@ import socp
 from socp.problem.blocks import Rows
 
 from ..base.estimator import uninterrupted
+from ..base.validation import ClassWeight
 from .kernel_expansion import KernelClassifier
-from .kernels import Kernel, make_kernel
+from .kernels import Gamma, Kernel, make_kernel
 from .margin import NOT_SEPARABLE, features_of, warn_unless_good
 from .svc import SVC
 
@@ -89,6 +90,7 @@ class MultipleKernelSVC(KernelClassifier):
     Attributes
     ----------
     classes_ : array, shape (2,)
+        The labels, sorted.
     weights_ : array, shape (kernels,)
         d, which sums to one.
     scales_ : array, shape (kernels,)
@@ -139,10 +141,10 @@ class MultipleKernelSVC(KernelClassifier):
         C: float = 1.0,
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         normalize: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         tol: float = 1e-10,
         max_iter: int = 200,
         verbose: int = 0,

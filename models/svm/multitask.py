@@ -12,7 +12,7 @@ import qp
 from ..base.estimator import Classifier
 from ..base.multiclass import check_classes_left
 from ..base.validation import as_dense, as_weights, check_number, check_same_length
-from .kernels import Kernel, make_kernel
+from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .margin import MarginDual, intercept_of, low_rank_pays, product_of, warn_unless_good
 from .multipliers import KINDS
 
@@ -57,6 +57,7 @@ class MultiTaskSVC(Classifier):
     Attributes
     ----------
     classes_ : array, shape (2,)
+        The labels, sorted.
     tasks_ : array
         The tasks; one, 0, when none were given.
     common_coef_ : array, shape (features,)
@@ -66,7 +67,9 @@ class MultiTaskSVC(Classifier):
     intercept_ : array, shape (tasks,)
         b_t.  In a task of one class only all alpha are zero, and b_t is the finite end of its interval.
     support_ : array of int
+        The samples with alpha_i > 0.
     support_vectors_ : array or CSR
+        Those samples.
     support_tasks_ : array of int
         The task of every support vector, as an index into `tasks_`.
     support_kinds_ : array of str
@@ -97,10 +100,10 @@ class MultiTaskSVC(Classifier):
         self,
         C1: float = 1.0,
         C2: float = 1000.0,
-        kernel: Any = "linear",
+        kernel: KernelChoice = "linear",
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         task_column: int | None = None,
         tol: float = 1e-10,

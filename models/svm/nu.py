@@ -30,7 +30,9 @@ import numpy as np
 import qp
 from socp.problem.blocks import Rows
 
+from ..base.multiclass import Scheme
 from ..base.validation import check_number
+from .kernels import Gamma, KernelChoice
 from .margin import Machine, Margin, MarginDual, machine_of, warn_unless_good
 from .series import Problem
 from .svc import SVC
@@ -127,13 +129,13 @@ class NuSVC(SVC):
     def __init__(
         self,
         nu: float = 0.25,
-        kernel: Any = "rbf",
+        kernel: KernelChoice = "rbf",
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
+        multi_class: Scheme = "ovo",
+        decision_function_shape: Scheme = "ovr",
         tol: float = 1e-10,
         max_iter: int = 200,
         verbose: int = 0,
@@ -246,10 +248,10 @@ class NuSVR(SVR):
         self,
         nu: float = 0.5,
         C: float = 1.0,
-        kernel: Any = "rbf",
+        kernel: KernelChoice = "rbf",
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         tol: float = 1e-10,
         max_iter: int = 200,

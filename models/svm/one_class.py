@@ -22,7 +22,7 @@ from socp.problem.blocks import Rows
 from ..base.estimator import Estimator
 from ..base.validation import as_weights, check_number
 from .kernel_expansion import KernelExpansion
-from .kernels import make_kernel
+from .kernels import Gamma, KernelChoice, make_kernel
 from .margin import Margin, MarginDual, intercept_of, warn_unless_good
 from .nu import ZERO, divided, in_full
 
@@ -66,6 +66,7 @@ class OneClassSVM(KernelExpansion, Estimator):
     support_ : array of int
         The samples on the edge of the region or outside.
     support_vectors_ : array or CSR, shape (vectors, features)
+        Without rows for a precomputed kernel.
     dual_coef_ : array, shape (1, vectors)
         alpha.
     coef_ : array, shape (1, features)
@@ -109,10 +110,10 @@ class OneClassSVM(KernelExpansion, Estimator):
     def __init__(
         self,
         nu: float = 0.5,
-        kernel: Any = "rbf",
+        kernel: KernelChoice = "rbf",
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         tol: float = 1e-10,
         max_iter: int = 200,

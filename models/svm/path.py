@@ -23,14 +23,15 @@ import qp
 
 from ..base.multiclass import (
     SCHEMES,
+    Scheme,
     check_classes_left,
     class_weights,
     stratified_folds,
     two_class_problems,
     winners,
 )
-from ..base.validation import as_labels, as_matrix, as_weights, check_choice, check_number
-from .kernels import Kernel, make_kernel
+from ..base.validation import ClassWeight, as_labels, as_matrix, as_weights, check_choice, check_number
+from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of, warn_unless_good
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
@@ -188,8 +189,9 @@ class Entries:
 
 
 def svc_path(
-    X: Any, y: Any, Cs: Any = CS, *, kernel: Any = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
-    fit_intercept: bool = True, class_weight: Any = None, multi_class: str = "ovo", sample_weight: Any = None,
+    X: Any, y: Any, Cs: Any = CS, *, kernel: KernelChoice = "rbf", degree: int = 3, gamma: Gamma = "scale",
+    coef0: float = 0.0, fit_intercept: bool = True, class_weight: ClassWeight = None, multi_class: Scheme = "ovo",
+    sample_weight: Any = None,
     tol: float = 1e-10, max_iter: int = 200, cache_size: float = 200.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     r"""The support vector machines `SVC` of the same samples for many C, each from the one before.
@@ -340,17 +342,17 @@ class SVCCV(SVC):
     def __init__(
         self,
         Cs: Any = CS,
-        kernel: Any = "rbf",
+        kernel: KernelChoice = "rbf",
         *,
         cv: Any = 5,
         n_jobs: int | None = None,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
-        class_weight: Any = None,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
+        class_weight: ClassWeight = None,
+        multi_class: Scheme = "ovo",
+        decision_function_shape: Scheme = "ovr",
         break_ties: bool = False,
         tol: float = 1e-10,
         max_iter: int = 200,

@@ -52,8 +52,11 @@ class Perceptron(LinearClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (machines, features)
+        w, the normal of the hyperplane of each machine.
     intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     mistakes_ : array of int, shape (machines, samples)
         How often each sample was mistaken: w = sum_n mistakes_n s_n y_n x_n where it is not averaged.
     converged_ : bool

@@ -20,7 +20,7 @@ from socp.problem.blocks import Rows
 
 from ..base.validation import as_matrix, check_number, check_same_length
 from .kernel_expansion import KernelClassifier
-from .kernels import Kernel, make_kernel
+from .kernels import Gamma, Kernel, KernelChoice, make_kernel
 from .linear_programs import check_price
 from .margin import Margin, MarginDual, features_of, largest_margin, warn_unless_good
 
@@ -65,12 +65,15 @@ class PrivilegedSVC(KernelClassifier):
     Attributes
     ----------
     classes_ : array, shape (2,)
+        The labels, sorted.
     support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_
         As in `models.SVC`; alpha_i has no upper bound here.
     slacks_ : array, shape (samples,)
         xi_i of every sample that has a weight, and zero of the others.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
+        The program that was solved, and the engine's answer.
     n_iter_ : int
+        Iterations of the engine.
 
     Raises
     ------
@@ -106,11 +109,11 @@ class PrivilegedSVC(KernelClassifier):
         self,
         C: float = 1.0,
         gamma_star: float = 1.0,
-        kernel: Any = "linear",
-        privileged_kernel: Any = "linear",
+        kernel: KernelChoice = "linear",
+        privileged_kernel: KernelChoice = "linear",
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         tol: float = 1e-10,
         max_iter: int = 200,

@@ -11,7 +11,7 @@ with kappa = sqrt((1 - epsilon) / epsilon) for all distributions with these mome
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,9 +71,13 @@ class RobustSVC(ProgramClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (machines, features)
+        w, the normal of the hyperplane of each machine.
     intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     kappa_ : float
+        kappa, from epsilon and the distribution.
     means_ : array, shape (features,)
         Of every feature over the samples that have it: what stands for a missing one.
     program_, solution_, n_iter_
@@ -113,7 +117,7 @@ class RobustSVC(ProgramClassifier):
         epsilon: float = 0.1,
         noise: Any = 0.1,
         *,
-        distribution: str = "any",
+        distribution: Literal["any", "gaussian"] = "any",
         tol: float = 1e-10,
         max_iter: int = 200,
         verbose: int = 0,

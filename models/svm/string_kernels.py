@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,8 +58,9 @@ class MismatchKernel:
     absent = ABSENT
 
     def __init__(
-        self, k: int = 3, m: int = 1, alphabet: str = "ACGT", normalize: bool = False, unknown: str = "error"
-    ) -> None:
+        self, k: int = 3, m: int = 1, alphabet: str = "ACGT", normalize: bool = False,
+        unknown: Literal["error", "absent"] = "error",
+    ) -> None:  # fmt: skip
         self.k = check_number("k", k, 1, whole=True)
         self.m = check_number("m", m, 0, whole=True)
         if not isinstance(alphabet, str) or len(set(alphabet)) != len(alphabet) or len(alphabet) < 2:

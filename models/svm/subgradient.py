@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,8 +56,11 @@ class SubgradientSVC(LinearClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (machines, features)
+        w, the normal of the hyperplane of each machine.
     intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     objectives_ : list of arrays
         f at every step, for each machine; of the stochastic method after every pass.
     n_iter_ : int
@@ -86,7 +89,7 @@ class SubgradientSVC(LinearClassifier):
         fit_intercept: bool = True,
         max_iter: int = 10000,
         tol: float = 1e-6,
-        method: str = "batch",
+        method: Literal["batch", "stochastic"] = "batch",
         passes: int = 20,
         random_state: Any = 0,
         verbose: int = 0,

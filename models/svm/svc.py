@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 import qp
 
-from ..base.multiclass import spread, two_class_problems
-from ..base.validation import check_choice, check_number
+from ..base.multiclass import Scheme, spread, two_class_problems
+from ..base.validation import ClassWeight, check_choice, check_number
 from .kernel_expansion import KernelClassifier
-from .kernels import make_kernel
-from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
+from .kernels import Gamma, KernelChoice, make_kernel
+from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good, without_samples
 from .multipliers import KINDS
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
@@ -74,6 +74,7 @@ class SVC(KernelClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     support_ : array of int, shape (vectors,)
         The support vectors (alpha_i > 0 in any machine), as rows of X.
     support_vectors_ : array or CSR, shape (vectors, features)
@@ -133,17 +134,17 @@ class SVC(KernelClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        kernel: Any = "rbf",
+        kernel: KernelChoice = "rbf",
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
-        class_weight: Any = None,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
+        class_weight: ClassWeight = None,
+        multi_class: Scheme = "ovo",
+        decision_function_shape: Scheme = "ovr",
         break_ties: bool = False,
-        solver: str = "auto",
+        solver: Form = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
         cache_size: float = 200.0,

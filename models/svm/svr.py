@@ -11,8 +11,8 @@ import qp
 from ..base.estimator import Regressor
 from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernel_expansion import KernelExpansion
-from .kernels import make_kernel
-from .margin import FORMS, Machine, Margin, largest_margin, warn_unless_good, without_samples
+from .kernels import Gamma, KernelChoice, make_kernel
+from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good, without_samples
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -45,11 +45,13 @@ class SVR(KernelExpansion, Regressor):
     support_ : array of int
         The samples on the edge of the tube or outside.
     support_vectors_ : array or CSR, shape (vectors, features)
+        Without rows for a precomputed kernel.
     dual_coef_ : array, shape (1, vectors)
         alpha - alpha*.
     coef_ : array, shape (1, features)
         w, for the linear kernel.
     intercept_ : array, shape (1,)
+        b, the constant term.
     program_, solution_, n_iter_
         The program, the engine's answer and its iterations.
 
@@ -79,13 +81,13 @@ class SVR(KernelExpansion, Regressor):
         self,
         C: float = 1.0,
         epsilon: float = 0.1,
-        kernel: Any = "rbf",
+        kernel: KernelChoice = "rbf",
         *,
         degree: int = 3,
-        gamma: Any = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
-        solver: str = "auto",
+        solver: Form = "auto",
         tol: float = 1e-10,
         max_iter: int = 200,
         cache_size: float = 200.0,

@@ -60,8 +60,11 @@ class WassersteinSVC(ProgramClassifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (machines, features)
+        w, the normal of the hyperplane of each machine.
     intercept_ : array, shape (machines,)
+        b, the constant term of each machine.
     worst_case_loss_ : array, shape (machines,)
         The value: the largest mean hinge loss over the ball, and so a bound on the share of errors there.
     program_, solution_, n_iter_

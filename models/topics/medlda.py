@@ -61,6 +61,7 @@ class MedLDA(Classifier):
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     coef_ : array, shape (classes, topics)
         eta.
     topics_ : LatentDirichletAllocation
@@ -68,6 +69,7 @@ class MedLDA(Classifier):
     objectives_ : array
         After each round; the first is that of plain topics and their classifier.
     n_iter_ : int
+        Rounds.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
         The dual of the round that is kept.
 

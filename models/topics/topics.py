@@ -2,7 +2,7 @@ r"""The topic model of Blei, Ng and Jordan: latent Dirichlet allocation."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,10 +54,13 @@ class LatentDirichletAllocation(Transformer):
     components_ : array, shape (n_topics, n_features)
         beta; each row sums to one.
     doc_topic_prior_ : array, shape (n_topics,)
+        The Dirichlet parameters of a document's topics.
     objectives_ : array
         The bound (with the prior of beta) after each iteration; for "gibbs", log P(w, z) after each sweep.
     n_iter_ : int
+        Iterations of the method, or sweeps of the sampler.
     converged_ : bool
+        Whether the objective settled before `max_iter`; always of "gibbs".
 
     Notes
     -----
@@ -84,7 +87,7 @@ class LatentDirichletAllocation(Transformer):
     def __init__(
         self,
         n_topics: int = 10,
-        method: str = "variational",
+        method: Literal["variational", "gibbs"] = "variational",
         doc_topic_prior: Any = None,
         topic_word_prior: float = 0.01,
         learn_prior: bool = False,

@@ -10,7 +10,8 @@ many, and its answer passes the same test on the same data.
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -212,7 +213,8 @@ def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Fac
     return series.y.size
 
 
-class SeriesSolutions(NamedTuple):
+@dataclass(frozen=True)
+class SeriesSolutions:
     """The answers of `solve_series`.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.interop.names import in_our_names
-from socp.problem.checks import ProgramError, as_csc
+from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import Settings
 from socp.problem.status import Status
@@ -19,14 +19,14 @@ from ..solver import Solver
 
 
 def solve_qp(
-    P: Any,
-    q: Any,
-    G: Any = None,
-    h: Any = None,
-    A: Any = None,
-    b: Any = None,
-    lb: Any = None,
-    ub: Any = None,
+    P: ArrayLike | LowRank | None,
+    q: ArrayLike,
+    G: ArrayLike | None = None,
+    h: ArrayLike | Number | None = None,
+    A: ArrayLike | None = None,
+    b: ArrayLike | Number | None = None,
+    lb: ArrayLike | Number | None = None,
+    ub: ArrayLike | Number | None = None,
     solver: str | None = None,
     initvals: Any = None,
     verbose: bool = False,

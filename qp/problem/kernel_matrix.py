@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from socp.problem.checks import ProgramError, as_number, as_vector
+from socp.problem.checks import ArrayLike, ProgramError, as_number, as_vector
 from socp.problem.hessian import Hessian
 
 from .mercer import NAMES, Samples, add_expansion, fill_gram, make_rows, samples_of
@@ -56,12 +56,12 @@ class KernelMatrix(Hessian):
     def __init__(
         self,
         samples: Any,
-        kernel: str | Callable[[Any, Any], np.ndarray],
+        kernel: Literal["linear", "poly", "rbf"] | Callable[[Any, Any], np.ndarray],
         *,
         gamma: float = 1.0,
         coef0: float = 0.0,
         degree: int = 3,
-        signs: Any = None,
+        signs: ArrayLike | None = None,
         semidefinite: bool | None = None,
         cache_size: float = 200.0,
     ) -> None:

@@ -10,8 +10,19 @@ import scipy.sparse as sp
 from socp.compiled.kernels import kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
-from socp.problem.checks import ProgramError, all_finite, as_csc, as_number, as_vector, check_finite, check_no_nan
+from socp.problem.checks import (
+    ArrayLike,
+    Number,
+    ProgramError,
+    all_finite,
+    as_csc,
+    as_number,
+    as_vector,
+    check_finite,
+    check_no_nan,
+)
 from socp.problem.hessian import WithHessian, as_hessian
+from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
 
@@ -56,13 +67,13 @@ class QuadraticProgram(WithHessian):
 
     def __init__(
         self,
-        P: Any,
-        q: Any,
-        A: Any = None,
-        l: Any = None,
-        u: Any = None,
-        lb: Any = None,
-        ub: Any = None,
+        P: ArrayLike | LowRank | KernelMatrix | None,
+        q: ArrayLike,
+        A: ArrayLike | None = None,
+        l: ArrayLike | Number | None = None,
+        u: ArrayLike | Number | None = None,
+        lb: ArrayLike | Number | None = None,
+        ub: ArrayLike | Number | None = None,
         offset: float = 0.0,
     ) -> None:
         self.q = as_vector("q", q)

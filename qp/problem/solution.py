@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from socp.plan.plan import Plan
-from socp.problem.checks import ProgramError
+from socp.problem.checks import ArrayLike, ProgramError
 from socp.problem.printing import html_summary
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.solution import summary
@@ -98,7 +98,10 @@ class Solution:
         """A run and the program stay in their process; what is known of the cone program goes along."""
         return {**self.__dict__, "_cone_solution": self.cone_solution, "_run": None, "_program": None}
 
-    def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:
+    def vjp(
+        self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz_bounds: ArrayLike | None = None,
+        smoothing: float = 0.0,
+    ) -> Gradient:  # fmt: skip
         """The gradient of a number of this answer by all data of the program.
 
         Parameters
@@ -136,8 +139,9 @@ class Solution:
         return self._linearized(smoothing).gradient(dx, dy, dz_bounds)
 
     def jvp(
-        self, dP: Any = None, dq: Any = None, dA: Any = None, dl: Any = None, du: Any = None, dlb: Any = None,
-        dub: Any = None, smoothing: float = 0.0,
+        self, dP: ArrayLike | None = None, dq: ArrayLike | None = None, dA: ArrayLike | None = None,
+        dl: ArrayLike | None = None, du: ArrayLike | None = None, dlb: ArrayLike | None = None,
+        dub: ArrayLike | None = None, smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
         """The derivative of this answer along a change of the data: `Tangent`, with x, y, z_bounds, differentiable.
 

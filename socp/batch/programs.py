@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..problem.checks import ProgramError, check_finite
+from ..problem.checks import ArrayLike, ProgramError, check_finite
 from ..problem.program import Cone, ConeProgram
 from ..problem.settings import Settings
 from ..problem.status import Status
@@ -66,13 +66,13 @@ class ConePrograms:
 
 def solve_many(
     *,
-    c: Any,
-    G: Any = None,
-    h: Any = None,
-    cones: Sequence[Cone] | None = None,
-    A: Any = None,
-    b: Any = None,
-    P: Any = None,
+    c: ArrayLike,
+    G: ArrayLike | None = None,
+    h: ArrayLike | None = None,
+    cones: Sequence[Cone] | Cone | None = None,
+    A: ArrayLike | None = None,
+    b: ArrayLike | None = None,
+    P: ArrayLike | None = None,
     threads: int = 1,
     tol: float = 1e-8,
     tol_abs: float | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..problem.checks import ProgramError
+from ..problem.checks import ArrayLike, Number, ProgramError
 from ..problem.program import ConeProgram, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.solution import Solution
@@ -43,12 +43,12 @@ def cones_of(dims: dict[str, Any], refused: str) -> list[NonNeg | SecondOrder]:
 
 
 def ecos_solve(
-    c: Any,
-    G: Any = None,
-    h: Any = None,
+    c: ArrayLike,
+    G: ArrayLike | None = None,
+    h: ArrayLike | Number | None = None,
     dims: dict[str, Any] | None = None,
-    A: Any = None,
-    b: Any = None,
+    A: ArrayLike | None = None,
+    b: ArrayLike | Number | None = None,
     verbose: bool = True,
     **options: Any,
 ) -> dict[str, Any]:

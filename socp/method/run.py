@@ -6,7 +6,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -84,15 +84,34 @@ class Iterate:
     True
     """
 
+    iteration: int
+    primal_objective: float
+    dual_objective: float
+    primal_residual: float
+    dual_residual: float
+    gap: float
+    mu: float
+    sigma: float
+    alpha_affine: float
+    alpha: float
+    tau: float
+    kappa: float
+    refinements: int
+    replaced_pivots: int
+    regularization: float
+    seconds: float
+
     def __init__(self, run: Run) -> None:
         state = run.state
         self._run, self.record = run, state.trace[state.iteration].copy()
         self.point, self.newton, self.form = state.point, state.newton, run.form
 
-    def __getattr__(self, name: str) -> Any:
-        if name in (TRACE.names or ()):
-            return self.record[name].item()
-        raise AttributeError(f"an iterate has no {name!r}")
+    if not TYPE_CHECKING:  # which know the fields by their names
+
+        def __getattr__(self, name: str) -> Any:
+            if name in (TRACE.names or ()):
+                return self.record[name].item()
+            raise AttributeError(f"an iterate has no {name!r}")
 
     def _answer(self) -> Point4:
         return in_callers_units(self._run.program, self.form, self.point)  # the run may have let go of its form

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,29 @@ from ..linalg.csc import csc, csc_of_dense
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 CSC, CSR = (sp.csc_array, sp.csc_matrix), (sp.csr_array, sp.csr_matrix)
+
+
+class _DenseArray(Protocol):
+    def __array__(self) -> np.ndarray: ...
+
+
+class _SparseArray(Protocol):
+    def tocsc(self) -> Any: ...
+
+
+class _Nested(Protocol):
+    """Sequences of numbers, of arrays and of such sequences; not `str`, which contains no objects."""
+
+    def __len__(self) -> int: ...
+
+    def __contains__(self, value: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[Number | _DenseArray | _Nested]: ...
+
+
+Number = float | np.number[Any]
+ArrayLike = _DenseArray | _SparseArray | _Nested
+"""What a caller may give for a vector or a matrix, for type checkers: dense, sparse, or a sequence."""
 
 
 class ProgramError(ValueError):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .checks import ProgramError, all_finite, as_dense, as_vector, check_finite
+from .checks import ArrayLike, Number, ProgramError, all_finite, as_dense, as_vector, check_finite
 
 
 class LowRank:
@@ -28,7 +26,7 @@ class LowRank:
            [2. , 4.5]])
     """
 
-    def __init__(self, F: Any, d: Any = 0.0) -> None:
+    def __init__(self, F: ArrayLike, d: ArrayLike | Number = 0.0) -> None:
         self.F = as_dense("F", F)
         n = self.F.shape[0]
         self.d = as_vector("d", d, n, " (the rows of F)", spread=True)

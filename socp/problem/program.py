@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from ..linalg.csc import csc
 from .checks import (
     INT,
+    ArrayLike,
+    Number,
     ProgramError,
     all_finite,
     as_csc,
@@ -123,13 +125,13 @@ class ConeProgram(WithHessian):
 
     def __init__(
         self,
-        c: Any,
-        G: Any = None,
-        h: Any = None,
-        cones: Sequence[Cone] | None = None,
-        A: Any = None,
-        b: Any = None,
-        P: Any = None,
+        c: ArrayLike,
+        G: ArrayLike | None = None,
+        h: ArrayLike | Number | None = None,
+        cones: Sequence[Cone] | Cone | None = None,
+        A: ArrayLike | None = None,
+        b: ArrayLike | Number | None = None,
+        P: ArrayLike | LowRank | None = None,
         offset: float = 0.0,
     ) -> None:
         self.c = as_vector("c", c)
@@ -225,7 +227,7 @@ def _check_pair(matrix_name: str, matrix: Any, vector_name: str, vector: Any) ->
         raise ProgramError(f"{matrix_name} and {vector_name} go together, but only {given} came: {missing} is missing")
 
 
-def _check_cones(cones: Sequence[Cone] | None, m: int) -> tuple[Cone, ...]:
+def _check_cones(cones: Sequence[Cone] | Cone | None, m: int) -> tuple[Cone, ...]:
     if cones is None:
         cones = []
     if isinstance(cones, (NonNeg, SecondOrder)):

@@ -129,7 +129,7 @@ class Settings:
     time_limit : float, optional
         Seconds for one solve; None is no limit.
     verbose : bool, default False
-        Print one line an iteration.
+        Print one line per iteration.
     callback : callable, optional
         Called with each `Iterate`; when it returns True or raises StopIteration the solve stops as "interrupted".
     kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
@@ -138,22 +138,22 @@ class Settings:
     equilibrate : bool, default True
         Ruiz equilibration of the data.
     step_fraction : float, default 0.99
-        The share of the way to the boundary of the cone that a step may go.
+        Longest step, as a fraction of the way to the boundary of the cone.
     regularization : float, optional
         Static regularization of the KKT matrix, whose entries are near one; chosen by its effect when None.
     refinement_steps : int, default 10
-        At most so many steps of iterative refinement a solve.
+        Limit of the steps of iterative refinement per solve.
     threads : int, default 1
         Threads for large factors: those of BLAS for dense ones, and the engine's own for sparse ones, where Linux and
-        macOS have them; the bits of an answer belong to this number.
+        macOS have them; results are bitwise reproducible per thread count.
     active_set : bool, default True
         Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only; also
         taken as `sifting`).
     check_convexity : bool, default True
-        Refuse a P that is not semidefinite.  When False, P is taken to be where an active set solves the program,
-        which then takes less than the check would; of another P the answer may be a local minimum (`qp` only).
+        Refuse a P that is not semidefinite.  False: assume that P is semidefinite when the active set is used; if it
+        is not, the answer may be a local minimum (`qp` only).
     presolve : bool, default True
-        Leave out what a quadratic program has too much (`qp` only).
+        Remove redundant rows and variables (`qp` only).
 
     Raises
     ------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import ProgramError
+from .checks import ArrayLike, ProgramError
 from .derivatives import Gradient, Linearization, Tangent
 from .printing import html_summary
 from .program import ConeProgram
@@ -114,7 +114,10 @@ class Solution:
         """The program stays in its process, as it may be large."""
         return {**self.__dict__, "_program": None}
 
-    def vjp(self, dx: Any = None, dy: Any = None, dz: Any = None, ds: Any = None, smoothing: float = 0.0) -> Gradient:
+    def vjp(
+        self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz: ArrayLike | None = None,
+        ds: ArrayLike | None = None, smoothing: float = 0.0,
+    ) -> Gradient:  # fmt: skip
         """The gradient of a number of this answer by all data of the program.
 
         Parameters
@@ -151,7 +154,8 @@ class Solution:
         return self._linearized(smoothing).gradient(dx, dy, dz, ds)
 
     def jvp(
-        self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None,
+        self, dP: ArrayLike | None = None, dc: ArrayLike | None = None, dA: ArrayLike | None = None,
+        db: ArrayLike | None = None, dG: ArrayLike | None = None, dh: ArrayLike | None = None,
         smoothing: float = 0.0,
     ) -> Tangent:  # fmt: skip
         """The derivative of this answer along a change of the data: `Tangent`, with x, y, z, s and differentiable.

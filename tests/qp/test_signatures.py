@@ -2,9 +2,7 @@
 
 import dataclasses
 import inspect
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,6 @@ import qp
 import socp
 from socp.problem.settings import QP_ONLY, explained
 
-ROOT = Path(__file__).resolve().parents[2]
 FIELDS = {field.name: field for field in dataclasses.fields(socp.Settings)}
 OF_CONES = [name for name in FIELDS if name not in QP_ONLY]
 TAKEN = {thing: OF_CONES for thing in (socp.solve, socp.iterates, socp.Solver)}
@@ -136,34 +133,3 @@ def test_a_type_error_of_the_callers_own_arrives_as_it_is():
 
     with pytest.raises(TypeError, match=r"^of mine$"):
         socp.solve(**CONE, callback=callback)
-
-
-SCRIPT = """
-import qp, socp
-qp.solve(None, [1.0], lb=2.0, max_iter="many")
-qp.Solver(None, [1.0], lb=2.0, max_iters=3)
-socp.solve(c=[1.0], presolve=False)
-socp.Solver(c=[1.0], kkt="qr")
-for iterate in socp.iterates(c=[1.0], tol=[]):
-    iterate.mu
-reveal_type(qp.solve(None, [1.0], lb=2.0, tol=1e-6, kkt="ldl", callback=lambda iterate: iterate.mu < 1.0))
-"""
-
-
-@pytest.mark.full  # a type checker reads all of socp and qp
-def test_a_wrong_setting_in_a_script_is_an_error_for_mypy(tmp_path):
-    pytest.importorskip("mypy")
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT, encoding="utf-8")
-    options = ["--config-file", "", "--follow-imports=silent", "--ignore-missing-imports"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "--cache-dir", str(tmp_path / "cache"), str(script)],
-        cwd=ROOT, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    found = [line.partition("script.py:")[2] for line in ran.stdout.splitlines() if ": error: " in line]
-    assert [int(line.partition(":")[0]) for line in found] == [3, 4, 5, 6, 7], ran.stdout + ran.stderr
-    for line, words in zip(
-        found, ['"max_iter" to "solve"', '"max_iters"', '"presolve"', '"kkt"', '"tol"'], strict=True
-    ):
-        assert words in line
-    assert 'Revealed type is "qp.problem.solution.Solution"' in ran.stdout

@@ -11,7 +11,11 @@ def step(
     1. predictor: the Newton direction of exercise 3 with sigma = 0, and the largest alpha <= 1 that keeps s, z >= 0
     2. sigma = (1 - alpha)^3
     3. combined direction: right-hand side  sigma mu - s z - ds dz  in the last equation, ds and dz of the predictor
-    4. step: 0.99 of the way to the boundary in s and z, at most 1, the same length for x, y, z and s
+    4. step: alpha = min(1, 0.99 alpha_max), with alpha_max the largest step, perhaps above 1, that keeps s, z >= 0;
+       the same alpha for x, y, z and s
+
+    mu = s'z / m.  The first three equations of both directions have the whole residuals on the right, not 1 - sigma
+    times these as the embedding of the chapter has.
 
     Both directions come from one matrix: the grader counts the different matrices given to numpy.linalg and
     scipy.linalg.

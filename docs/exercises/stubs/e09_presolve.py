@@ -1,10 +1,13 @@
-"""Presolve: what can be left out of a linear program before it is solved (qp/reduce does this)."""
+"""Presolve: what can be left out of a linear program before it is solved (chapter: presolve)."""
 
 import numpy as np
 
 
 def presolve(lp: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """(smaller program, x) of  minimize q'x,  l <= Ax <= u,  lb <= x <= ub;  `lp` has q, A, l, u, lb, ub.
+
+    The smaller program is a dictionary with the same names.  Rows and variables that are left keep their order.  Sides
+    and bounds may be infinite.
 
     Until nothing changes: a row with one entry becomes a bound of its variable and goes; a row without entries goes; a
     variable with lb = ub goes, its part moved into l and u (its part of the objective is dropped).  x has the values of

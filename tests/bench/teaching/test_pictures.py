@@ -286,3 +286,17 @@ def test_the_edges_of_a_cube_in_space():
     np.testing.assert_array_equal(np.array(drawn.get_data_3d())[:, 0], [1.0, 1.0, 1.0])
     with pytest.raises(socp.ProgramError, match="three variables"):
         pictures.space(PROGRAM, {})
+
+
+def test_what_an_elimination_fills_appears_with_its_column():
+    arrow = np.eye(4)
+    arrow[0] = 1.0  # the tip first fills all
+    first, last = (pictures.Fill(sp.csc_array(arrow), order) for order in (np.arange(4), np.arange(4)[::-1]))
+    assert {place for place, column in first.entries.items() if column == 0} == {(2, 1), (3, 1), (3, 2)}
+    assert all(column is None for column in last.entries.values())
+    assert first._repr_svg_().count('attributeName="opacity"') == 3 and "<animate" in last._repr_svg_()
+
+
+def test_shares_of_a_whole_sum_to_one():
+    (axes,) = pictures.shares({"one": {"a": 1.0, "b": 3.0}, "other": {"b": 2.0}}, "share").axes
+    assert [patch.get_width() for patch in axes.patches] == [0.25, 0.0, 0.75, 1.0]
