@@ -1,5 +1,6 @@
 """Compilation in several processes: announced, done here where helpers cannot, and nothing left after a warmup."""
 
+import dis
 import io
 import json
 import os
@@ -228,3 +229,9 @@ def test_no_progress_is_told_to_a_file(monkeypatch):
     monkeypatch.setattr(build.sys, "stderr", io.StringIO())
     build.Compilation(probe.KERNELS[:2] * 6).run()
     assert "\r" not in sys.stderr.getvalue()
+
+
+def test_the_seconds_expected_are_by_instruction_on_every_python():
+    for kernel in (*probe.KERNELS, *kernels.kernels()[:50]):
+        instructions = sum(1 for _ in dis.get_instructions(kernel.py_func))  # without Python's inline caches
+        assert build.expected_seconds(kernel) == pytest.approx(0.05 + 5.2e-4 * instructions)
