@@ -31,9 +31,15 @@ def pictures(env):
     """(page, its title, file in _images, what it shows) of every picture, in the order of the chapters."""
     for page in env.toctree_includes["index"]:
         if page.startswith("course/"):
-            for image in env.get_doctree(page).findall(nodes.image):
+            for image in filter(is_shown, env.get_doctree(page).findall(nodes.image)):
                 for source in {*image.get("candidates", {}).values(), image["uri"]} & set(env.images):
                     yield page, env.titles[page].astext(), env.images[source][1], image.get("alt", "")
+
+
+def is_shown(image):
+    """Whether a page takes this form of a picture: points only where there are no vectors."""
+    forms = {form.get("mime_type") for form in image.parent.parent if isinstance(form, nodes.Element)}
+    return image.parent.get("mime_type") != "image/png" or "image/svg+xml" not in forms
 
 
 def show(app, pagename, templatename, context, doctree):
