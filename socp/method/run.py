@@ -169,6 +169,7 @@ class Run:
     found: stopping.Residuals | None = None
     trace = NO_RECORDS
     effort: tuple[int, float, float] = (0, 0.0, 0.0)
+    _near = False  # whether an iterate was no answer since it missed bounds
     _missed = 0.0  # the largest distance of the judged answer from a bound that it could not be moved to
 
     def __init__(
@@ -277,6 +278,9 @@ class Run:
             message = excuse(self.settings.tol, found)
         elif self._missed <= (FAR * self.settings.tol if message else 0.0):
             return bool(message) and self.finish(OPTIMAL, message, answer, found)
+        elif not message and not self._near:  # the next iterate may keep the bounds
+            self._near = True
+            return False
         answer, found, message = self._last_steps(answer, found, message)
         return bool(message) and self.finish(OPTIMAL, message, answer, found)
 
