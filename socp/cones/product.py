@@ -24,7 +24,7 @@ from ..linalg.vectors import bits, dot, from_bits, norm_tail
 
 @leaf
 def j_residual(v: Floats, start: int, stop: int) -> float:
-    """v'Jv = v_0^2 - ||v_1||^2 as (v_0 - ||v_1||)(v_0 + ||v_1||), which does not cancel near the boundary."""
+    """v'Jv = v_0^2 - ||v_1||^2 as (v_0 - ||v_1||)(v_0 + ||v_1||), whose sign is that of v_0 - ||v_1||."""
     tail = norm_tail(v, start, stop)
     return (v[start] - tail) * (v[start] + tail)
 
