@@ -304,7 +304,8 @@ def test_the_elastic_net_is_scikit_learns(classes):
 
     X, y = elastic_data(classes, seed=3)
     ours = LogisticRegression(C=0.3, l1_ratio=0.7).fit(X, y)
-    theirs = Other(C=0.3, l1_ratio=0.7, solver="saga", tol=1e-10, max_iter=100_000).fit(X, y)
+    older = {} if Other().get_params()["penalty"] == "deprecated" else {"penalty": "elasticnet"}  # before 1.8
+    theirs = Other(C=0.3, l1_ratio=0.7, solver="saga", tol=1e-10, max_iter=100_000, **older).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
     sparse = LogisticRegression(C=0.3, l1_ratio=0.7).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(sparse.coef_, ours.coef_, atol=1e-8)
