@@ -29,7 +29,7 @@ EVERY = (
 )  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
 SPARSE = (  # what the data of small programs rarely are
-    "qp.reduce.presolve.count_entries", "qp.reduce.presolve.keep_rows", "qp.reduce.cone_form.fix_multipliers",
+    "socp.problem.hessian.keep_entries", "qp.reduce.cone_form.fix_multipliers",
     "socp.form.convexity.is_dominant", "socp.linalg.accurate.add_symmetric", "socp.linalg.csc.multiply_symmetric",
     "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric",
 )  # fmt: skip

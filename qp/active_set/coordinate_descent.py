@@ -21,7 +21,6 @@ BLOCK_SIZE = SIDES * BLOCK + 2
 FEW = 16  # where rows of P are made when they are first read: of those that are taken out some do not move
 TINY = 1e-12  # a curvature below this share of the largest P_kk is none
 SHARE = 0.1  # a block is worked on until the gains are this share of what they were
-GOLDEN = 0.6180339887498949  # where scans begin moves on by this share, so that equal gains are taken from everywhere
 
 
 @inner
@@ -101,16 +100,13 @@ def insert(block: Block, side: int, k: int, gain: float) -> None:
 
 
 @inner
-def choose_block(program: BoxedProgram, block: Block, start: int, least: float, tol: float) -> None:
+def choose_block(program: BoxedProgram, block: Block, least: float, tol: float) -> None:
     """Take into the block the variables that gain most, more than tol, on each side of the row and outside it."""
     a, lb, ub, x, g, diagonal = program.a, program.lb, program.ub, program.x, program.g, program.diagonal
     y, n, gains, counts, width = program.multiplier, x.size, block.gains, block.counts, block.width
     for side in range(SIDES):
         counts[side] = 0
-    for position in range(n):
-        k = start + position
-        if k >= n:
-            k -= n
+    for k in range(n):
         v = g[k] + a[k] * y
         if (v < 0.0 and x[k] < ub[k]) or (v > 0.0 and x[k] > lb[k]):
             curvature = max(diagonal[k], least)
@@ -188,11 +184,11 @@ def add_rows(P: Matrix, which: Ints, d: Floats, count: int, g: Floats) -> None:
 @kernel
 def descend_in_blocks(program: BoxedProgram, block: Block, tol: float, max_read: float) -> None:
     """Blocks until no gain is above tol, or `max_read` rows of P were read; g follows x."""
-    least, n, blocks = TINY * program.largest, program.x.size, 0
+    least, n = TINY * program.largest, program.x.size
     while program.rows_read < max_read:
         i, j, low, high = extremes(program, n)
         program.multiplier = row_multiplier(i, j, low, high)
-        choose_block(program, block, int(blocks * GOLDEN * n) % n, least, tol)
+        choose_block(program, block, least, tol)
         if block.count == 0:
             return
         add_to_block(block, i)  # without these no pair of the block may be one that gains
@@ -204,4 +200,3 @@ def descend_in_blocks(program: BoxedProgram, block: Block, tol: float, max_read:
         if moved == 0:
             return  # what is to be gained is lost in rounding
         program.rows_read += moved
-        blocks += 1

@@ -150,18 +150,8 @@ def has_row_of(pairs: Pairs, store: RowStore, samples: Samples, sample: int) -> 
 
 
 @leaf
-def extremes_of_tile(F: Floats, rise: Floats, fall: Floats) -> tuple[float, float]:
-    """(the largest F that may rise, the smallest that may fall)."""
-    top, bottom = -FAR, FAR
-    for c in range(F.size):
-        top = larger(top, F[c] + rise[c])
-        bottom = smaller(bottom, F[c] + fall[c])
-    return top, bottom
-
-
-@leaf
 def move_tile(F: Floats, rise: Floats, fall: Floats, Ki: Singles, Kj: Singles, t: float) -> tuple[float, float]:
-    """F -= t (K_i - K_j), and what `extremes_of_tile` then is."""
+    """F -= t (K_i - K_j); returns the largest F that may rise and the smallest that may fall."""
     top, bottom = -FAR, FAR
     for c in range(F.size):
         v = F[c] - t * (Ki[c] - Kj[c])
@@ -200,19 +190,27 @@ def note_masks(pairs: Pairs, k: int) -> None:
     pairs.may_fall[k] = 0.0 if pairs.u[k] > pairs.lower[k] else FAR
 
 
-@kernel
-def note_extremes(pairs: Pairs) -> None:
-    """Masks, tiles and the extremes from u and F."""
-    n, tiles = pairs.count, pairs.tiles
+@inner
+def move_gradient(pairs: Pairs, t: float, Ki: Singles, Kj: Singles) -> None:
+    """F -= t (K_i - K_j) for all variables, and the extremes after it."""
+    n, tiles, F, rise, fall = pairs.count, pairs.tiles, pairs.F, pairs.may_rise, pairs.may_fall
     pairs.top, pairs.bottom = -FAR, FAR
-    for k in range(pairs.size):
-        note_masks(pairs, k)
     for tile in range(pairs.tops.size):
-        begin = tile // tiles * n + tile % tiles * TILE
-        end = min(begin + TILE, (tile // tiles + 1) * n)
-        top, bottom = extremes_of_tile(pairs.F[begin:end], pairs.may_rise[begin:end], pairs.may_fall[begin:end])
+        a, first = tile % tiles * TILE, tile // tiles * n
+        b = min(a + TILE, n)
+        top, bottom = move_tile(
+            F[first + a : first + b], rise[first + a : first + b], fall[first + a : first + b], Ki[a:b], Kj[a:b], t
+        )
         pairs.tops[tile], pairs.bottoms[tile] = top, bottom
         pairs.top, pairs.bottom = max(pairs.top, top), min(pairs.bottom, bottom)
+
+
+@kernel
+def note_extremes(pairs: Pairs, none: Singles) -> None:
+    """Masks, tiles and the extremes from u and F, which a row of zeros does not move."""
+    for k in range(pairs.size):
+        note_masks(pairs, k)
+    move_gradient(pairs, 0.0, none, none)
 
 
 @inner
@@ -253,23 +251,14 @@ def second_variable(pairs: Pairs, i: int, Ki: Singles) -> int:
 @inner
 def move(pairs: Pairs, i: int, j: int, t: float, Ki: Singles, Kj: Singles) -> None:
     """u_i += t and u_j -= t (j = -1: none), and all that follows; ends at bounds are met exactly."""
-    n, tiles, u = pairs.count, pairs.tiles, pairs.u
+    u = pairs.u
     end = pairs.upper[i] if t > 0.0 else pairs.lower[i]
     u[i] = end if t == end - u[i] else u[i] + t
     note_masks(pairs, i)
     if j >= 0:
         u[j] = pairs.lower[j] if t == u[j] - pairs.lower[j] else u[j] - t
         note_masks(pairs, j)
-    F, rise, fall = pairs.F, pairs.may_rise, pairs.may_fall
-    pairs.top, pairs.bottom = -FAR, FAR
-    for tile in range(pairs.tops.size):
-        a, first = tile % tiles * TILE, tile // tiles * n
-        b = min(a + TILE, n)
-        top, bottom = move_tile(
-            F[first + a : first + b], rise[first + a : first + b], fall[first + a : first + b], Ki[a:b], Kj[a:b], t
-        )
-        pairs.tops[tile], pairs.bottoms[tile] = top, bottom
-        pairs.top, pairs.bottom = max(pairs.top, top), min(pairs.bottom, bottom)
+    move_gradient(pairs, t, Ki, Kj)
     pairs.steps += 1
 
 

@@ -56,23 +56,15 @@ class Series(Structure):
 
 
 @inner
-def copy_lanes(series: Series, first: int, count: int, row: int, part: Samples) -> None:
-    """The samples which[first:first + count], at most `LANES`, as lanes of the part from a row on."""
-    x, d, lanes, starts = series.samples.x, part.features, part.lanes, np.empty(LANES, np.int64)
-    for r in range(LANES):
-        starts[r] = series.which[first + min(r, count - 1)] * d
-    for f in range(d):
-        for r in range(LANES):
-            lanes[row + f, r] = x[starts[r] + f]
-
-
-@inner
 def load_part(series: Series, p: int, program: BoxedProgram) -> None:
     """The samples of part p, of whose kernel no row is there."""
     begin, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
     program.count, program.largest = series.begins[p + 1] - begin, 0.0
     for r in range(0, program.count, LANES):
-        copy_lanes(series, begin + r, min(LANES, program.count - r), r // LANES * d, part)
+        for lane in range(LANES):  # those behind the last sample repeat it
+            k = series.which[begin + min(r + lane, program.count - 1)]
+            for f in range(d):
+                part.lanes[r // LANES * d + f, lane] = samples.x[k * d + f]
     for r in range(program.x.size):
         program.made[r], program.a[r], program.diagonal[r] = 0, 0.0, 0.0
     for r in range(program.count):

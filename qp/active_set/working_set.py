@@ -205,7 +205,7 @@ class WorkingRounds(Rounds):
             movable = F[method.lower < method.upper]
             self.first_slope = float(movable.max(initial=0.0) - movable.min(initial=0.0))
         pairs.F[:] = F - np.tile(Ku, kernel.sides)
-        note_extremes(pairs)
+        note_extremes(pairs, self.store.none)
         self.first_slope = max(self.first_slope, 0.0 if self.knows_gradient else self.slope())
         self.knows_gradient = True
 
@@ -284,7 +284,7 @@ class WorkingRounds(Rounds):
         change = kernel.expansion(coefficients)
         self.method.known = old + coefficients, Ku + change
         pairs.F -= np.tile(change, kernel.sides)
-        note_extremes(pairs)
+        note_extremes(pairs, self.store.none)
         self.note(int(between))
         return self.slope() < 0.5 * before
 

@@ -94,14 +94,14 @@ class ConeForm:
 
     def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
         """A direction of the quadratic program's x, in which fixed variables stay."""
-        own_x = np.empty(program.n)
-        spread_point(x, np.zeros(program.n), self.kinds, own_x)
+        own_x = np.zeros(program.n)
+        own_x[self.kinds[program.m :] != EQUAL] = x
         return own_x
 
     def lift_dual_ray(self, program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(y, z_bounds) of a certificate of infeasibility, in which the objective has no part."""
-        own_y, own_z = np.empty(program.m), np.empty(program.n)
-        spread_multipliers(y, z, self.kinds, own_y, own_z)
+        own_y, own_z, own_x = np.empty(program.m), np.empty(program.n), np.empty(program.n)
+        spread(np.zeros(self.n), y, z, program.lb, self.kinds, own_x, own_y, own_z)
         if self.has_fixed:
             self._fix_multipliers(program, np.zeros(program.n), own_y, own_z)
         return own_y, own_z
@@ -366,26 +366,11 @@ def stack_quadratic(
 def spread(
     x: Floats, y: Floats, z: Floats, fixed: Floats, kinds: Ints, own_x: Floats, own_y: Floats, own_z: Floats
 ) -> None:
-    """`spread_point` and `spread_multipliers`."""
-    spread_point(x, fixed, kinds, own_x)
-    spread_multipliers(y, z, kinds, own_y, own_z)
+    """own_x := x for the free variables, `fixed` for the others; own_y, own_z := the multipliers of rows and variables.
 
-
-@kernel
-def spread_point(x: Floats, fixed: Floats, kinds: Ints, own_x: Floats) -> None:
-    """own_x := x for the free variables, `fixed` for the others."""
-    m, free = kinds.size - own_x.size, 0
-    for j in range(own_x.size):
-        own_x[j] = fixed[j]
-        if kinds[m + j] != EQUAL:
-            own_x[j] = x[free]
-            free += 1
-
-
-@kernel
-def spread_multipliers(y: Floats, z: Floats, kinds: Ints, own_y: Floats, own_z: Floats) -> None:
-    """own_y, own_z := the multipliers of rows and variables: of an upper side less that of the lower one."""
-    m, upper, equal = own_y.size, 0, 0
+    That of two sides is the upper one's less the lower one's.
+    """
+    m, upper, equal, free = own_y.size, 0, 0, 0
     lower, above, below = first_rows(kinds, m)
     for i in range(m):
         own_y[i] = 0.0
@@ -399,7 +384,10 @@ def spread_multipliers(y: Floats, z: Floats, kinds: Ints, own_y: Floats, own_z: 
             own_y[i] -= z[lower]
             lower += 1
     for j in range(own_z.size):
-        own_z[j] = 0.0
+        own_x[j], own_z[j] = fixed[j], 0.0
+        if kinds[m + j] != EQUAL:
+            own_x[j] = x[free]
+            free += 1
         if kinds[m + j] & UPPER != 0:
             own_z[j] += z[above]
             above += 1

@@ -19,9 +19,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Bools, Floats, Ints
 from socp.linalg.csc import csc
+from socp.problem.hessian import keep_entries
 
 from ..problem.program import QuadraticProgram
 from .removal import ROWS, Removed, look_for_more, postsolve, remove_rows
@@ -92,7 +91,8 @@ class Presolve:
 def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
     """The rows of A that are kept, of which there are so many."""
     indptr, indices, data = np.empty_like(A.indptr), np.empty_like(A.indices), np.empty_like(A.data)
-    entries = keep_rows(A.indptr, A.indices, A.data, kept, indptr, indices, data)
+    rows, columns = np.where(kept, np.cumsum(kept) - 1, -1), np.arange(A.shape[1])
+    entries = keep_entries(A.indptr, A.indices, A.data, rows, columns, indptr, indices, data)
     return csc(data[:entries], indices[:entries], indptr, (count, A.shape[1]))
 
 
@@ -100,9 +100,9 @@ def fix_empty_columns(
     program: QuadraticProgram, kept: np.ndarray, lb: np.ndarray, ub: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray]:
     """(how many variables without entries have a better bound, the lower and the upper bounds with these at it)."""
-    A, entries = program.A, np.zeros(program.n, dtype=np.int64)
-    if not count_entries(A.indptr, A.indices, A.data, kept, lb, ub, entries):
-        return 0, lb, ub
+    A = program.A
+    column = np.repeat(np.arange(program.n), np.diff(A.indptr))
+    entries = np.bincount(column[kept[A.indices] & (A.data != 0.0)], minlength=program.n)
     j = np.flatnonzero((entries == 0) & (lb < ub))
     j = j[~program.hessian.has_entries(j)]
     if not j.size:
@@ -112,36 +112,3 @@ def fix_empty_columns(
     lb, ub = lb.copy(), ub.copy()
     lb[j] = ub[j] = best
     return j.size, lb, ub
-
-
-@kernel
-def count_entries(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, kept: Bools, lb: Floats, ub: Floats, entries: Ints
-) -> int:
-    """entries += those of each column in the rows that are kept; returns how many free ones have none."""
-    empty = 0
-    for j in range(entries.size):
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            entries[j] += int(kept[A_indices[k]] and A_data[k] != 0.0)
-        empty += int(entries[j] == 0 and lb[j] < ub[j])
-    return empty
-
-
-@kernel
-def keep_rows(
-    A_indptr: Ints, A_indices: Ints, A_data: Floats, kept: Bools, indptr: Ints, indices: Ints, data: Floats
-) -> int:
-    """The rows of A that are kept; returns their entries."""
-    place, count, at = np.empty(kept.size, np.int64), 0, 0
-    for i in range(kept.size):
-        place[i] = count
-        count += int(kept[i])
-    for j in range(A_indptr.size - 1):
-        indptr[j] = at
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            row = A_indices[k]
-            if kept[row]:
-                indices[at], data[at] = place[row], A_data[k]
-                at += 1
-    indptr[A_indptr.size - 1] = at
-    return at

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import deferred, inner, kernel, leaf
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
@@ -102,10 +102,8 @@ class StandardForm(Structure):
     F, d, Fx = floats(), floats(), floats()  # P = F F' + diag(d), F by columns, and a place for F'x
     c, g = floats("n", scratch=True), floats("p + m", scratch=True)
     D, E = floats("n", scratch=True), floats("p + m", scratch=True)
-    norms, diagonal = (
-        floats("n + p + m", scratch=True),
-        floats("n", scratch=True),
-    )  # of columns, then rows, in equilibration; of P
+    norms = floats("n + p + m", scratch=True)  # of columns, then rows, in equilibration
+    diagonal = floats()  # of a dense or low-rank P
     cost_scale, norm_c, norm_b, norm_h, limit = number(), number(), number(), number(), number()
     distinct, bounds, groups = integer(), integer(), part(RowGroups)
 
@@ -158,6 +156,8 @@ class StandardForm(Structure):
             self.P.forget_rank()
         else:
             self.bind_hessian(given.empty_like())
+        if not given.is_sparse:
+            self.diagonal = np.array(given.diagonal())
         return given.values
 
     def _settle(self, program: ConeProgram, is_scaled: bool) -> None:
@@ -228,22 +228,6 @@ def hessian_norms(form: StandardForm, P_values: Floats, norms: Floats) -> None:
             norms[j] = abs(form.diagonal[j]) * D[j] ** 2
 
 
-@inner
-def hessian_diagonal(form: StandardForm, P_values: Floats, diagonal: Floats) -> None:
-    """diagonal := that of a dense or low-rank P."""
-    n = form.n
-    if form.hessian_kind == DENSE:
-        for j in range(n):
-            diagonal[j] = P_values[j * n + j]
-        return
-    F, d = form.F, form.d
-    for j in range(n):
-        diagonal[j] = d[j]
-    for k in range(form.rank):
-        for j in range(n):
-            diagonal[j] += F[k * n + j] ** 2
-
-
 def sizes_of(program: ConeProgram) -> Sizes:
     """The dimensions of a program's standard form."""
     if isinstance(program, StackedProgram):
@@ -296,8 +280,23 @@ def sort_rows(form: StandardForm, start: Ints, second_order: Bools, h: Floats) -
 
 @kernel
 def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
-    """The form of the data that are stacked, but for a P of low rank; returns whether P was scaled."""
-    analyse(form, P_values, wanted)
+    """The form of the data that are stacked, but for a P of low rank; returns whether P was scaled.
+
+    D, E and the scale of the objective are ones where equilibration is not `wanted`.
+    """
+    D, E = form.D, form.E
+    form.bounds = find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
+    form.distinct = form.groups.count + form.m - form.l
+    for j in range(D.size):
+        D[j] = 1.0
+    for i in range(E.size):
+        E[i] = 1.0
+    form.cost_scale = 1.0
+    if wanted:
+        ruiz(form, P_values)
+        cost = objective_size(form, P_values)
+        if cost > 0.0:
+            form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
     return scale_data(form, P_values)
 
 
@@ -309,7 +308,7 @@ def stack(
     """The order of the rows; the pattern of M by columns and by rows, both sorted, and where its entries come from."""
     sort_rows(form, start, second_order, h)
     n, p, rows, indptr, row_ptr, columns = form.n, form.p, form.rows, form.M_indptr, form.Mt_indptr, form.Mt_indices
-    place, ascending = np.empty(h.size, np.int64), True
+    place = np.empty(h.size, np.int64)
     for i in range(h.size):
         place[i] = -1
     for i in range(rows.size):
@@ -317,57 +316,32 @@ def stack(
     for i in range(row_ptr.size):
         row_ptr[i] = 0
     for j in range(n):
-        count, last = indptr[j] + A_indptr[j + 1] - A_indptr[j], -1
+        count = indptr[j] + A_indptr[j + 1] - A_indptr[j]
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            i = A_indices[k]
-            row_ptr[i + 1] += 1
-            ascending &= i > last
-            last = i
+            row_ptr[A_indices[k] + 1] += 1
         for k in range(G_indptr[j], G_indptr[j + 1]):
             i = place[G_indices[k]]
             if i >= 0:
                 row_ptr[i + 1] += 1
                 count += 1
-                ascending &= i > last
-                last = i
         indptr[j + 1] = count
     fill = np.empty(p + rows.size, np.int64)
     for i in range(p + rows.size):
         fill[i] = row_ptr[i]
         row_ptr[i + 1] += row_ptr[i]
-    if ascending:
-        take_columns(form, place, fill, A_indptr, A_indices, G_indptr, G_indices)
-        return
     # two bucket sorts: by rows, then, stable, by columns
-    entry = np.empty(columns.size, np.int64)
+    entry, next_of = np.empty(columns.size, np.int64), indptr[:-1].copy()
     for j in range(n):
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            i = A_indices[k]
-            put(columns, entry, fill, i, j, k)
+            put(columns, entry, fill, A_indices[k], j, k)
         for k in range(G_indptr[j], G_indptr[j + 1]):
             i = place[G_indices[k]]
             if i >= 0:
                 put(columns, entry, fill, i, j, A_indptr[n] + k)
-    sort_columns(form, entry)
-
-
-@inner
-def take_columns(
-    form: StandardForm, place: Ints, fill: Ints, A_indptr: Ints, A_indices: Ints, G_indptr: Ints, G_indices: Ints
-) -> None:  # fmt: skip
-    """M by columns as they come, which are sorted, and then by rows."""
-    indices, source, at = form.M_indices, form.M_source, 0
-    for j in range(form.n):
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            indices[at], source[at] = A_indices[k], k
-            put(form.Mt_indices, form.Mt_source, fill, indices[at], j, at)
-            at += 1
-        for k in range(G_indptr[j], G_indptr[j + 1]):
-            i = place[G_indices[k]]
-            if i >= 0:
-                indices[at], source[at] = i, A_indices.size + k
-                put(form.Mt_indices, form.Mt_source, fill, i, j, at)
-                at += 1
+    for i in range(p + rows.size):
+        for k in range(row_ptr[i], row_ptr[i + 1]):
+            form.Mt_source[k] = next_of[columns[k]]
+            put(form.M_indices, form.M_source, next_of, columns[k], i, entry[k])
 
 
 @leaf
@@ -376,19 +350,6 @@ def put(keys: Ints, values: Ints, fill: Ints, bucket: int, key: int, value: int)
     at = fill[bucket]
     keys[at], values[at] = key, value
     fill[bucket] += 1
-
-
-@deferred
-def sort_columns(form: StandardForm, entry: Ints) -> None:
-    """M by columns from M by rows, whose entries come from the given places."""
-    row_ptr, columns, indices, source, fill = (
-        form.Mt_indptr, form.Mt_indices, form.M_indices, form.M_source, form.M_indptr[:-1].copy()
-    )  # fmt: skip
-    for i in range(row_ptr.size - 1):
-        for q in range(row_ptr[i], row_ptr[i + 1]):
-            at = fill[columns[q]]
-            form.Mt_source[q] = at
-            put(indices, source, fill, columns[q], i, entry[q])
 
 
 @kernel
@@ -418,26 +379,6 @@ def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
     """New vectors, under the stored equilibration."""
     read_vectors(form, c, b, h)
     scale_vectors(form)
-
-
-@inner
-def analyse(form: StandardForm, P_values: Floats, wanted: bool) -> None:
-    """The groups of rows; D, E and the scale of the objective, ones where equilibration is not `wanted`."""
-    D, E = form.D, form.E
-    form.bounds = find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
-    form.distinct = form.groups.count + form.m - form.l
-    for j in range(D.size):
-        D[j] = 1.0
-    for i in range(E.size):
-        E[i] = 1.0
-    form.cost_scale = 1.0
-    if form.hessian_kind == DENSE or form.hessian_kind == LOW_RANK:
-        hessian_diagonal(form, P_values, form.diagonal)
-    if wanted:
-        ruiz(form, P_values)
-        cost = objective_size(form, P_values)
-        if cost > 0.0:
-            form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
 
 
 @kernel
@@ -495,17 +436,14 @@ def objective_size(form: StandardForm, P_values: Floats) -> float:
 
 @kernel
 def scale_data(form: StandardForm, P_values: Floats) -> bool:
-    """M := E M D, the factors of its groups, the vectors, and P := f D P D; whether that was done."""
+    """M := E M D, the factors of its groups, the vectors, and P := f D P D; whether that was done.
+
+    It is not where that is P itself, as often with kernel matrices, or where P is of low rank.
+    """
+    D, f = form.D, form.cost_scale
     scale(form.M_indptr, form.M_indices, form.raw_M, form.E, form.D, 1.0, form.M_data)
     scale_groups(form.p, form.Mt_indptr, form.Mt_source, form.E, form.M_data, form.groups)
     scale_vectors(form)
-    return scale_hessian(form, P_values)
-
-
-@inner
-def scale_hessian(form: StandardForm, P_values: Floats) -> bool:
-    """P := f D P D; False where that is P itself, as often with kernel matrices, or where P is of low rank."""
-    D, f = form.D, form.cost_scale
     changed = f != 1.0
     for j in range(D.size):
         changed |= D[j] != 1.0

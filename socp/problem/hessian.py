@@ -188,7 +188,7 @@ class SparseHessian(Hessian):
         place = np.full(self.order, -1)
         place[which] = np.arange(which.size)
         indptr, indices, data = np.empty(which.size + 1, INT), np.empty(self.entries, INT), np.empty(self.entries)
-        entries = keep_entries(self.indptr, self.indices, self.values, place, indptr, indices, data)
+        entries = keep_entries(self.indptr, self.indices, self.values, place, place, indptr, indices, data)
         return csc(data[:entries], indices[:entries], indptr, (which.size, which.size))
 
     def with_data(self, data: Any) -> Any:
@@ -478,18 +478,19 @@ def pack_upper(array: Matrix, indices: Ints, data: Floats) -> None:
 
 @kernel
 def keep_entries(
-    P_indptr: Ints, P_indices: Ints, P_data: Floats, place: Ints, indptr: Ints, indices: Ints, data: Floats
-) -> int:
-    """P of the variables that have a place; returns the number of its entries."""
+    indptr: Ints, indices: Ints, data: Floats, row: Ints, column: Ints, new_indptr: Ints, new_indices: Ints,
+    new_data: Floats,
+) -> int:  # fmt: skip
+    """The entries of the rows and columns that have a place, not -1; returns their number."""
     at, last = 0, 0
-    for j in range(place.size):
-        if place[j] < 0:
+    for j in range(column.size):
+        if column[j] < 0:
             continue
-        indptr[place[j]] = at
-        last = place[j] + 1
-        for k in range(P_indptr[j], P_indptr[j + 1]):
-            if place[P_indices[k]] >= 0:
-                indices[at], data[at] = place[P_indices[k]], P_data[k]
+        new_indptr[column[j]] = at
+        last = column[j] + 1
+        for k in range(indptr[j], indptr[j + 1]):
+            if row[indices[k]] >= 0:
+                new_indices[at], new_data[at] = row[indices[k]], data[k]
                 at += 1
-    indptr[last] = at
+    new_indptr[last] = at
     return at

@@ -210,7 +210,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("qp/reduce/presolve.py", "tests/qp/reduce/test_presolve.py"): [
         ("[lb[j], ub[j]], np.clip(", "[ub[j], lb[j]], np.clip("),
         ("not program.hessian.has_full_diagonal()", "not program.hessian.is_full"),
-        ("int(kept[A_indices[k]] and A_data[k] != 0.0)", "int(kept[A_indices[k]])"),
+        ("column[kept[A.indices] & (A.data != 0.0)]", "column[kept[A.indices]]"),
         ("return np.array_equal(self.kept, other.kept)", "return True"),
         ("return self.kept is other.kept", "return True"),
     ],

@@ -422,7 +422,7 @@ def test_the_variables_that_gain_most_are_taken_out():
         np.ones(n),
     )
     program.a = rng.choice([-1.0, 0.0, 2.0], n)
-    choose_block(program, block, 17, 1e-12, 0.0)
+    choose_block(program, block, 1e-12, 0.0)
     gains, sides = program.g**2 / program.diagonal, np.sign(program.g * program.a)
     taken = block.which[: block.count]
     for side in (-1.0, 0.0, 1.0):
