@@ -15,6 +15,8 @@ from socp.compiled.structures import Structure, flag, floats, integer, integers,
 
 from ..problem.mercer import Samples, make_rows
 
+PACE = 2**24  # multiplications between two looks at the clock, or for an interrupt
+
 
 class Box(Structure):
     """Some variables: their entries in the row, their bounds, where they are and the gradient there."""
@@ -50,22 +52,18 @@ class Block(Box):
     """Variables that are taken out and worked on in the cache.
 
     `chosen` and `gains` have `BLOCK` places for each of three sides: variables that gain by rising along the row, by
-    falling along it, and without it; `counts` of them are taken, at most `width`.
+    falling along it, and without it; `counts` of them are taken.
     """
 
     K = matrix("size, size")  # their part of P
     which = integers("size")  # the variables
     moves = floats("size")
-    count, width = integer(), integer()
+    count = integer()
     chosen, gains, counts = integers("size"), floats("size"), integers("3")
 
 
 class Face(Structure):
-    """The variables that are free, and a step of theirs.
-
-    Those that would leave the box are held at the bound that they meet: `leaving` are their places among the free ones,
-    `ways` how far their bounds are.
-    """
+    """The variables that are free, and a step of theirs."""
 
     free = integers("size")
     count = integer()  # of the free variables
@@ -74,8 +72,6 @@ class Face(Structure):
     rhs = floats("size")  # -g_F - P_FC e_C
     step = floats("size")  # d
     moves = floats("size")  # of all variables, free or not
-    leaving, ways = integers("size"), floats("size")
-    held = integer()  # their number
     missing = number()  # what the free variables are to add to a'x
     value_is_free = flag()  # whether the row's own value is a free variable, so that the row has no multiplier
     multiplier = number()  # y on the face

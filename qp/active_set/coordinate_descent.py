@@ -15,10 +15,9 @@ from socp.compiled.signatures import Floats, Ints, Matrix
 
 from .boxed import Block, BoxedProgram, extremes, need_rows, row_multiplier
 
-BLOCK = 24  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
+BLOCK = 16  # variables that are taken out at a time: so many that gain by rising along the row, by falling, without it
 SIDES = 3
 BLOCK_SIZE = SIDES * BLOCK + 2
-FEW = 16  # where rows of P are made when they are first read: of those that are taken out some do not move
 TINY = 1e-12  # a curvature below this share of the largest P_kk is none
 SHARE = 0.1  # a block is worked on until the gains are this share of what they were
 
@@ -90,7 +89,7 @@ def descend(block: Block, least: float, tol: float, most: int) -> int:
 def insert(block: Block, side: int, k: int, gain: float) -> None:
     """Keep k among the largest gains of its side, which descend; a side that is full loses its last one."""
     chosen, gains, counts, first = block.chosen, block.gains, block.counts, side * BLOCK
-    if counts[side] < block.width:
+    if counts[side] < BLOCK:
         counts[side] += 1
     at = first + counts[side] - 1
     while at > first and gains[at - 1] < gain:
@@ -103,7 +102,7 @@ def insert(block: Block, side: int, k: int, gain: float) -> None:
 def choose_block(program: BoxedProgram, block: Block, least: float, tol: float) -> None:
     """Take into the block the variables that gain most, more than tol, on each side of the row and outside it."""
     a, lb, ub, x, g, diagonal = program.a, program.lb, program.ub, program.x, program.g, program.diagonal
-    y, n, gains, counts, width = program.multiplier, x.size, block.gains, block.counts, block.width
+    y, n, gains, counts = program.multiplier, x.size, block.gains, block.counts
     for side in range(SIDES):
         counts[side] = 0
     for k in range(n):
@@ -111,7 +110,7 @@ def choose_block(program: BoxedProgram, block: Block, least: float, tol: float) 
         if (v < 0.0 and x[k] < ub[k]) or (v > 0.0 and x[k] > lb[k]):
             curvature = max(diagonal[k], least)
             side = 0 if v * a[k] < 0.0 else 1 if v * a[k] > 0.0 else 2
-            enough = tol if counts[side] < width else gains[side * BLOCK + width - 1]
+            enough = tol if counts[side] < BLOCK else gains[side * BLOCK + BLOCK - 1]
             if v * v > enough * curvature:
                 insert(block, side, k, v * v / curvature)
     block.count, program.gain = 0, 0.0

@@ -7,11 +7,7 @@ others stay.  On the free ones F the minimum under the row is that of a linear s
     [ a_F'   .  ] [ y ] = [ -a_C'e_C        ]
 
 where C are variables that were free and whose way would have led out of the box: each goes by e_C to the bound that it
-meets, and the system is solved again without it: as long as they are few with the factor that is there,
-
-    d = t - Z' S^-1 (t_C - e_C),   Z_c = P_FF^-1 e_c,   S = Z_CC,   t = P_FF^-1 (-g_F - y a_F).
-
-Where the objective falls, the step is taken.
+meets, and the system is solved again without it.  Where the objective falls, the step is taken.
 """
 
 from __future__ import annotations
@@ -19,20 +15,18 @@ from __future__ import annotations
 import numpy as np
 
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Bools, Floats
 from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 
 from .boxed import BoxedProgram, Face, extremes, need_rows, row_multiplier, wrong_slope
 from .coordinate_descent import add_rows
 
 PASSES = 30  # factorizations of one round at most
-HELD_SHARE = 12  # one in so many free variables may stay at a bound that it meets without another factorization
 ROUNDING = 1e-12  # a rise of the objective by this share of its parts is none
 SHIFTS = (1e-13, 1e-8)  # of P_FF, as shares of its diagonal: the second one where the first leaves it indefinite
 MIN_CURVATURE = 1e-6  # the share of the largest P_kk that shifts are shares of at least
 
 # what a round tells: whether the step was taken, or why not
-TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT, REDUCED = range(6)
+TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
 
 
 @inner
@@ -72,74 +66,24 @@ def factor_free(program: BoxedProgram, face: Face) -> int:
 
 
 @inner
-def solve_with_factor(face: Face, columns: int, X: Floats) -> None:
-    """x := P_FF^-1 x for vectors one after the other in X."""
-    if face.count > 0:
-        solve_lower(face.count, face.factor, columns, X)
-        solve_lower_transposed(face.count, face.factor, columns, X)
+def solve_on_face(program: BoxedProgram, face: Face) -> int:
+    """The step t - y v to the minimum on the face that keeps the row, and its y, with the factor that is there.
 
-
-@inner
-def add_to_active_set(face: Face, first: int, Z: Floats) -> None:
-    """Z[c] := P_FF^-1 e_k with k = leaving[c], for first <= c < held."""
-    count, columns = face.count, face.held - first
-    added = Z[first * count : face.held * count]
-    for i in range(added.size):
-        added[i] = 0.0
-    for c in range(columns):
-        added[c * count + face.leaving[first + c]] = 1.0
-    solve_with_factor(face, columns, added)
-
-
-@inner
-def correct(face: Face, ways: Floats, Z: Floats, base: Floats, out: Floats) -> int:
-    """out := base - Z'h with out[leaving] = ways; 0, or not where that cannot be solved."""
-    count, held, leaving = face.count, face.held, face.leaving
-    for i in range(count):
-        out[i] = base[i]
-    if held == 0:
-        return 0
-    S, h = np.empty(held * held), np.empty(held)
-    for c in range(held):
-        h[c] = base[leaving[c]] - ways[c]
-        for e in range(held):
-            S[c * held + e] = Z[c * count + leaving[e]]
-    info = cholesky(held, S)
-    if info != 0:
-        return info
-    solve_lower(held, S, 1, h)
-    solve_lower_transposed(held, S, 1, h)
-    for c in range(held):
-        for i in range(count):
-            out[i] -= h[c] * Z[c * count + i]
-    for c in range(held):
-        out[leaving[c]] = ways[c]
-    return 0
-
-
-@inner
-def find_leaving(program: BoxedProgram, face: Face, is_held: Bools) -> None:
-    """Hold the variables that the step takes out of the box."""
-    lb, ub, x, free, step = program.lb, program.ub, program.x, face.free, face.step
-    for i in range(face.count):
-        k = free[i]
-        end = x[k] + step[i]
-        if not is_held[i] and not lb[k] < end < ub[k]:
-            face.leaving[face.held] = i
-            face.ways[face.held] = (lb[k] if end <= lb[k] else ub[k]) - x[k]
-            face.held += 1
-            is_held[i] = True
-
-
-@inner
-def solve_for_row(program: BoxedProgram, face: Face, t: Floats, v: Floats, is_held: Bools) -> int:
-    """The step t - y v that keeps the row, and its y; `NO_DESCENT` where the row cannot be kept."""
+    t = P_FF^-1 (-g_F - P_FC e_C) and v = P_FF^-1 a_F; `NO_DESCENT` where the row cannot be kept.
+    """
+    size, X = face.count, np.empty(2 * face.count)
+    t, v = X[:size], X[size:]
+    for i in range(size):
+        t[i], v[i] = face.rhs[i], program.a[face.free[i]]
+    if size > 0:
+        solve_lower(size, face.factor, 2, X)
+        solve_lower_transposed(size, face.factor, 2, X)
     product, curvature, has_row, n = 0.0, 0.0, False, program.P.shape[0]
-    for i in range(face.count):
+    for i in range(size):
         a = program.a[face.free[i]]
         product += a * t[i]
         curvature += a * v[i]
-        has_row |= a != 0.0 and not is_held[i]
+        has_row |= a != 0.0
     if face.value_is_free:
         way = product - face.missing
         end = min(max(way, program.lb[n] - program.x[n]), program.ub[n] - program.x[n])
@@ -152,56 +96,32 @@ def solve_for_row(program: BoxedProgram, face: Face, t: Floats, v: Floats, is_he
         face.multiplier = (product - face.missing) / curvature
     elif not face.value_is_free and abs(product - face.missing) > ROUNDING * (1.0 + abs(program.side)):
         return NO_DESCENT
-    for i in range(face.count):
+    for i in range(size):
         face.step[i] = t[i] - face.multiplier * v[i]
     return TAKEN
 
 
 @inner
-def solve_on_face(program: BoxedProgram, face: Face) -> int:
-    """The step to the minimum on the face, few variables staying at bounds that they meet; what came of it."""
-    count = face.count
-    most, is_held, none = count // HELD_SHARE, np.zeros(count, np.bool_), np.zeros(count)
-    t, v, t0, v0, Z = np.empty(count), np.zeros(count), np.empty(count), np.empty(count), np.empty(most * count)
-    for i in range(count):
-        t0[i], v0[i] = face.rhs[i], program.a[face.free[i]]
-    solve_with_factor(face, 1, t0)
-    solve_with_factor(face, 1, v0)
-    face.held = 0
-    while True:
-        if correct(face, face.ways, Z, t0, t) + correct(face, none, Z, v0, v) != 0:
-            return REDUCED
-        if solve_for_row(program, face, t, v, is_held) != TAKEN:
-            return NO_DESCENT
-        held = face.held
-        find_leaving(program, face, is_held)
-        if face.held == held:
-            return TAKEN
-        if face.held > most:
-            return REDUCED
-        add_to_active_set(face, held, Z)
-        program.work += float(count) ** 2 * (face.held - held)
-
-
-@inner
-def reduce_face(program: BoxedProgram, face: Face) -> None:
-    """Take the variables that leave the box out of the free ones, to their bounds."""
-    P, a, free, rhs = program.P, program.a, face.free, face.rhs
-    gone, stays = np.empty(face.held, np.int64), np.ones(face.count, np.bool_)
-    for c in range(face.held):
-        k = free[face.leaving[c]]
-        gone[c], stays[face.leaving[c]] = k, False
-        face.moves[k] = face.ways[c]
-        face.missing -= a[k] * face.ways[c]
-    left = 0
+def reduce_face(program: BoxedProgram, face: Face) -> int:
+    """Take the variables that the step takes out of the box out of the free ones, to their bounds; how many."""
+    P, lb, ub, x, free, rhs = program.P, program.lb, program.ub, program.x, face.free, face.rhs
+    gone, count, left = np.empty(face.count, np.int64), 0, 0
     for i in range(face.count):
-        if stays[i]:
-            free[left], rhs[left] = free[i], rhs[i]
+        k = free[i]
+        end = x[k] + face.step[i]
+        if lb[k] < end < ub[k]:
+            free[left], rhs[left] = k, rhs[i]
             left += 1
+        else:
+            face.moves[k] = (lb[k] if end <= lb[k] else ub[k]) - x[k]
+            face.missing -= program.a[k] * face.moves[k]
+            gone[count] = k
+            count += 1
     face.count = left
-    for c in range(face.held):
+    for c in range(count):
         for i in range(left):
-            rhs[i] -= P[gone[c], free[i]] * face.ways[c]
+            rhs[i] -= P[gone[c], free[i]] * face.moves[gone[c]]
+    return count
 
 
 @kernel
@@ -222,12 +142,10 @@ def step_on_face(program: BoxedProgram, face: Face) -> int:
             return TOO_LARGE
         if face.count > 0 and factor_free(program, face) != 0:
             return NOT_DEFINITE
-        outcome = solve_on_face(program, face)
-        if outcome == NO_DESCENT:
-            return outcome
-        if outcome == TAKEN:
+        if solve_on_face(program, face) == NO_DESCENT:
+            return NO_DESCENT
+        if reduce_face(program, face) == 0:
             return line_search(program, face)
-        reduce_face(program, face)
     return NO_DESCENT
 
 
@@ -239,8 +157,6 @@ def line_search(program: BoxedProgram, face: Face) -> int:
     for i in range(face.count):
         moves[face.free[i]] = face.step[i]
         knows_multiplier |= a[face.free[i]] != 0.0
-    for c in range(face.held):
-        moves[face.free[face.leaving[c]]] = face.ways[c]
     which, d, change, count = np.empty(n, np.int64), np.empty(n), np.zeros(n), 0
     for k in range(n):
         if moves[k] != 0.0:

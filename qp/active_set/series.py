@@ -30,12 +30,11 @@ from ..problem.mercer import LINEAR, POLY, Samples, samples_of
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
 from ..problem.stopping import residuals
-from .boxed import Block, BoxedProgram, Face, need_rows
-from .coordinate_descent import BLOCK_SIZE, FEW, TINY, add_rows, descend_in_blocks
+from .boxed import PACE, Block, BoxedProgram, Face, need_rows
+from .coordinate_descent import BLOCK_SIZE, TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
 from .method import EXACT, FIRST_READ, FIRST_TOL, MAX_ROUNDS, MAX_SHARE, NEXT_TOL, ROUNDS_AT_ONCE
 
-PACE = 2.0**27  # multiplications between two looks for an interrupt
 UNSOLVED = -1  # rounds of a program that was given up
 
 
@@ -312,10 +311,10 @@ def solve_series(
         centred=True,
     )
     program, block, face = BoxedProgram(size=size, samples=part), Block(size=BLOCK_SIZE), Face(size=size)
-    program.P, program.on_demand, block.width = np.empty((size, size)), 1, FEW
+    program.P, program.on_demand = np.empty((size, size)), 1
     face.factor = np.empty(size * size)
     done = 0
     while done < count:
-        done = solve_in_turn(series, program, block, face, done, PACE)
+        done = solve_in_turn(series, program, block, face, done, float(PACE))
     seconds = time.perf_counter() - started
     return SeriesSolutions(series.x, series.g, series.y, series.found, series.rounds, seconds)

@@ -19,12 +19,13 @@ from socp.plan.plan import Plan
 from socp.problem.distances import norm
 from socp.problem.settings import Settings
 from socp.problem.status import Status
+from socp.problem.stopping import LOST
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import AT_ONCE, Samples, add_singles
 from ..problem.program import QuadraticProgram
 from ..problem.stopping import Point, ProgramTest
-from .boxed import BoxedProgram, Face
+from .boxed import PACE, BoxedProgram, Face
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TOO_LARGE, find_free, step_on_face
 from .method import EXACT, ActiveSet, Rounds
 from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
@@ -35,9 +36,7 @@ NEWTON_ROUNDS, FACES = 6, 12  # working sets between two descents, and faces of 
 WRONG = 0.02  # the share of the largest slope from which variables at a bound join the working set
 MOST_ENTRIES = 0.25  # of the working set's part of P, as a share of the cache's
 FEW_FEATURES, BATCH = 64, 4  # rows are made so many at a time up to so many features, `AT_ONCE` beyond
-PACE = 2**24  # entries that are worked on between two looks at the clock
 PATIENCE = 3  # see `_make_room`
-ROUNDING = 2.0**-48  # the share of a coefficient, or of its range, below which it has not moved
 MEGABYTE = 2.0**20
 
 
@@ -187,14 +186,14 @@ class WorkingRounds(Rounds):
         Where less has moved since K u was known than is not zero, that is what K is multiplied by.
         """
         method, pairs, kernel = self.method, self.pairs, self.method.kernel
-        hair = ROUNDING * (method.upper - method.lower)
+        hair = LOST * (method.upper - method.lower)
         for bound in (method.lower, method.upper):  # sums of pairs' steps end a rounding away from where they should
             np.copyto(pairs.u, bound, where=np.abs(pairs.u - bound) <= hair)
         c = pairs.u.reshape(kernel.sides, -1).sum(axis=0)
         old, Ku = method.known
         if not self.knows_gradient and (share := float(old @ c) / (float(old @ old) or 1.0)) > 0.0:
             old, Ku = share * old, share * Ku  # warm starts along a path are multiples
-        moves = np.where(np.abs(c - old) > ROUNDING * np.abs(c), c - old, 0.0)
+        moves = np.where(np.abs(c - old) > LOST * np.abs(c), c - old, 0.0)
         if np.count_nonzero(moves) < np.count_nonzero(c):
             Ku = Ku + kernel.expansion(moves)
         else:

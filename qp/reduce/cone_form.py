@@ -31,12 +31,12 @@ from socp.linalg.csc import csc, transpose
 from socp.problem.checks import INT
 from socp.problem.hessian import hessian_of
 from socp.problem.program import Cone, ConeProgram, Layout, NonNeg, layout_of
+from socp.problem.stopping import LOST
 
 from ..problem.program import QuadraticProgram
 from .presolve import rows_kept
 
 UPPER, LOWER, EQUAL = 1, 2, 4  # what a kind is the sum of
-ROUNDING = 1e-15  # what is left of a side by this share of the terms that are taken off is nothing
 
 
 class ConeForm:
@@ -296,8 +296,8 @@ def substitute(
             size[A_indices[k]] += abs(A_data[k] * value[j])
     for i in range(m):
         if size[i] > 0.0:
-            l[i] = 0.0 if abs(l[i] - shift[i]) <= ROUNDING * size[i] else l[i] - shift[i]
-            u[i] = 0.0 if abs(u[i] - shift[i]) <= ROUNDING * size[i] else u[i] - shift[i]
+            l[i] = 0.0 if abs(l[i] - shift[i]) <= LOST * size[i] else l[i] - shift[i]
+            u[i] = 0.0 if abs(u[i] - shift[i]) <= LOST * size[i] else u[i] - shift[i]
 
 
 @kernel

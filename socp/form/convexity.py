@@ -9,10 +9,9 @@ from ..compiled.signatures import Floats, Ints
 from ..linalg.cholesky import cholesky
 from ..linalg.ldl.factorization import LDL
 from ..problem.checks import ProgramError
-from ..problem.hessian import NO_VALUES, DenseHessian, Hessian, add_diagonal
+from ..problem.hessian import GLANCE, NO_VALUES, DenseHessian, Hessian, add_diagonal
 from ..problem.stopping import LOST
 
-GLANCE = 150  # an order up to which a Cholesky factor is quicker than the analysis of a sparse one
 SEMIDEFINITE_TOL = 1e-8  # a P counts as semidefinite when this share of its own diagonal makes it definite
 EPS = float(np.finfo(np.float64).eps)
 

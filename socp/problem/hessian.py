@@ -33,7 +33,7 @@ from .checks import (
 from .lowrank import LowRank
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
-GLANCED = 100  # an order up to which one look at all of a dense P is cheaper than several quick ones
+GLANCE = 150  # an order up to which one look at all of P is quicker than what a large one asks for
 LOW_RANK_SHARE = 0.25  # a dense P is looked at as low rank up to this share of its order
 SIGNS = 4  # vectors of random signs that a factor is tested with
 LOW_RANK_TOL = 1e-14  # pivots of P below this share of its largest entry count as zero
@@ -422,7 +422,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
     if P is None:
         return None
-    if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCED:
+    if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCE:
         P = P.astype(FLOAT, order="C")
         if is_plain_dense(P):
             return P

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from qp.active_set.boxed import BoxedProgram, Face, extremes, row_multiplier
 from qp.active_set.face_newton import (
-    HELD_SHARE,
     NO_DESCENT,
     NOT_DEFINITE,
     SHIFTS,
@@ -90,7 +89,6 @@ def test_a_row_between_wide_sides_has_no_multiplier():
 @pytest.mark.parametrize("row", ["none", "equality", "between"])
 @pytest.mark.parametrize("share", [0.97, 0.5])
 def test_bounds_that_are_met(row, share):
-    # few: they are held with the factor that is there; many: the face is made smaller
     program, face, q = at_zero(row)
     find_free(program, face, 0.0)
     step_on_face(program, face)
@@ -103,7 +101,7 @@ def test_bounds_that_are_met(row, share):
     check_point(program, q)
     at_bound = np.abs(program.x[:N]) == width
     assert at_bound.any() and not at_bound.all()
-    assert (face.held <= N // HELD_SHARE) and (face.count < N) == (share == 0.5)
+    assert face.count == N - np.count_nonzero(at_bound)
     v = (program.g + program.a * program.multiplier)[:N]
     assert np.abs(v[~at_bound]).max() < slope_left(program)  # the minimum on the face of those that are left
     assert program.x[:N] @ (program.g[:N] + q) < 0.0

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 import socp
 from socp import ConeProgram, ProgramError
 from socp.form.convexity import (
-    GLANCE,
     SEMIDEFINITE_TOL,
     check_semidefinite,
     has_factor,
@@ -17,7 +16,7 @@ from socp.form.convexity import (
     shift_of,
 )
 from socp.problem.checks import as_csc
-from socp.problem.hessian import DenseHessian, hessian_of
+from socp.problem.hessian import GLANCE, DenseHessian, hessian_of
 
 
 def test_the_variable_that_is_named_has_a_negative_curvature():
