@@ -63,7 +63,7 @@ class Call(ConeSettings, total=False):
 
 
 KNOWN = ("program", *Call.__annotations__)
-DATA = tuple(name for name in Call.__annotations__ if name not in CHECKS)
+DATA = frozenset(Call.__annotations__) - frozenset(CHECKS)
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
@@ -448,8 +448,13 @@ def iterates(program: ConeProgram | None = None, **named: Unpack[Call]) -> Itera
 
 def _accepted(function: str, program: Any, named: Mapping[str, Any]) -> tuple[ConeProgram, Settings]:
     """The program and the settings of a call of the function; what is None among the data did not come."""
-    settings = Settings.of_call({name: named[name] for name in named if name not in DATA}, function, KNOWN)
-    data = {name: named[name] for name in DATA if named.get(name) is not None}
+    data, others = {}, {}
+    for name, value in named.items():
+        if name not in DATA:
+            others[name] = value
+        elif value is not None:
+            data[name] = value
+    settings = Settings.of_call(others, function, KNOWN)
     if program is not None:
         if not isinstance(program, ConeProgram):
             came = reprlib.repr(program)
