@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
@@ -374,14 +374,14 @@ def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
         raw_g[b.size + i] = h[rows[i]]
 
 
-@kernel
+@deferred_kernel
 def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
     """New vectors, under the stored equilibration."""
     read_vectors(form, c, b, h)
     scale_vectors(form)
 
 
-@kernel
+@deferred_kernel
 def groups_hold(form: StandardForm) -> bool:
     """`StandardForm.groups_hold`."""
     p, groups = form.p, form.groups
