@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from ..compiled.kernels import deferred_kernel, kernel
+from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_low_rank, add_rows, add_symmetric
 from ..linalg.csc import csc, multiply_symmetric
