@@ -14,8 +14,8 @@ from scipy.special import entr, expit, log_softmax, softmax
 from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left, class_weights
 from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
+from ..base.rows import rows_of
 from ..base.validation import ClassWeight, as_dense, as_weights, check_choice, check_number
-from ..svm.coordinate_descent import rows_of
 from .elastic_net import SmoothPart, minimize_with_absolute_values
 from .logistic_kernels import bend, evaluate, multiply_hessian
 from .separation import least_loss
@@ -225,7 +225,7 @@ class LogisticLoss:
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
         self.squares: Any = None
-        self.sparse_rows = rows_of(X) if sp.issparse(X) else None
+        self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
     @property
     def l2(self) -> float:
@@ -390,7 +390,7 @@ class LogisticPoint:
             return loss.back(U) + loss.penalties() * direction
         V = np.ascontiguousarray(direction.reshape(loss.rows, loss.columns).T)
         out = np.empty(V.shape)
-        multiply_hessian(*loss.sparse_rows, loss.intercept, self.P, loss.weights, V, np.empty(loss.rows), out)
+        multiply_hessian(loss.sparse_rows, self.P, loss.weights, V, np.empty(loss.rows), out)
         return out.T.ravel() + loss.penalties() * direction
 
     def hessian(self) -> np.ndarray:

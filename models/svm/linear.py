@@ -180,8 +180,9 @@ class LinearSVC(_Machine, LinearClassifier):
         self._fit_machines(X, y, sample_weight, self.class_weight)
         return self
 
-    def _descend(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return self._solve(X, y, 0.0, self.C * weights, self.loss == "squared_hinge", y)
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        is_squared = self.loss == "squared_hinge"
+        return [self._solve(X, y, 0.0, self.C * weights, is_squared, y) for y in self._signs(codes)]
 
 
 class LinearSVR(_Machine, Regressor):
