@@ -10,6 +10,7 @@ from ..base.estimator import Classifier
 from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores, winners
 from ..base.validation import as_dense, as_weights, check_choice, check_number
 from .kernels import Kernel
+from .multipliers import KINDS
 
 
 class KernelExpansion:
@@ -74,6 +75,12 @@ class KernelClassifier(KernelExpansion, Classifier):
     decision_function_shape: str
 
     intercept_: np.ndarray
+    _kinds: np.ndarray  # of the vectors that `support_kinds_` names
+
+    @property
+    def support_kinds_(self) -> np.ndarray:
+        """ "margin", "inside" or "wrong" of every support vector and machine."""
+        return KINDS[self._kinds]
 
     def _check_parameters(self) -> dict[str, Any]:
         """The settings for the engine; refuses what this class itself reads."""

@@ -13,8 +13,7 @@ from ..base.multiclass import Scheme, spread, two_class_problems
 from ..base.validation import ClassWeight, check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good, without_samples
-from .multipliers import KINDS
+from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
 
@@ -95,7 +94,7 @@ class SVC(KernelClassifier):
     margin_ : array, shape (machines,)
         1 / ||w||.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.  A pickle leaves a program behind that holds the samples of `fit` (see `qp.KernelMatrix`).
+        Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
     n_iter_ : int
         Iterations of the engine, the most of any machine.
 
@@ -124,7 +123,6 @@ class SVC(KernelClassifier):
     array(['yes'], dtype='<U3')
     """
 
-    support_kinds_: np.ndarray
     n_support_: np.ndarray
     margin_: np.ndarray
     n_iter_: int
@@ -169,9 +167,6 @@ class SVC(KernelClassifier):
         self.shrinking = shrinking
         self.random_state = random_state
         self.verbose = verbose
-
-    def __getstate__(self) -> dict[str, Any]:
-        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the programs of all machines.
@@ -245,7 +240,7 @@ class SVC(KernelClassifier):
         support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
         self._keep_vectors(X, support, machines.coefficients[:, support])
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self.support_kinds_ = KINDS[machines.kinds[:, self.support_]]
+        self._kinds = machines.kinds[:, self.support_].astype(np.int8)
         self.intercept_, self.margin_ = machines.intercepts, machines.margins
         self.n_iter_ = machines.iterations
         self.program_, self.solution_ = machines.program, machines.solution

@@ -12,7 +12,7 @@ from ..base.estimator import Regressor
 from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good, without_samples
+from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -107,9 +107,6 @@ class SVR(KernelExpansion, Regressor):
         self.cache_size = cache_size
         self.shrinking = shrinking
         self.verbose = verbose
-
-    def __getstate__(self) -> dict[str, Any]:
-        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Solve the program.
