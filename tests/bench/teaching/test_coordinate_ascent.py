@@ -1,6 +1,5 @@
 """Ascent along one multiplier at a time ends where the quadratic program does."""
 
-import numpy as np
 import pytest
 
 import socp
