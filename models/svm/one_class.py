@@ -114,14 +114,8 @@ class OneClassSVM(KernelExpansion, Estimator):
         max_iter: int = 200,
         verbose: int = 0,
     ) -> None:
+        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
         self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Solve the program.
@@ -140,7 +134,7 @@ class OneClassSVM(KernelExpansion, Estimator):
         weights = as_weights(sample_weight, X.shape[0])
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         rows = np.flatnonzero(weights > 0.0)
-        part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and rows.size < weights.size else X[rows]
+        part = self._samples_of(X, rows)
         ones, c = np.ones(rows.size), weights[rows]
         K = Margin(part, self.kernel_, ones, -ones, c, False).hessian(CACHE)
         dual = MarginDual.of(one_class(K, c, float(self.nu)), settings, self.kernel_.is_semidefinite, NO_REGION)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
@@ -150,23 +149,17 @@ class SVC(KernelClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
         self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
         self.cache_size = cache_size
         self.shrinking = shrinking
         self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the programs of all machines.
@@ -226,14 +219,6 @@ class SVC(KernelClassifier):
     def _margin(self, X: Any, problem: Problem, bias: bool) -> Margin:
         y = problem.signs
         return Margin(self._samples_of(X, problem.rows), self.kernel_, y, np.full(y.size, -1.0), problem.C, bias)
-
-    def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
-        """The samples of one machine; of a precomputed kernel its matrix between them."""
-        if rows.size == X.shape[0]:
-            return X
-        if self.kernel_.is_precomputed:
-            return X[rows][:, rows] if sp.issparse(X) else X[np.ix_(rows, rows)]
-        return X[rows]
 
     def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
         """The attributes."""
