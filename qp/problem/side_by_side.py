@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.batch.driver import Batch
+from socp.batch.driver import Batch, run, scale_shared
 from socp.batch.points import (
     BELOW,
     CONE,
@@ -19,8 +19,10 @@ from socp.batch.points import (
     measure_gradient,
     tell,
 )
+from socp.batch.state import Lanes
+from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Matrix
+from socp.compiled.signatures import Floats, Ints, Matrix
 from socp.compiled.vec import (
     LANES,
     absolute,
@@ -43,6 +45,35 @@ def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None
         fill_points(batch, w, first, end)
         measure_side_by_side(w)
         tell(w, found, first, end)
+
+
+@kernel
+def load_program(batch: Batch, w: Lanes, points: Points, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
+    """Take P, and A by columns, as those of the only program of a batch; rows with one entry are bounds."""
+    m, n, own_P, own_A = batch.m, batch.n, batch.P[0], batch.A[0]
+    for i in range(n):
+        for j in range(n):
+            own_P[i * n + j] = P[i, j]
+    for i in range(m):
+        w.bound[i] = 0
+        for j in range(n):
+            own_A[i * n + j] = 0.0
+    for j in range(n):
+        for k in range(indptr[j], indptr[j + 1]):
+            own_A[indices[k] * n + j] = data[k]
+            w.bound[indices[k]] += int(data[k] != 0.0)
+    for i in range(m):
+        w.bound[i] = points.bound[i] = int(w.bound[i] == 1)
+    scale_shared(batch, w)
+
+
+@kernel
+def solve_one(batch: Batch, w: Lanes, points: Points, found: Matrix) -> None:
+    """Solve the only program of a batch, and measure its answer."""
+    started = clock()
+    run(batch, w, 0, 1)
+    verify(batch, points, found, 0, 1)
+    batch.trace[min(batch.iterations[0], batch.trace.size - 1)]["seconds"] = clock() - started
 
 
 @inner

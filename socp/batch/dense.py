@@ -209,25 +209,42 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
 
 @inner
 def solve(n: int, spans: Spans, T: Matrix, pivots: Matrix, b: Matrix) -> None:
-    """b := (T D T')^-1 b, two entries at a time."""
+    """b := (T D T')^-1 b, two entries at a time, each in two sums: few operations wait for the one before."""
     begin, end = spans.begin, spans.end
-    for i in range(n):
-        t0, t1 = load(b, i), splat(0.0)
-        k = begin[i]
+    for i in range(0, n, 2):
+        l = i + 1 if i + 1 < n else i
+        t0, t1, u0, u1, k = load(b, i), splat(0.0), load(b, l), splat(0.0), begin[i]
         while k + 2 <= i:
-            t0 -= load(T, i * n + k) * load(b, k)
-            t1 -= load(T, i * n + k + 1) * load(b, k + 1)
+            b0, b1 = load(b, k), load(b, k + 1)
+            t0 -= load(T, i * n + k) * b0
+            t1 -= load(T, i * n + k + 1) * b1
+            u0 -= load(T, l * n + k) * b0
+            u1 -= load(T, l * n + k + 1) * b1
             k += 2
         if k < i:
-            t0 -= load(T, i * n + k) * load(b, k)
-        store(b, i, t0 + t1)
-    for i in range(n - 1, -1, -1):
-        t0, t1 = load(b, i) * load(pivots, i), splat(0.0)
+            b0 = load(b, k)
+            t0 -= load(T, i * n + k) * b0
+            u0 -= load(T, l * n + k) * b0
+        t0 += t1
+        if l > i:
+            store(b, l, u0 + u1 - load(T, l * n + i) * t0)
+        store(b, i, t0)
+    for i in range(n - 1, -1, -2):
+        l = i - 1 if i > 0 else i
+        t0, t1, u0, u1 = load(b, i) * load(pivots, i), splat(0.0), load(b, l) * load(pivots, l), splat(0.0)
         k = i + 1
         while k + 2 <= end[i]:
-            t0 -= load(T, k * n + i) * load(b, k)
-            t1 -= load(T, k * n + n + i) * load(b, k + 1)
+            b0, b1 = load(b, k), load(b, k + 1)
+            t0 -= load(T, k * n + i) * b0
+            t1 -= load(T, k * n + n + i) * b1
+            u0 -= load(T, k * n + l) * b0
+            u1 -= load(T, k * n + n + l) * b1
             k += 2
         if k < end[i]:
-            t0 -= load(T, k * n + i) * load(b, k)
-        store(b, i, t0 + t1)
+            b0 = load(b, k)
+            t0 -= load(T, k * n + i) * b0
+            u0 -= load(T, k * n + l) * b0
+        t0 += t1
+        if l < i:
+            store(b, l, u0 + u1 - load(T, i * n + l) * t0)
+        store(b, i, t0)

@@ -46,6 +46,7 @@ from .dense import (
     solve,
 )
 from .state import (
+    AFFINE,
     BOUNDS,
     CHANGE,
     DELTA,
@@ -254,7 +255,9 @@ def step(w: Lanes) -> None:
     store(total, CHANGE, change)
     change_kappa = -kappa - kappa * change * rate
     longest = largest(predict(w), largest(-change * rate, 1.0 + change * rate))
-    left = 1.0 - 1.0 / longest
+    affine = 1.0 / longest
+    store(total, AFFINE, affine)
+    left = 1.0 - affine
     sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
     target = sigma * mu
 
@@ -357,11 +360,12 @@ def direction(w: Lanes) -> Vec:
     for j in range(n):
         found += (load(q, j) + rate * load(Px, j)) * load(dx, j)
     for i in range(w.cone_rows, w.m + n):
-        g = load(Gdx, i)
+        g, part = load(Gdx, i), splat(0.0)
         if equal[i]:
-            found += load(b, i) * (g + keep * load(r_equal, i)) * (1.0 / DELTA)
+            part += load(b, i) * (g + keep * load(r_equal, i)) * (1.0 / DELTA)
         for k in range(first[i], first[i + 1]):
-            found += load(h, k) * load(z, k) * (load(e, k) + load(inverse_s, k) * (sign[k] * g + keep * load(r, k)))
+            part += load(h, k) * load(z, k) * (load(e, k) + load(inverse_s, k) * (sign[k] * g + keep * load(r, k)))
+        found += part
     return found + direction_of_cones(w) if w.cones else found
 
 

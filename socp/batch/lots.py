@@ -101,13 +101,8 @@ class Lot:
         return [self._worker() for _ in range(min(self.settings.threads, len(self.tasks())))]
 
     def _worker(self) -> Callable[[Task], None]:
-        settings, batch = self.settings, self.batch
-        numbers = {
-            "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
-            "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
-            "equalities_apart": int(self.equalities_apart),
-        }  # fmt: skip
-        lanes, verify = lanes_for(batch, self.shape, numbers), self.verifier()
+        batch = self.batch
+        lanes, verify = lanes_for(batch, self.shape, self.settings, self.equalities_apart), self.verifier()
         if lanes.shared:
             scale_shared(batch, lanes)
 

@@ -15,8 +15,8 @@ INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved 
 TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
 ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
 SLOPE, KEEP, CHANGE, TARGET, SIZE, EQUAL, EQUAL_SIZE, OVERLAP = 15, 16, 17, 18, 19, 20, 21, 22
-LAST_DUAL, REFINE = 23, 24
-TOTALS = 25
+LAST_DUAL, REFINE, AFFINE = 23, 24, 25
+TOTALS = 26
 
 
 class Lanes(Structure):
