@@ -351,9 +351,9 @@ class QuadraticLot(Lot):
         points = points_for(self.batch, self.shape.bound, self.shape.spans)
         return lambda task: verify(self.batch, points, self.found, *task)
 
-    def write(self, many: Solutions, at: Any, good: np.ndarray) -> None:
+    def vectors(self) -> dict[str, np.ndarray]:
         m, (x, y) = self.programs.m, self.answers()
-        many.x[at], many.y[at], many.z_bounds[at] = x[good], y[good, :m], y[good, m:]
+        return {"x": x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
     def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         holds, m = np.zeros(which.size, bool), self.programs.m

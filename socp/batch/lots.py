@@ -43,7 +43,8 @@ def kinds_of(l: np.ndarray, u: np.ndarray) -> np.ndarray:
 class Lot:
     """Programs whose sides are finite, infinite and equal in the same places.
 
-    A subclass measures the answers, by `verifier`, and writes those that pass, by `write` and `certify`.
+    A subclass measures the answers by `verifier`, has them as `vectors`, and writes those certificates that hold by
+    `certify`.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class Lot:
         """Ranges of programs for one compiled call each."""
         m, n, k = self.batch.m, self.batch.n, self.batch.count
         each = ITERATIONS * (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n))
-        size = max(64, min(int(WORK / each), -(-k // (4 * self.settings.threads)) if self.settings.threads > 1 else k))
+        size = max(64, min(int(WORK / each), -(-k // (8 * self.settings.threads)) if self.settings.threads > 1 else k))
         return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
 
     def workers(self) -> list[Callable[[Task], None]]:
@@ -128,9 +129,14 @@ class Lot:
         good = batch.code == OPTIMAL
         for residual, scale in ((rows, rows_scale), (cone, cone_scale), (dual, dual_scale), (gap, gap_scale)):
             good &= (residual <= tol * scale) & (residual <= tol_abs)
-        at = slice(None) if good.all() and chosen.size == len(many) else chosen[good]
+        all_good = bool(good.all()) and chosen.size == len(many)
+        at = slice(None) if all_good else chosen[good]
         many.status[at] = Status.OPTIMAL
-        self.write(many, at, good)
+        for name, answers in self.vectors().items():
+            if all_good:  # nothing is copied
+                setattr(many, name, answers)
+            else:
+                getattr(many, name)[at] = answers[good]
         many.objective[at], many.dual_objective[at] = primal[good], below[good]
         many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
         many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
@@ -140,8 +146,8 @@ class Lot:
         done[rays[self.certify(many, rays, batch.code[rays] == PRIMAL_INFEASIBLE)]] = True
         return chosen[~done]
 
-    def write(self, many: Any, at: Any, good: np.ndarray) -> None:
-        """Write the vectors of the good ones into the places `at`."""
+    def vectors(self) -> dict[str, np.ndarray]:
+        """The vectors of all answers, a row for each program, by name."""
         raise NotImplementedError
 
     def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
