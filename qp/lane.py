@@ -57,7 +57,7 @@ class Lane:
     ) -> None:
         self.program, self.settings, self.form = program, settings, form
         self.plan = plan_of(program.n, program.m)
-        self._kind = form.kinds.tobytes(), program.m, settings.tol, settings.tol_abs, settings.tol_infeasible
+        self._kind = form.kinds.tobytes(), program.m, settings
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
 
     def is_clearly_definite(self) -> bool:

@@ -119,7 +119,7 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
     limits = {
         "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
         "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
-        "equalities_apart": int(equalities_apart),
+        "step_fraction": settings.step_fraction, "equalities_apart": int(equalities_apart),
     }  # fmt: skip
     for name, value in {**counts, **limits}.items():
         setattr(work, name, value)

@@ -25,14 +25,13 @@ from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat
 from .cones import (
     add_squares,
     advance_cones,
+    constant_of_cones,
     correct_cones,
     depth_in_cones,
     direction_of_cones,
     finish_cones,
-    forward_of_cones,
     measure_cones,
     predict_cones,
-    square_of_cones,
     weigh,
 )
 from .dense import (
@@ -72,7 +71,6 @@ from .state import (
     ROWS_SIZE,
     SIZE,
     SLOPE,
-    STEP,
     TARGET,
     TAU,
     XPX,
@@ -271,7 +269,7 @@ def step(w: Lanes) -> None:
     change_kappa = select(fresh, 0.0, (product - kappa * change) * rate)
     store(total, CHANGE, change)
     longest = largest(finish_direction(w), largest(-change * rate, -change_kappa / kappa))
-    size = select(fresh, 1.0, smallest(STEP / largest(longest, 1e-30), 1.0))
+    size = select(fresh, 1.0, smallest(w.step_fraction / largest(longest, 1e-30), 1.0))
     store(total, SIZE, size)
     advance(w)
     store(total, TAU, tau + size * change)
@@ -332,8 +330,8 @@ def constant_direction(w: Lanes) -> None:
             forward += hk * t
             square += d * t
     if w.cones:
-        forward += forward_of_cones(w)
-        square += square_of_cones(w)
+        more = constant_of_cones(w)
+        forward, square = forward + more[0], square + more[1]
     dx, Pdx = w.dx, w.Gdx
     for j in range(n):
         forward += (load(q, j) + 2.0 * rate * load(Px, j)) * load(x2, j)

@@ -13,17 +13,15 @@ from ..problem.stopping import RESIDUALS
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, scale_shared
 from .spans import Order
 
-LANES_UP_TO = 128  # variables; larger programs are solved one by one
-ROWS_UP_TO = 512
-WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
-ITERATIONS = 10  # of a program, roughly
+LANES_UP_TO = 128  # variables, and four times as many rows; larger programs are solved one by one
+WORK = 5e7  # multiplications of one iteration in one compiled call, which is deaf to Ctrl-C
 
 Task = tuple[int, int]
 
 
 def fits_lanes(n: int, m: int) -> bool:
     """Whether programs of so many variables and rows are solved side by side."""
-    return n <= LANES_UP_TO and m <= ROWS_UP_TO
+    return n <= LANES_UP_TO and m <= 4 * LANES_UP_TO
 
 
 def alike(kinds: np.ndarray, k: int) -> list[np.ndarray]:
@@ -93,7 +91,7 @@ class Lot:
     def tasks(self) -> list[Task]:
         """Ranges of programs for one compiled call each."""
         m, n, k = self.batch.m, self.batch.n, self.batch.count
-        each = ITERATIONS * (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n))
+        each = n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)
         size = max(64, min(int(WORK / each), -(-k // (8 * self.settings.threads)) if self.settings.threads > 1 else k))
         return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
 

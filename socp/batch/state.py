@@ -7,7 +7,6 @@ from .spans import Spans
 
 DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
 RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
-STEP = 0.99  # share of the way to the boundary
 LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
 INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
 
@@ -46,6 +45,6 @@ class Lanes(Structure):
     eta, B = matrix(), matrix()
     rhs, residual, product = matrix(), matrix(), matrix()
     C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
-    tol, tol_abs, tol_infeasible = number(), number(), number()
+    tol, tol_abs, tol_infeasible, step_fraction = number(), number(), number(), number()
     max_iter = integer()
     spans = structure(Spans)

@@ -51,7 +51,7 @@ def test_the_plan_in_words():
     "settings",
     [
         {"max_iter": 50}, {"time_limit": 60.0}, {"callback": lambda iterate: None}, {"kkt": "dense"},
-        {"regularization": 1e-9}, {"equilibrate": False}, {"step_fraction": 0.9}, {"refinement_steps": 3},
+        {"regularization": 1e-9}, {"equilibrate": False}, {"refinement_steps": 3},
     ],
 )  # fmt: skip
 def test_settings_that_a_lane_does_not_know_are_for_the_engine(settings):
