@@ -50,6 +50,23 @@ class QuadraticSettings(ConeSettings, total=False):
     presolve: bool
 
 
+class BatchSettings(TypedDict, total=False):
+    """Those of many cone programs."""
+
+    tol: float
+    tol_abs: float | None
+    tol_infeasible: float | None
+    max_iter: int
+    time_limit: float | None
+    threads: int
+
+
+class QuadraticBatchSettings(BatchSettings, total=False):
+    """Those of many quadratic programs."""
+
+    check_convexity: bool
+
+
 def _positive(name: str, value: Any) -> float:
     try:
         if not isinstance(value, bool) and math.isfinite(value) and value > 0:
@@ -293,8 +310,9 @@ def document_settings(thing: Told) -> Told:
     taker: Any = vars(thing)["__init__"] if isinstance(thing, type) else thing
     shown, kinds = inspect.signature(taker), inspect.Parameter
     own = [each for each in shown.parameters.values() if each.kind is not kinds.VAR_KEYWORD]
-    quadratic = "Quadratic" in str(shown.parameters["settings"].annotation)
-    taken = [each for each in fields(Settings) if quadratic or each.name not in QP_ONLY]
+    found = re.search(r"\w+Settings", str(shown.parameters["settings"].annotation))
+    names = globals()[found[0]].__annotations__ if found else ()
+    taken = [each for each in fields(Settings) if each.name in names]
     own += [kinds(each.name, kinds.KEYWORD_ONLY, default=each.default, annotation=each.type) for each in taken]
     taker.__signature__ = shown.replace(parameters=own)
     if thing.__doc__:
