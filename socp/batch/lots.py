@@ -130,14 +130,15 @@ class Lot:
         all_good = bool(good.all()) and chosen.size == len(many)
         at = slice(None) if all_good else chosen[good]
         many.status[at] = Status.OPTIMAL
-        for name, answers in self.vectors().items():
+        numbers = {
+            "objective": primal.copy(), "dual_objective": below.copy(), "dual_residual": dual / dual_scale,
+            "primal_residual": np.maximum(rows / rows_scale, cone / cone_scale), "gap": gap / gap_scale,
+        }  # fmt: skip
+        for name, answers in {**self.vectors(), **numbers}.items():
             if all_good:  # nothing is copied
                 setattr(many, name, answers)
             else:
                 getattr(many, name)[at] = answers[good]
-        many.objective[at], many.dual_objective[at] = primal[good], below[good]
-        many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
-        many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
         many.iterations[chosen] = batch.iterations
         done = good | (batch.code == NOT_STARTED)
         rays = np.flatnonzero((batch.code > OPTIMAL) & (batch.code <= PRIMAL_INFEASIBLE + 1))
