@@ -10,10 +10,9 @@ from socp.batch.points import (
     ROWS_SCALE,
     Points,
     fill_points,
-    finish_objectives,
+    finish,
     measure_block,
     measure_gradient,
-    tell,
 )
 from socp.batch.state import Lanes
 from socp.compiled.clock import clock
@@ -34,8 +33,7 @@ def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None
             store(w.v_low, m + j, 0.0)
         measure_block(w, 0, m, ROWS, ROWS_SCALE)
         measure_block(w, m, m + n, CONE, CONE_SCALE)
-        finish_objectives(w)
-        tell(w, found, first, end)
+        finish(w, first, end, found)
 
 
 @kernel

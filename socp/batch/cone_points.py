@@ -23,10 +23,9 @@ from .points import (
     ROWS_SCALE,
     Points,
     fill_points,
-    finish_objectives,
+    finish,
     measure_block,
     measure_gradient,
-    tell,
 )
 
 
@@ -45,8 +44,7 @@ def verify(
         measure_block(w, 0, p, ROWS, ROWS_SCALE)
         measure_cone_rows(w, p, orthant)
         measure_depths(w, p, ranges)
-        finish_objectives(w)
-        tell(w, found, first, end)
+        finish(w, first, end, found)
         for lane in range(min(LANES, end - first)):
             for i in range(orthant.size):
                 batch.s[first + lane, i] = w.s[i, lane]

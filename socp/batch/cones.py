@@ -190,9 +190,11 @@ def direction_of_cones(w: Lanes) -> Vec:
 
 
 @inner
-def steps_of_cones(w: Lanes) -> Vec:
-    """ds := W^-1 ds and dz := W dz = c - W^-1 ds for the slacks' ds; returns the largest of `longest_step`."""
+def measure_step_of_cones(w: Lanes) -> Vec:
+    """ds := W^-1 ds and dz := W dz = c - W^-1 ds; returns 1 / the step to the boundary."""
     start, q, ds, dz, c, lam, longest = w.cone_start, w.nt, w.ds, w.dz, w.c, w.lam, splat(0.0)
+    for i in range(w.cone_rows):
+        store(ds, i, slack_step(w, i))
     for k in range(w.cones):
         a, e = start[k], start[k + 1]
         scale(q, a, e, -1.0, 1.0 / load(w.eta, k), ds, ds)
@@ -202,13 +204,11 @@ def steps_of_cones(w: Lanes) -> Vec:
     return longest
 
 
-@inner
-def predict_cones(w: Lanes) -> Vec:
-    """The predictor's W^-1 ds and W dz; returns 1 / the step to the boundary."""
-    Gdx, Gx2, h, r, change = w.Gdx, w.Gx2, w.b, w.r_equal, load(w.total, CHANGE)
-    for i in range(w.cone_rows):
-        store(w.ds, i, change * (load(h, i) - load(Gx2, i)) - load(Gdx, i) - load(r, i))
-    return steps_of_cones(w)
+@leaf
+def slack_step(w: Lanes, i: int) -> Vec:
+    """ds of row i."""
+    change, g = load(w.total, CHANGE), load(w.Gdx, i)
+    return change * (load(w.b, i) - load(w.Gx2, i)) - g - load(w.total, KEEP) * load(w.r_equal, i)
 
 
 @inner
@@ -237,30 +237,15 @@ def correct_cones(w: Lanes) -> None:
 
 
 @inner
-def finish_cones(w: Lanes) -> Vec:
-    """ds and dz of the step; returns 1 / the step to the boundary."""
-    start, Gdx, Gx2, h, r, total = w.cone_start, w.Gdx, w.Gx2, w.b, w.r_equal, w.total
-    change, keep = load(total, CHANGE), load(total, KEEP)
-    for i in range(w.cone_rows):
-        g = load(Gdx, i) + change * load(Gx2, i)
-        store(Gdx, i, g)
-        store(w.ds, i, change * load(h, i) - g - keep * load(r, i))
-    longest = steps_of_cones(w)
+def advance_cones(w: Lanes) -> Vec:
+    """The step of slacks, multipliers and G x, where dz is W dz; returns the least depth of slacks."""
+    start, size, change = w.cone_start, load(w.total, SIZE), load(w.total, CHANGE)
     for k in range(w.cones):
         scale(w.nt, start[k], start[k + 1], -1.0, 1.0 / load(w.eta, k), w.dz, w.dz)
     for i in range(w.cone_rows):
-        store(w.ds, i, change * load(h, i) - load(Gdx, i) - keep * load(r, i))
-    return longest
-
-
-@inner
-def advance_cones(w: Lanes) -> Vec:
-    """The step of slacks, multipliers and G x; returns the least depth of slacks."""
-    size = load(w.total, SIZE)
-    for i in range(w.cone_rows):
-        store(w.cone_s, i, load(w.cone_s, i) + size * load(w.ds, i))
+        store(w.cone_s, i, load(w.cone_s, i) + size * slack_step(w, i))
         store(w.y, i, load(w.y, i) + size * load(w.dz, i))
-        store(w.Gx, i, load(w.Gx, i) + size * load(w.Gdx, i))
+        store(w.Gx, i, load(w.Gx, i) + size * (load(w.Gdx, i) + change * load(w.Gx2, i)))
     return depth_in_cones(w, w.cone_s)
 
 

@@ -16,6 +16,7 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, lane_arrays
+from ..form.standard import LIMIT
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from .cones import fill_cones
@@ -54,7 +55,6 @@ from .state import (
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 PASSES = 3  # of the equilibration
-LARGEST_SCALE = 1e4
 NOTICED = 0.1  # of the tolerance: a residual below that does no harm
 NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
@@ -104,6 +104,7 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
     rows = {
         "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
         "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
+        "es": sides,
         "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
         "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
         **dict.fromkeys(("rhs", "residual", "product"), n),
@@ -151,9 +152,9 @@ def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Float
                 size = max(size, abs(A[i * n + j]) * D[j])
             if size * E[i] > 0.0:
                 farthest = max(farthest, abs(size * E[i] - 1.0))
-                E[i] = min(max(1.0 / size, 1.0 / LARGEST_SCALE), LARGEST_SCALE)
+                E[i] = min(max(1.0 / size, 1.0 / LIMIT), LIMIT)
         for k in range(cone_start.size - 1):
-            least = LARGEST_SCALE
+            least = LIMIT
             for i in range(cone_start[k], cone_start[k + 1]):
                 least = min(least, E[i])
             E[cone_start[k] : cone_start[k + 1]] = least
@@ -166,7 +167,7 @@ def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Float
             size *= D[j]
             if size > 0.0:
                 farthest = max(farthest, abs(size - 1.0))
-                D[j] = min(max(D[j] / math.sqrt(size), 1.0 / LARGEST_SCALE), LARGEST_SCALE)
+                D[j] = min(max(D[j] / math.sqrt(size), 1.0 / LIMIT), LIMIT)
         if farthest < 0.5:
             break
 

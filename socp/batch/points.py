@@ -94,18 +94,10 @@ def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
 
 
 @inner
-def tell(w: Points, found: Matrix, first: int, end: int) -> None:
-    """found[p] := the residuals of the programs from `first` on."""
-    for lane in range(min(LANES, end - first)):
-        for i in range(RESIDUALS):
-            found[first + lane, i] = w.found[i, lane]
-
-
-@inner
 def measure_gradient(w: Points) -> None:
     """v := A x; the dual residual P x + q + A'y + z and its size; x'Px + q'x with its error, and the primal objective.
 
-    `PRIMAL` becomes half of x'Px, `GAP` the sum with its error in `Px_low`, for `finish_objectives`.
+    `PRIMAL` becomes half of x'Px, `GAP` the sum with its error in `Px_low`, for `finish`.
     """
     m, n, spans, Px, Px_low, q, x, y, dual, low = w.m, w.n, w.spans, w.Px, w.Px_low, w.q, w.x, w.y, w.dual, w.dual_low
     if w.shared:
@@ -145,8 +137,8 @@ def measure_gradient(w: Points) -> None:
 
 
 @inner
-def finish_objectives(w: Points) -> None:
-    """The gap, its scale and the objectives."""
+def finish(w: Points, first: int, end: int, told: Matrix) -> None:
+    """The gap, its scale and the objectives; told[p] := the residuals of the programs from `first` on."""
     found = w.found
     total, error, half = load(found, GAP), load(w.Px_low, 0), load(found, PRIMAL)
     support, support_error = load(found, BELOW), load(found, GAP_SCALE)
@@ -157,6 +149,9 @@ def finish_objectives(w: Points) -> None:
     store(found, GAP_SCALE, 1.0 + largest(absolute(primal), absolute(below)))
     store(found, PRIMAL, primal)
     store(found, BELOW, below)
+    for lane in range(min(LANES, end - first)):
+        for i in range(RESIDUALS):
+            told[first + lane, i] = found[i, lane]
 
 
 @inner

@@ -38,7 +38,7 @@ class Lanes(Structure):
     q, h, b, unit, dual_unit = matrix(), matrix(), matrix(), matrix(), matrix()
     x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     rd, r, r_equal, inverse_sz, inverse_s = matrix(), matrix(), matrix(), matrix(), matrix()
-    W, v, o, e, dx, Gdx, x2, Gx2 = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    W, v, o, e, es, dx, Gdx, x2, Gx2 = (matrix() for _ in range(9))
     cone_rows, cones, degree, equalities_apart = integer(), integer(), number(), integer()
     cone_start = integers()
     cone_s, lam, nt, c, u, ds, dz = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
