@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from socp.batch.points import points_for
 from socp.batch.spans import NO_CONES, spans_of
 from socp.method.run import OPTIMAL, copy_of_records, test_holds
 from socp.plan.plan import Plan
+from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.stopping import RESIDUALS, Residuals
@@ -83,6 +85,8 @@ class Lane:
         if program.offset:
             trace["primal_objective"] += program.offset
             trace["dual_objective"] += program.offset
+        if settings.verbose:
+            self._show(trace)
         message = test_holds(settings.tol)
         point = room.x.copy(), room.y[: batch.m].copy(), room.y[batch.m :].copy()
         return solution_at(
@@ -90,6 +94,14 @@ class Lane:
             message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
             run=Answered(self.form, program, point, trace, self.plan, message),
         )  # fmt: skip
+
+    def _show(self, trace: np.ndarray) -> None:
+        """Print the run, which is over."""
+        form, program = self.form, self.program
+        sizes = {"n": form.n, "p": form.p, "l": form.m, "ptr": NO_CONES, "P": program.hessian}
+        printing.header(SimpleNamespace(M_indices=program.A.indices, **sizes), str(self.plan), self.settings.tol)
+        for record in trace:
+            printing.line(record)
 
     def _new_room(self) -> Room:
         """That which a program of the same kind has left in this thread, or another one."""

@@ -40,13 +40,12 @@ def choose_method(program: Any, settings: Settings) -> str:
     small = P.is_full and P.order <= LANE and program.m <= 2 * LANE
     if not (small or P.is_by_rows or (P.is_full and P.order >= MIN_ACTIVE_SET)):
         return "interior point"
-    watched = settings.verbose or settings.callback is not None
-    if watched or settings.kkt != "auto" or settings.regularization is not None:
+    if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
         return "interior point"
     if small:
         own = settings.max_iter, settings.time_limit, settings.equilibrate, settings.refinement_steps
         return "lane" if own == NO_LIMITS else "interior point"
-    if not settings.active_set:
+    if settings.verbose or not settings.active_set:
         return "interior point"
     rows, below, above = program.sided_rows, np.isfinite(program.lb), np.isfinite(program.ub)
     if P.is_by_rows:

@@ -149,3 +149,15 @@ def test_an_indefinite_P_is_refused():
     P = tiny.box(5).P - 3.0 * np.eye(5)
     with pytest.raises(ProgramError, match="P must be positive semidefinite"):
         qp.Solver(P, np.ones(5), lb=-1.0, ub=1.0)
+
+
+def test_what_is_printed_changes_no_answer(capsys):
+    program = tiny.rows(7, 1)
+    silent = qp.solve(program)
+    assert capsys.readouterr().out == ""
+    told = qp.solve(program, verbose=True)
+    np.testing.assert_array_equal(silent.x, told.x)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "  variables 7, equalities 1, 28 nonnegative rows" and "in a vector lane" in lines[3]
+    assert [int(line.split()[0]) for line in lines[5 : 6 + told.iterations]] == list(range(told.iterations + 1))
+    assert lines[6 + told.iterations].startswith("optimal")
