@@ -139,7 +139,7 @@ class Room:
             **{name: np.zeros((1, size)) for name, size in data.items()},
         )  # fmt: skip
         spans = spans_of(np.ones((n, n)), np.ones((m, n)))
-        shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.zeros(N, bool), spans, NO_CONES)
+        shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.arange(N) >= m, spans, NO_CONES)
         self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans)
         self.lanes.max_iter = MOST_ITERATIONS
         self.found = np.zeros((1, RESIDUALS))

@@ -10,6 +10,8 @@ import pytest
 import qp
 from bench.programs import tiny
 from qp.lane import MOST_ITERATIONS
+from qp.problem.side_by_side import verify
+from qp.problem.stopping import residuals
 from socp import ProgramError, Status
 from tests.support.programs import check
 
@@ -39,6 +41,25 @@ def test_the_answer_is_that_of_a_batch_to_the_bit():
     np.testing.assert_array_equal(one.x, many.x[0])
     np.testing.assert_array_equal(one.y, many.y[0])
     assert one.gap == many.gap[0] and one.iterations == many.iterations[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_residuals_are_those_of_the_callers_data(seed):
+    """Bounds, and rows with one entry, count by their own size, however large the others are."""
+    rng = np.random.default_rng(seed)
+    program, rows = tiny.box(5, seed), np.vstack([rng.normal(size=(2, 5)), [0.0, 3.0, 0.0, 0.0, 0.0]])
+    bounds = 10.0 ** rng.uniform(-3.0, 5.0, 5)
+    solver = qp.Solver(
+        qp.QuadraticProgram(program.P, program.q, rows, -np.ones(3), np.ones(3), -bounds, bounds), presolve=False
+    )
+    solver.solve()
+    room = solver.lane._room
+    for share in (1.0, 1.0 + 1e-9, 2.0):
+        room.x[:], room.y[:] = share * bounds, rng.normal(size=8)
+        verify(room.batch, room.points, room.found, 0, 1)
+        np.testing.assert_allclose(
+            room.found[0], residuals(solver.program, room.x, room.y[:3], room.y[3:]), rtol=1e-9, atol=1e-14
+        )
 
 
 def test_the_plan_in_words():
