@@ -87,12 +87,12 @@ class Lane:
             trace["dual_objective"] += program.offset
         if settings.verbose:
             self._show(trace)
-        message = test_holds(settings.tol)
-        point = room.x.copy(), room.y[: batch.m].copy(), room.y[batch.m :].copy()
+        told = test_holds(settings.tol), trace, self.plan
+        cone_solution = functools.partial(cone_answer, self.form, program, room.point(), *told)
         return solution_at(
-            program, OPTIMAL, point, found, iterations=iterations, setup_time=0.0, solve_time=0.0,
-            message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
-            run=Answered(self.form, program, point, trace, self.plan, message),
+            program, OPTIMAL, room.point(), found, iterations=iterations, setup_time=0.0, solve_time=0.0,
+            message=told[0], trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
+            run=SimpleNamespace(solution=cone_solution),
         )  # fmt: skip
 
     def _show(self, trace: np.ndarray) -> None:
@@ -152,6 +152,11 @@ class Room:
             self.batch.x_start, self.batch.y_start = (self.batch.x, self.batch.y) if last else (self.none, self.none)
             self.is_warm = last
 
+    def point(self) -> Point:
+        """A copy of the answer, (x, y, z_bounds)."""
+        m = self.batch.m
+        return self.x.copy(), self.y[:m].copy(), self.y[m:].copy()
+
     def take(self, program: QuadraticProgram) -> None:
         """Write the data of the program here, and what differs from those that are."""
         held = self.program
@@ -170,42 +175,20 @@ class Room:
         self.program = program
 
 
-class Answered:
-    """The answer to the cone program, made of that to the program when somebody asks for it.
-
-    Parameters
-    ----------
-    form : ConeForm
-    program : QuadraticProgram
-    point : tuple of arrays
-        (x, y, z_bounds).
-    trace : array of `TRACE`
-    plan : Plan
-    message : str
-    """
-
-    def __init__(
-        self, form: ConeForm, program: QuadraticProgram, point: Point, trace: np.ndarray, plan: Plan, message: str
-    ) -> None:
-        self.form, self.program = form, program
-        self.point = point[0].copy(), point[1].copy(), point[2].copy()  # the caller may write on the given ones
-        self.trace, self.plan, self.message = trace, plan, message
-
-    def solution(self) -> ConeSolution:
-        """That answer."""
-        form, (x, y, z_bounds) = self.form, self.point
-        program, free, z = form.program(self.program), np.zeros(form.p), np.empty(form.m)
-        gather_rhs(
-            y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0), form.kinds, free, z
-        )  # fmt: skip
-        y = y[form.kinds[: y.size] == EQUAL]
-        s = (program.h - program.G @ x).clip(0.0)
-        found = cone_residuals(program, x, y, z, s)
-        return ConeSolution(
-            OPTIMAL, x, y, z, s, found.primal_objective + program.offset, found.dual_objective + program.offset,
-            *found.relative, iterations=self.trace.size - 1, setup_time=0.0, solve_time=0.0, message=self.message,
-            trace=self.trace, timings=NO_TIMINGS.copy(), plan=self.plan,
-        )  # fmt: skip
+def cone_answer(
+    form: ConeForm, program: QuadraticProgram, point: Point, message: str, trace: np.ndarray, plan: Plan
+) -> ConeSolution:
+    """The answer to the cone program, from that to the program."""
+    x, y, z_bounds = point
+    cone_program, b, z = form.program(program), np.empty(form.p), np.empty(form.m)
+    gather_rhs(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0), form.kinds, b, z)
+    y, s = y[form.kinds[: y.size] == EQUAL], (cone_program.h - cone_program.G @ x).clip(0.0)
+    found = cone_residuals(cone_program, x, y, z, s)
+    return ConeSolution(
+        OPTIMAL, x, y, z, s, found.primal_objective + program.offset, found.dual_objective + program.offset,
+        *found.relative, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message, trace=trace,
+        timings=NO_TIMINGS.copy(), plan=plan,
+    )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=64)
