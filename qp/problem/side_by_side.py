@@ -16,12 +16,12 @@ from socp.batch.points import (
 )
 from socp.batch.state import Lanes
 from socp.compiled.clock import clock
-from socp.compiled.kernels import kernel
+from socp.compiled.kernels import deferred_kernel
 from socp.compiled.signatures import Floats, Ints, Matrix
 from socp.compiled.vec import LANES, load, store
 
 
-@kernel
+@deferred_kernel
 def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
     """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
     m, n = w.m, w.n
@@ -36,7 +36,7 @@ def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None
         finish(w, first, end, found)
 
 
-@kernel
+@deferred_kernel
 def load_program(batch: Batch, w: Lanes, points: Points, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
     """Take P, and A by columns, as those of the only program of a batch; rows with one entry are bounds."""
     m, n, own_P, own_A = batch.m, batch.n, batch.P[0], batch.A[0]
@@ -56,7 +56,7 @@ def load_program(batch: Batch, w: Lanes, points: Points, P: Matrix, indptr: Ints
     scale_shared(batch, w)
 
 
-@kernel
+@deferred_kernel
 def solve_one(batch: Batch, w: Lanes, points: Points, found: Matrix) -> None:
     """Solve the only program of a batch, and measure its answer."""
     started = clock()
