@@ -34,15 +34,15 @@ SPARSE = (  # what the data of small programs rarely are
     "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric",
 )  # fmt: skip
 RARE = (  # for warm starts, updates, bad data, infeasible programs, low-rank matrices and large factors
-    "qp.problem.mercer", "qp.problem.program.in_order",
-    "qp.reduce.cone_form.same_kinds", "qp.reduce.cone_form.substitute",
-    "qp.reduce.removal.postsolve", "qp.reduce.removal.remove_rows", "socp.problem.hessian.add_diagonal",
-    "socp.problem.hessian.expand", "socp.problem.hessian.pack_upper",
-    "socp.form.convexity.raise_upper", "socp.form.standard.groups_hold", "socp.form.standard.renew_vectors",
-    "socp.linalg.accurate.add_low_rank", "socp.linalg.ldl.order.dissection", "socp.linalg.ldl.parallel",
+    "qp.problem.mercer", "qp.problem.program.in_order", "qp.reduce.cone_form.same_kinds",
+    "qp.reduce.cone_form.substitute", "qp.reduce.removal.postsolve", "qp.reduce.removal.remove_rows",
+    "socp.problem.hessian.add_diagonal", "socp.problem.hessian.expand", "socp.problem.hessian.pack_upper",
+    "socp.form.standard.groups_hold", "socp.form.standard.renew_vectors", "socp.linalg.accurate.add_low_rank",
+    "socp.linalg.csc.append_upper", "socp.linalg.ldl.order.dissection", "socp.linalg.ldl.parallel",
     "socp.linalg.ldl.symbolic.assembly_tree", "socp.linalg.ldl.symbolic.siblings", "socp.method.loop.keep_point",
     "socp.method.loop.prepare_warm", "socp.method.loop.take_best", "socp.method.loop.take_residuals",
-    "socp.method.newton.singular_directions", "socp.problem.checks.asymmetry", "socp.problem.distances.move_to_bounds",
+    "socp.method.newton.singular_directions", "socp.problem.checks.asymmetry",
+    "socp.problem.distances.move_to_bounds",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints
 from .cholesky import cholesky, solve_lower, solve_lower_transposed
+from .csc import append_upper
 from .dense import gram, multiply_tall
 from .ldl.factorization import LDL
 
@@ -154,8 +155,9 @@ class _Sparse:
         P, B = _with_long_indices(self.P), _with_long_indices(self.B)
         indptr, indices = np.empty(n + m + 1, np.int64), np.empty(P.nnz + n + B.nnz + m, np.int64)
         data = np.empty(indices.size)
-        end = fill_upper(P.indptr, P.indices, P.data, diagonal, B.indptr, B.indices, B.data, E, indptr, indices, data)
-        indices, data = indices[:end], data[:end]
+        append_upper(P.indptr, P.indices, P.data, diagonal, 0, indptr, indices, data)
+        append_upper(B.indptr, B.indices, B.data, -E, n, indptr, indices, data)
+        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
         scale_upper(indptr, indices, data, EQUILIBRATIONS, self.scale)
         self.ldl = _factored(indptr, indices, data, np.repeat([1.0, -1.0], [n, m]), DELTA)
         self.is_damped, self.is_regular = False, self._leaves_nothing()
@@ -243,34 +245,6 @@ def _part(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 def _entries(matrix: Any) -> int:
     return 0 if matrix is None else int(matrix.nnz) if sp.issparse(matrix) else int(matrix.size)
-
-
-@kernel
-def fill_upper(
-    P_indptr: Ints, P_indices: Ints, P_data: Floats, diagonal: Floats, B_indptr: Ints, B_indices: Ints,
-    B_data: Floats, E: Floats, indptr: Ints, indices: Ints, data: Floats,
-) -> int:  # fmt: skip
-    """The upper triangle of [P + diag(diagonal), B'; B, -diag(E)] by columns, B by rows; returns its entries."""
-    n, end = diagonal.size, 0
-    for j in range(n):
-        indptr[j], own = end, diagonal[j]
-        for k in range(P_indptr[j], P_indptr[j + 1]):
-            if P_indices[k] < j:
-                indices[end], data[end] = P_indices[k], P_data[k]
-                end += 1
-            elif P_indices[k] == j:
-                own += P_data[k]
-        indices[end], data[end] = j, own
-        end += 1
-    for i in range(E.size):
-        indptr[n + i] = end
-        for k in range(B_indptr[i], B_indptr[i + 1]):
-            indices[end], data[end] = B_indices[k], B_data[k]
-            end += 1
-        indices[end], data[end] = n + i, -E[i]
-        end += 1
-    indptr[n + E.size] = end
-    return end
 
 
 @kernel
