@@ -29,10 +29,9 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints
 from .cholesky import cholesky, solve_lower, solve_lower_transposed
 from .csc import append_upper
-from .dense import gram, multiply_tall
+from .dense import ENTRIES, gram, multiply_tall
 from .ldl.factorization import LDL
 
-LOOPS = 64  # entries of C up to which loops are quicker than a call of BLAS
 DENSE_UP_TO, DENSE_SHARE = 200, 0.25  # the order, and the share of entries, from which on it is solved as dense
 EQUATION = 1e-12  # an E_i up to which the factors take it for zero
 PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that the system is regular
@@ -286,7 +285,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
     room[n + q] = rho
     for i in range(n * n):
         L[i] = H[i]
-    if n * q > LOOPS:
+    if n * q > ENTRIES:
         syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
     else:
         for k in range(q):
@@ -305,7 +304,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
             least = ratio
     for i in range(n * q):
         Y[i] = C[i]
-    if n * q > LOOPS:
+    if n * q > ENTRIES:
         trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, q, 1.0, L, 0, n, Y, 0, n)
     else:
         solve_lower(n, L, q, Y)

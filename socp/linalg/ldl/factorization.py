@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
-from ...compiled.signatures import Floats, Ints
+from ...compiled.signatures import Ints
 from ...compiled.teams import available
 from .factors import Factors, factor, solve
 from .order.dissection import dissection
@@ -209,11 +209,11 @@ def _check_room(n: int, words: float, entries: int) -> None:
 
 
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> None:
-    if len(indptr) != n + 1 or indptr[0] != 0 or not has_entries(indptr) or len(indices) < indptr[-1]:
+    if len(indptr) != n + 1 or indptr[0] != 0 or (np.diff(indptr) < 1).any() or len(indices) < indptr[-1]:
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
     if not is_upper_triangle(n, indptr, indices):
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
-    if signs.size != n or not are_signs(signs):
+    if signs.size != n or (np.abs(signs) != 1.0).any():
         raise ValueError("signs must be n numbers +1 or -1")
     if method not in METHODS:
         raise ValueError(f'method must be "auto", "scalar", "four-wide" or "supernodal", but {method!r} came')
@@ -250,15 +250,6 @@ def _least_work(
 
 
 @kernel
-def has_entries(indptr: Ints) -> bool:
-    """Whether each column has one."""
-    for j in range(indptr.size - 1):
-        if indptr[j + 1] <= indptr[j]:
-            return False
-    return True
-
-
-@kernel
 def is_upper_triangle(n: int, indptr: Ints, indices: Ints) -> bool:
     """Whether rows ascend in each column and the last one is the diagonal entry."""
     for j in range(n):
@@ -267,13 +258,4 @@ def is_upper_triangle(n: int, indptr: Ints, indices: Ints) -> bool:
         for p in range(indptr[j] + 1, indptr[j + 1]):
             if indices[p] <= indices[p - 1]:
                 return False
-    return True
-
-
-@kernel
-def are_signs(numbers: Floats) -> bool:
-    """Whether all are +1 or -1."""
-    for each in numbers:
-        if abs(each) != 1.0:
-            return False
     return True

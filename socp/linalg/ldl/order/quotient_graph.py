@@ -74,21 +74,13 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             if i != j:
-                put(lists, start, i, j)
-                put(lists, start, j, i)
+                at, own = start[i], start[j]
+                lists[at], lists[own], start[i], start[j] = j, i, at + 1, own + 1
     for j in range(n):
         start[j] -= length[j]
     graph.free = total
     if repeats:
         _remove_repetitions(graph)
-
-
-@leaf
-def put(lists: Ints, end: Ints, i: int, neighbour: int) -> None:
-    """One more neighbour at the end of the list of i."""
-    at = end[i]
-    lists[at] = neighbour
-    end[i] = at + 1
 
 
 @deferred

@@ -14,12 +14,12 @@ import numpy as np
 from ....compiled.blas import LOWER, NO_TRANSPOSE, RIGHT, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
 from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats, Ints
+from ...dense import ENTRIES
 from ..factors import put_pivot
 from .factors import BLOCK, COLUMNS, PanelFactors
 
 NARROW = 8  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
-LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm,
-LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv
+LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm
 
 
 @leaf
@@ -226,7 +226,7 @@ def solve_lower(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
             subtract_multiple(x, column + j + 1, panels, begin + j * length + j + 1, width - j - 1, x[column + j])
     else:
         trsv(LOWER, NO_TRANSPOSE, UNIT, width, panels, begin, length, x, column)
-    if width * height <= LOOP_MULTIPLY:
+    if width * height <= ENTRIES:
         for j in range(width):
             origin, x_j = begin + j * length + width, x[column + j]
             for i in range(height):
@@ -243,7 +243,7 @@ def solve_upper(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
     panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows
     (width, height), place = extent(ldl, k), ldl.tree.row_start[k]
     length = width + height
-    if width * height <= LOOP_MULTIPLY:
+    if width * height <= ENTRIES:
         for j in range(width):
             origin, x_j = begin + j * length + width, x[column + j]
             for i in range(height):

@@ -167,7 +167,7 @@ def tree_and_counts(indptr: Ints, indices: Ints, parent: Ints, counts: Ints) -> 
 def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
     """order := the nodes of a forest, each behind all of its descendants; children and roots in ascending order.
 
-    `child` (the first one of each node), `sibling` and `stack` are work arrays.
+    `child` (the first one of each node that is left), `sibling` and `stack` are work arrays.
     """
     n = len(parent)
     for j in range(n):
@@ -177,12 +177,6 @@ def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints
             above = parent[j]
             sibling[j] = child[above]
             child[above] = j
-    depth_first(parent, child, sibling, stack, order)
-
-
-@inner
-def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
-    """order := postorder of a forest whose children are linked lists, -1 at the end; `child` is used up."""
     count = 0
     for root in range(len(parent)):
         if parent[root] != -1:
