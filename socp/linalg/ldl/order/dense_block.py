@@ -49,7 +49,7 @@ class Partition(Structure):
     column_length = integers("n", scratch=True)
     columns = integers("room", scratch=True)
     ascending = integers("n", scratch=True)
-    absorbed = integers("n", scratch=True)  # the elements beside a variable
+    count = integers("n + 1")  # of variables of each degree; then the elements beside a variable
 
 
 def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[np.bool_], perm: IntArray) -> bool:
@@ -70,20 +70,31 @@ def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[n
     -------
     bool
     """
-    n, degree, entries = graph.n, graph.length, int(graph.length.sum())
-    sparse = degree[degree <= dense]
-    if sparse @ sparse < NEIGHBOURS * sparse.sum():  # minimum degree updates little
+    n, entries = graph.n, count_if_worthwhile(graph, dense)
+    if entries < 0:
         return False
     split = Partition(n=n, room=entries // 2 + entries // (2 * COLUMN_FILL) + 2 * n, graph=graph)
     split.n = n
-    split.ascending[:] = np.argsort(2 * degree + zero_diagonal, kind="stable")  # zero diagonals last of a degree
     return _order_by_counts(split, dense, zero_diagonal, perm)
+
+
+@kernel
+def count_if_worthwhile(graph: QuotientGraph, dense: int) -> int:
+    """The entries of all lists, or -1 where minimum degree would update little."""
+    total, degrees, squares = 0, 0, 0
+    for each in graph.length:
+        total += each
+        if each <= dense:
+            degrees += each
+            squares += each * each
+    return total if squares >= NEIGHBOURS * degrees else -1
 
 
 @kernel
 def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: Ints) -> bool:
     graph = split.graph
     n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
+    _sort_by_degree(split, zero_diagonal)
     edges = 0
     for i in range(n):
         split.parent[i] = split.mark[i] = split.element_mark[i] = -1
@@ -120,6 +131,22 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
 
 
 @inner
+def _sort_by_degree(split: Partition, zero_diagonal: Bools) -> None:
+    """ascending := the variables by degree; of the same degree those with a zero diagonal last."""
+    n, length, count, ascending = split.n, split.graph.length, split.count, split.ascending
+    for i in range(n):
+        count[length[i] + 1] += 1
+    for d in range(n):
+        count[d + 1] += count[d]
+    for turn in range(2):
+        for i in range(n):
+            if zero_diagonal[i] == (turn == 1):
+                degree = length[i]
+                ascending[count[degree]] = i
+                count[degree] += 1
+
+
+@inner
 def _has_pivot(split: Partition, i: int) -> bool:
     """Whether a neighbour of i has been eliminated."""
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length
@@ -148,7 +175,7 @@ def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
     lists, start, length = split.graph.lists, split.graph.start, split.graph.length
     state, parent, mark, element_mark = split.state, split.parent, split.mark, split.element_mark
     columns, column_start, column_length = split.columns, split.column_start, split.column_length
-    absorbed, elements = split.absorbed, 0
+    absorbed, elements = split.count, 0
     begin, end = start[i], start[i] + length[i]
     write = first = split.free
     mark[i] = i

@@ -40,7 +40,9 @@ class Supernodes(Structure):
 def supernodes_of(analysis: Analysis, static: int = 0) -> Supernodes:
     """The supernodes for an order of elimination in which so many columns are static, the first ones."""
     supernodes = Supernodes(n=analysis.perm.size)
-    supernodes.static_columns, supernodes.kept = static, np.count_nonzero(analysis.indices < static)
+    supernodes.static_columns = static
+    if static > 0:
+        supernodes.kept = int(np.count_nonzero(analysis.indices < static))
     find_supernodes(supernodes, analysis)
     return supernodes
 

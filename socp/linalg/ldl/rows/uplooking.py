@@ -37,7 +37,7 @@ class ScalarFactors(Factors):
     source = integers("given", scratch=True)
     start, row_start, end = integers("n + 1"), integers("n + 1"), integers("n")
     rows, columns = integers("entries", scratch=True), integers("entries", scratch=True)
-    values, work = floats("entries", scratch=True), floats("n")
+    values, work = floats("entries", scratch=True), floats("2 * n")
 
     def __init__(self, analysis: Analysis, signs: Floats) -> None:
         super().__init__(n=analysis.perm.size, given=analysis.source.size, entries=analysis.nnz)
@@ -106,23 +106,57 @@ def scalar_factor(ldl: ScalarFactors, data: Floats) -> int:
 
 @inner
 def scalar_solve(ldl: ScalarFactors, count: int, rhs: Floats, out: Floats) -> None:
-    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for right-hand sides one after the other; `work` leaves as zeros."""
+    """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides; `work` leaves as zeros."""
+    if count == 1:
+        solve_one(ldl, rhs, out)
+    else:
+        solve_two(ldl, rhs, out)
+
+
+@inner
+def solve_one(ldl: ScalarFactors, rhs: Floats, out: Floats) -> None:
+    """`scalar_solve` for one right-hand side."""
     n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
     row_of, perm = ldl.rows, ldl.perm
-    for r in range(count):
-        begin = r * n
-        for k in range(n):
-            work[k] = rhs[begin + perm[k]]
-        for j in range(n):
-            x = work[j]
-            for p in range(start[j], start[j + 1]):
-                work[row_of[p]] -= values[p] * x
-            work[j] = x / d[j]  # here nothing waits for the division
-        for j in range(n - 1, -1, -1):
-            x = work[j]
-            for p in range(start[j], start[j + 1]):
-                x -= values[p] * work[row_of[p]]
-            work[j] = x
-        for k in range(n):
-            out[begin + perm[k]] = work[k]
-            work[k] = 0.0
+    for k in range(n):
+        work[k] = rhs[perm[k]]
+    for j in range(n):
+        x = work[j]
+        for p in range(start[j], start[j + 1]):
+            work[row_of[p]] -= values[p] * x
+        work[j] = x / d[j]  # here nothing waits for the division
+    for j in range(n - 1, -1, -1):
+        x = work[j]
+        for p in range(start[j], start[j + 1]):
+            x -= values[p] * work[row_of[p]]
+        work[j] = x
+    for k in range(n):
+        out[perm[k]] = work[k]
+        work[k] = 0.0
+
+
+@inner
+def solve_two(ldl: ScalarFactors, rhs: Floats, out: Floats) -> None:
+    """`scalar_solve` for two right-hand sides in one pass over L."""
+    n, start, values, d, work = ldl.n, ldl.start, ldl.values, ldl.d, ldl.work
+    row_of, perm = ldl.rows, ldl.perm
+    one, order = 1, n
+    for k in range(n):
+        work[2 * k], work[2 * k + 1] = rhs[perm[k]], rhs[order + perm[k]]
+    for j in range(n):
+        x, y = work[2 * j], work[2 * j + 1]
+        for p in range(start[j], start[j + 1]):
+            i = row_of[p] << one
+            work[i] -= values[p] * x
+            work[i + one] -= values[p] * y
+        work[2 * j], work[2 * j + 1] = x / d[j], y / d[j]
+    for j in range(n - 1, -1, -1):
+        x, y = work[2 * j], work[2 * j + 1]
+        for p in range(start[j], start[j + 1]):
+            i = row_of[p] << one
+            x -= values[p] * work[i]
+            y -= values[p] * work[i + one]
+        work[2 * j], work[2 * j + 1] = x, y
+    for k in range(n):
+        out[perm[k]], out[order + perm[k]] = work[2 * k], work[2 * k + 1]
+        work[2 * k] = work[2 * k + 1] = 0.0

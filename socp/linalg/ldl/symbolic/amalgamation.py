@@ -60,38 +60,22 @@ class Merging(Structure):
         Floating-point operations, and the model of the time, of all panels.
     """
 
-    begin, above, height = integers("count + 1"), integers("count"), integers("count")
-    size, head, following, into = integers("count"), integers("count"), integers("count"), integers("count")
-    child, sibling, stack = integers("count"), integers("count"), integers("count")
-    tree, visited = integers("count"), integers("count")  # parents of those that are left, and these in postorder
-    label = integers("count")  # their numbers
-    order, first, parent, new_height = integers("n"), integers("count + 1"), integers("count"), integers("count")
+    begin, above, height = integers("n + 1"), integers("n"), integers("n")
+    size, head, following, into = integers("n"), integers("n"), integers("n"), integers("n")
+    child, sibling, stack = integers("n"), integers("n"), integers("n")
+    tree, visited = integers("n"), integers("n")  # parents of those that are left, and these in postorder
+    label = integers("n")  # their numbers
+    order, first, parent, new_height = integers("n"), integers("n + 1"), integers("n"), integers("n")
     left, rows, flops, time = integer(), integer(), number(), number()
-
-
-@leaf
-def begins(analysis: Analysis, j: int) -> bool:
-    """Whether j begins a fundamental supernode: the pattern of j - 1 below j is another one."""
-    parent, counts = analysis.parent, analysis.counts
-    return j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1
-
-
-@kernel
-def count_supernodes(analysis: Analysis) -> int:
-    """The number of fundamental supernodes."""
-    count = 0
-    for j in range(analysis.parent.size):
-        count += begins(analysis, j)
-    return count
 
 
 @kernel
 def amalgamate(merging: Merging, analysis: Analysis) -> None:
     """Merge fundamental supernodes with their parents where the model gains; the rest in postorder."""
-    fundamental_supernodes(merging, analysis)
+    count = fundamental_supernodes(merging, analysis)
     begin, above, height, tree = merging.begin, merging.above, merging.height, merging.tree
     size, head, following, into = merging.size, merging.head, merging.following, merging.into
-    child, sibling, count = merging.child, merging.sibling, merging.above.size
+    child, sibling = merging.child, merging.sibling
     for k in range(count):
         size[k] = begin[k + 1] - begin[k]
         head[k] = into[k] = k
@@ -114,22 +98,27 @@ def amalgamate(merging: Merging, analysis: Analysis) -> None:
             continue
         merging.left += 1
         tree[k] = into[above[k]] if above[k] != -1 else -1
-    postorder(tree, child, sibling, merging.stack, merging.visited)
+    postorder(tree[:count], child, sibling, merging.stack, merging.visited)
     number_supernodes(merging)
 
 
 @inner
-def fundamental_supernodes(merging: Merging, analysis: Analysis) -> None:
-    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
-    parent, begin, count = analysis.parent, merging.begin, -1
+def fundamental_supernodes(merging: Merging, analysis: Analysis) -> int:
+    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same.
+
+    Returns how many they are.
+    """
+    parent, counts, begin, count = analysis.parent, analysis.counts, merging.begin, 0
     owner = np.empty(parent.size, np.int64)
     for j in range(parent.size):
-        count += begins(analysis, j)
-        owner[j] = count
-        begin[count + 1], merging.height[count] = j + 1, analysis.counts[j]  # the last column decides
-    for k in range(merging.height.size):
+        if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
+            count += 1
+        owner[j] = count - 1
+        begin[count], merging.height[count - 1] = j + 1, counts[j]  # the last column decides
+    for k in range(count):
         above = parent[begin[k + 1] - 1]
         merging.above[k] = owner[above] if above != -1 else -1
+    return count
 
 
 @inner

@@ -11,7 +11,7 @@ import numpy as np
 from ....compiled.kernels import inner, kernel
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers, number
-from .amalgamation import Merging, amalgamate, count_supernodes
+from .amalgamation import Merging, amalgamate
 from .analysis import Analysis, IntArray, find_rows, permute_upper
 
 
@@ -58,7 +58,7 @@ class AssemblyTree(Structure):
 
 def merged_supernodes(analysis: Analysis) -> Merging:
     """Which supernodes an assembly tree would have, and what it would cost."""
-    merging = Merging(n=analysis.parent.size, count=count_supernodes(analysis))
+    merging = Merging(n=analysis.parent.size)
     amalgamate(merging, analysis)
     return merging
 
