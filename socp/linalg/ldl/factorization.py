@@ -37,8 +37,7 @@ FloatArray = NDArray[np.float64]
 
 NO_COLUMN, NO_TRIANGLE, NO_SIGN = 1, 2, 3  # faults of a pattern
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
-SMALL = 1e4  # operations of a factorization up to which scalar ones do,
-SCALAR = 10  # and operations for each entry of L: the better of the two methods but for 1 % of the time on all sets
+SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
 PANELS = 4e8  # operations from which on panels are quicker than rows; divided by the threads that share panels
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
@@ -145,8 +144,9 @@ class LDL:
         self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
         self.time = COLUMN * n + ENTRY * nnz + FLOP * flops
         if method == "auto":
-            few = flops <= max(SMALL, SCALAR * nnz)
-            method = "scalar" if few else "four-wide" if flops <= PANELS / self._threads else "supernodal"
+            method = (
+                "scalar" if flops <= SCALAR * nnz else "four-wide" if flops <= PANELS / self._threads else "supernodal"
+            )
         if method == "scalar":
             return method, self._scalar(analysis)
         if method == "four-wide":
