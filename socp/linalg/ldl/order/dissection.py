@@ -313,7 +313,12 @@ def _pass(graph: Graph) -> None:
     """Each vertex leaves the separator once at most; then back to the best that came up."""
     part, side, log, log_end, moved = graph.part, graph.side, graph.log, graph.log_end, graph.moved
     most = int(SIDE * (side[LEFT] + side[RIGHT] + side[BETWEEN]))
-    _list_separator(graph)
+    graph.length = 0
+    for i in range(graph.n):
+        graph.place[i], moved[i] = -1, 0
+    for i in range(graph.n):
+        if part[i] == BETWEEN:
+            _enter(graph, i)
     best, kept, moves, scans = _cost(side), 0, 0, SCANS * graph.n
     if max(side[LEFT], side[RIGHT]) > most:
         best = side[LEFT] + side[RIGHT] + side[BETWEEN]
@@ -341,18 +346,6 @@ def _pass(graph: Graph) -> None:
             part[j] = 1 - to
             side[1 - to] += graph.size[j]
             side[BETWEEN] -= graph.size[j]
-
-
-@inner
-def _list_separator(graph: Graph) -> None:
-    """The list of the separator's vertices and what each of their moves draws."""
-    graph.length = 0
-    for i in range(graph.n):
-        graph.place[i] = -1
-        graph.moved[i] = 0
-    for i in range(graph.n):
-        if graph.part[i] == BETWEEN:
-            _enter(graph, i)
 
 
 @inner

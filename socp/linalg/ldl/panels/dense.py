@@ -70,7 +70,8 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
 @inner
 def factor_block(ldl: PanelFactors, k: int, a: int, b: int, scaled: Floats) -> int:
     """Factorize the triangle of columns a ... b - 1 of panel k, to which all columns before a have been applied."""
-    replaced = 0
+    (width, height), begin, replaced = extent(ldl, k), ldl.tree.panel_start[k], 0
+    length = width + height
     for s in range(a, b, NARROW):
         t = min(s + NARROW, b)
         wrong = factor_narrow(ldl, k, s, t, b)
@@ -79,7 +80,9 @@ def factor_block(ldl: PanelFactors, k: int, a: int, b: int, scaled: Floats) -> i
         replaced += wrong
         if t < b:  # halves of halves: the columns that are done in an aligned range update as many behind them
             half = (t - a) & (a - t)
-            scale_columns(ldl, k, t - half, t, b, scaled)
+            for j in range(t - half, t):
+                at = (j - (t - half)) * (b - t)
+                scale(scaled, at, ldl.values, begin + j * length + t, b - t, ldl.d[ldl.tree.first[k] + j])
             update_columns(ldl, k, t - half, t, t, min(t + half, b), b, scaled)
     return replaced
 
@@ -119,17 +122,6 @@ def solve_rows(ldl: PanelFactors, k: int, a: int, b: int, top: int, bottom: int,
         at = begin + j * length + top
         scale(scaled, (j - a) * (length - b) + top - b, panels, at, count, 1.0)
         scale(panels, at, panels, at, count, 1.0 / ldl.d[column + j])
-
-
-@inner
-def scale_columns(ldl: PanelFactors, k: int, s: int, t: int, bottom: int, scaled: Floats) -> None:
-    """scaled := L(t:bottom, s:t) D(s:t)."""
-    width, height = extent(ldl, k)
-    begin, column, length = ldl.tree.panel_start[k], ldl.tree.first[k], width + height
-    for j in range(s, t):
-        scale(
-            scaled, (j - s) * (bottom - t), ldl.values, begin + j * length + t, bottom - t, ldl.d[column + j]
-        )  # fmt: skip
 
 
 @inner

@@ -160,7 +160,11 @@ def factor_together(ldl: ParallelFactors, k: int) -> int:
     crew.panel = k
     note_places(ldl, k, ldl.place[: ldl.n])
     share(crew, crew.assemble_task, (width + BLOCK - 1) // BLOCK)
-    let_go(ldl, k)
+    tree, c = ldl.tree, ldl.head[k]
+    while c != -1:  # what has updated panel k waits for the next one
+        after = ldl.following[c]
+        wait(ldl, c, rows_before(tree.rows, ldl.position[c], tree.row_start[c + 1], tree.first[k + 1]), 0, WHOLE)
+        c = after
     for a in range(0, width, BLOCK):
         b = min(a + BLOCK, width)
         wrong = factor_block(ldl, k, a, b, ldl.scaled)
@@ -170,18 +174,8 @@ def factor_together(ldl: ParallelFactors, k: int) -> int:
         crew.from_column, crew.to_column = a, b
         share(crew, crew.rows_task, (length - b + COLUMNS - 1) // COLUMNS)
         share(crew, crew.columns_task, (width - b + COLUMNS - 1) // COLUMNS)
-    wait(ldl, k, ldl.tree.row_start[k], 0, WHOLE)
+    wait(ldl, k, tree.row_start[k], 0, WHOLE)
     return replaced
-
-
-@inner
-def let_go(ldl: ParallelFactors, k: int) -> None:
-    """What has updated panel k waits for the next one."""
-    tree, c = ldl.tree, ldl.head[k]
-    while c != -1:
-        after = ldl.following[c]
-        wait(ldl, c, rows_before(tree.rows, ldl.position[c], tree.row_start[c + 1], tree.first[k + 1]), 0, WHOLE)
-        c = after
 
 
 @inner
