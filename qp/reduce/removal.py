@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from socp.compiled.kernels import inner, kernel, leaf
+from socp.compiled.kernels import deferred_kernel, inner, kernel, leaf
 from socp.compiled.signatures import Bools, Floats, Ints
 from socp.compiled.structures import Structure, floats, integer, integers, number
 from socp.linalg.csc import transpose
@@ -90,7 +90,7 @@ def find_parallel(data: Floats, source: Ints, removed: Removed) -> bool:
     return parallel_rows(0, removed.indptr, removed.indices, source, data, wanted, removed.lead, removed.ratio) > 0
 
 
-@kernel
+@deferred_kernel
 def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Removed, kept: Bools) -> int:
     """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many."""
     m, n = removed.l.size, removed.lb.size
@@ -211,7 +211,7 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     return NONE if lb[j] < ub[j] else j
 
 
-@kernel
+@deferred_kernel
 def postsolve(removed: Removed, y: Floats, z: Floats) -> None:
     """Move multipliers from bounds and merged rows to the rows that these come from."""
     indptr, indices, values = removed.indptr, removed.indices, removed.values

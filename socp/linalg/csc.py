@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.kernels import kernel
+from ..compiled.kernels import deferred_kernel, kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 
 _EMPTY = sp.csc_array((1, 1))
@@ -137,7 +137,7 @@ def scale(
             out[k] = factor * left[indices[k]] * data[k] * scale
 
 
-@kernel
+@deferred_kernel
 def append_upper(
     indptr: Ints, indices: Ints, data: Floats, diagonal: Floats, first: int, upper_indptr: Ints, upper_indices: Ints,
     upper_data: Floats,

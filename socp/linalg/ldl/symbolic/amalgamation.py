@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred_kernel, inner, leaf
 from ....compiled.structures import Structure, integer, integers, number
 from .analysis import Analysis, postorder
 
@@ -69,7 +69,7 @@ class Merging(Structure):
     left, rows, flops, time = integer(), integer(), number(), number()
 
 
-@kernel
+@deferred_kernel
 def amalgamate(merging: Merging, analysis: Analysis) -> None:
     """Merge fundamental supernodes with their parents where the model gains; the rest in postorder."""
     count = fundamental_supernodes(merging, analysis)

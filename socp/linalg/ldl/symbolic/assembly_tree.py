@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import inner, kernel
+from ....compiled.kernels import deferred_kernel, inner
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers, number
 from .amalgamation import Merging, amalgamate
@@ -83,7 +83,7 @@ def assembly_tree(indptr: IntArray, indices: IntArray, analysis: Analysis) -> As
     return tree
 
 
-@kernel
+@deferred_kernel
 def build_tree(tree: AssemblyTree, merging: Merging, analysis: Analysis, indptr: Ints, indices: Ints) -> None:
     """The supernodes that are left, their rows, and the places of the entries of K."""
     perm, first, parent, owner = tree.perm, tree.first, tree.parent, tree.owner

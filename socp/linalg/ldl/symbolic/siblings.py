@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import kernel, leaf
+from ....compiled.kernels import deferred_kernel, leaf
 from ....compiled.signatures import Ints
 from .analysis import Analysis, IntArray, relabel
 
@@ -46,7 +46,7 @@ def are_siblings(parent: Ints, counts: Ints, j: int) -> bool:
     return True
 
 
-@kernel
+@deferred_kernel
 def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
     """`reordered`, into memory that is there."""
     n, parent, place = analysis.perm.size, analysis.parent, np.empty(analysis.perm.size, np.int64)
@@ -60,7 +60,7 @@ def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
     after.nnz, after.flops = analysis.nnz, analysis.flops
 
 
-@kernel
+@deferred_kernel
 def order_of_fours(parent: Ints, counts: Ints, order: Ints) -> int:
     """order := the columns, each behind its descendants; siblings with the same rows wait until they are four.
 
