@@ -42,8 +42,8 @@ LANES = (
 )  # fmt: skip
 SPARSE = (  # deferred, as the data of small programs rarely need them
     "qp.reduce.presolve.count_entries", "qp.reduce.presolve.keep_rows", "qp.reduce.removal.remove_rows",
-    "qp.reduce.removal.postsolve", "socp.form.convexity.raise_upper", "socp.linalg.accurate.add_symmetric",
-    "socp.linalg.ldl.symbolic.siblings.has_fours", "socp.problem.checks.is_canonical",
+    "qp.reduce.removal.postsolve", "socp.linalg.csc.append_upper", "socp.linalg.accurate.add_symmetric",
+    "socp.linalg.ldl.symbolic.siblings.order_of_fours", "socp.problem.checks.is_canonical",
     "socp.problem.checks.is_symmetric", "socp.problem.hessian.add_diagonal",
 )  # fmt: skip
 
