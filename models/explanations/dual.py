@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import qr
 
 import qp
@@ -29,7 +30,7 @@ NOT_SEPARABLE = (
 
 
 class Products:
-    """The inner products of phi(x_i) and d_j: from the features of a linear kernel, otherwise from three matrices.
+    """The inner products of phi(x_i) and d_j, in this order: of the features of a linear kernel, or one matrix.
 
     Parameters
     ----------
@@ -41,62 +42,54 @@ class Products:
     """
 
     def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
-        self.X, self.kernel, self.D, self.xx = X, kernel, None, None
+        stack = sp.vstack if sp.issparse(X) else np.vstack
+        self.kernel, self.samples, self.matrix = kernel, X.shape[0], None
+        self.features: Any = stack([X, X[owner] - V]) if kernel.is_linear else None
         if kernel.is_linear:
-            self.D = X[owner] - V
-            if low_rank_pays(X.shape[0] + owner.size, X.shape[1]):
-                return
-            self.xx = inner_products(X, X)
-            self.xd, self.dd = inner_products(X, self.D), inner_products(self.D, self.D)
+            few = low_rank_pays(*self.features.shape)
+            self.matrix = None if few else inner_products(self.features, self.features)
             return
-        self.xx = kernel.gram(X)
-        xv = kernel(X, V) if owner.size else np.zeros((X.shape[0], 0))
-        vv = kernel.gram(V) if owner.size else np.zeros((0, 0))
-        self.xd = self.xx[:, owner] - xv
-        dd = self.xx[np.ix_(owner, owner)] - xv[owner] - xv[owner].T + vv
-        self.dd = 0.5 * (dd + dd.T)
+        K, n = kernel.gram(stack([X, V]) if owner.size else X), self.samples
+        # in place: k(., x_o) - k(., v) for k(., v), by rows, then by columns
+        np.subtract(K[owner], K[n:], out=K[n:])
+        np.subtract(K[:, owner], K[:, n:], out=K[:, n:])
+        self.matrix = K
+
+    def places(self, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Where the samples `rows` and the explanations `at` are among all."""
+        return np.concatenate([rows, self.samples + at])
+
+    def _part(self, where: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Rows and columns of the matrix; itself where they are all."""
+        assert self.matrix is not None
+        is_whole = where.size == which.size == self.matrix.shape[0]  # both ascend
+        return self.matrix if is_whole else self.matrix[np.ix_(where, which)]
 
     def hessian(self, rows: np.ndarray, at: np.ndarray, y: np.ndarray) -> np.ndarray | qp.LowRank:
         """P with (alpha, lambda)'P (alpha, lambda) = |w|^2, for the samples `rows`, signs y, the explanations `at`."""
-        if self.xx is None:
-            assert self.D is not None
-            factor = [as_dense(self.X[rows]) * y[:, None], as_dense(self.D[at])]
-            return qp.LowRank(np.vstack(factor))
-        cross = y[:, None] * self.xd[np.ix_(rows, at)]
-        return np.block([[y[:, None] * self.xx[np.ix_(rows, rows)] * y, cross], [cross.T, self.dd[np.ix_(at, at)]]])
+        places, signs = self.places(rows, at), np.concatenate([y, np.ones(at.size)])
+        if self.matrix is None:
+            return qp.LowRank(as_dense(self.features[places]) * signs[:, None])
+        P = self._part(places, places) * signs
+        P *= signs[:, None]
+        return P
 
-    def values(
-        self, where: np.ndarray, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray
-    ) -> np.ndarray:
-        """w'phi(x) at the samples `where`, of the w with alpha_i y_i = `signed` and lambda = `multipliers`."""
-        if self.D is not None:
-            return self.X[where] @ self.weights(rows, at, signed, multipliers)
-        assert self.xx is not None
-        return self.xx[np.ix_(where, rows)] @ signed + self.xd[np.ix_(where, at)] @ multipliers
-
-    def gaps(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """w'd_j of the explanations `at`."""
-        if self.D is not None:
-            return self.D[at] @ self.weights(rows, at, signed, multipliers)
-        return self.xd[np.ix_(rows, at)].T @ signed + self.dd[np.ix_(at, at)] @ multipliers
+    def values(self, where: np.ndarray, places: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """w'phi(x_i) and w'd_j at the places `where`, of the w with the coefficients v at `places`."""
+        if self.features is not None:
+            return np.asarray(self.features[where] @ (self.features[places].T @ v))
+        return self._part(where, places) @ v
 
     def directions(self, at: np.ndarray) -> np.ndarray:
         """Orthonormal columns that span the d_j `at` of the linear kernel."""
-        assert self.D is not None
-        Q, R, _ = qr(as_dense(self.D[at]).T, mode="economic", pivoting=True)
+        Q, R, _ = qr(as_dense(self.features[self.samples + at]).T, mode="economic", pivoting=True)
         sizes = np.abs(R.diagonal())
         return Q[:, : int((sizes > SPAN_TOL * sizes[0]).sum())]
 
     def balance(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray) -> np.ndarray:
         """The smallest lambda with which w is orthogonal to the d_j `at` of the linear kernel."""
-        assert self.D is not None
-        N = self.directions(at)
-        return np.linalg.lstsq(as_dense(self.D[at]).T, -N @ (N.T @ (self.X[rows].T @ signed)), rcond=SPAN_TOL)[0]
-
-    def weights(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """w of the linear kernel."""
-        assert self.D is not None
-        return self.X[rows].T @ signed + self.D[at].T @ multipliers
+        N, D = self.directions(at), as_dense(self.features[self.samples + at])
+        return np.linalg.lstsq(D.T, -N @ (N.T @ (self.features[rows].T @ signed)), rcond=SPAN_TOL)[0]
 
 
 @dataclass(frozen=True)
@@ -133,8 +126,8 @@ class ExplainedMachine:
     def decisions(self, where: np.ndarray) -> np.ndarray:
         """The decision values at samples of X."""
         margin = self.margin
-        values = margin.products.values(where, margin.rows, margin.at, self.signed, self.multipliers)
-        return values + self.intercept
+        v = np.concatenate([self.signed, self.multipliers])
+        return margin.products.values(where, margin.products.places(margin.rows, margin.at), v) + self.intercept
 
 
 class ExplainedMargin:
@@ -172,7 +165,7 @@ class ExplainedMargin:
     def program(self, Q: float) -> qp.QuadraticProgram:
         """The program for one Q."""
         if self.is_projected(Q):
-            X, N = as_dense(self.products.X[self.rows]), self.products.directions(self.at)
+            X, N = as_dense(self.products.features[self.rows]), self.products.directions(self.at)
             return dual_program(qp.LowRank(self.y[:, None] * (X - (X @ N) @ N.T)), self.y, self.C, self.bias)
         return explained_dual(self.P, self.y, self.C, Q * self.share, self.penalty, self.bias)
 
@@ -199,9 +192,10 @@ class ExplainedMargin:
         signed = alpha * y
         if self.is_projected(Q):
             multipliers = products.balance(rows, at, signed)
-        values = products.values(rows, rows, at, signed, multipliers)
-        gaps = products.gaps(rows, at, signed, multipliers)
-        squared = float(signed @ values + multipliers @ gaps)
+        places, v = products.places(rows, at), np.concatenate([signed, multipliers])
+        both = products.values(places, places, v)
+        values, gaps = both[: rows.size], both[rows.size :]
+        squared = float(v @ both)
         b = intercept_of(y - values, y, kinds) if self.bias else 0.0
         width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
         return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, program, solution)
