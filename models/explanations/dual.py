@@ -7,7 +7,9 @@ rest of sum_i alpha_i y_i x_i away.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,16 @@ from scipy.linalg import qr
 
 import qp
 
+from ..base.estimator import convergence_warning
 from ..base.validation import as_dense
+from ..svm.coordinate_descent import MOST_FEATURES, Answer
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import MarginDual, dual_program, intercept_of, low_rank_pays, warn_unless_good
+from ..svm.margin import GOOD, MarginDual, dual_program, intercept_of, low_rank_pays, warn_unless_good
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
+from .descent import Descent
 from .program import explained_dual
 
+MOST_FORMED = 2000  # samples and explanations, sparse, of which the matrix is formed
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
 NOT_SEPARABLE = (
     "the classes cannot be separated as the hard margin (C=inf) asks for, with these explanations: give a finite C, "
@@ -43,17 +49,29 @@ class Products:
 
     def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
         stack = sp.vstack if sp.issparse(X) else np.vstack
-        self.kernel, self.samples, self.matrix = kernel, X.shape[0], None
+        self.kernel, self.samples = kernel, X.shape[0]
         self.features: Any = stack([X, X[owner] - V]) if kernel.is_linear else None
         if kernel.is_linear:
-            few = low_rank_pays(*self.features.shape)
-            self.matrix = None if few else inner_products(self.features, self.features)
             return
         K, n = kernel.gram(stack([X, V]) if owner.size else X), self.samples
         # in place: k(., x_o) - k(., v) for k(., v), by rows, then by columns
         np.subtract(K[owner], K[n:], out=K[n:])
         np.subtract(K[:, owner], K[:, n:], out=K[:, n:])
         self.matrix = K
+
+    @property
+    def are_many_sparse(self) -> bool:
+        """Whether samples are left as they are, for descent."""
+        if not sp.issparse(self.features):
+            return False
+        rows, features = self.features.shape
+        return bool(rows > MOST_FORMED and features > MOST_FEATURES)
+
+    @cached_property
+    def matrix(self) -> np.ndarray | None:
+        """Of all inner products; None where the features are fewer."""
+        few = low_rank_pays(*self.features.shape)
+        return None if few else inner_products(self.features, self.features)
 
     def places(self, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
         """Where the samples `rows` and the explanations `at` are among all."""
@@ -108,8 +126,10 @@ class ExplainedMachine:
         lambda_j, and w'd_j.
     intercept, width : float
         b, and 1 / |w|.
-    program, solution
-        What was solved, and the engine's answer.
+    iterations : int
+        Of the engine, or passes of descent.
+    solution : qp.Solution or Answer
+        The engine's answer, or that of descent.
     """
 
     margin: ExplainedMargin
@@ -120,8 +140,14 @@ class ExplainedMachine:
     gaps: np.ndarray
     intercept: float
     width: float
-    program: qp.QuadraticProgram
-    solution: qp.Solution
+    iterations: int
+    solution: qp.Solution | Answer
+
+    def program(self) -> qp.QuadraticProgram:
+        """What was solved last."""
+        dual = self.margin.dual
+        assert dual is not None
+        return dual.program() if isinstance(dual, Descent) else dual.program
 
     def decisions(self, where: np.ndarray) -> np.ndarray:
         """The decision values at samples of X."""
@@ -155,8 +181,13 @@ class ExplainedMargin:
     ) -> None:  # fmt: skip
         self.products, self.rows, self.at = products, rows, at
         self.y, self.C, self.share, self.penalty, self.bias = y, C, share, penalty, bias
-        self.P, self.settings = products.hessian(rows, at, y), settings
-        self.dual: MarginDual | None = None
+        self.settings = settings
+        self.dual: MarginDual | Descent | None = None
+
+    @cached_property
+    def P(self) -> np.ndarray | qp.LowRank:
+        """Of `Products.hessian`."""
+        return self.products.hessian(self.rows, self.at, self.y)
 
     def is_projected(self, Q: float) -> bool:
         """Whether the program for this Q is the one in alpha alone."""
@@ -182,23 +213,46 @@ class ExplainedMargin:
             self.dual.update(P_data=program.P)
         return self.dual.solve(warm_start=True)
 
+    def descend(self, Q: float) -> Answer:
+        """The answer of descent, from the one before."""
+        if not isinstance(self.dual, Descent):
+            F = sp.csr_array(self.products.features[self.products.places(self.rows, self.at)])
+            self.dual = Descent(F, self.y, self.C, self.bias)
+        tol, passes = float(self.settings["tol"]), int(self.settings["max_iter"])
+        answer = self.dual.solve(Q * self.share, self.penalty == "l2", tol, passes)
+        if answer.gap > max(tol, GOOD):
+            warnings.warn(
+                f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
+                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C",
+                convergence_warning(),
+                stacklevel=4,
+            )
+        return answer
+
     def machine(self, Q: float) -> ExplainedMachine:
         """The machine for Q; what is no answer is an error, and what is a poor one a warning."""
-        solution = self.solve(Q)
-        warn_unless_good("ExplanationAugmentedSVC", solution)
-        assert self.dual is not None
-        program, products, rows, at, y = self.dual.program, self.products, self.rows, self.at, self.y
-        kinds, alpha, multipliers = sort_out_both(self.dual, solution, rows.size)
+        products, rows, at, y = self.products, self.rows, self.at, self.y
+        by_descent = products.are_many_sparse and np.isfinite(self.C).all() and Q < np.inf
+        answer: Any = self.descend(Q) if by_descent else self.solve(Q)
+        if isinstance(self.dual, Descent):
+            kinds, alpha, multipliers = self.dual.kinds(answer), answer.beta[: y.size] * y, answer.beta[y.size :]
+            iterations = answer.passes
+        else:
+            assert self.dual is not None
+            warn_unless_good("ExplanationAugmentedSVC", answer)
+            kinds, alpha, multipliers = sort_out_both(self.dual, answer, rows.size)
+            iterations = answer.iterations
         signed = alpha * y
         if self.is_projected(Q):
             multipliers = products.balance(rows, at, signed)
         places, v = products.places(rows, at), np.concatenate([signed, multipliers])
         both = products.values(places, places, v)
-        values, gaps = both[: rows.size], both[rows.size :]
-        squared = float(v @ both)
-        b = intercept_of(y - values, y, kinds) if self.bias else 0.0
+        left, gaps, squared = y - both[: y.size], both[y.size :], float(v @ both)
+        b = 0.0
+        if self.bias:
+            b = self.dual.intercept(left) if isinstance(self.dual, Descent) else intercept_of(left, y, kinds)
         width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
-        return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, program, solution)
+        return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, iterations, answer)
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
