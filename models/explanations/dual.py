@@ -145,9 +145,11 @@ class ExplainedMachine:
 
     def program(self) -> qp.QuadraticProgram:
         """What was solved last."""
-        dual = self.margin.dual
-        assert dual is not None
-        return dual.program() if isinstance(dual, Descent) else dual.program
+        margin = self.margin
+        if margin.descent is not None:
+            return margin.descent.program()
+        assert margin.dual is not None
+        return margin.dual.program
 
     def decisions(self, where: np.ndarray) -> np.ndarray:
         """The decision values at samples of X."""
@@ -182,7 +184,8 @@ class ExplainedMargin:
         self.products, self.rows, self.at = products, rows, at
         self.y, self.C, self.share, self.penalty, self.bias = y, C, share, penalty, bias
         self.settings = settings
-        self.dual: MarginDual | Descent | None = None
+        self.dual: MarginDual | None = None
+        self.descent: Descent | None = None
 
     @cached_property
     def P(self) -> np.ndarray | qp.LowRank:
@@ -215,11 +218,11 @@ class ExplainedMargin:
 
     def descend(self, Q: float) -> Answer:
         """The answer of descent, from the one before."""
-        if not isinstance(self.dual, Descent):
+        if self.descent is None:
             F = sp.csr_array(self.products.features[self.products.places(self.rows, self.at)])
-            self.dual = Descent(F, self.y, self.C, self.bias)
+            self.descent = Descent(F, self.y, self.C, self.bias)
         tol, passes = float(self.settings["tol"]), int(self.settings["max_iter"])
-        answer = self.dual.solve(Q * self.share, self.penalty == "l2", tol, passes)
+        answer = self.descent.solve(Q * self.share, self.penalty == "l2", tol, passes)
         if answer.gap > max(tol, GOOD):
             warnings.warn(
                 f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
@@ -233,9 +236,10 @@ class ExplainedMargin:
         """The machine for Q; what is no answer is an error, and what is a poor one a warning."""
         products, rows, at, y = self.products, self.rows, self.at, self.y
         by_descent = products.are_many_sparse and np.isfinite(self.C).all() and Q < np.inf
+        self.descent = self.descent if by_descent else None
         answer: Any = self.descend(Q) if by_descent else self.solve(Q)
-        if isinstance(self.dual, Descent):
-            kinds, alpha, multipliers = self.dual.kinds(answer), answer.beta[: y.size] * y, answer.beta[y.size :]
+        if self.descent is not None:
+            kinds, alpha, multipliers = self.descent.kinds(answer), answer.beta[: y.size] * y, answer.beta[y.size :]
             iterations = answer.passes
         else:
             assert self.dual is not None
@@ -250,7 +254,7 @@ class ExplainedMargin:
         left, gaps, squared = y - both[: y.size], both[y.size :], float(v @ both)
         b = 0.0
         if self.bias:
-            b = self.dual.intercept(left) if isinstance(self.dual, Descent) else intercept_of(left, y, kinds)
+            b = intercept_of(left, y, kinds) if self.descent is None else self.descent.intercept(left)
         width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
         return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, iterations, answer)
 
