@@ -17,6 +17,7 @@ from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, 
 from socp.problem.status import Status
 from socp.solver import SetUpOnce, with_values
 from socp.solver import Solver as ConeSolver
+from socp.warmup import ready_for
 
 from .active_set.method import ActiveSet
 from .active_set.working_set import WorkingSet
@@ -358,4 +359,5 @@ def program_of(P: Any, *data: Any) -> QuadraticProgram:
     q, A, l, u, lb, ub, offset = data
     if q is None:
         raise ProgramError("q, the linear objective, is missing")
+    ready_for(P, A)
     return QuadraticProgram(P, q, A, l, u, lb, ub, 0.0 if offset is None else offset)

@@ -19,7 +19,7 @@ from socp.batch.points import (
     measure_gradient,
     tell,
 )
-from socp.compiled.kernels import inner, kernel
+from socp.compiled.kernels import deferred_kernel, inner
 from socp.compiled.signatures import Matrix
 from socp.compiled.vec import (
     LANES,
@@ -36,7 +36,7 @@ from socp.compiled.vec import (
 )
 
 
-@kernel
+@deferred_kernel
 def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
     """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
     for first in range(begin, end, LANES):
