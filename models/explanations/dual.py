@@ -53,10 +53,15 @@ class Products:
         self.features: Any = stack([X, X[owner] - V]) if kernel.is_linear else None
         if kernel.is_linear:
             return
-        K, n = kernel.gram(stack([X, V]) if owner.size else X), self.samples
+        n, both = self.samples, stack([X, V]) if owner.size else X
+        by_rows = (
+            None if sp.issparse(X) or callable(kernel.kernel) else kernel.matrix(both, np.ones(both.shape[0]), 1.0)
+        )
+        K = kernel.gram(both) if by_rows is None else by_rows.gram()  # compiled, where it can be
         # in place: k(., x_o) - k(., v) for k(., v), by rows, then by columns
         np.subtract(K[owner], K[n:], out=K[n:])
         np.subtract(K[:, owner], K[:, n:], out=K[:, n:])
+        K[n:, n:] = 0.5 * (K[n:, n:] + K[n:, n:].T)  # to the last bit, or the program would do so with all of it
         self.matrix = K
 
     @property
