@@ -23,6 +23,7 @@ from ..svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 PENALTY = 1.0  # B
 A_ROUND = 20  # passes between two values of b
+NEWTON_EVERY = 100  # passes, a multiple of the other: Newton steps on the multipliers off their bounds
 
 
 class Descent:
@@ -61,6 +62,9 @@ class Descent:
                 *step.rows, 0.0, step.q, 0.0, damping, low, high, step.curvature, goal, allowed, u, w, active, random
             )  # fmt: skip
             done += count
+            if count == allowed and done % NEWTON_EVERY == 0:  # descent is slow
+                u = step.newton(step.measured(u, done), tol).beta.copy()
+                w = step.weights(u)
             if self.bias:
                 self.b += PENALTY * w[-2]
                 step.q = self.q - self.b * self.row
