@@ -54,23 +54,23 @@ class Descent:
         high = np.concatenate([np.maximum(0.0, self.C * self.y), most])
         self.dual = Dual(self.F, 0.0, self.q, 0.0, damping, low, high)
         step = Dual(self.rows, 0.0, self.q - self.b * self.row, 0.0, damping, low, high)
-        u, active, random = np.clip(self.u, low, high), np.arange(self.q.size), np.zeros(1, dtype=np.int64)
-        w, goal, done, best = step.weights(u), 0.1, 0, None
+        state, goal, done, best = step.coordinates(0), 0.1, 0, None
+        state.beta[:] = np.clip(self.u, low, high)
+        state.w[:] = step.weights(state.beta)
         while True:
             allowed = min(A_ROUND, passes - done)
-            count = descend(
-                *step.rows, 0.0, step.q, 0.0, damping, low, high, step.curvature, goal, allowed, u, w, active, random
-            )  # fmt: skip
+            count = descend(state, goal, allowed)
             done += count
             if count == allowed and done % NEWTON_EVERY == 0:  # descent is slow
-                u = step.newton(step.measured(u, done), tol).beta.copy()
-                w = step.weights(u)
+                found = step.newton(step.measured(state.beta.copy(), done), tol)
+                state.beta[:], state.w[:] = found.beta, found.w
             if self.bias:
-                self.b += PENALTY * w[-2]
+                self.b += PENALTY * float(state.w[-2])
                 step.q = self.q - self.b * self.row
-            answer = self.certified(u, done, tol)
+                state.q[:] = step.q
+            answer = self.certified(state.beta.copy(), done, tol)
             if best is None or answer.gap < best.gap:
-                best, self.u = answer, u.copy()
+                best, self.u = answer, state.beta.copy()
             best.passes = done
             if best.converged or done >= passes:
                 return best
