@@ -62,7 +62,7 @@ class Gradient(NamedTuple):
     P, A, G : arrays or CSC, or None
         Sparse where the data are, on their pattern; that by P is symmetric.
     c, b, h : arrays
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
@@ -72,7 +72,7 @@ class Gradient(NamedTuple):
     b: np.ndarray
     G: Any
     h: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
 class Tangent(NamedTuple):
@@ -81,7 +81,7 @@ class Tangent(NamedTuple):
     Attributes
     ----------
     x, y, z, s : arrays
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
@@ -89,7 +89,7 @@ class Tangent(NamedTuple):
     y: np.ndarray
     z: np.ndarray
     s: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
 class Linearization:
@@ -186,7 +186,7 @@ class Linearization:
         self._single, self._entry = B.indices[places[first]], B.data[places[first]]
         bounds[self._column], E[self._single] = 0.0, np.inf
 
-    def _solve(self, a: np.ndarray, b: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def solve(self, a: np.ndarray, b: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(u, w, dz) with Pu + A'w + G'dz = a, Au = b, Gu - E dz = r where dz is free."""
         n, p, m = self.program.n, self.program.p, self.program.m
         if self._conditions is not None:
@@ -218,7 +218,7 @@ class Linearization:
 
     def _step(self, left: Point) -> Point:
         """The Newton step (dx, dy, dv) at a residual."""
-        x, y, z = self._solve(-left[0], -left[1], -left[2])
+        x, y, z = self.solve(-left[0], -left[1], -left[2])
         return x, y, -left[2] - self.G @ x - z
 
     def _follow(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> None:
@@ -254,7 +254,7 @@ class Linearization:
         if ds is not None:
             gs[program.h == np.inf] = 0.0
             gx -= self.G.T @ gs
-        u, w, r = self._solve(gx, gy, gz)
+        u, w, r = self.solve(gx, gy, gz)
         r += gs
         return Gradient(
             on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
@@ -278,7 +278,7 @@ class Linearization:
             G = as_csc("dG", dG, (m, n))
             first, third = first + G.T @ self.z, third + G @ self.x
         third[program.h == np.inf] = 0.0
-        x, y, z = self._solve(-first, -second, -third)
+        x, y, z = self.solve(-first, -second, -third)
         ds = np.where(program.h == np.inf, 0.0, -third - self.G @ x)
         return Tangent(x, y, z, ds, self.differentiable)
 
