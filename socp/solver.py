@@ -7,7 +7,7 @@ import copy
 import reprlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -38,16 +38,32 @@ from .problem.checks import (
 )
 from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
-from .problem.settings import CHECKS, QP_ONLY, ConeSettings, Settings, document_names, document_settings
+from .problem.settings import CHECKS, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import TIMINGS, Solution
 from .problem.stopping import Test
-from .warmup import ready_for_large
+from .warmup import ready_for, ready_for_large
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .batch.solutions import Solutions
 
+
+class Call(ConeSettings, total=False):
+    """The data of a cone program and the settings, as keyword arguments: those of `Solver`, `solve` and `iterates`."""
+
+    c: ArrayLike | None
+    G: ArrayLike | None
+    h: ArrayLike | Number | None
+    cones: Sequence[Cone] | Cone | None
+    A: ArrayLike | None
+    b: ArrayLike | Number | None
+    P: ArrayLike | LowRank | None
+    offset: float | None
+
+
+KNOWN = ("program", *Call.__annotations__)
+DATA = frozenset(Call.__annotations__) - frozenset(CHECKS)
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 FEW = 60  # variables and equalities up to which BLAS is not called, or with matrices too small for threads
 
@@ -135,22 +151,8 @@ class Solver(SetUpOnce):
 
     program: ConeProgram
 
-    def __init__(
-        self,
-        program: ConeProgram | None = None,
-        *,
-        c: ArrayLike | None = None,
-        G: ArrayLike | None = None,
-        h: ArrayLike | Number | None = None,
-        cones: Sequence[Cone] | Cone | None = None,
-        A: ArrayLike | None = None,
-        b: ArrayLike | Number | None = None,
-        P: ArrayLike | LowRank | None = None,
-        offset: float | None = None,
-        **settings: Unpack[ConeSettings],
-    ) -> None:
-        checked = Settings.of_call(settings, "Solver", KNOWN)
-        self._start(program_of(program, c, G, h, cones, A, b, P, offset), checked)
+    def __init__(self, program: ConeProgram | None = None, **named: Unpack[Call]) -> None:
+        self._start(*_accepted("Solver", program, named))
 
     def _set_up(self, program: ConeProgram) -> None:
         settings = self.settings
@@ -380,19 +382,7 @@ class Solver(SetUpOnce):
 
 
 @document_settings
-def solve(
-    program: ConeProgram | None = None,
-    *,
-    c: ArrayLike | None = None,
-    G: ArrayLike | None = None,
-    h: ArrayLike | Number | None = None,
-    cones: Sequence[Cone] | Cone | None = None,
-    A: ArrayLike | None = None,
-    b: ArrayLike | Number | None = None,
-    P: ArrayLike | LowRank | None = None,
-    offset: float | None = None,
-    **settings: Unpack[ConeSettings],
-) -> Solution:
+def solve(program: ConeProgram | None = None, **named: Unpack[Call]) -> Solution:
     """Solve a cone program: ``solve(program)`` or ``solve(c=c, G=G, h=h, cones=...)``, and settings by name.
 
     Parameters
@@ -422,27 +412,14 @@ def solve(
     >>> print(sol.status, f"{sol.objective:.6f}")
     optimal -1.000000
     """
-    checked = Settings.of_call(settings, "solve", KNOWN)
-    solver = Solver.of_checked(program_of(program, c, G, h, cones, A, b, P, offset), checked)
+    solver = Solver.of_checked(*_accepted("solve", program, named))
     solution = solver.solve()
     solver.let_go()
     return solution
 
 
 @document_settings
-def iterates(
-    program: ConeProgram | None = None,
-    *,
-    c: ArrayLike | None = None,
-    G: ArrayLike | None = None,
-    h: ArrayLike | Number | None = None,
-    cones: Sequence[Cone] | Cone | None = None,
-    A: ArrayLike | None = None,
-    b: ArrayLike | Number | None = None,
-    P: ArrayLike | LowRank | None = None,
-    offset: float | None = None,
-    **settings: Unpack[ConeSettings],
-) -> Iterator[Iterate]:
+def iterates(program: ConeProgram | None = None, **named: Unpack[Call]) -> Iterator[Iterate]:
     """The run of `solve`, one iterate at a time, everything in it open to a student.
 
     Parameters
@@ -466,28 +443,29 @@ def iterates(
     >>> all(0 < iterate.mu < 10 for iterate in iterates(program))
     True
     """
-    checked = Settings.of_call(settings, "iterates", KNOWN)
-    return Solver.of_checked(program_of(program, c, G, h, cones, A, b, P, offset), checked).own_iterates()
+    return Solver.of_checked(*_accepted("iterates", program, named)).own_iterates()
 
 
-DATA = ("c", "G", "h", "cones", "A", "b", "P", "offset")
-KNOWN = ("program", *DATA, *(name for name in CHECKS if name not in QP_ONLY))  # the keyword arguments of `solve`
-
-
-def program_of(program: Any, *data: Any) -> ConeProgram:
-    """The program of a call, from it or from what `DATA` names; what is None did not come."""
+def _accepted(function: str, program: Any, named: Mapping[str, Any]) -> tuple[ConeProgram, Settings]:
+    """The program and the settings of a call of the function; what is None among the data did not come."""
+    data, others = {}, {}
+    for name, value in named.items():
+        if name not in DATA:
+            others[name] = value
+        elif value is not None:
+            data[name] = value
+    settings = Settings.of_call(others, function, KNOWN)
     if program is not None:
         if not isinstance(program, ConeProgram):
             came = reprlib.repr(program)
             raise ProgramError(f"program must be a ConeProgram, but {came} came; data are given by name: c={came}, ...")
-        given = [name for name, value in zip(DATA, data) if value is not None]
-        if given:
-            raise ProgramError(f"a program came, and {', '.join(given)} beside it: give one or the other")
-        return program
-    c, G, h, cones, A, b, P, offset = data
-    if c is None:
+        if data:
+            raise ProgramError(f"a program came, and {', '.join(data)} beside it: give one or the other")
+        return program, settings
+    if "c" not in data:
         raise ProgramError("c, the linear objective, is missing")
-    return ConeProgram(c, G, h, cones, A, b, P, 0.0 if offset is None else offset)
+    ready_for(data.get("P"), data.get("G"), data.get("A"))
+    return ConeProgram(**data), settings
 
 
 def with_values(name: str, matrix: sp.csc_array, data: Any) -> sp.csc_array:

@@ -6,11 +6,13 @@ import functools
 import os
 import platform
 import time
+from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
 import scipy
+import scipy.sparse as sp
 
 from .compiled import cache
 from .compiled.blas_integers import integer_bits
@@ -21,6 +23,7 @@ from .kkt import dense, sparse
 from .linalg.ldl.rows.factor import four_wide_factor
 from .linalg.ldl.rows.solve import four_wide_solve
 from .linalg.ldl.rows.uplooking import scalar_factor, scalar_solve
+from .plan.choice import SMALL_DENSE
 from .version import __version__
 
 EVERY = (
@@ -28,34 +31,23 @@ EVERY = (
     "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base", "qp.problem", "qp.reduce",
 )  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
-SPARSE = (  # what the data of small programs rarely are
-    "qp.reduce.presolve.count_entries", "qp.reduce.presolve.keep_rows", "qp.reduce.cone_form.fix_multipliers",
-    "socp.form.convexity.is_dominant", "socp.linalg.accurate.add_symmetric", "socp.linalg.csc.multiply_symmetric",
-    "socp.problem.checks.is_canonical", "socp.problem.checks.is_symmetric",
-)  # fmt: skip
-RARE = (  # for warm starts, updates, bad data, infeasible programs, low-rank matrices and large factors
-    "qp.problem.mercer", "qp.problem.program.in_order",
-    "qp.reduce.cone_form.same_kinds", "qp.reduce.cone_form.substitute",
-    "qp.reduce.removal.postsolve", "qp.reduce.removal.remove_rows", "socp.problem.hessian.add_diagonal",
-    "socp.problem.hessian.expand", "socp.problem.hessian.pack_upper",
-    "socp.form.convexity.raise_upper", "socp.form.standard.groups_hold", "socp.form.standard.renew_vectors",
-    "socp.linalg.accurate.add_low_rank", "socp.linalg.ldl.order.dissection", "socp.linalg.ldl.parallel",
-    "socp.linalg.ldl.symbolic.assembly_tree", "socp.linalg.ldl.symbolic.siblings", "socp.method.loop.keep_point",
-    "socp.method.loop.prepare_warm", "socp.method.loop.take_best", "socp.method.loop.take_residuals",
-    "socp.method.newton.singular_directions", "socp.problem.checks.asymmetry", "socp.problem.distances.move_to_bounds",
+SPARSE = (  # deferred, as the data of small programs rarely need them
+    "qp.reduce.presolve.count_entries", "qp.reduce.presolve.keep_rows", "qp.reduce.removal.remove_rows",
+    "qp.reduce.removal.postsolve", "socp.form.convexity.raise_upper", "socp.linalg.accurate.add_symmetric",
+    "socp.linalg.ldl.symbolic.siblings.has_fours", "socp.problem.checks.is_canonical",
+    "socp.problem.checks.is_symmetric", "socp.problem.hessian.add_diagonal",
 )  # fmt: skip
 
 
-def _of(modules: tuple[str, ...]) -> list[Kernel]:
-    """The kernels of these modules that Python calls, but for rare ones."""
-    found = (kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.name.startswith(modules))
-    return [kernel for kernel in found if not kernel.name.startswith(RARE)]
+def _of(places: tuple[str, ...]) -> list[Kernel]:
+    """The kernels that Python calls of these modules, but for deferred ones; and these kernels."""
+    found = (kernel for kernel in kernels() if kernel.kind == "kernel" and kernel.name.startswith(places))
+    return [kernel for kernel in found if kernel.deferred is None or kernel.name in places]
 
 
 def of_small_programs() -> list[Kernel]:
     """The kernels that a first small program needs, and the few that a second one is likely to."""
-    found = [*_of((*EVERY, "socp.kkt.dense_rows", "socp.kkt.dense.read_rows")), dense.factor_dense, dense.apply_dense]
-    return [kernel for kernel in found if not kernel.name.startswith(SPARSE)]
+    return [*_of((*EVERY, "socp.kkt.dense_rows", "socp.kkt.dense.read_rows")), dense.factor_dense, dense.apply_dense]
 
 
 @functools.cache
@@ -63,7 +55,13 @@ def ready_for_large() -> None:
     """Compile or load, at once, what a larger program is likely to need: all but supernodes, splits and low rank."""
     if not INTERPRETED:
         by_rows = scalar_factor, scalar_solve, four_wide_factor, four_wide_solve
-        prepare([*_of(EVERY + LARGE), sparse.factor_sparse, sparse.apply_sparse, *by_rows])
+        prepare([*_of(EVERY + LARGE + SPARSE), sparse.factor_sparse, sparse.apply_sparse, *by_rows], alone=True)
+
+
+def ready_for(*matrices: Any) -> None:
+    """The same where one of the matrices of a program that comes is sparse and not small: one step, not three."""
+    if any(sp.issparse(matrix) and matrix.shape[-1] > SMALL_DENSE for matrix in matrices):
+        ready_for_large()
 
 
 if not INTERPRETED:

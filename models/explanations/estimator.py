@@ -13,7 +13,6 @@ from ..base.multiclass import Scheme, spread, stratified_folds, two_class_proble
 from ..base.validation import ClassWeight, check_choice, check_number
 from ..svm.kernel_expansion import KernelClassifier
 from ..svm.kernels import Gamma, KernelChoice, make_kernel
-from ..svm.multipliers import KINDS
 from .dual import ExplainedMachine, ExplainedMargin, Products
 from .given import explained_examples
 
@@ -251,7 +250,7 @@ class ExplanationAugmentedSVC(KernelClassifier):
 
         self.alpha_ = of_all("alpha", "rows", codes.size)
         self.support_ = np.flatnonzero(self.alpha_.any(axis=0))
-        self.support_kinds_ = KINDS[of_all("kinds", "rows", codes.size)[:, self.support_]]
+        self._kinds = of_all("kinds", "rows", codes.size)[:, self.support_].astype(np.int8)
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
         self.lambda_ = of_all("multipliers", "at", self.owner_.size)
         self.deviation_ = of_all("gaps", "at", self.owner_.size)

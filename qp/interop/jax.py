@@ -18,48 +18,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .layer import AXES, answer_to, gradients_at
+from .layer import AXES, answer_to, as_function, gradients_at
 
 
-def solve(
-    P: Any, q: Any, A: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, *,
-    smoothing: float = 0.0, **settings: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Solve a quadratic program as a function of its data; `jax.vmap` of it solves a batch at once.
-
-    Parameters
-    ----------
-    P, q, A, l, u, lb, ub : arrays, or numbers, or None
-        As in `qp.solve`, dense.
-    smoothing : float, default 0
-        When above 0, gradients are those of the point on the central path at that mu: see `qp.Solution.vjp`.
-    tol, max_iter, ...
-        The settings of `qp.solve`, or of `qp.solve_many`.
-
-    Returns
-    -------
-    x, y, z_bounds : arrays
-        Of the type of q.
-
-    Raises
-    ------
-    ProgramError
-        The data cannot be accepted, or a program has no optimal answer; JAX may show it as an error of its own.
-    """
-    q = jnp.asarray(q, dtype=float)
-    m = 0 if A is None else jnp.shape(A)[0]
-    sizes = {
-        "P": (q.size, q.size),
-        "q": (q.size,),
-        "A": (m, q.size),
-        "l": (m,),
-        "u": (m,),
-        "lb": (q.size,),
-        "ub": (q.size,),
-    }
-    given = {"P": P, "q": q, "A": A, "l": l, "u": u, "lb": lb, "ub": ub}
+@as_function("arrays", "of a batch by `jax.vmap`, which solves it at once; JAX may show errors as its own")
+def solve(given: dict[str, Any], smoothing: float, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The program solved."""
+    q = jnp.asarray(given["q"], dtype=float)
+    m = 0 if given["A"] is None else jnp.shape(given["A"])[0]
+    sizes = {"P": (q.size, q.size), "A": (m, q.size), "l": (m,), "u": (m,)}
     data = tuple(
-        None if value is None else jnp.broadcast_to(jnp.asarray(value, dtype=q.dtype), sizes[name])
+        None if value is None else jnp.broadcast_to(jnp.asarray(value, dtype=q.dtype), sizes.get(name, (q.size,)))
         for name, value in given.items()
     )
     found: tuple[Any, Any, Any] = _answer((float(smoothing), tuple(settings.items())), data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,45 @@ AXES = {"P": 2, "q": 1, "A": 2, "l": 1, "u": 1, "lb": 1, "ub": 1}
 
 Data = dict[str, np.ndarray | None]
 Arrays = tuple[np.ndarray, ...]
+Answer = Callable[[dict[str, Any], float, dict[str, Any]], tuple[Any, Any, Any]]
+
+
+def as_function(arrays: str, batches: str) -> Callable[[Answer], Callable[..., tuple[Any, Any, Any]]]:
+    """Make ``answer(data, smoothing, settings)`` a function of the data; the words are for its docstring."""
+
+    def decorate(answer: Answer) -> Callable[..., tuple[Any, Any, Any]]:
+        def solve(
+            P: Any, q: Any, A: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, *,
+            smoothing: float = 0.0, **settings: Any,
+        ) -> tuple[Any, Any, Any]:  # fmt: skip
+            data = {"P": P, "q": q, "A": A, "l": l, "u": u, "lb": lb, "ub": ub}
+            return answer(data, smoothing, settings)
+
+        solve.__module__, solve.__qualname__ = answer.__module__, answer.__qualname__
+        solve.__doc__ = f"""Solve one quadratic program, or a batch of them, as a function of its data.
+
+        Parameters
+        ----------
+        P, q, A, l, u, lb, ub : {arrays}, or numbers that are constant, or None
+            As in `qp.solve`, dense; {batches}.
+        smoothing : float, default 0
+            When above 0, gradients are those of the point on the central path at that mu: see `qp.Solution.vjp`.
+        tol, max_iter, ...
+            The settings of `qp.solve`, or of `qp.solve_many`.
+
+        Returns
+        -------
+        x, y, z_bounds : {arrays}
+            Of the type of q, and where it is.
+
+        Raises
+        ------
+        ProgramError
+            The data cannot be accepted, or a program has no optimal answer; the message names it.
+        """
+        return solve
+
+    return decorate
 
 
 def is_batch(data: Data) -> bool:

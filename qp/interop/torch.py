@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .layer import AXES, answer_to, gradients_at
+from .layer import AXES, answer_to, as_function, gradients_at
 
 
 class _Answer(torch.autograd.Function):  # type: ignore[misc]
@@ -39,32 +39,10 @@ class _Answer(torch.autograd.Function):  # type: ignore[misc]
         )  # fmt: skip
 
 
-def solve(
-    P: Any, q: Any, A: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, *,
-    smoothing: float = 0.0, **settings: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Solve one quadratic program, or a batch of them, as a function of its data.
-
-    Parameters
-    ----------
-    P, q, A, l, u, lb, ub : tensors, or numbers that are constant, or None
-        As in `qp.solve`; with a leading axis for a batch, as in `qp.solve_many`.  Dense; q a tensor.
-    smoothing : float, default 0
-        When above 0, gradients are those of the point on the central path at that mu: see `qp.Solution.vjp`.
-    tol, max_iter, ...
-        The settings of `qp.solve`, or of `qp.solve_many`.
-
-    Returns
-    -------
-    x, y, z_bounds : tensors
-        Of the type of q, and where it is.
-
-    Raises
-    ------
-    ProgramError
-        The data cannot be accepted, or a program has no optimal answer; the message names it.
-    """
-    found: tuple[Any, Any, Any] = _Answer.apply(smoothing, settings, P, q, A, l, u, lb, ub)
+@as_function("tensors", "with a leading axis for a batch, as in `qp.solve_many`; q a tensor")
+def solve(data: dict[str, Any], smoothing: float, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The program, or the batch, solved."""
+    found: tuple[Any, Any, Any] = _Answer.apply(smoothing, settings, *data.values())
     return found
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from socp.compiled.kernels import kernel
+from socp.compiled.kernels import deferred_kernel
 from socp.compiled.signatures import Floats, Matrix
 from socp.linalg.saddle import PIVOT, Saddle, factor_saddle, solve_saddle
 from socp.problem.checks import ProgramError, as_csc
@@ -284,7 +284,7 @@ class Sensitivity:
         return Tangent(u, w[:m], w[m:], self.differentiable)
 
 
-@kernel
+@deferred_kernel
 def solve_held(
     n: int, m: int, P: Matrix, A: Matrix, held: Matrix, right: Matrix, quality: Floats, begin: int, end: int
 ) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from socp.compiled.blas import NO_TRANSPOSE, TRANSPOSE, sgemm
 from socp.compiled.exponential import exponentials, single_exponentials, smaller
-from socp.compiled.kernels import inner, kernel
+from socp.compiled.kernels import deferred_kernel, inner
 from socp.compiled.signatures import Floats, Ints, Matrix, Singles
 from socp.compiled.structures import Structure, dimension, floats, integer, matrix, number, singles
 from socp.compiled.vec import LANES, load, splat, store
@@ -145,7 +145,7 @@ def gather(samples: Samples, which: Ints, first: int, count: int) -> None:
             rows[r * d + f] = lanes[begin + f, lane]
 
 
-@kernel
+@deferred_kernel
 def add_expansion(samples: Samples, which: Ints, coefficients: Floats, out: Floats) -> None:
     """out_i += sum_r coefficients_r k(x_which(r), x_i) for all samples i."""
     n = samples.count
@@ -166,7 +166,7 @@ def add_multiple(out: Floats, share: float, s: Floats) -> None:
         out[c] += share * s[c]
 
 
-@kernel
+@deferred_kernel
 def make_rows(samples: Samples, size: int, which: Ints, total: int, places: Ints, out: Matrix) -> None:
     """out[places[r], i] := k(x_which(r), x_i) for the first `size` samples i, and zero beyond; `total` rows r."""
     for first in range(0, total, AT_ONCE):
@@ -185,7 +185,7 @@ def make_rows(samples: Samples, size: int, which: Ints, total: int, places: Ints
                 row[c] = 0.0
 
 
-@kernel
+@deferred_kernel
 def fill_gram(samples: Samples, out: Matrix) -> None:
     """out[i, j] := k(x_i, x_j), symmetric to the last bit."""
     n, which = samples.count, np.arange(samples.count)

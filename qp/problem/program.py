@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import kernel
+from socp.compiled.kernels import deferred_kernel, kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.problem.checks import (
@@ -217,7 +217,7 @@ def are_plain_sides(lower: Floats, upper: Floats) -> bool:
     return True
 
 
-@kernel
+@deferred_kernel
 def in_order(lower: Floats, upper: Floats) -> bool:
     """Whether no lower side is above its upper side."""
     for i in range(lower.size):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import inner, kernel, leaf
+from socp.compiled.kernels import deferred_kernel, inner, kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
@@ -225,7 +225,7 @@ def classify(
     counts[0], counts[1], counts[2], counts[3] = free, equalities, sides, entries
 
 
-@kernel
+@deferred_kernel
 def same_kinds(l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints) -> bool:
     """Whether rows and variables are of these kinds."""
     m = l.size
@@ -277,7 +277,7 @@ def gather_rhs(l: Floats, u: Floats, lb: Floats, ub: Floats, kinds: Ints, b: Flo
             below += 1
 
 
-@kernel
+@deferred_kernel
 def substitute(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: Floats, value: Floats, l: Floats, u: Floats
 ) -> None:
@@ -408,7 +408,7 @@ def spread_multipliers(y: Floats, z: Floats, kinds: Ints, own_y: Floats, own_z: 
             below += 1
 
 
-@kernel
+@deferred_kernel
 def fix_multipliers(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, kinds: Ints, gradient: Floats, own_y: Floats, own_z: Floats
 ) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import kernel
+from socp.compiled.kernels import deferred_kernel
 from socp.compiled.signatures import Bools, Floats, Ints
 from socp.linalg.csc import csc
 
@@ -114,7 +114,7 @@ def fix_empty_columns(
     return j.size, lb, ub
 
 
-@kernel
+@deferred_kernel
 def count_entries(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, kept: Bools, lb: Floats, ub: Floats, entries: Ints
 ) -> int:
@@ -127,7 +127,7 @@ def count_entries(
     return empty
 
 
-@kernel
+@deferred_kernel
 def keep_rows(
     A_indptr: Ints, A_indices: Ints, A_data: Floats, kept: Bools, indptr: Ints, indices: Ints, data: Floats
 ) -> int:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from socp.compiled.kernels import inner, kernel, leaf
+from socp.compiled.kernels import deferred_kernel, inner, kernel, leaf
 from socp.compiled.signatures import Bools, Floats, Ints
 from socp.compiled.structures import Structure, floats, integer, integers, number
 from socp.linalg.csc import transpose
@@ -97,7 +97,7 @@ def find_parallel(A_indptr: Ints, A_indices: Ints, A_data: Floats, source: Ints,
     return True
 
 
-@kernel
+@deferred_kernel
 def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Removed, kept: Bools) -> int:
     """Take out parallel, singleton and empty rows (kept := False) and tighten the sides; returns how many."""
     m, n = removed.l.size, removed.lb.size
@@ -218,7 +218,7 @@ def take_singleton(i: int, removed: Removed, kept: Bools) -> int:
     return NONE if lb[j] < ub[j] else j
 
 
-@kernel
+@deferred_kernel
 def postsolve(removed: Removed, y: Floats, z: Floats) -> None:
     """Move multipliers from bounds and merged rows to the rows that these come from."""
     indptr, indices, values = removed.indptr, removed.indices, removed.values

@@ -54,12 +54,16 @@ class Answers(Generic[One]):
 
     def __init__(self, k: int, **sizes: int) -> None:
         self.status, self.iterations = np.full(k, Status.NUMERICAL_ERROR, object), np.zeros(k, np.int64)
-        for name in self.vectors:
-            setattr(self, name, np.full((k, sizes[name]), np.nan))
-        for name in self.numbers:
-            setattr(self, name, np.full(k, np.nan))
+        self._shapes = {**{name: (k, sizes[name]) for name in self.vectors}, **dict.fromkeys(self.numbers, (k,))}
         self.setup_time, self.solve_time = 0.0, 0.0
         self.alone: dict[int, One] = {}
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        """A field that nothing was written into: NaN."""
+        if name not in self.__dict__.get("_shapes", ()):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        found = self.__dict__[name] = np.full(self._shapes[name], np.nan)
+        return found
 
     def __len__(self) -> int:
         return int(self.status.size)

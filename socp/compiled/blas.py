@@ -1,267 +1,131 @@
 """BLAS and LAPACK of SciPy for compiled kernels.
 
 All matrices are stored by columns in flat float64 arrays: entry (i, j) of the matrix that begins at
-`a[a0]` with leading dimension `lda` is `a[a0 + i + j * lda]`.  Letters are given as the constants below.
+`a[a0]` with leading dimension `lda` is `a[a0 + i + j * lda]`.  Vectors are contiguous and begin at `x[x0]`.
+Letters are given as the constants below.
 
-    gemm   C := alpha op(A) op(B) + beta C  (sgemm: in float32)   syrk   C := alpha op(A) op(A)' + beta C, one triangle
-    trsm   B := alpha op(A)^-1 B  or  alpha B op(A)^-1   trsv   x := op(A)^-1 x
-    gemv   y := alpha op(A) x + beta y                  symv   y := alpha A x + beta y, A symmetric, one triangle
-    potrf  A = L L' or U'U, one triangle, returns LAPACK's info
+    gemm(trans_a, trans_b, m, n, k, alpha, a, a0, lda, b, b0, ldb, beta, c, c0, ldc)
+        C := alpha op(A) op(B) + beta C;  op(A) is m by k, op(B) k by n  (sgemm: all arrays of float32)
+    syrk(triangle, trans, n, k, alpha, a, a0, lda, beta, c, c0, ldc)
+        C := alpha op(A) op(A)' + beta C, the given triangle of the n by n matrix C;  op(A) is n by k
+    trsm(side, triangle, trans, diagonal, m, n, alpha, a, a0, lda, b, b0, ldb)
+        B := alpha op(A)^-1 B (side LEFT) or alpha B op(A)^-1 (RIGHT);  B is m by n, A triangular
+    gemv(trans, m, n, alpha, a, a0, lda, x, x0, beta, y, y0)
+        y := alpha op(A) x + beta y;  A is m by n
+    symv(triangle, n, alpha, a, a0, lda, x, x0, beta, y, y0)
+        y := alpha A x + beta y;  A is n by n and symmetric, given by one triangle
+    trsv(triangle, trans, diagonal, n, a, a0, lda, x, x0)
+        x := op(A)^-1 x;  A is n by n and triangular
+    potrf(triangle, n, a, a0, lda)
+        A = L L' (LOWER) or U'U (UPPER), over its triangle;  0, or k where the leading minor of order k is not positive
 
-A kernel that calls them keeps its place in numba's cache: the machine code holds the name of the routine,
-which is bound here to its address in this process.  The routines run on as many threads as the caller lets
-BLAS have (OPENBLAS_NUM_THREADS); the bits of a result may depend on that number.
+The machine code of a kernel that calls them holds the name of the routine, which is bound here to its address in this
+process.  The routines run on as many threads as the caller lets BLAS have (OPENBLAS_NUM_THREADS); the bits of a result
+may depend on that number.
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding
 import numpy as np
-from numba.core import cgutils, config, types
-from numba.extending import get_cython_function_address, intrinsic
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.typing.templates import signature
+from numba.extending import get_cython_function_address
 from scipy.linalg import cython_blas, cython_lapack
 
 from .blas_integers import integer_bits
-from .kernels import deferred
-from .signatures import Floats, Singles
+from .kernels import Foreign
 
-# int64, as numba would compile a routine once more for each Python integer that is known when it compiles
+# int64, as numba would compile a caller once more for each Python integer that is known when it compiles
 NO_TRANSPOSE, TRANSPOSE = np.int64(ord("N")), np.int64(ord("T"))
 LEFT, RIGHT = np.int64(ord("L")), np.int64(ord("R"))
 LOWER, UPPER = np.int64(ord("L")), np.int64(ord("U"))
 UNIT, NOT_UNIT = np.int64(ord("U")), np.int64(ord("N"))
 
-
-_INTEGER = types.int64 if integer_bits() == 64 else types.int32
-_letters, _integers, _reals = types.CPointer(types.uint8), types.CPointer(_INTEGER), types.CPointer(types.float64)
-_singles = types.CPointer(types.float32)
+BYTE, INTEGER = ir.IntType(8), ir.IntType(integer_bits())
+C_INTEGER = ctypes.c_int64 if integer_bits() == 64 else ctypes.c_int32
 
 
-def _external(module: Any, routine: str, arguments: str) -> Any:
-    """The routine as numba calls it; `arguments` has a letter for each: c(har), i(nteger), d(ouble), s(ingle)."""
-    symbol = f"centralpath.blas.{routine}"
-    llvmlite.binding.add_symbol(symbol, get_cython_function_address(module.__name__, routine))
-    pointer = {"c": _letters, "i": _integers, "d": _reals, "s": _singles}
-    return types.ExternalFunction(symbol, types.void(*(pointer[a] for a in arguments)))
+class Routine(Foreign):
+    """One routine, called from kernels and from Python alike.
 
-
-def _reference_to(blas_type: Any) -> Any:
-    """The intrinsic that puts a number on the stack and returns its address, as Fortran wants it."""
-
-    @intrinsic
-    def reference(typing_context, value):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            cast = context.cast(builder, arguments[0], signature.args[0], blas_type)
-            return cgutils.alloca_once_value(builder, cast)
-
-        return types.CPointer(blas_type)(value), generate
-
-    return reference
-
-
-_letter, _integer, _real = _reference_to(types.uint8), _reference_to(_INTEGER), _reference_to(types.float64)
-_single = _reference_to(types.float32)
-
-
-@intrinsic
-def _address(typing_context, array, index):  # type: ignore[no-untyped-def]
-    """The address of array[index]."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        offset = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        return builder.gep(data, [offset])
-
-    return types.CPointer(array.dtype)(array, index), generate
-
-
-_at: Any = _address
-
-
-@intrinsic
-def _value(typing_context, pointer):  # type: ignore[no-untyped-def]
-    """The integer at an address."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return context.cast(builder, builder.load(arguments[0]), _INTEGER, types.int64)
-
-    return types.int64(pointer), generate
-
-
-_dgemm = _external(cython_blas, "dgemm", "cciiiddididdi")
-_sgemm = _external(cython_blas, "sgemm", "cciiissisissi")
-_dsyrk = _external(cython_blas, "dsyrk", "cciiddiddi")
-_dtrsm = _external(cython_blas, "dtrsm", "cccciiddidi")
-_dgemv = _external(cython_blas, "dgemv", "ciiddididdi")
-_dsymv = _external(cython_blas, "dsymv", "ciddididdi")
-_dtrsv = _external(cython_blas, "dtrsv", "cccididi")
-_dpotrf = _external(cython_lapack, "dpotrf", "cidii")
-
-
-@deferred
-def gemm(
-    trans_a: int,
-    trans_b: int,
-    m: int,
-    n: int,
-    k: int,
-    alpha: float,
-    a: Floats,
-    a0: int,
-    lda: int,
-    b: Floats,
-    b0: int,
-    ldb: int,
-    beta: float,
-    c: Floats,
-    c0: int,
-    ldc: int,
-) -> None:
-    """C := alpha op(A) op(B) + beta C;  op(A) is m by k, op(B) k by n."""
-    _dgemm(
-        _letter(trans_a), _letter(trans_b), _integer(m), _integer(n), _integer(k), _real(alpha), _at(a, a0),
-        _integer(lda), _at(b, b0), _integer(ldb), _real(beta), _at(c, c0), _integer(ldc),
-    )  # fmt: skip
-
-
-@deferred
-def sgemm(
-    trans_a: int,
-    trans_b: int,
-    m: int,
-    n: int,
-    k: int,
-    alpha: float,
-    a: Singles,
-    a0: int,
-    lda: int,
-    b: Singles,
-    b0: int,
-    ldb: int,
-    beta: float,
-    c: Singles,
-    c0: int,
-    ldc: int,
-) -> None:
-    """`gemm` in float32."""
-    _sgemm(
-        _letter(trans_a), _letter(trans_b), _integer(m), _integer(n), _integer(k), _single(alpha), _at(a, a0),
-        _integer(lda), _at(b, b0), _integer(ldb), _single(beta), _at(c, c0), _integer(ldc),
-    )  # fmt: skip
-
-
-@deferred
-def syrk(
-    triangle: int,
-    trans: int,
-    n: int,
-    k: int,
-    alpha: float,
-    a: Floats,
-    a0: int,
-    lda: int,
-    beta: float,
-    c: Floats,
-    c0: int,
-    ldc: int,
-) -> None:
-    """C := alpha op(A) op(A)' + beta C, the given triangle of the n by n matrix C;  op(A) is n by k."""
-    _dsyrk(
-        _letter(triangle), _letter(trans), _integer(n), _integer(k), _real(alpha), _at(a, a0), _integer(lda),
-        _real(beta), _at(c, c0), _integer(ldc),
-    )  # fmt: skip
-
-
-@deferred
-def trsm(
-    side: int,
-    triangle: int,
-    trans: int,
-    diagonal: int,
-    m: int,
-    n: int,
-    alpha: float,
-    a: Floats,
-    a0: int,
-    lda: int,
-    b: Floats,
-    b0: int,
-    ldb: int,
-) -> None:
-    """B := alpha op(A)^-1 B (side LEFT) or alpha B op(A)^-1 (RIGHT);  B is m by n, A triangular."""
-    _dtrsm(
-        _letter(side), _letter(triangle), _letter(trans), _letter(diagonal), _integer(m), _integer(n), _real(alpha),
-        _at(a, a0), _integer(lda), _at(b, b0), _integer(ldb),
-    )  # fmt: skip
-
-
-@deferred
-def gemv(
-    trans: int,
-    m: int,
-    n: int,
-    alpha: float,
-    a: Floats,
-    a0: int,
-    lda: int,
-    x: Floats,
-    x0: int,
-    beta: float,
-    y: Floats,
-    y0: int,
-) -> None:
-    """y := alpha op(A) x + beta y;  A is m by n, x and y contiguous."""
-    _dgemv(
-        _letter(trans), _integer(m), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1),
-        _real(beta), _at(y, y0), _integer(1),
-    )  # fmt: skip
-
-
-@deferred
-def symv(
-    triangle: int,
-    n: int,
-    alpha: float,
-    a: Floats,
-    a0: int,
-    lda: int,
-    x: Floats,
-    x0: int,
-    beta: float,
-    y: Floats,
-    y0: int,
-) -> None:
-    """y := alpha A x + beta y;  A is symmetric, given by one triangle, x and y contiguous."""
-    _dsymv(
-        _letter(triangle), _integer(n), _real(alpha), _at(a, a0), _integer(lda), _at(x, x0), _integer(1), _real(beta),
-        _at(y, y0), _integer(1),
-    )  # fmt: skip
-
-
-@deferred
-def trsv(triangle: int, trans: int, diagonal: int, n: int, a: Floats, a0: int, lda: int, x: Floats, x0: int) -> None:
-    """x := op(A)^-1 x;  A is n by n triangular, x contiguous."""
-    _dtrsv(
-        _letter(triangle), _letter(trans), _letter(diagonal), _integer(n), _at(a, a0), _integer(lda), _at(x, x0),
-        _integer(1),
-    )  # fmt: skip
-
-
-@deferred
-def potrf(triangle: int, n: int, a: Floats, a0: int, lda: int) -> int:
-    """Cholesky factor of A over its triangle, A = L L' (LOWER) or U'U (UPPER).
-
-    Returns 0, or k > 0 when the leading minor of order k is not positive.
+    Parameters
+    ----------
+    module : module
+        Of Cython, which has the routine.
+    name : str
+        As it is there, with the letter of its precision.
+    arguments : str
+        What the routine wants, in its order: c a letter, i an integer, x a number, A an array (which comes as the array
+        and where the matrix begins in it), 1 the increment of a vector, r the integer that it answers with.
     """
-    info = _integer(0)
-    _dpotrf(_letter(triangle), _integer(n), _at(a, a0), _integer(lda), info)
-    return _value(info)  # type: ignore[call-arg, no-any-return]
+
+    def __init__(self, module: Any, name: str, arguments: str) -> None:
+        super().__init__(f"centralpath.blas.{name}")
+        self.arguments, self.address = arguments, get_cython_function_address(module.__name__, name)
+        single = name.startswith("s")
+        self.number: Any = types.float32 if single else types.float64
+        self.c_number: Any = ctypes.c_float if single else ctypes.c_double
+        came = {"c": (types.int64,), "i": (types.int64,), "x": (types.float64,), "A": (self.number[::1], types.int64)}
+        self.signature = signature(
+            types.int64 if "r" in arguments else types.none, *(kind for a in arguments for kind in came.get(a, ()))
+        )
+        llvmlite.binding.add_symbol(self.name, self.address)
+
+    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
+        """The code of a call: Fortran takes the addresses of all arguments."""
+        places, number, given = [], context.get_value_type(self.number), iter(zip(values, self.signature.args))
+        for letter in self.arguments:
+            if letter == "A":
+                (array, kind), (first, _) = next(given), next(given)
+                places.append(builder.gep(context.make_array(kind)(context, builder, array).data, [first]))
+                continue
+            value = INTEGER(1) if letter in "1r" else next(given)[0]
+            if letter == "c":
+                value = builder.trunc(value, BYTE)
+            elif letter == "i" and INTEGER.width < value.type.width:
+                value = builder.trunc(value, INTEGER)
+            elif letter == "x" and value.type != number:
+                value = builder.fptrunc(value, number)
+            places.append(cgutils.alloca_once_value(builder, value))
+        kind = ir.FunctionType(ir.VoidType(), [place.type for place in places])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, self.name), places)
+        if "r" not in self.arguments:
+            return context.get_dummy_value()
+        answer = builder.load(places[self.arguments.index("r")])
+        return builder.sext(answer, ir.IntType(64)) if INTEGER.width < 64 else answer
+
+    def __call__(self, *given: Any) -> Any:
+        """The call from Python."""
+        boxes = list(self._boxes(iter(given)))
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(boxes))
+        kind(self.address)(*(box if isinstance(box, int) else ctypes.addressof(box) for box in boxes))
+        return boxes[self.arguments.index("r")].value if "r" in self.arguments else None
+
+    def _boxes(self, given: Iterator[Any]) -> Iterator[Any]:
+        """The address of each array, and each other value in memory of its own."""
+        for letter in self.arguments:
+            if letter == "A":
+                array, first = next(given), next(given)
+                yield array.ctypes.data + int(first) * array.itemsize
+            elif letter == "c":
+                yield ctypes.c_uint8(next(given))
+            elif letter == "x":
+                yield self.c_number(next(given))
+            else:
+                yield C_INTEGER(int(next(given)) if letter == "i" else 1)
 
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
-    from . import blas_interpreted as interpreted
-
-    gemm, sgemm, syrk, trsm = interpreted.gemm, interpreted.sgemm, interpreted.syrk, interpreted.trsm
-    gemv, symv, trsv, potrf = interpreted.gemv, interpreted.symv, interpreted.trsv, interpreted.potrf
+gemm = Routine(cython_blas, "dgemm", "cciiixAiAixAi")
+sgemm = Routine(cython_blas, "sgemm", "cciiixAiAixAi")
+syrk = Routine(cython_blas, "dsyrk", "cciixAixAi")
+trsm = Routine(cython_blas, "dtrsm", "cccciixAiAi")
+gemv = Routine(cython_blas, "dgemv", "ciixAiA1xA1")
+symv = Routine(cython_blas, "dsymv", "cixAiA1xA1")
+trsv = Routine(cython_blas, "dtrsv", "ccciAiA1")
+potrf = Routine(cython_lapack, "dpotrf", "ciAir")

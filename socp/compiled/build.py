@@ -31,15 +31,17 @@ from .worker import HEAD
 
 logger = logging.getLogger("socp")
 
-WORTH_A_HELPER = 2.0  # seconds of compilation for each process beside this one
-START = 1.2  # seconds that a helper takes to start
+START = 1.2  # seconds that a helper takes to start, and of compilation that it is started for
 SECONDS = (0.05, 5.2e-4)  # of a kernel, and of an instruction of its code
 
 
-def prepare(wanted: Sequence[Kernel]) -> None:
-    """Load the kernels and all that they call, compiled now where that has not been done before."""
+def prepare(wanted: Sequence[Kernel], alone: bool = False) -> None:
+    """Load the kernels and all that they call, compiled now where that has not been done before.
+
+    With `alone` these are all that a program needs, and no company comes `together` with them.
+    """
     with kernels.lock:
-        if not (kernels.linked or _compile_and_load(_not_loaded(wanted))):
+        if not (kernels.linked or _compile_and_load(_not_loaded(wanted), alone)):
             kernels.link_from_now_on()
         if kernels.linked:
             for kernel in _not_loaded(wanted):
@@ -68,13 +70,13 @@ def _not_loaded(wanted: Iterable[Kernel]) -> list[Kernel]:
     return [kernel for kernel in callees_first(wanted) if not kernel.address_or_zero]
 
 
-def _compile_and_load(order: list[Kernel]) -> bool:
+def _compile_and_load(order: list[Kernel], alone: bool) -> bool:
     """False where kernels do not find each other by symbols; that is tried while they are compiled."""
     works = _trial()
     if works is None:
         return False
     found = {kernel: cache.read(kernel) for kernel in order}
-    company = _company_of([kernel for kernel in order if found[kernel] is None])
+    company = [] if alone else _company_of([kernel for kernel in order if found[kernel] is None])
     found.update({kernel: cache.read(kernel) for kernel in _not_loaded(company) if kernel not in found})
     missing = [kernel for kernel, code in found.items() if code is None]
     if missing:
@@ -211,7 +213,7 @@ class Compilation:
 
     def run(self) -> None:
         """Compile; what helpers fail at is done here."""
-        processes = max(1, min(_processors(), 1 + int(self.work / WORTH_A_HELPER)))
+        processes = max(1, min(_processors(), 1 + int(self.work / START)))
         self._announce(processes)
         self.started = time.perf_counter()
         self.helpers = [helper for helper in (Helper(self) for _ in range(processes - 1)) if helper.start()]

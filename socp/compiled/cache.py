@@ -47,7 +47,7 @@ PROVEN = "symbols-work"  # a mark in the folder: kernels that call each other th
 UNUSED = 90 * 24 * 3600.0  # seconds after which a folder, or another version of a kernel, counts as unused
 ABANDONED = 24 * 3600.0  # seconds after which a file that is not complete never will be
 MARK = "last-use"
-DIGEST = 32
+DIGEST = hashlib.sha256().digest_size
 OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a planted pipe must not block
 
 _held: dict[tuple[str, str], MachineCode] = {}  # compiled and not yet loaded, by name and stamp

@@ -1,8 +1,8 @@
-"""Kernels that are compiled, or loaded, when another kernel first calls them.
+"""Kernels that are compiled, or loaded, when they are first called.
 
-A caller looks at a word that holds the address of the machine code.  Where that is zero it asks for the kernel, which a
-thread of its own prepares: a signal such as Ctrl-C that came meanwhile is Python's after the kernel, as always, and
-never ends one half way.
+A kernel that calls one looks at a word that holds the address of the machine code.  Where that is zero it asks for the
+kernel, which a thread of its own prepares: a signal such as Ctrl-C that came meanwhile is Python's after the kernel, as
+always, and never ends one half way.
 
     symbol.address    the word: 0 at first, FAILED where the kernel could not be had
     symbol.request    the function that starts the thread; it returns 0 where that cannot be
@@ -28,7 +28,7 @@ logger = logging.getLogger("socp")
 
 FAILED = -1
 PAUSE = "centralpath.pause"
-WORD = ir.IntType(64)
+WORD = cgutils.intp_t
 _request = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 

@@ -51,7 +51,6 @@ def _taylor(degree: int) -> tuple[float, ...]:
     return tuple(1.0 / math.factorial(k) for k in range(degree, -1, -1))
 
 
-PER_LOG = 1.4426950408889634
 DIGITS = {
     types.float64: Digits(-708.0, 1.5 * 2.0**52, 0.693147180369123816490, 1.90821492927058770002e-10, 52, _taylor(13)),
     types.float32: Digits(-87.0, 1.5 * 2.0**23, 0.693359375, -2.12194440e-4, 23, _taylor(7)),
@@ -69,7 +68,7 @@ def _exponential(typing_context, x):  # type: ignore[no-untyped-def]
             builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.f{word.width}"
         )  # a b + c, rounded once where the processor has that
         v = _chosen(builder, ">", v, kind(digits.least))
-        shifted = builder.call(fused, [v, kind(PER_LOG), kind(digits.shift)])
+        shifted = builder.call(fused, [v, kind(math.log2(math.e)), kind(digits.shift)])
         k = builder.fsub(shifted, kind(digits.shift))
         r = builder.fsub(v, builder.fmul(k, kind(digits.high)))
         r = builder.fsub(r, builder.fmul(k, kind(digits.low)))

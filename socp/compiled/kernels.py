@@ -8,6 +8,7 @@ are annotated with, its machine code is known to LLVM under a symbol, and its ca
                  comes while it makes a Python object of a tuple or structure
     @inner       called from kernels; when Python calls it (tests do) it is compiled once more, with a way in
     @deferred    an inner kernel that most programs never call: compiled, or loaded, at its first call
+    @deferred_kernel   the same, which may be called from Python, too
     @leaf        a few lines that are linked into their callers, where LLVM puts them in line
 
 So a caller depends on the signature of a callee alone: to edit one kernel is to compile one kernel, and kernels are
@@ -92,7 +93,7 @@ class Kernel:
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, py_func: Callable[..., Any], kind: str) -> None:
+    def __init__(self, py_func: Callable[..., Any], kind: str, is_deferred: bool = False) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func, self.kind = py_func, kind
         self.name = f"{py_func.__module__}.{py_func.__qualname__}"
@@ -100,7 +101,7 @@ class Kernel:
         self.type = KernelType(self)
         self.address_or_zero = 0  # of its machine code, once that is loaded
         self.__call__ = self._first_call
-        self.deferred = Deferred(self.symbol, lambda: self.address) if kind == "deferred" else None
+        self.deferred = Deferred(self.symbol, lambda: self.address) if is_deferred else None
         lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
         if kind != "leaf":
             _kernels.append(self)
@@ -138,7 +139,7 @@ class Kernel:
         """The kernels whose symbols its machine code holds, but for deferred ones."""
         found: dict[int, Kernel] = {}
         for value in globals_of(self.py_func):
-            if isinstance(value, Kernel) and value.kind != "deferred":
+            if isinstance(value, Kernel) and value.deferred is None:
                 for callee in value.callees if value.kind == "leaf" else (value,):
                     found[id(callee)] = callee
         return tuple(found.values())
@@ -148,8 +149,7 @@ class Kernel:
         """A digest of all that its machine code was made of: its own code, numbers, leaves, and what others declare."""
         digest = hashlib.sha256()
         for part in [
-            self.symbol,
-            self.kind,
+            _called(self),
             str(_side_by_side(self.py_func)),
             *_code_of(self.py_func.__code__),
             _declaration(self),
@@ -287,7 +287,12 @@ def inner(py_func: Callable[..., Any]) -> Any:
 
 def deferred(py_func: Callable[..., Any]) -> Any:
     """A kernel that kernels call rarely."""
-    return py_func if INTERPRETED else Kernel(py_func, "deferred")
+    return py_func if INTERPRETED else Kernel(py_func, "inner", is_deferred=True)
+
+
+def deferred_kernel(py_func: Callable[..., Any]) -> Any:
+    """A kernel that Python calls rarely, and maybe kernels."""
+    return py_func if INTERPRETED else Kernel(py_func, "kernel", is_deferred=True)
 
 
 def leaf(py_func: Callable[..., Any]) -> Any:
@@ -353,13 +358,18 @@ def _code_of(code: CodeType) -> Iterator[str]:
 
 def _contribution(value: Any) -> str:
     if isinstance(value, Kernel):
-        return value.stamp if value.kind == "leaf" else f"{value.kind}{value.symbol}{_declaration(value)}"
-    if isinstance(value, Indirect):
-        return repr([_layout(kind) for kind in (value.signature.return_type, *value.signature.args)])
+        return value.stamp if value.kind == "leaf" else _called(value) + _declaration(value)
+    if isinstance(value, Foreign):
+        return value.name + _declaration(value)
     return repr(value) if isinstance(value, (int, float, np.number, tuple)) else ""
 
 
-def _declaration(kernel: Kernel) -> str:
+def _called(kernel: Kernel) -> str:
+    """How callers call it, in words."""
+    return f"{kernel.kind} {'' if kernel.deferred is None else 'deferred '}{kernel.symbol} "
+
+
+def _declaration(kernel: Kernel | Foreign) -> str:
     return repr([_layout(kind) for kind in (kernel.signature.return_type, *kernel.signature.args)])
 
 
@@ -406,12 +416,33 @@ def address_of(function: Any) -> int:
     return id(function)
 
 
+class Foreign:
+    """What kernels call beside kernels: its name, its `signature`, and how it is called.
+
+    Where nothing is compiled it is called as it is.
+    """
+
+    signature: Signature
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.type = ForeignType(self)
+        lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
+
+    def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return self.lower(context, builder, arguments)
+
+    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
+        """The code of a call; returns its result."""
+        raise NotImplementedError
+
+
 def kernel_type(py_func: Callable[..., Any]) -> Any:
     """Make an annotated function without a body, its first argument an address, a call of the kernel there."""
     return Indirect(py_func)
 
 
-class Indirect:
+class Indirect(Foreign):
     """A call of a kernel by its address: ``call(address, *arguments)``, the kernel being of the declared signature.
 
     A structure among the arguments may be declared as one that it begins with.
@@ -419,37 +450,37 @@ class Indirect:
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         functools.update_wrapper(self, py_func)
-        self.py_func, self.name = py_func, f"{py_func.__module__}.{py_func.__qualname__}"
-        self.type = IndirectType(self)
-        lower_builtin(self.type.key, types.VarArg(types.Any))(self._lower)
+        self.py_func = py_func
+        super().__init__(f"{py_func.__module__}.{py_func.__qualname__}")
 
     def __call__(self, address: int, *arguments: Any) -> Any:
         """The call without compilation."""
         return _functions[address](*arguments)
 
     @lazy
-    def signature(self) -> Signature:
+    def signature(self) -> Signature:  # type: ignore[override]
         result, arguments = numba_signature(self.py_func)
         return call_signature(result, *arguments)
 
-    def _lower(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def lower(self, context: Any, builder: Any, values: list[Any]) -> Any:
+        """The code of the call, which hands on an error."""
         convention, result, wanted = context.call_conv, self.signature.return_type, self.signature.args[1:]
         kind = convention.get_function_type(result, wanted)
-        function = builder.inttoptr(arguments[0], kind.as_pointer())
-        status, value = convention.call_function(builder, function, result, wanted, arguments[1:])
+        function = builder.inttoptr(values[0], kind.as_pointer())
+        status, value = convention.call_function(builder, function, result, wanted, values[1:])
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
         return value
 
 
-class IndirectType(KernelType):
-    """The numba type of an indirect call."""
+class ForeignType(KernelType):
+    """The numba type of what kernels call beside kernels."""
 
 
-@typeof_impl.register(Indirect)
-def _type_of_indirect(value: Indirect, context: Any) -> IndirectType:
+@typeof_impl.register(Foreign)
+def _type_of_foreign(value: Foreign, context: Any) -> ForeignType:
     return value.type
 
 
-register_model(IndirectType)(models.OpaqueModel)
-lower_constant(IndirectType)(_constant)
+register_model(ForeignType)(models.OpaqueModel)
+lower_constant(ForeignType)(_constant)

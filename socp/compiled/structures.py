@@ -34,10 +34,11 @@ from numba.core.extending import typeof_impl
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from .kernels import kernel
-from .signatures import Floats, Ints
+from .signatures import Floats, IntMatrix, Ints
 from .structure_type import StructureType
 
-WORD = 8
+FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
+WORD = FLOAT.itemsize
 
 
 class Field:
@@ -190,9 +191,6 @@ def bind_integers(block: Floats, place: int, array: Ints) -> None:
     """The same of a vector of integers."""
     words = block.view(np.int64)
     words[place], words[place + 1] = array.ctypes.data, array.size
-
-
-FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 
 
 def number() -> Any:
@@ -356,7 +354,7 @@ class _Layout:
         self.read: Any = eval(
             f"lambda {', '.join([*arguments, '**arrays'])}: (({values}), {zeros}, {scratch or 0}, {{{links}}}, arrays)"
         )
-        self.steps = np.array(self.plan + self.scratch, INT).reshape(-1)
+        self.steps = np.array(self.plan + self.scratch, INT).reshape(-1, 5)
         self.pack: Any = struct.Struct(f"{len(self.values)}q").pack_into
         self.begin, self.end = self.fields, self.fields + len(self.values)
 
@@ -375,18 +373,18 @@ class _Layout:
 
 
 PART, VALUE, VECTOR, MATRIX = -1, 0, 1, 2  # what a step of a plan is for; of an array the number of its axes
-STEP = 5  # (what, the word of the field, a value or the first length, the second length, words of an entry)
 
 
 @kernel
-def lay_out(plan: Ints, values: int, arrays: int, block: Floats) -> int:
+def lay_out(plan: IntMatrix, values: int, arrays: int, block: Floats) -> int:
     """Write into a block where parts and arrays are, their lengths and other values; returns its address.
 
-    The values begin at the word `values`, the room for arrays at the word `arrays`.
+    A step of the plan is (what, the word of the field, a value or the first length, the second length, words of an
+    entry).  The values begin at the word `values`, the room for arrays at the word `arrays`.
     """
     words, address, at = block.view(np.int64), block.ctypes.data, arrays
-    for k in range(0, plan.size, STEP):
-        what, place, first, last, item = plan[k], plan[k + 1], plan[k + 2], plan[k + 3], plan[k + 4]
+    for k in range(plan.shape[0]):
+        what, place, first, last, item = plan[k, 0], plan[k, 1], plan[k, 2], plan[k, 3], plan[k, 4]
         if what == PART:
             words[place] = address + WORD * first
         elif what == VALUE:

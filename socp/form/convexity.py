@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred_kernel, inner, kernel
 from ..compiled.signatures import Floats, Ints
 from ..linalg.cholesky import cholesky
 from ..linalg.ldl.factorization import LDL
@@ -172,7 +172,7 @@ def is_semidefinite(n: int, P: Floats, shift: Floats, work: Floats) -> bool:
     return cholesky(n, work) == 0
 
 
-@kernel
+@deferred_kernel
 def raise_upper(
     indptr: Ints, indices: Ints, data: Floats, shift: Floats, upper_indptr: Ints, upper_indices: Ints,
     upper_data: Floats,

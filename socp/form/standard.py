@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import deferred, inner, kernel, leaf
+from ..compiled.kernels import deferred, deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, number, part
 from ..linalg.csc import multiply_symmetric, scale, scaled_norms
@@ -413,7 +413,7 @@ def read_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
         raw_g[b.size + i] = h[rows[i]]
 
 
-@kernel
+@deferred_kernel
 def renew_vectors(form: StandardForm, c: Floats, b: Floats, h: Floats) -> None:
     """New vectors, under the stored equilibration."""
     read_vectors(form, c, b, h)
@@ -440,7 +440,7 @@ def analyse(form: StandardForm, P_values: Floats, wanted: bool) -> None:
             form.cost_scale = min(max(1.0 / cost, 1.0 / form.limit), form.limit)
 
 
-@kernel
+@deferred_kernel
 def groups_hold(form: StandardForm) -> bool:
     """`StandardForm.groups_hold`."""
     p, groups = form.p, form.groups

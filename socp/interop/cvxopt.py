@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -26,24 +29,36 @@ WORDS = {
     Status.PRIMAL_INFEASIBLE: "primal infeasible",
     Status.DUAL_INFEASIBLE: "dual infeasible",
 }
-
+Given = Mapping[str, Any]  # the arguments of a call, by name
+Answer = Callable[[Given], dict[str, Any]]
+Call = Callable[..., dict[str, Any]]
 
 options: dict[str, Any] = {}
 """As ``cvxopt.solvers.options``, which hold here, too, where CVXOPT is loaded; what is set here goes before them."""
 
 
-def lp(
-    c: Any,
-    G: Any,
-    h: Any,
-    A: Any = None,
-    b: Any = None,
-    kktsolver: Any = None,
-    solver: Any = None,
-    primalstart: Any = None,
-    dualstart: Any = None,
-    options: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+def _called_as(needed: str, optional: str) -> Callable[[Answer], Call]:
+    """Give a function of the arguments by name CVXOPT's own list of them; those without a default come first."""
+    kinds = inspect.Parameter
+    listed = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in needed.split()]
+    listed += [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None) for name in optional.split()]
+    signature = inspect.Signature(listed, return_annotation="dict[str, Any]")
+
+    def decorate(answer: Answer) -> Call:
+        @functools.wraps(answer)
+        def call(*values: Any, **named: Any) -> dict[str, Any]:
+            came = signature.bind(*values, **named)
+            came.apply_defaults()
+            return answer(came.arguments)
+
+        vars(call)["__signature__"] = signature
+        return call
+
+    return decorate
+
+
+@_called_as("c G h", "A b kktsolver solver primalstart dualstart options")
+def lp(given: Given) -> dict[str, Any]:
     """Solve min c'x s.t. Gx <= h, Ax = b as ``cvxopt.solvers.lp`` does; see `coneqp`.
 
     Examples
@@ -51,22 +66,11 @@ def lp(
     >>> lp([1.0, 1.0], [[-1.0, 0.0], [0.0, -1.0]], [-1.0, -2.0])["x"].round(6)
     array([1., 2.])
     """
-    _check_solver(solver)
-    return coneqp(None, c, G, h, None, A, b, None, kktsolver, options)
+    return _answer(given)
 
 
-def qp(
-    P: Any,
-    q: Any,
-    G: Any = None,
-    h: Any = None,
-    A: Any = None,
-    b: Any = None,
-    solver: Any = None,
-    kktsolver: Any = None,
-    initvals: Any = None,
-    options: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+@_called_as("P q", "G h A b solver kktsolver initvals options")
+def qp(given: Given) -> dict[str, Any]:
     """Solve min 1/2 x'Px + q'x s.t. Gx <= h, Ax = b as ``cvxopt.solvers.qp`` does; see `coneqp`.
 
     Examples
@@ -74,24 +78,11 @@ def qp(
     >>> qp([[2.0, 0.0], [0.0, 2.0]], [-2.0, -8.0], [[1.0, 1.0]], [2.0])["x"].round(6)
     array([-0.5, 2.5])
     """
-    _check_solver(solver)
-    return coneqp(P, q, G, h, None, A, b, initvals, kktsolver, options)
+    return _answer(given)
 
 
-def socp(
-    c: Any,
-    Gl: Any = None,
-    hl: Any = None,
-    Gq: Any = None,
-    hq: Any = None,
-    A: Any = None,
-    b: Any = None,
-    kktsolver: Any = None,
-    solver: Any = None,
-    primalstart: Any = None,
-    dualstart: Any = None,
-    options: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+@_called_as("c", "Gl hl Gq hq A b kktsolver solver primalstart dualstart options")
+def socp(given: Given) -> dict[str, Any]:
     """Solve min c'x s.t. Gl x <= hl, hq[k] - Gq[k] x in second-order cones, Ax = b as ``cvxopt.solvers.socp`` does.
 
     As there, the result has ``"sl"``, ``"sq"``, ``"zl"`` and ``"zq"`` in place of ``"s"`` and ``"z"``; see `coneqp`.
@@ -102,20 +93,20 @@ def socp(
     >>> sol["x"].round(6), sol["sq"][0].round(6)
     (array([-1., 0.]), array([ 1., -1., 0.]))
     """
-    _check_solver(solver)
-    if (Gl is None) != (hl is None) or len(Gq or ()) != len(hq or ()):
+    _check_names(given)
+    Gl, hl, Gq, hq = given["Gl"], given["hl"], given["Gq"] or (), given["hq"] or ()
+    if (Gl is None) != (hl is None) or len(Gq) != len(hq):
         raise ProgramError("Gl and hl, and the items of Gq and hq, come in pairs, but one of a pair is missing")
-    n, parts, sides = np.size(_as_vector(c)), [], []
+    n, parts, sides = np.size(_as_vector(given["c"])), [], []
     blocks = [] if Gl is None else [("l", Gl, hl)]
-    blocks += [(f"q[{k}]", G, h) for k, (G, h) in enumerate(zip(Gq or (), hq or ()))]
+    blocks += [(f"q[{k}]", G, h) for k, (G, h) in enumerate(zip(Gq, hq))]
     for name, G, h in blocks:
         parts.append(as_csc(f"G{name}", _as_array(G), (None, n), f" ({n} variables in c)"))
         sides.append(as_vector(f"h{name}", _as_vector(h), parts[-1].shape[0], f" (the rows of G{name})"))
     sizes = [side.size for side in sides]
     linear = 0 if Gl is None else sizes.pop(0)
-    dims = {"l": linear, "q": sizes}
-    G, h = (sp.vstack(parts, format="csc"), np.concatenate(sides)) if parts else (None, None)
-    answer = coneqp(None, c, G, h, dims, A, b, None, kktsolver, options)
+    stacked = {"G": sp.vstack(parts, format="csc"), "h": np.concatenate(sides)} if parts else {}
+    answer = _answer({**given, **stacked, "dims": {"l": linear, "q": sizes}})
     ends = np.cumsum([linear, *sizes])
     for name in ("s", "z"):
         values = answer.pop(name)
@@ -124,18 +115,8 @@ def socp(
     return answer
 
 
-def conelp(
-    c: Any,
-    G: Any,
-    h: Any,
-    dims: dict[str, Any] | None = None,
-    A: Any = None,
-    b: Any = None,
-    primalstart: Any = None,
-    dualstart: Any = None,
-    kktsolver: Any = None,
-    options: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+@_called_as("c G h", "dims A b primalstart dualstart kktsolver options")
+def conelp(given: Given) -> dict[str, Any]:
     """Solve min c'x s.t. Gx + s = h, Ax = b, s in K as ``cvxopt.solvers.conelp`` does; see `coneqp`.
 
     Examples
@@ -144,21 +125,11 @@ def conelp(
     >>> sol["status"], sol["x"].round(6)
     ('optimal', array([1., 2.]))
     """
-    return coneqp(None, c, G, h, dims, A, b, None, kktsolver, options)
+    return _answer(given)
 
 
-def coneqp(
-    P: Any,
-    q: Any,
-    G: Any = None,
-    h: Any = None,
-    dims: dict[str, Any] | None = None,
-    A: Any = None,
-    b: Any = None,
-    initvals: Any = None,
-    kktsolver: Any = None,
-    options: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+@_called_as("P q", "G h dims A b initvals kktsolver options")
+def coneqp(given: Given) -> dict[str, Any]:
     """Solve min 1/2 x'Px + q'x s.t. Gx + s = h, Ax = b, s in K as ``cvxopt.solvers.coneqp`` does.
 
     Parameters
@@ -194,19 +165,33 @@ def coneqp(
     >>> sol["status"], sol["x"].round(6), round(sol["primal objective"], 6)
     ('optimal', array([0.6, 0.8]), -4.5)
     """
+    return _answer(given)
+
+
+def _check_names(given: Given) -> None:
+    """Refuse a `solver` or a `kktsolver` that there is not."""
+    solver, kktsolver = given.get("solver"), given["kktsolver"]
+    if solver is not None:
+        raise ProgramError(f"solver must be None, for it is this engine that solves, but {solver!r} came")
     if kktsolver is not None and (not isinstance(kktsolver, str) or kktsolver not in KKT_SOLVERS):
         raise ProgramError(f"kktsolver must be None or one of {', '.join(KKT_SOLVERS)}, but {kktsolver!r} came")
-    settings = _settings(options)
-    P, G, A = (_as_array(value) for value in (P, G, A))
-    c, h, b = (_as_vector(value) for value in (q, h, b))
-    cones = None
+
+
+def _answer(given: Given) -> dict[str, Any]:
+    """What CVXOPT returns for its arguments; those that a function does not have are as None."""
+    _check_names(given)
+    settings = _settings(given["options"])
+    P, G, A = (_as_array(given.get(name)) for name in "PGA")
+    objective = given["q" if "q" in given else "c"]
+    c, h, b = (_as_vector(value) for value in (objective, given.get("h"), given["b"]))
+    dims, cones = given.get("dims"), None
     if G is not None:
         rows = G.shape[0] if sp.issparse(G) else np.atleast_2d(G).shape[0]
         cones = cones_of(dims if dims is not None else {"l": rows, "q": []}, "s")
     program = ConeProgram(c=c, G=G, h=h, cones=cones, A=A, b=b, P=_of_lower_triangle(P))
     solution = Solver.of_checked(program, settings).solve()
     library = sys.modules.get("cvxopt")
-    theirs = library is not None and isinstance(q, library.matrix)
+    theirs = library is not None and isinstance(objective, library.matrix)
     return _result(program, solution, library.matrix if theirs and library is not None else None)
 
 
@@ -232,11 +217,6 @@ def _of_lower_triangle(P: Any) -> Any:
         return P
     P, lower = (as_csc("P", P), sp.tril) if sp.issparse(P) else (as_dense("P", P), np.tril)
     return lower(P) + lower(P, -1).T if P.shape[0] == P.shape[1] else P
-
-
-def _check_solver(solver: Any) -> None:
-    if solver is not None:
-        raise ProgramError(f"solver must be None, for it is this engine that solves, but {solver!r} came")
 
 
 def _settings(given: dict[str, Any] | None) -> Settings:

@@ -12,7 +12,7 @@ import math
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..compiled.kernels import INTERPRETED, kernel, leaf
+from ..compiled.kernels import INTERPRETED, deferred_kernel, kernel, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
 
 SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
@@ -92,7 +92,7 @@ def add_both(
         Mtv[j], Mtv_low[j] = total, low
 
 
-@kernel
+@deferred_kernel
 def add_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Floats, low: Floats) -> None:
     """(out, low) += P x for the full symmetric P, gathered by columns."""
     for j in range(indptr.size - 1):
@@ -119,7 +119,7 @@ def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
             out[i] = raised
 
 
-@kernel
+@deferred_kernel
 def add_low_rank(F: Matrix, d: Floats, x: Floats, inner: Floats, inner_low: Floats, out: Floats, low: Floats) -> None:
     """(out, low) += F F'x + d o x; (inner, inner_low) becomes F'x, and is zero before."""
     add_rows(F, x, inner, inner_low)

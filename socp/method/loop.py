@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred_kernel, inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, flag, integer, number, part, records, structure
 from ..form.standard import StandardForm
@@ -148,13 +148,13 @@ def prepare_run(state: State, offset: float) -> None:
     best.tau, best.kappa = 1.0, 1.0
 
 
-@kernel
+@deferred_kernel
 def keep_point(state: State) -> None:
     """Keep the present iterate, an optimal one, as the last: the next run works where it is."""
     copy(state.point, state.last)
 
 
-@kernel
+@deferred_kernel
 def prepare_warm(state: State) -> None:
     """Let the run begin at the last optimal point."""
     point, last = state.point, state.last
@@ -165,14 +165,14 @@ def prepare_warm(state: State) -> None:
     state.warm = True
 
 
-@kernel
+@deferred_kernel
 def take_best(state: State) -> None:
     """Go back to the best iterate."""
     copy(state.best, state.point)
     measure(state.newton, state.point)
 
 
-@kernel
+@deferred_kernel
 def take_residuals(state: State, residual: Floats, gap: float) -> None:
     """Let the next step remove these residuals of the present iterate, which are more accurate than its own.
 

@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import deferred, inner, kernel
+from ..compiled.kernels import deferred, deferred_kernel, inner, kernel
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, floats, number, structure
 from ..cones import product as cones
@@ -455,7 +455,7 @@ def direction(newton: Newton, point: Point, sigma: float, kappa_rhs: float) -> f
     return alpha
 
 
-@kernel
+@deferred_kernel
 def singular_directions(newton: Newton, first: Floats, second: Floats) -> None:
     """Two steps of inverse iteration with the KKT matrix K, whose x are near a ray along which the objective falls.
 

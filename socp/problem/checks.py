@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.kernels import kernel
+from ..compiled.kernels import deferred_kernel, kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
@@ -323,7 +323,7 @@ def is_plain_dense(P: Matrix) -> bool:
     return trap == 0.0 and 2 * count > n * n
 
 
-@kernel
+@deferred_kernel
 def asymmetry(P: Matrix, found: Floats) -> None:
     """found := (i, j, largest |P_ij - P_ji| (there), largest |P_ij|), in square blocks that fit the cache."""
     n = P.shape[0]
@@ -379,7 +379,7 @@ def symmetric_part(P: Any) -> Any:
     return as_csc("P", both)
 
 
-@kernel
+@deferred_kernel
 def is_canonical(rows: int, indptr: Ints, indices: Ints, data: Floats) -> bool:
     """Whether a CSC matrix has ascending indices in each column, all in range, and finite entries."""
     size = min(indices.size, data.size)
@@ -396,7 +396,7 @@ def is_canonical(rows: int, indptr: Ints, indices: Ints, data: Floats) -> bool:
     return indptr[-1] == size
 
 
-@kernel
+@deferred_kernel
 def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) -> bool:
     """Whether a canonical CSC matrix is symmetric to the bit, pattern and values; False may also mean another order.
 

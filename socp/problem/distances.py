@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import product_error, rounded, sum_error
 from ..linalg.vectors import norm_tail
@@ -128,7 +128,7 @@ def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, i
             is_bound[start[k] : start[k + 1]] = 0.0
 
 
-@kernel
+@deferred_kernel
 def move_to_bounds(
     indptr: Ints, indices: Ints, data: Floats, is_bound: Floats, h: Floats, x: Floats, s: Floats
 ) -> float:

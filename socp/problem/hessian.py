@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from ..compiled.kernels import kernel
+from ..compiled.kernels import deferred_kernel, kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_low_rank, add_rows, add_symmetric
 from ..linalg.csc import csc, multiply_symmetric
@@ -449,7 +449,7 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     return symmetric_part(matrix)
 
 
-@kernel
+@deferred_kernel
 def add_diagonal(indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
     """out += the diagonal of a CSC matrix."""
     for j in range(out.size):
@@ -458,7 +458,7 @@ def add_diagonal(indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None
                 out[j] += data[k]
 
 
-@kernel
+@deferred_kernel
 def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
     """full += a CSC matrix."""
     for j in range(indptr.size - 1):
@@ -466,7 +466,7 @@ def expand(indptr: Ints, indices: Ints, data: Floats, full: Matrix) -> None:
             full[indices[k], j] += data[k]
 
 
-@kernel
+@deferred_kernel
 def pack_upper(array: Matrix, indices: Ints, data: Floats) -> None:
     """The upper triangle of a symmetric array, by columns."""
     at = 0

@@ -50,6 +50,23 @@ class QuadraticSettings(ConeSettings, total=False):
     presolve: bool
 
 
+class BatchSettings(TypedDict, total=False):
+    """Those of many cone programs."""
+
+    tol: float
+    tol_abs: float | None
+    tol_infeasible: float | None
+    max_iter: int
+    time_limit: float | None
+    threads: int
+
+
+class QuadraticBatchSettings(BatchSettings, total=False):
+    """Those of many quadratic programs."""
+
+    check_convexity: bool
+
+
 def _positive(name: str, value: Any) -> float:
     try:
         if not isinstance(value, bool) and math.isfinite(value) and value > 0:
@@ -287,14 +304,16 @@ def explained() -> dict[str, str]:
 
 
 def document_settings(thing: Told) -> Told:
-    """Decorate a function or class that takes settings as ``**settings``: its signature has each by its name, and its
-    docstring, in place of ``tol, max_iter, ...``, what `Settings` says of it.
+    """Decorate a function or class whose last argument takes settings, and maybe data, by the names of a `TypedDict`:
+    its signature has each of them, and its docstring, in place of ``tol, max_iter, ...``, what `Settings` says.
     """
     taker: Any = vars(thing)["__init__"] if isinstance(thing, type) else thing
     shown, kinds = inspect.signature(taker), inspect.Parameter
-    own = [each for each in shown.parameters.values() if each.kind is not kinds.VAR_KEYWORD]
-    quadratic = "Quadratic" in str(shown.parameters["settings"].annotation)
-    taken = [each for each in fields(Settings) if quadratic or each.name not in QP_ONLY]
+    *own, named = shown.parameters.values()
+    declared = taker.__globals__[named.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
+    data = {name: getattr(kind, "__forward_arg__", kind) for name, kind in declared.items() if name not in CHECKS}
+    taken = [each for each in fields(Settings) if each.name in declared]
+    own += [kinds(name, kinds.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in data.items()]
     own += [kinds(each.name, kinds.KEYWORD_ONLY, default=each.default, annotation=each.type) for each in taken]
     taker.__signature__ = shown.replace(parameters=own)
     if thing.__doc__:

@@ -2,6 +2,9 @@
 
 import importlib
 
+import pytest
+import scipy.sparse as sp
+
 import qp
 from socp.compiled.kernels import kernels
 
@@ -13,8 +16,36 @@ def test_no_kernel_is_left_to_be_loaded():
     assert all(kernel.address_or_zero for kernel in ours)
 
 
-def test_what_is_rare_or_for_sparse_data_names_kernels():
+def test_what_is_compiled_ahead_names_kernels():
     warmup = importlib.import_module("socp.warmup")  # `socp.warmup` is the function
     names = [kernel.name for kernel in kernels()]
-    for prefix in (*warmup.RARE, *warmup.SPARSE, *warmup.EVERY, *warmup.LARGE):
+    for prefix in (*warmup.SPARSE, *warmup.EVERY, *warmup.LARGE):
         assert any(name.startswith(prefix) for name in names), prefix
+
+
+def test_what_a_first_small_program_does_not_call_is_deferred():
+    warmup = importlib.import_module("socp.warmup")
+    named = {kernel.name for kernel in warmup.of_small_programs()}
+    assert "socp.method.loop.follow" in named
+    for deferred in (
+        "qp.problem.derivatives.solve_held",
+        "qp.problem.side_by_side.verify",
+        "qp.problem.program.in_order",
+    ):
+        assert deferred not in named and any(kernel.name == deferred for kernel in kernels())
+
+
+@pytest.mark.parametrize(
+    ("n", "kind", "steps"), [(300, sp.csc_array, 1), (30, sp.csc_array, 0), (300, sp.csc_array.toarray, 0)]
+)
+def test_a_large_sparse_program_has_its_kernels_in_one_step_without_dense_ones(monkeypatch, n, kind, steps):
+    warmup = importlib.import_module("socp.warmup")
+    prepared = []
+    monkeypatch.setattr(warmup, "prepare", lambda wanted, alone: prepared.append({each.name for each in wanted}))
+    warmup.ready_for_large.cache_clear()
+    warmup.ready_for(None, kind(sp.csc_array(sp.eye_array(n))))
+    warmup.ready_for_large.cache_clear()
+    assert len(prepared) == steps
+    for names in prepared:
+        assert "socp.kkt.sparse.factor_sparse" in names and "socp.problem.checks.is_symmetric" in names
+        assert "socp.kkt.dense.factor_dense" not in names

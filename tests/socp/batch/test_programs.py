@@ -7,6 +7,7 @@ import pytest
 
 import socp
 from socp.batch import cone_lots, lots
+from socp.batch.solutions import Solutions
 from socp.problem.certificates import dual_infeasibility, primal_infeasibility
 from socp.problem.stopping import residuals
 
@@ -235,3 +236,11 @@ def test_bad_input_is_refused_by_name(given, message):
     good = {"c": np.ones((2, 2)), "G": np.ones((1, 2)), "h": [1.0], "cones": [socp.NonNeg(1)]}
     with pytest.raises(socp.ProgramError, match=message):
         socp.solve_many(**{**good, **given})
+
+
+def test_fields_that_nothing_was_written_into_are_nan():
+    many = pickle.loads(pickle.dumps(Solutions(3, x=2, y=0, z=4, s=4)))
+    assert many.x.shape == (3, 2) and many.y.shape == (3, 0) and many.gap.shape == (3,)
+    assert np.isnan(many.z).all() and np.isnan(many.objective).all() and many.x is many.x
+    with pytest.raises(AttributeError, match="has no attribute 'lam'"):
+        many.lam  # noqa: B018

@@ -44,7 +44,7 @@ def write_many(folder):
 CODE = """
 import numpy as np
 from socp.compiled import build
-build.WORTH_A_HELPER = 0.01  # so that there are helpers for these few
+build.START = 0.01  # so that there are helpers for these few
 build._processors = lambda: 3
 {more}
 from many import last

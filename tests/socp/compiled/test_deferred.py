@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from socp.compiled.deferred import Deferred
-from socp.compiled.kernels import INTERPRETED, Kernel, deferred, kernel
+from socp.compiled.kernels import INTERPRETED, Kernel, deferred, deferred_kernel, kernel
 from socp.compiled.signatures import Floats
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled with NUMBA_DISABLE_JIT")
@@ -31,6 +31,16 @@ def write_sum(x: Floats, scale: float, out: Floats) -> None:
     if scale > 0.0:
         out[1] = rare_sum(x, scale)
     out[2] = 1.0
+
+
+@deferred_kernel
+def rare_count(x: Floats) -> int:
+    return x.size
+
+
+@kernel
+def write_count(x: Floats, out: Floats) -> None:
+    out[0] = rare_count(x)
 
 
 def fresh(monkeypatch, find=None):
@@ -96,3 +106,10 @@ def test_threads_that_ask_together_all_get_it(monkeypatch):
 def test_python_calls_it_as_any_other():
     assert rare_sum(np.ones(4), 2.0) == 8.0
     assert isinstance(rare_sum, Kernel) and isinstance(rare_sum.deferred, Deferred)
+
+
+def test_one_that_python_calls_is_no_part_of_a_kernel_that_calls_it():
+    assert rare_count.kind == "kernel" and write_count.callees == ()
+    out = np.zeros(1)
+    write_count(np.ones(3), out)
+    assert out[0] == 3.0 == rare_count(np.ones(3)) and rare_count.deferred.word[0] == rare_count.address

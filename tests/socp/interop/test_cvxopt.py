@@ -1,5 +1,6 @@
 """`conelp` and `coneqp` return what CVXOPT defines, with CVXOPT's signs; beside CVXOPT where that is installed."""
 
+import inspect
 from itertools import pairwise
 
 import numpy as np
@@ -34,6 +35,22 @@ def test_an_answer_meets_the_conditions_of_cvxopt(seed, quadratic):
     assert answer["gap"] == answer["s"] @ answer["z"]
     for name, part in (("primal slack", "s"), ("dual slack", "z")):
         assert answer[name] == pytest.approx(depth(answer[part]), rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ["lp", "qp", "socp", "conelp", "coneqp"])
+def test_arguments_come_in_the_order_of_cvxopt_with_its_defaults(cvxopt, name):
+    theirs = inspect.signature(getattr(cvxopt.solvers, name)).parameters.values()
+    *ours, options = inspect.signature(getattr(solvers, name)).parameters.values()
+    assert options.name == "options"
+    pairs = list(zip(theirs, ours))
+    assert [(one.name, one.default) for one, _ in pairs] == [(other.name, other.default) for _, other in pairs]
+
+
+def test_a_call_with_an_argument_too_few_or_unknown_is_refused():
+    with pytest.raises(TypeError, match="'G'"):
+        solvers.lp([1.0])
+    with pytest.raises(TypeError, match="'x0'"):
+        solvers.lp([1.0], [[1.0]], [1.0], x0=[1.0])
 
 
 def test_certificates_have_the_signs_of_cvxopt():

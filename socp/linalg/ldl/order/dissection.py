@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred_kernel, inner, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers
 from .quotient_graph import QuotientGraph, adjacency, dense_degree
@@ -144,7 +144,7 @@ def _part(graph: Graph, which: int, n: int) -> Graph:
     return part
 
 
-@kernel
+@deferred_kernel
 def _take_lists(lists: QuotientGraph, graph: Graph) -> None:
     indptr, at = graph.indptr, 0
     for i in range(graph.n):
@@ -155,7 +155,7 @@ def _take_lists(lists: QuotientGraph, graph: Graph) -> None:
         indptr[i + 1] = at
 
 
-@kernel
+@deferred_kernel
 def extract(graph: Graph, which: int, part: Graph) -> None:
     """The graph of one part of the vertices."""
     number, at, vertex = graph.coarse, 0, 0
@@ -177,7 +177,7 @@ def extract(graph: Graph, which: int, part: Graph) -> None:
         part.indptr[vertex] = at
 
 
-@kernel
+@deferred_kernel
 def match(graph: Graph, largest: int) -> int:
     """coarse[i] := the vertex of the coarse graph that i goes into; returns how many there are.
 
@@ -236,7 +236,7 @@ def _sort_by_degree(graph: Graph) -> None:
         count[degree] += 1
 
 
-@kernel
+@deferred_kernel
 def contract(graph: Graph, coarse: Graph) -> None:
     """The graph of the vertices `graph.coarse`, sizes and weights added up."""
     n, number, first, following = graph.n, graph.coarse, graph.mark, graph.order
@@ -265,14 +265,14 @@ def contract(graph: Graph, coarse: Graph) -> None:
         coarse.indptr[c + 1] = at
 
 
-@kernel
+@deferred_kernel
 def project(graph: Graph, coarse: Graph) -> None:
     """The parts of the coarse graph's vertices to those of the fine one."""
     for i in range(graph.n):
         graph.part[i] = coarse.part[graph.coarse[i]]
 
 
-@kernel
+@deferred_kernel
 def grow(graph: Graph, seed: int) -> None:
     """part := half of the vertices around one that is far from `seed`, and the other half beside a separator."""
     n, indptr, indices, part, queue = graph.n, graph.indptr, graph.indices, graph.part, graph.order
@@ -321,7 +321,7 @@ def _breadth_first(graph: Graph, seed: int) -> None:
                     end += 1
 
 
-@kernel
+@deferred_kernel
 def refine(graph: Graph, passes: int) -> int:
     """Make the separator smaller and the sides more alike; returns the separator's size."""
     side = graph.side

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred_kernel, inner, leaf
 from ....compiled.signatures import Bools, Floats, Ints
 from ....compiled.structures import Structure, integer, integers
 from ..symbolic.assembly_tree import AssemblyTree
@@ -52,7 +52,7 @@ def find_subtrees(tree: AssemblyTree) -> Subtrees:
     return subtrees
 
 
-@kernel
+@deferred_kernel
 def find_tasks(tree: AssemblyTree, begin: Ints, end: Ints, weight: Floats) -> int:
     """The first and the last supernode of each task, and its operations; returns their number."""
     parent, size = tree.parent, tree.parent.size
@@ -118,7 +118,7 @@ def collect(
     return count
 
 
-@kernel
+@deferred_kernel
 def rows_below(tree: AssemblyTree, begin: Ints, end: Ints, row_start: Ints, rows: Ints) -> int:
     """The rows of the tasks, which are those of the roots of their subtrees, where there is room for them.
 

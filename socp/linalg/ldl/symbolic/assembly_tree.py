@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import inner, kernel, leaf
+from ....compiled.kernels import deferred_kernel, inner, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers, number
 from .amalgamation import Merging, amalgamate
@@ -89,7 +89,7 @@ def _begins(parent: Ints, counts: Ints, j: int) -> bool:
     return j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1
 
 
-@kernel
+@deferred_kernel
 def count_supernodes(analysis: Analysis) -> int:
     """The number of fundamental supernodes."""
     count, parent, counts = 0, analysis.parent, analysis.counts
@@ -98,7 +98,7 @@ def count_supernodes(analysis: Analysis) -> int:
     return count
 
 
-@kernel
+@deferred_kernel
 def merge_supernodes(merging: Merging, analysis: Analysis) -> None:
     """The fundamental supernodes and what is merged of them."""
     fundamental_supernodes(merging, analysis)
@@ -120,7 +120,7 @@ def fundamental_supernodes(merging: Merging, analysis: Analysis) -> None:
         merging.above[k] = owner[above] if above != -1 else -1
 
 
-@kernel
+@deferred_kernel
 def build_tree(tree: AssemblyTree, merging: Merging, analysis: Analysis, indptr: Ints, indices: Ints) -> None:
     """The supernodes that are left, their rows, and the places of the entries of K."""
     perm, first, parent, owner = tree.perm, tree.first, tree.parent, tree.owner

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import kernel, leaf
+from ....compiled.kernels import deferred_kernel, leaf
 from ....compiled.signatures import Ints
 from .analysis import Analysis, IntArray, relabel
 
@@ -48,7 +48,7 @@ def are_siblings(parent: Ints, counts: Ints, j: int) -> bool:
     return True
 
 
-@kernel
+@deferred_kernel
 def has_fours(analysis: Analysis) -> bool:
     """Whether some column has four children with its rows."""
     parent, counts = analysis.parent, analysis.counts
@@ -61,7 +61,7 @@ def has_fours(analysis: Analysis) -> bool:
     return False
 
 
-@kernel
+@deferred_kernel
 def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
     """`reordered`, into memory that is there."""
     n, parent, place = analysis.perm.size, analysis.parent, np.empty(analysis.perm.size, np.int64)
@@ -75,7 +75,7 @@ def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
     after.nnz, after.flops = analysis.nnz, analysis.flops
 
 
-@kernel
+@deferred_kernel
 def order_of_fours(parent: Ints, counts: Ints, order: Ints) -> None:
     """order := the columns, each behind its descendants; siblings with the same rows wait until they are four."""
     n, at = parent.size, 0
