@@ -51,6 +51,7 @@ class ConePrograms:
         self.cones, self._has_P = cones, P is not None
         came = {"c": c, "G": G, "h": h, "A": A, "b": b, "P": P}
         self.k = number_of_programs({name: (came[name], getattr(self, name)) for name in came})
+        self.has_axis = {name: axes_of(came[name]) == getattr(self, name).ndim for name in came}
         self.share_matrices = self.P.shape[0] == self.G.shape[0] == self.A.shape[0] == 1
 
     def own(self, name: str, i: int) -> np.ndarray:
