@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from socp.batch.spans import NO_CONES
 from socp.batch.watch import Watch
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, check_finite
 from socp.problem.hessian import as_hessian
-from socp.problem.settings import Settings
+from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
 from socp.problem.status import Status
 
 from .problem.certificates import dual_infeasibilities, primal_infeasibilities
@@ -30,7 +30,10 @@ from .problem.side_by_side import verify
 from .problem.solution import Solution
 from .solver import Solver
 
-TAKEN = ("tol", "tol_abs", "tol_infeasible", "max_iter", "time_limit", "threads", "check_convexity")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+KNOWN = ("P", "q", "A", "l", "u", "lb", "ub", "warm_start", *QuadraticBatchSettings.__annotations__)
 
 CERTIFIED = {
     Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists",
@@ -217,6 +220,7 @@ def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.
         )
 
 
+@document_settings
 def solve_many(
     P: ArrayLike | None,
     q: ArrayLike,
@@ -226,14 +230,8 @@ def solve_many(
     lb: ArrayLike | Number | None = None,
     ub: ArrayLike | Number | None = None,
     *,
-    threads: int = 1,
-    tol: float = 1e-8,
-    tol_abs: float | None = None,
-    tol_infeasible: float | None = None,
-    max_iter: int = 200,
-    time_limit: float | None = None,
-    check_convexity: bool = True,
     warm_start: Solutions | None = None,
+    **settings: Unpack[QuadraticBatchSettings],
 ) -> Solutions:
     """Solve many quadratic programs of one shape: any argument may have a leading axis, an entry for each program.
 
@@ -242,10 +240,10 @@ def solve_many(
     P, q, A, l, u, lb, ub
         As in `QuadraticProgram`, shared by all programs; or with a leading axis of length k, as q of shape (k, n) and
         P of shape (k, n, n).
-    tol, max_iter, ...
-        The settings, each as in `socp.Settings`; `threads` solve programs side by side.
     warm_start : Solutions, optional
         Answers to k programs of the same shape, near which each program starts.
+    tol, max_iter, ...
+        The settings, each as in `socp.Settings`.
 
     Returns
     -------
@@ -258,8 +256,8 @@ def solve_many(
 
     Notes
     -----
-    Every answer passes the stopping test of `qp.solve` on the caller's own data.  A program that fails beside others is
-    solved again by itself.
+    Programs are shared out among the threads.  Every answer passes the stopping test of `qp.solve` on the caller's own
+    data.  A program that fails beside others is solved again by itself.
 
     Examples
     --------
@@ -272,13 +270,11 @@ def solve_many(
      [0.  0.2]
      [1.  1. ]]
     """
-    arguments = locals()
-    settings = Settings(**{name: arguments[name] for name in TAKEN})
-    started = time.perf_counter()
+    checked, started = Settings.of_call(settings, "solve_many", KNOWN), time.perf_counter()
     programs = Programs(P, q, A, l, u, lb, ub)
-    if settings.check_convexity:
+    if checked.check_convexity:
         refuse_nonconvex(programs.P, "q")
-    return solve_programs(programs, settings, started, checked_start(warm_start, programs))
+    return solve_programs(programs, checked, started, checked_start(warm_start, programs))
 
 
 def checked_start(start: Any, programs: Programs) -> Solutions | None:
@@ -351,9 +347,9 @@ class QuadraticLot(Lot):
         points = points_for(self.batch, self.shape.bound, self.shape.spans)
         return lambda task: verify(self.batch, points, self.found, *task)
 
-    def write(self, many: Solutions, at: Any, good: np.ndarray) -> None:
+    def vectors(self) -> dict[str, np.ndarray]:
         m, (x, y) = self.programs.m, self.answers()
-        many.x[at], many.y[at], many.z_bounds[at] = x[good], y[good, :m], y[good, m:]
+        return {"x": x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
     def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         holds, m = np.zeros(which.size, bool), self.programs.m

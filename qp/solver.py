@@ -21,6 +21,7 @@ from socp.warmup import ready_for
 
 from .active_set.method import ActiveSet
 from .active_set.working_set import WorkingSet
+from .lane import Lane
 from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
@@ -55,6 +56,8 @@ class Solver(SetUpOnce):
         The way from there to the cone program and back.
     active_set : ActiveSet or None
         The active-set method, where the program is one for it.
+    lane : Lane or None
+        The lane of a small dense program (see `qp.lane`).
 
     Examples
     --------
@@ -102,13 +105,14 @@ class Solver(SetUpOnce):
         presolved = self._presolved(program)
         form = ConeForm(presolved.program)
         cone_solver = None
-        active_set = self._new_active_set(presolved.program)
-        if active_set is None or (settings.check_convexity and not active_set.is_clearly_definite()):
+        active_set, lane = self._new_active_set(presolved.program), self._new_lane(program, presolved, form)
+        method = lane or active_set
+        if method is None or (settings.check_convexity and not method.is_clearly_definite()):
             cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
             if active_set is not None and cone_solver.plan.backend == "low rank":
                 active_set = None
         # nothing was refused: from here on the solver is that of the new program
-        self.presolved, self.cone_form, self.active_set = presolved, form, active_set
+        self.presolved, self.cone_form, self.active_set, self.lane = presolved, form, active_set, lane
         self._cone_solver: ConeSolver | None = cone_solver
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
@@ -118,6 +122,12 @@ class Solver(SetUpOnce):
             before = getattr(self, "active_set", None)
             return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
         return ActiveSet(program, self.settings) if method == "active set" else None
+
+    def _new_lane(self, program: QuadraticProgram, presolved: Presolve, form: ConeForm) -> Lane | None:
+        """A lane for the program, of which presolve leaves nothing out, where there is one."""
+        if presolved.kept is not None or form.has_fixed or choose_method(program, self.settings) != "lane":
+            return None
+        return Lane(program, self.settings, form, getattr(self, "lane", None))
 
     def _presolved(self, program: QuadraticProgram) -> Presolve:
         """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
@@ -191,6 +201,8 @@ class Solver(SetUpOnce):
                 self._cone_solver.replace(self.cone_form.program(program))
         if self.active_set is not None:
             self.active_set = self._new_active_set(program)
+        if self.lane is not None:
+            self.lane.program = program
         self.program, self.presolved, self._is_stale = program, Presolve(program, wanted=False), False
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
@@ -205,6 +217,8 @@ class Solver(SetUpOnce):
             return False
         if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
             return False
+        if (new_P or new_A) and self.lane is not None:
+            return False
         self._is_stale = True
         if self._cone_solver is not None:
             cone_program = self._cone_solver.program
@@ -218,6 +232,8 @@ class Solver(SetUpOnce):
                 raise
         if self.active_set is not None:
             self.active_set = self._new_active_set(presolved.program)
+        if self.lane is not None:
+            self.lane.program = program
         self.program, self.presolved, self._is_stale = program, presolved, False
         return True
 
@@ -225,6 +241,8 @@ class Solver(SetUpOnce):
         """Leave the memory to the next program; the solver is not to be used again."""
         if self._cone_solver is not None:
             self._cone_solver.let_go()
+        if self.lane is not None:
+            self.lane.let_go()
 
     def solve(self, warm_start: bool | np.ndarray = False) -> Solution:
         """Solve the program; with `warm_start` from the last answer, where that is the better start.
@@ -235,7 +253,8 @@ class Solver(SetUpOnce):
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
             start = self._start_of(warm_start)
-            test, solution = ProgramTest(self.program, self.presolved, self.cone_form), None
+            solution = self.lane.solve(warm_start is True) if self.lane is not None else None
+            test = ProgramTest(self.program, self.presolved, self.cone_form)
             if self.active_set is not None:
                 solution = self.active_set.solve(start, test)
             if solution is None and self.program.hessian.is_by_rows:

@@ -15,7 +15,7 @@ from .problem.settings import WAYS, Settings, explained
 from .problem.solution import Solution
 from .problem.status import Status
 from .version import __version__
-from .warmup import of_small_programs, ready_for_large, show_config
+from .warmup import of_any_program, of_small_programs, ready_for_large, show_config
 
 SMALL = 260  # variables; a larger program is likely to need the sparse kernels
 NOT_HERE = ("callback",)  # what cannot be written on a command line
@@ -74,7 +74,7 @@ def answer(
 def _load_kernels(n: int) -> None:
     """Load what a program of n variables is likely to need, or compile it."""
     if not INTERPRETED:
-        prepare(of_small_programs())
+        prepare([*of_any_program(), *of_small_programs()])
         if n > SMALL:
             ready_for_large()
 

@@ -26,15 +26,24 @@ from .linalg.ldl.rows.uplooking import scalar_factor, scalar_solve
 from .plan.choice import SMALL_DENSE
 from .version import __version__
 
+FIRST = (  # before it is known how a program is solved
+    "socp.compiled.clock", "socp.compiled.structures", "socp.linalg.cholesky.cholesky", "socp.linalg.csc.compress",
+    "socp.problem.checks.all_finite", "socp.problem.checks.is_plain_dense", "qp.problem.program.are_plain_sides",
+    "qp.reduce.cone_form.classify", "qp.reduce.removal.look_for_more",
+)  # fmt: skip
 EVERY = (
     "socp.compiled.structures", "socp.problem", "socp.form", "socp.method", "socp.linalg.csc",
     "socp.linalg.accurate", "socp.linalg.parallel_rows", "socp.kkt.base", "qp.problem", "qp.reduce",
 )  # fmt: skip
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
+LANES = (
+    "qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one", "qp.problem.side_by_side.verify",
+    "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.scale_shared",
+)  # fmt: skip
 SPARSE = (  # deferred, as the data of small programs rarely need them
-    "qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve", "socp.problem.hessian.keep_entries",
-    "socp.form.convexity.raise_upper", "socp.linalg.accurate.add_symmetric",
-    "socp.linalg.ldl.symbolic.siblings.has_fours", "socp.problem.checks.is_canonical",
+    "socp.problem.hessian.keep_entries", "qp.reduce.removal.remove_rows",
+    "qp.reduce.removal.postsolve", "socp.linalg.csc.append_upper", "socp.linalg.accurate.add_symmetric",
+    "socp.linalg.ldl.symbolic.siblings.order_of_fours", "socp.problem.checks.is_canonical",
     "socp.problem.checks.is_symmetric", "socp.problem.hessian.add_diagonal",
 )  # fmt: skip
 
@@ -45,9 +54,20 @@ def _of(places: tuple[str, ...]) -> list[Kernel]:
     return [kernel for kernel in found if kernel.deferred is None or kernel.name in places]
 
 
+def of_any_program() -> list[Kernel]:
+    """The kernels that every program needs."""
+    return _of(FIRST)
+
+
 def of_small_programs() -> list[Kernel]:
-    """The kernels that a first small program needs, and the few that a second one is likely to."""
-    return [*_of((*EVERY, "socp.kkt.dense_rows", "socp.kkt.dense.read_rows")), dense.factor_dense, dense.apply_dense]
+    """The kernels that a first small program needs beside these, and the few that a second one is likely to."""
+    found = [*_of((*EVERY, "socp.kkt.dense_rows", "socp.kkt.dense.read_rows")), dense.factor_dense, dense.apply_dense]
+    return [kernel for kernel in found if not kernel.name.startswith(FIRST)]
+
+
+def of_lanes() -> list[Kernel]:
+    """The kernels that solve small dense programs in lanes."""
+    return _of(LANES)
 
 
 @functools.cache
@@ -65,7 +85,8 @@ def ready_for(*matrices: Any) -> None:
 
 
 if not INTERPRETED:
-    together(of_small_programs)
+    for company in (of_any_program, of_lanes, of_small_programs):
+        together(company)
 
 
 def warmup() -> float:

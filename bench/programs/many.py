@@ -2,12 +2,15 @@
 
 The engine and Moreau take a batch in one call; the other solvers are set up once and asked for each objective in a loop
 of Python.  What the set-up takes counts for the engine, and for nobody else.
+
+``python -m bench.programs.many 2`` compares two threads of the engine with one.
 """
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
@@ -67,9 +70,7 @@ def measure(solver: str, program: Program, tol: float) -> tuple[Answer, Program,
     """The worst answer of a batch with the median time of one program, the program, and the size of the batch."""
     is_cone = isinstance(program, socp.ConeProgram)
     objective = program.c if is_cone else program.q  # type: ignore[union-attr]
-    rng, k = np.random.default_rng(0), int(np.clip(WORK / program.n**2, LEAST, MOST))
-    size = np.abs(objective).max() or 1.0
-    objectives = objective + size * rng.normal(size=(k, objective.size))
+    objectives, k, rng = drawn(objective)
     if solver not in (OURS, BATCHED):
         objectives = objectives[:LOOP]
         k = len(objectives)
@@ -88,16 +89,39 @@ def measure(solver: str, program: Program, tol: float) -> tuple[Answer, Program,
     return Answer(solver, socp.Status.OPTIMAL, x, y, z, repeated.NOT_TOLD, 0.0, median(times)), asked, k
 
 
-def _centralpath(program: Any, objectives: np.ndarray, tol: float) -> Batch:
+def drawn(objective: np.ndarray) -> tuple[np.ndarray, int, np.random.Generator]:
+    """(linear objectives around one, their number, the generator that drew them)."""
+    rng, k = np.random.default_rng(0), int(np.clip(WORK / objective.size**2, LEAST, MOST))
+    size = np.abs(objective).max() or 1.0
+    return objective + size * rng.normal(size=(k, objective.size)), k, rng
+
+
+def compare_threads(threads: int, tol: float = 1e-8) -> Iterator[str]:
+    """A line for each class with ten and thirty variables: microseconds a program on one thread and on several."""
+    for name, made in CLASSES.items():
+        for size in (10, 30):
+            program = made(size, 0)
+            objectives, k, _ = drawn(getattr(program, "c" if isinstance(program, socp.ConeProgram) else "q"))
+            ways = [_centralpath(program, objectives, tol, count)[0] for count in (1, threads)]
+            times = np.zeros((1 + RUNS, 2))
+            for run in times:  # in turn; the first are not counted
+                for way, solve in enumerate(ways):
+                    start = time.perf_counter()
+                    solve()
+                    run[way] = time.perf_counter() - start
+            one, several = np.median(times[1:], axis=0)
+            each = f"{1e6 * one / k:8.2f} us, {threads} threads {1e6 * several / k:8.2f} us"
+            yield f"{name + '_' + str(size):16s} {k:6d} programs {each}, {one / several:.2f} times as many"
+
+
+def _centralpath(program: Any, objectives: np.ndarray, tol: float, threads: int = 1) -> Batch:
     is_cone = isinstance(program, socp.ConeProgram)
     last: list[Any] = []
     names = ("G", "h", "cones", "A", "b", "P") if is_cone else ("P", "A", "l", "u", "lb", "ub")
-    data = {name: getattr(program, name) for name in names}
+    data = {"tol": tol, "threads": threads} | {name: getattr(program, name) for name in names}
 
     def solve() -> None:
-        last[:] = [
-            socp.solve_many(c=objectives, **data, tol=tol) if is_cone else qp.solve_many(q=objectives, **data, tol=tol)
-        ]
+        last[:] = [socp.solve_many(c=objectives, **data) if is_cone else qp.solve_many(q=objectives, **data)]
 
     def point(i: int) -> Point:
         many = last[0]
@@ -201,3 +225,7 @@ def _loop(solver: str) -> Callable[[Program, np.ndarray, float], Batch]:
 _BATCHES: dict[str, Callable[[Any, np.ndarray, float], Batch]] = {
     "centralpath": _centralpath, "moreau": _moreau, "daqp": _daqp, "osqp": _osqp,
 }  # fmt: skip
+
+if __name__ == "__main__":
+    for line in compare_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 2):
+        print(line, flush=True)

@@ -79,6 +79,8 @@ class Estimator:
     _takes_sparse: ClassVar[bool] = False
     _takes_nan: ClassVar[bool] = False
     _multiclass: ClassVar[bool] = True
+    # as large as the samples: in the process of the fit alone, not in a pickle or a copy
+    _left_behind: ClassVar[tuple[str, ...]] = ("program_", "solution_")
 
     verbose: int = 0  # the parameter of those that iterate or have the engine do it,
     tol: float  # and those of the ones that are one program
@@ -118,6 +120,9 @@ class Estimator:
         for outer, inner_params in nested.items():
             getattr(self, outer).set_params(**inner_params)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in self._left_behind}
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self)).parameters

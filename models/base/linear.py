@@ -14,7 +14,7 @@ from .validation import as_weights
 class LinearClassifier(Classifier):
     """A classifier with f(x) = w'x + b; more than two classes one against the rest.
 
-    A subclass's `_descend` finds w and b of one machine; `fit` sets `coef_`, `intercept_` and `n_iter_`.
+    A subclass's `_find_machines` finds w and b of every machine; `fit` sets `coef_`, `intercept_` and `n_iter_`.
     """
 
     _takes_sparse = True
@@ -33,19 +33,22 @@ class LinearClassifier(Classifier):
         return X, codes, weights
 
     def _fit_machines(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> np.ndarray:
-        """Find all machines; returns which samples have a weight, which are those that `_descend` sees."""
+        """Find all machines; returns which samples have a weight, which are those that `_find_machines` sees."""
         X, codes, weights = self._samples_to_fit(X, y, sample_weight)
         weights = weights * class_weights(class_weight, self.classes_, codes, weights)[codes]
         used = weights > 0.0
         if not used.all():
             X, codes, weights = X[used], codes[used], weights[used]
-        found = [self._descend(X, signs, weights) for _, signs in two_class_problems(codes, self.classes_.size, "ovr")]
-        w = np.array(found)
+        w = np.array(self._find_machines(X, codes, weights))
         self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
         return used
 
-    def _descend(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """w of one machine, and b in the end."""
+    def _signs(self, codes: np.ndarray) -> list[np.ndarray]:
+        """The signs of the samples to every machine."""
+        return [signs for _, signs in two_class_problems(codes, self.classes_.size, "ovr")]
+
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        """w of every machine, and b in the end."""
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:

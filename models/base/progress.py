@@ -53,10 +53,10 @@ class History(list[float]):
 
     def append(self, value: float) -> None:
         """Keep the value, and print the iteration."""
-        change = f"{value - self[-1]:10.2e}" if self else "    ------"
         super().append(value)
         if not self.level or (len(self) - 1) % self.every:
             return
+        change = f"{value - self[-2]:10.2e}" if len(self) > 1 else "    ------"
         now = time.perf_counter()
         text = f"{len(self) - 1 + self.first:5d} {value:16.8e}  {change}  {now - self.begun:6.2f}"
         if len(self) == 1:

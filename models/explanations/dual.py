@@ -7,20 +7,27 @@ rest of sum_i alpha_i y_i x_i away.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import qr
 
 import qp
 
+from ..base.estimator import convergence_warning
 from ..base.validation import as_dense
+from ..svm.coordinate_descent import MOST_FEATURES, Answer
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import MarginDual, dual_program, intercept_of, low_rank_pays, warn_unless_good
+from ..svm.margin import GOOD, MarginDual, dual_program, intercept_of, low_rank_pays, warn_unless_good
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
+from .descent import Descent
 from .program import explained_dual
 
+MOST_FORMED = 2000  # samples and explanations, sparse, of which the matrix is formed
 SPAN_TOL = 1e-12  # directions shorter than this share of the longest are none
 NOT_SEPARABLE = (
     "the classes cannot be separated as the hard margin (C=inf) asks for, with these explanations: give a finite C, "
@@ -29,7 +36,7 @@ NOT_SEPARABLE = (
 
 
 class Products:
-    """The inner products of phi(x_i) and d_j: from the features of a linear kernel, otherwise from three matrices.
+    """The inner products of phi(x_i) and d_j, in this order: of the features of a linear kernel, or one matrix.
 
     Parameters
     ----------
@@ -41,62 +48,71 @@ class Products:
     """
 
     def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
-        self.X, self.kernel, self.D, self.xx = X, kernel, None, None
+        stack = sp.vstack if sp.issparse(X) else np.vstack
+        self.kernel, self.samples = kernel, X.shape[0]
+        self.features: Any = stack([X, X[owner] - V]) if kernel.is_linear else None
         if kernel.is_linear:
-            self.D = X[owner] - V
-            if low_rank_pays(X.shape[0] + owner.size, X.shape[1]):
-                return
-            self.xx = inner_products(X, X)
-            self.xd, self.dd = inner_products(X, self.D), inner_products(self.D, self.D)
             return
-        self.xx = kernel.gram(X)
-        xv = kernel(X, V) if owner.size else np.zeros((X.shape[0], 0))
-        vv = kernel.gram(V) if owner.size else np.zeros((0, 0))
-        self.xd = self.xx[:, owner] - xv
-        dd = self.xx[np.ix_(owner, owner)] - xv[owner] - xv[owner].T + vv
-        self.dd = 0.5 * (dd + dd.T)
+        n, both = self.samples, stack([X, V]) if owner.size else X
+        by_rows = (
+            None if sp.issparse(X) or callable(kernel.kernel) else kernel.matrix(both, np.ones(both.shape[0]), 1.0)
+        )
+        K = kernel.gram(both) if by_rows is None else by_rows.gram()  # compiled, where it can be
+        # in place: k(., x_o) - k(., v) for k(., v), by rows, then by columns
+        np.subtract(K[owner], K[n:], out=K[n:])
+        np.subtract(K[:, owner], K[:, n:], out=K[:, n:])
+        K[n:, n:] = 0.5 * (K[n:, n:] + K[n:, n:].T)  # to the last bit, or the program would do so with all of it
+        self.matrix = K
+
+    @property
+    def are_many_sparse(self) -> bool:
+        """Whether samples are left as they are, for descent."""
+        if not sp.issparse(self.features):
+            return False
+        rows, features = self.features.shape
+        return bool(rows > MOST_FORMED and features > MOST_FEATURES)
+
+    @cached_property
+    def matrix(self) -> np.ndarray | None:
+        """Of all inner products; None where the features are fewer."""
+        few = low_rank_pays(*self.features.shape)
+        return None if few else inner_products(self.features, self.features)
+
+    def places(self, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Where the samples `rows` and the explanations `at` are among all."""
+        return np.concatenate([rows, self.samples + at])
+
+    def _part(self, where: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Rows and columns of the matrix; itself where they are all."""
+        assert self.matrix is not None
+        is_whole = where.size == which.size == self.matrix.shape[0]  # both ascend
+        return self.matrix if is_whole else self.matrix[np.ix_(where, which)]
 
     def hessian(self, rows: np.ndarray, at: np.ndarray, y: np.ndarray) -> np.ndarray | qp.LowRank:
         """P with (alpha, lambda)'P (alpha, lambda) = |w|^2, for the samples `rows`, signs y, the explanations `at`."""
-        if self.xx is None:
-            assert self.D is not None
-            factor = [as_dense(self.X[rows]) * y[:, None], as_dense(self.D[at])]
-            return qp.LowRank(np.vstack(factor))
-        cross = y[:, None] * self.xd[np.ix_(rows, at)]
-        return np.block([[y[:, None] * self.xx[np.ix_(rows, rows)] * y, cross], [cross.T, self.dd[np.ix_(at, at)]]])
+        places, signs = self.places(rows, at), np.concatenate([y, np.ones(at.size)])
+        if self.matrix is None:
+            return qp.LowRank(as_dense(self.features[places]) * signs[:, None])
+        P = self._part(places, places) * signs
+        P *= signs[:, None]
+        return P
 
-    def values(
-        self, where: np.ndarray, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray
-    ) -> np.ndarray:
-        """w'phi(x) at the samples `where`, of the w with alpha_i y_i = `signed` and lambda = `multipliers`."""
-        if self.D is not None:
-            return self.X[where] @ self.weights(rows, at, signed, multipliers)
-        assert self.xx is not None
-        return self.xx[np.ix_(where, rows)] @ signed + self.xd[np.ix_(where, at)] @ multipliers
-
-    def gaps(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """w'd_j of the explanations `at`."""
-        if self.D is not None:
-            return self.D[at] @ self.weights(rows, at, signed, multipliers)
-        return self.xd[np.ix_(rows, at)].T @ signed + self.dd[np.ix_(at, at)] @ multipliers
+    def values(self, where: np.ndarray, places: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """w'phi(x_i) and w'd_j at the places `where`, of the w with the coefficients v at `places`."""
+        if self.features is not None:
+            return np.asarray(self.features[where] @ (self.features[places].T @ v))
+        return self._part(where, places) @ v
 
     def directions(self, at: np.ndarray) -> np.ndarray:
         """Orthonormal columns that span the d_j `at` of the linear kernel."""
-        assert self.D is not None
-        Q, R, _ = qr(as_dense(self.D[at]).T, mode="economic", pivoting=True)
+        Q, R, _ = qr(as_dense(self.features[self.samples + at]).T, mode="economic", pivoting=True)
         sizes = np.abs(R.diagonal())
         return Q[:, : int((sizes > SPAN_TOL * sizes[0]).sum())]
 
     def balance(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray) -> np.ndarray:
         """The smallest lambda with which w is orthogonal to the d_j `at` of the linear kernel."""
-        assert self.D is not None
-        N = self.directions(at)
-        return np.linalg.lstsq(as_dense(self.D[at]).T, -N @ (N.T @ (self.X[rows].T @ signed)), rcond=SPAN_TOL)[0]
-
-    def weights(self, rows: np.ndarray, at: np.ndarray, signed: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """w of the linear kernel."""
-        assert self.D is not None
-        return self.X[rows].T @ signed + self.D[at].T @ multipliers
+        N, D = self.directions(at), as_dense(self.features[self.samples + at])
+        return np.linalg.lstsq(D.T, -N @ (N.T @ (self.features[rows].T @ signed)), rcond=SPAN_TOL)[0]
 
 
 @dataclass(frozen=True)
@@ -115,8 +131,10 @@ class ExplainedMachine:
         lambda_j, and w'd_j.
     intercept, width : float
         b, and 1 / |w|.
-    program, solution
-        What was solved, and the engine's answer.
+    iterations : int
+        Of the engine, or passes of descent.
+    solution : qp.Solution or Answer
+        The engine's answer, or that of descent.
     """
 
     margin: ExplainedMargin
@@ -127,14 +145,22 @@ class ExplainedMachine:
     gaps: np.ndarray
     intercept: float
     width: float
-    program: qp.QuadraticProgram
-    solution: qp.Solution
+    iterations: int
+    solution: qp.Solution | Answer
+
+    def program(self) -> qp.QuadraticProgram:
+        """What was solved last."""
+        margin = self.margin
+        if margin.descent is not None:
+            return margin.descent.program()
+        assert margin.dual is not None
+        return margin.dual.program
 
     def decisions(self, where: np.ndarray) -> np.ndarray:
         """The decision values at samples of X."""
         margin = self.margin
-        values = margin.products.values(where, margin.rows, margin.at, self.signed, self.multipliers)
-        return values + self.intercept
+        v = np.concatenate([self.signed, self.multipliers])
+        return margin.products.values(where, margin.products.places(margin.rows, margin.at), v) + self.intercept
 
 
 class ExplainedMargin:
@@ -162,8 +188,14 @@ class ExplainedMargin:
     ) -> None:  # fmt: skip
         self.products, self.rows, self.at = products, rows, at
         self.y, self.C, self.share, self.penalty, self.bias = y, C, share, penalty, bias
-        self.P, self.settings = products.hessian(rows, at, y), settings
+        self.settings = settings
         self.dual: MarginDual | None = None
+        self.descent: Descent | None = None
+
+    @cached_property
+    def P(self) -> np.ndarray | qp.LowRank:
+        """Of `Products.hessian`."""
+        return self.products.hessian(self.rows, self.at, self.y)
 
     def is_projected(self, Q: float) -> bool:
         """Whether the program for this Q is the one in alpha alone."""
@@ -172,7 +204,7 @@ class ExplainedMargin:
     def program(self, Q: float) -> qp.QuadraticProgram:
         """The program for one Q."""
         if self.is_projected(Q):
-            X, N = as_dense(self.products.X[self.rows]), self.products.directions(self.at)
+            X, N = as_dense(self.products.features[self.rows]), self.products.directions(self.at)
             return dual_program(qp.LowRank(self.y[:, None] * (X - (X @ N) @ N.T)), self.y, self.C, self.bias)
         return explained_dual(self.P, self.y, self.C, Q * self.share, self.penalty, self.bias)
 
@@ -189,22 +221,47 @@ class ExplainedMargin:
             self.dual.update(P_data=program.P)
         return self.dual.solve(warm_start=True)
 
+    def descend(self, Q: float) -> Answer:
+        """The answer of descent, from the one before."""
+        if self.descent is None:
+            F = sp.csr_array(self.products.features[self.products.places(self.rows, self.at)])
+            self.descent = Descent(F, self.y, self.C, self.bias)
+        tol, passes = float(self.settings["tol"]), int(self.settings["max_iter"])
+        answer = self.descent.solve(Q * self.share, self.penalty == "l2", tol, passes)
+        if answer.gap > max(tol, GOOD):
+            warnings.warn(
+                f"ExplanationAugmentedSVC: descent ended after {answer.passes} passes, its objective "
+                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}: raise tol or max_iter, or lower C",
+                convergence_warning(),
+                stacklevel=4,
+            )
+        return answer
+
     def machine(self, Q: float) -> ExplainedMachine:
         """The machine for Q; what is no answer is an error, and what is a poor one a warning."""
-        solution = self.solve(Q)
-        warn_unless_good("ExplanationAugmentedSVC", solution)
-        assert self.dual is not None
-        program, products, rows, at, y = self.dual.program, self.products, self.rows, self.at, self.y
-        kinds, alpha, multipliers = sort_out_both(self.dual, solution, rows.size)
+        products, rows, at, y = self.products, self.rows, self.at, self.y
+        by_descent = products.are_many_sparse and np.isfinite(self.C).all() and Q < np.inf
+        self.descent = self.descent if by_descent else None
+        answer: Any = self.descend(Q) if by_descent else self.solve(Q)
+        if self.descent is not None:
+            kinds, alpha, multipliers = self.descent.kinds(answer), answer.beta[: y.size] * y, answer.beta[y.size :]
+            iterations = answer.passes
+        else:
+            assert self.dual is not None
+            warn_unless_good("ExplanationAugmentedSVC", answer)
+            kinds, alpha, multipliers = sort_out_both(self.dual, answer, rows.size)
+            iterations = answer.iterations
         signed = alpha * y
         if self.is_projected(Q):
             multipliers = products.balance(rows, at, signed)
-        values = products.values(rows, rows, at, signed, multipliers)
-        gaps = products.gaps(rows, at, signed, multipliers)
-        squared = float(signed @ values + multipliers @ gaps)
-        b = intercept_of(y - values, y, kinds) if self.bias else 0.0
+        places, v = products.places(rows, at), np.concatenate([signed, multipliers])
+        both = products.values(places, places, v)
+        left, gaps, squared = y - both[: y.size], both[y.size :], float(v @ both)
+        b = 0.0
+        if self.bias:
+            b = intercept_of(left, y, kinds) if self.descent is None else self.descent.intercept(left)
         width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
-        return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, program, solution)
+        return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, iterations, answer)
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

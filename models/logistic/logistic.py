@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,10 +15,10 @@ from scipy.special import entr, expit, log_softmax, softmax
 from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import check_classes_left, class_weights
 from ..base.newton_minimizer import Minimum, factored, minimize, solve_cholesky, solve_conjugate_gradients
+from ..base.rows import rows_of
 from ..base.validation import ClassWeight, as_dense, as_weights, check_choice, check_number
-from ..svm.coordinate_descent import rows_of
 from .elastic_net import SmoothPart, minimize_with_absolute_values
-from .logistic_kernels import bend, evaluate, multiply_hessian
+from .logistic_kernels import bend, evaluate, multiply_hessian, multiply_two_class_hessian
 from .separation import least_loss
 
 MOST_DENSE = 200  # unknowns up to which the Hessian is formed and factored
@@ -174,7 +175,7 @@ class LogisticRegression(Classifier):
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:
         history = self._history("objective")
         if loss.l1 > 0.0:
-            prices = np.where(loss.is_weight(), loss.l1, 0.0)
+            prices = loss.l1 * loss.is_weight
             found = minimize_with_absolute_values(lambda v: LogisticPart(loss, v), prices, tol, max_iter, history)
         else:
             found = minimize(lambda v: LogisticPoint(loss, v), np.zeros(loss.unknowns), tol, max_iter, history)
@@ -225,7 +226,7 @@ class LogisticLoss:
         self.dense = solver == "cholesky" or (solver == "auto" and self.unknowns <= MOST_DENSE)
         self.first_norm: float | None = None
         self.squares: Any = None
-        self.sparse_rows = rows_of(X) if sp.issparse(X) else None
+        self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
     @property
     def l2(self) -> float:
@@ -237,6 +238,7 @@ class LogisticLoss:
         """The factor of ||W||_1."""
         return self.l1_ratio * self.penalty
 
+    @cached_property
     def is_weight(self) -> np.ndarray:
         """Which unknowns are of W."""
         return np.tile(np.arange(self.columns) < self.X.shape[1], self.rows)
@@ -287,7 +289,7 @@ class LogisticLoss:
 
     def penalties(self) -> np.ndarray:
         """The diagonal of the penalty's Hessian."""
-        return np.where(self.is_weight(), self.l2, 0.0)
+        return self.l2 * self.is_weight
 
     def free_columns(self) -> slice:
         """The columns of (W, b) without penalty, where adding one number to all rows changes nothing."""
@@ -388,9 +390,13 @@ class LogisticPoint:
             U = np.ascontiguousarray(loss.scores(direction))
             bend(self.P, loss.weights, U)
             return loss.back(U) + loss.penalties() * direction
+        if loss.rows == 1:
+            product = np.empty(direction.size)
+            multiply_two_class_hessian(loss.sparse_rows, loss.weights * self._own()[:, 0], direction, product)
+            return product + loss.penalties() * direction
         V = np.ascontiguousarray(direction.reshape(loss.rows, loss.columns).T)
         out = np.empty(V.shape)
-        multiply_hessian(*loss.sparse_rows, loss.intercept, self.P, loss.weights, V, np.empty(loss.rows), out)
+        multiply_hessian(loss.sparse_rows, self.P, loss.weights, V, np.empty(loss.rows), out)
         return out.T.ravel() + loss.penalties() * direction
 
     def hessian(self) -> np.ndarray:

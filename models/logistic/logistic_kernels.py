@@ -8,6 +8,8 @@ import math
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Ints, Matrix
 
+from ..base.rows import Rows, add_row, row_times
+
 
 @kernel
 def evaluate(scores: Matrix, codes: Ints, weights: Floats, P: Matrix) -> float:
@@ -47,43 +49,40 @@ def bend(P: Matrix, weights: Floats, U: Matrix) -> None:
 
 
 @kernel
-def multiply_hessian(
-    indptr: Ints, indices: Ints, values: Floats, intercept: bool, P: Matrix, weights: Floats, V: Matrix, u: Floats,
-    out: Matrix,
-) -> None:  # fmt: skip
-    """out := [X 1]' C [X 1] V in one pass over X, C as in `bend`; u has room for a row of scores."""
-    n, rows = P.shape
+def multiply_two_class_hessian(rows: Rows, curvature: Floats, v: Floats, out: Floats) -> None:
+    """out := [X 1]' diag(curvature) [X 1] v in one pass over X."""
+    for j in range(out.size):
+        out[j] = 0.0
+    for i in range(curvature.size):
+        add_row(rows, i, curvature[i] * row_times(rows, i, v), out)
+
+
+@kernel
+def multiply_hessian(rows: Rows, P: Matrix, weights: Floats, V: Matrix, u: Floats, out: Matrix) -> None:
+    """out := [X 1]' C [X 1] V in one pass over X, C as in `bend`, of three classes or more; u is room for scores."""
+    indptr, indices, values, intercept = rows.indptr, rows.indices, rows.values, rows.bias != 0.0
+    n, classes = P.shape
     last = V.shape[0] - 1
     for j in range(out.shape[0]):
-        for k in range(rows):
+        for k in range(classes):
             out[j, k] = 0.0
     for i in range(n):
         start, stop = indptr[i], indptr[i + 1]
-        if rows == 1:
-            total = V[last, 0] if intercept else 0.0
-            for q in range(start, stop):
-                total += values[q] * V[indices[q], 0]
-            total *= weights[i] * P[i, 0] * (1.0 - P[i, 0])
-            for q in range(start, stop):
-                out[indices[q], 0] += total * values[q]
-            if intercept:
-                out[last, 0] += total
-            continue
-        for k in range(rows):
+        for k in range(classes):
             u[k] = V[last, k] if intercept else 0.0
         for q in range(start, stop):
             x, j = values[q], indices[q]
-            for k in range(rows):
+            for k in range(classes):
                 u[k] += x * V[j, k]
         mean = 0.0
-        for k in range(rows):
+        for k in range(classes):
             mean += P[i, k] * u[k]
-        for k in range(rows):
+        for k in range(classes):
             u[k] = weights[i] * P[i, k] * (u[k] - mean)
         for q in range(start, stop):
             x, j = values[q], indices[q]
-            for k in range(rows):
+            for k in range(classes):
                 out[j, k] += x * u[k]
         if intercept:
-            for k in range(rows):
+            for k in range(classes):
                 out[last, k] += u[k]

@@ -12,12 +12,12 @@ from scipy.optimize import brentq
 
 import qp
 
-from ..base.estimator import Classifier, convergence_warning, uninterrupted
+from ..base.estimator import Classifier, convergence_warning
 from ..base.multiclass import scores, spread, two_class_problems
 from ..base.newton_minimizer import minimize, solve_cholesky
 from ..base.progress import History
 from ..base.validation import as_dense, as_weights, check_choice, check_number
-from ..svm.margin import product_of
+from ..svm.margin import MarginDual, product_of
 from .programs import med_newton_program, med_program
 
 PRIMAL_STEPS = 50
@@ -119,7 +119,7 @@ def discriminate(
     step = (_Newton if method == "newton" else _Alternation)(dual, history.level > 1)
     iterations = 0
     while True:
-        solution = uninterrupted(step.solve(multipliers))
+        solution = step.solve(multipliers)
         old, multipliers = multipliers, _without_traces(dual, step.go(multipliers, solution.x))
         iterations += 1
         u, objective = dual.weights(multipliers), dual.value(multipliers)
@@ -129,8 +129,8 @@ def discriminate(
         converged = gap <= tol * (1.0 + abs(objective))
         if converged or iterations >= max_iter or stalled:
             history.end(converged)
-            assert step.solver is not None
-            return Discrimination(multipliers, u, objective, gap, iterations, step.solver.program, solution)
+            assert step.quadratic is not None
+            return Discrimination(multipliers, u, objective, gap, iterations, step.quadratic.program, solution)
 
 
 def _from_primal(dual: MaximumEntropyDual, u: np.ndarray, tol: float) -> np.ndarray:
@@ -172,7 +172,7 @@ class _Step:
     def __init__(self, dual: MaximumEntropyDual, verbose: bool = False) -> None:
         self.dual, self.P = dual, product_of(_scaled(dual.F, dual.s))
         self.settings: dict[str, Any] = {"tol": SUBPROBLEM_TOL, "verbose": verbose}
-        self.solver: qp.Solver | None = None
+        self.quadratic: MarginDual | None = None
 
     def program(self, old: np.ndarray) -> qp.QuadraticProgram:
         raise NotImplementedError
@@ -182,11 +182,11 @@ class _Step:
 
     def solve(self, old: np.ndarray) -> qp.Solution:
         program = self.program(old)
-        if self.solver is None or (self.changes_P and isinstance(program.P, qp.LowRank)):
-            self.solver = qp.Solver(program, **self.settings)
-            return self.solver.solve()
-        self.solver.update(q=program.q, ub=program.ub, P_data=program.P if self.changes_P else None)
-        return self.solver.solve(warm_start=True)
+        if self.quadratic is None or (self.changes_P and isinstance(program.P, qp.LowRank)):
+            self.quadratic = MarginDual.of(program, self.settings, semidefinite=True)
+            return self.quadratic.solve()
+        self.quadratic.update(q=program.q, ub=program.ub, P_data=program.P if self.changes_P else None)
+        return self.quadratic.solve(warm_start=True)
 
 
 class _Newton(_Step):

@@ -25,12 +25,14 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
-from socp.compiled.kernels import kernel, leaf
-from socp.compiled.signatures import Floats, Ints
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats
+from socp.compiled.structures import Structure, floats, integer, integers, number, structure
 from socp.linalg.vectors import dot_within
 
 from ..base.estimator import uninterrupted
 from ..base.newton_minimizer import solve_cholesky, solve_conjugate_gradients
+from ..base.rows import Rows, add_row, draw, row_times, rows_of
 from ..base.validation import as_dense
 
 LEAST_VIOLATION = 1e-12
@@ -42,87 +44,47 @@ NEWTON_STEPS = 20  # in a round
 A_ROUND = 100  # passes of descent between two rounds of Newton steps
 A_FEATURE = 3  # passes a feature, of 30 at least, that are the work of an interior point
 
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
+class Coordinates(Structure):
+    """The program, and where its descent is: w = sum_i beta_i x_i, an order of all samples, random numbers' state."""
 
-def rows_of(X: Any) -> Rows:
-    """(indptr, indices, values) of a matrix by rows; of a dense one, which has no need of them, no indices."""
-    if sp.issparse(X):
-        return X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data
-    n, d = X.shape
-    return np.arange(n + 1, dtype=np.int64) * d, np.empty(0, dtype=np.int64), np.ascontiguousarray(X).reshape(-1)
-
-
-@leaf
-def row_times(indptr: Ints, indices: Ints, values: Floats, bias: float, i: int, w: Floats) -> float:
-    """x_i'w, with the last feature."""
-    start, stop = indptr[i], indptr[i + 1]
-    a, b = bias * w[w.size - 1], 0.0
-    if indices.size == 0:
-        return a + dot_within(values, start, w, 0, stop - start)
-    k, end = start, stop
-    whole = start + (((stop - start) >> 1) << 1)
-    while k < whole:
-        a += values[k] * w[indices[k]]
-        b += values[k + 1] * w[indices[k + 1]]
-        k += 2
-    if k < end:
-        a += values[k] * w[indices[k]]
-    return a + b
-
-
-@leaf
-def add_row(
-    indptr: Ints, indices: Ints, values: Floats, bias: float, i: int, step: float, w: Floats
-) -> None:  # fmt: skip
-    """w := w + step x_i."""
-    start, stop = indptr[i], indptr[i + 1]
-    w[w.size - 1] += step * bias
-    if indices.size == 0:
-        for k in range(stop - start):
-            w[k] += step * values[start + k]
-    else:
-        for k in range(start, stop):
-            w[indices[k]] += step * values[k]
+    rows = structure(Rows)
+    q, damping, low, high, curvature = floats(), floats(), floats(), floats(), floats()
+    epsilon = number()
+    beta, w = floats("samples"), floats("features")
+    active = integers()
+    random = integer()
 
 
 @kernel
-def squared_lengths(indptr: Ints, values: Floats, squares: Floats) -> None:
+def squared_lengths(rows: Rows, squares: Floats) -> None:
     """squares_i := x_i'x_i without the last feature."""
+    indptr, values = rows.indptr, rows.values
     for i in range(squares.size):
         squares[i] = dot_within(values, indptr[i], values, indptr[i], indptr[i + 1] - indptr[i])
 
 
-@leaf
-def next_random(state: int) -> int:
-    """The next of a sequence of numbers in [0, 2^63), whose upper bits are random."""
-    return (state * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
-
-
 @kernel
-def descend(
-    indptr: Ints, indices: Ints, values: Floats, bias: float, q: Floats, epsilon: float, damping: Floats,
-    low: Floats, high: Floats, curvature: Floats, goal: float, passes: int, beta: Floats, w: Floats, active: Ints,
-    random: Ints,
-) -> int:  # fmt: skip
+def descend(state: Coordinates, goal: float, passes: int) -> int:
     """Passes over the samples in random orders until no optimality condition is violated by more than `goal`.
 
     A multiplier on a bound or at 0 that is held there by more than the largest violation of the pass before is left
-    out (shrinking); before the end all come back once more.  Returns the number of passes; beta, w, active (an order
-    of all samples) and random (the state) are updated.
+    out (shrinking); before the end all come back once more.  Returns the number of passes.
     """
-    count, left, held, state, done = active.size, active.size, np.inf, random[0], 0
+    rows, q, damping, low, high, curvature = (
+        state.rows, state.q, state.damping, state.low, state.high, state.curvature,
+    )  # fmt: skip
+    epsilon, beta, w, active, random = state.epsilon, state.beta, state.w, state.active, state.random
+    count, left, held, done = active.size, active.size, np.inf, 0
     while done < passes:
         done += 1
         worst, place = 0.0, 0
         for k in range(left - 1):
-            state = next_random(state)
-            other = k + (state >> 32) % (left - k)
-            active[k], active[other] = active[other], active[k]
+            random = draw(active, k, left, random)
         while place < left:
             i = active[place]
             old = beta[i]
-            slope = row_times(indptr, indices, values, bias, i, w) + damping[i] * old - q[i]
+            slope = row_times(rows, i, w) + damping[i] * old - q[i]
             right = slope + epsilon if old >= 0.0 else slope - epsilon
             left_slope = slope + epsilon if old > 0.0 else slope - epsilon
             margin = np.inf  # by how much the conditions hold
@@ -147,14 +109,14 @@ def descend(
             new = min(max(new, low[i]), high[i])
             if new != old:
                 beta[i] = new
-                add_row(indptr, indices, values, bias, i, new - old, w)
+                add_row(rows, i, new - old, w)
             place += 1
         held = worst if worst > 0.0 else np.inf
         if worst <= goal:
             if left == count:
                 break
             left, held = count, np.inf
-    random[0] = state
+    state.random = random
     return done
 
 
@@ -192,12 +154,19 @@ class Dual:
     def __init__(
         self, X: Any, bias: float, q: np.ndarray, epsilon: float, damping: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> None:
-        self.X, self.rows, self.bias, self.q, self.epsilon = X, rows_of(X), bias, q, epsilon
+        self.X, self.rows, self.bias, self.q, self.epsilon = X, rows_of(X, bias), bias, q, epsilon
         self.damping, self.low, self.high = damping, low, high
         curvature = np.empty(q.size)
-        squared_lengths(self.rows[0], self.rows[2], curvature)
+        squared_lengths(self.rows, curvature)
         curvature += bias * bias + damping
         self.curvature = np.where(curvature > 0.0, curvature, 1e-300)  # a sample of zeros goes to its bound
+
+    def coordinates(self, seed: int) -> Coordinates:
+        """For a descent from beta = 0."""
+        given = {name: getattr(self, name) for name in ("rows", "q", "damping", "low", "high", "curvature")}
+        state = Coordinates(samples=self.q.size, features=self.X.shape[1] + 1, **given)
+        state.epsilon, state.active, state.random = self.epsilon, np.arange(self.q.size), seed
+        return state
 
     def start(self) -> Answer:
         """beta = 0."""
@@ -337,19 +306,15 @@ def solve(dual: Dual, tol: float, max_iter: int, seed: int, settings: dict[str, 
     The others are the engine, which has these settings, or Newton steps.  The primal objectives that were measured are
     appended to history.
     """
-    beta, random = np.zeros(dual.q.size), np.array([seed], dtype=np.int64)
-    active, goal, passes = np.arange(dual.q.size), min(max(math.sqrt(tol), 1e-4), 0.1), 0
-    w = np.zeros(dual.X.shape[1] + 1)
+    state = dual.coordinates(seed)
+    goal, passes = min(max(math.sqrt(tol), 1e-4), 0.1), 0
     best = None
     a_round = min(max(30, A_FEATURE * dual.X.shape[1]), 300) if dual.has_few_features else A_ROUND
     while True:
         allowed = min(a_round, max_iter - passes)
-        done = descend(
-            *dual.rows, dual.bias, dual.q, dual.epsilon, dual.damping, dual.low, dual.high, dual.curvature, goal,
-            allowed, beta, w, active, random,
-        )  # fmt: skip
+        done = descend(state, goal, allowed)
         passes += done
-        answer = dual.measured(beta.copy(), passes, tol)
+        answer = dual.measured(state.beta.copy(), passes, tol)
         is_slow = done == allowed and not answer.converged
         if is_slow and dual.has_few_features:
             answer = dual.interior_point(answer, tol, settings)
@@ -361,6 +326,6 @@ def solve(dual: Dual, tol: float, max_iter: int, seed: int, settings: dict[str, 
         best.passes = passes
         if best.converged or passes >= max_iter:
             return best
-        beta[:], w[:] = answer.beta, answer.w
+        state.beta[:], state.w[:] = answer.beta, answer.w
         if done < allowed:
             goal = max(LEAST_VIOLATION, goal * min(0.3, max(1e-3, 0.5 * tol / answer.gap)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..base.estimator import Classifier
 from ..base.multiclass import SCHEMES, check_classes_left, class_weights, scores, winners
 from ..base.validation import as_dense, as_weights, check_choice, check_number
-from .kernels import Kernel
+from .kernels import Gamma, Kernel
+from .multipliers import KINDS
 
 
 class KernelExpansion:
@@ -23,15 +25,33 @@ class KernelExpansion:
     kernel_ : Kernel
     """
 
-    kernel: Any
     kernel_: Kernel
     support_: np.ndarray
     support_vectors_: Any
     dual_coef_: np.ndarray
     coef_: np.ndarray
 
+    def __init__(
+        self, kernel: Any, degree: int, gamma: Gamma, coef0: float, tol: float, max_iter: int, verbose: int
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
     def _is_pairwise(self) -> bool:
         return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"
+
+    def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
+        """The samples of one machine; of a precomputed kernel its matrix between them."""
+        if rows.size == X.shape[0]:
+            return X
+        if self.kernel_.is_precomputed:
+            return X[rows][:, rows] if sp.issparse(X) else X[np.ix_(rows, rows)]
+        return X[rows]
 
     def _keep_vectors(self, X: Any, support: np.ndarray, coefficients: np.ndarray) -> None:
         """The support vectors, as rows of X, and their coefficients."""
@@ -74,6 +94,12 @@ class KernelClassifier(KernelExpansion, Classifier):
     decision_function_shape: str
 
     intercept_: np.ndarray
+    _kinds: np.ndarray  # of the vectors that `support_kinds_` names
+
+    @property
+    def support_kinds_(self) -> np.ndarray:
+        """ "margin", "inside" or "wrong" of every support vector and machine."""
+        return KINDS[self._kinds]
 
     def _check_parameters(self) -> dict[str, Any]:
         """The settings for the engine; refuses what this class itself reads."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class _Machine:
     dual_objective_: float
     _dual: Dual
     _answer: Answer
+    _left_behind: ClassVar[tuple[str, ...]] = ("_dual", "_answer")
 
     def _check(self) -> None:
         if check_number("C", self.C, 0.0, open_low=True) == np.inf:
@@ -86,9 +87,6 @@ class _Machine:
         if name not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has this after fit, in the process of the fit alone")
         return self.__dict__[name]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_dual", "_answer")}
 
 
 class LinearSVC(_Machine, LinearClassifier):
@@ -180,8 +178,9 @@ class LinearSVC(_Machine, LinearClassifier):
         self._fit_machines(X, y, sample_weight, self.class_weight)
         return self
 
-    def _descend(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return self._solve(X, y, 0.0, self.C * weights, self.loss == "squared_hinge", y)
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        is_squared = self.loss == "squared_hinge"
+        return [self._solve(X, y, 0.0, self.C * weights, is_squared, y) for y in self._signs(codes)]
 
 
 class LinearSVR(_Machine, Regressor):

@@ -342,14 +342,6 @@ def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> 
     return solution
 
 
-def without_samples(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a fitted machine for a pickle: the program stays behind where it holds the samples of `fit`."""
-    program = state.get("program_")
-    if program is None or not isinstance(program.P, qp.KernelMatrix):
-        return state
-    return {name: value for name, value in state.items() if name != "program_"}
-
-
 def is_good(solution: qp.Solution | socp.Solution) -> bool:
     """Whether an answer is what was asked for, or as good as the engine promises by default."""
     errors = (solution.primal_residual, solution.dual_residual, solution.gap)

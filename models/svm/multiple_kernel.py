@@ -129,7 +129,6 @@ class MultipleKernelSVC(KernelClassifier):
     scales_: np.ndarray
     machine_: SVC
     n_support_: np.ndarray
-    support_kinds_: np.ndarray
     margin_: np.ndarray
     n_iter_: int
     program_: socp.ConeProgram
@@ -218,6 +217,6 @@ class MultipleKernelSVC(KernelClassifier):
             verbose=self._inner_verbosity(),
         )  # fmt: skip
         self.machine_ = machine.fit(X, self.classes_[codes], sample_weight=weights)
-        for name in ("support_", "support_vectors_", "n_support_", "dual_coef_", "support_kinds_", "intercept_"):
+        for name in ("support_", "support_vectors_", "n_support_", "dual_coef_", "_kinds", "intercept_"):
             setattr(self, name, getattr(machine, name))
         self.margin_ = machine.margin_

@@ -118,13 +118,6 @@ class NuSVC(SVC):
     """
 
     rho_: np.ndarray
-    C = 1.0  # the weights by themselves
-    class_weight = None
-    random_state = None
-    fit_intercept = True
-    solver = "dual"
-    cache_size = 200.0
-    shrinking = True
 
     def __init__(
         self,
@@ -140,16 +133,11 @@ class NuSVC(SVC):
         max_iter: int = 200,
         verbose: int = 0,
     ) -> None:
+        super().__init__(  # C is 1: the weights by themselves
+            1.0, kernel, degree=degree, gamma=gamma, coef0=coef0, multi_class=multi_class,
+            decision_function_shape=decision_function_shape, tol=tol, max_iter=max_iter, verbose=verbose,
+        )  # fmt: skip
         self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
         """Solve the programs of all machines.
@@ -238,11 +226,6 @@ class NuSVR(SVR):
     """
 
     epsilon_: float
-    epsilon = 0.0  # of the checks in SVR: the program finds it
-    fit_intercept = True
-    solver = "dual"
-    cache_size = 200.0
-    shrinking = True
 
     def __init__(
         self,
@@ -257,15 +240,10 @@ class NuSVR(SVR):
         max_iter: int = 200,
         verbose: int = 0,
     ) -> None:
+        super().__init__(  # epsilon is what the program finds
+            C, 0.0, kernel, degree=degree, gamma=gamma, coef0=coef0, tol=tol, max_iter=max_iter, verbose=verbose
+        )
         self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
         """Solve the program.

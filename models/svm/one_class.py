@@ -17,14 +17,12 @@ from typing import Any
 import numpy as np
 
 import qp
-from socp.problem.blocks import Rows
 
 from ..base.estimator import Estimator
 from ..base.validation import as_weights, check_number
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
 from .margin import Margin, MarginDual, intercept_of, warn_unless_good
-from .nu import ZERO, divided, in_full
 
 CACHE = 200.0  # megabytes
 EDGE = 1e-9  # how far below rho, relatively, the offset is, so that samples on the edge are inside for all rounding
@@ -35,13 +33,10 @@ NO_SIDE = (
 NO_REGION = "the program of OneClassSVM has no solution, which should not happen"
 
 
-def one_class(K: np.ndarray | qp.LowRank, c: np.ndarray, nu: float) -> tuple[qp.Blocks, Rows]:
-    """The dual, and its row 1'alpha = nu sum c, whose multiplier is -rho."""
-    p = qp.Blocks(alpha=c.size)
-    p.minimize(quadratic={"alpha": K})
-    share = p.equal(nu * c.sum(), alpha=np.ones(c.size))
-    p.bounds(alpha=(0.0, c))
-    return p, share
+def one_class(K: Any, c: np.ndarray, nu: float) -> qp.QuadraticProgram:
+    """The dual; its row 1'alpha = nu sum c has the multiplier -rho."""
+    share = nu * c.sum()
+    return qp.QuadraticProgram(K, np.zeros(c.size), np.ones((1, c.size)), l=share, u=share, lb=0.0, ub=c)
 
 
 class OneClassSVM(KernelExpansion, Estimator):
@@ -119,14 +114,8 @@ class OneClassSVM(KernelExpansion, Estimator):
         max_iter: int = 200,
         verbose: int = 0,
     ) -> None:
+        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
         self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Solve the program.
@@ -145,24 +134,21 @@ class OneClassSVM(KernelExpansion, Estimator):
         weights = as_weights(sample_weight, X.shape[0])
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         rows = np.flatnonzero(weights > 0.0)
-        part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and rows.size < weights.size else X[rows]
-        ones = np.ones(rows.size)
-        # without b, alpha / rho is that of the margin w'phi(x_i) >= 1 with C = c / rho
-        margin = Margin(part, self.kernel_, ones, -ones, weights[rows], False)
-        P = in_full(margin.hessian(CACHE))
-        p, share = one_class(P, margin.C, float(self.nu))
-        self.program_ = p.program()
-        self.solution_ = MarginDual.of(self.program_, settings, self.kernel_.is_semidefinite, NO_REGION).solve()
+        part = self._samples_of(X, rows)
+        ones, c = np.ones(rows.size), weights[rows]
+        K = Margin(part, self.kernel_, ones, -ones, c, False).hessian(CACHE)
+        dual = MarginDual.of(one_class(K, c, float(self.nu)), settings, self.kernel_.is_semidefinite, NO_REGION)
+        self.program_, self.solution_ = dual.program, dual.solve()
         warn_unless_good("OneClassSVM", self.solution_)
         self.n_iter_ = self.solution_.iterations
-        rho = -float(self.solution_.y[share.rows][0])
+        rho = -float(self.solution_.y[0])
         alpha, self.offset_ = np.zeros(rows.size), 0.0
-        if rho <= ZERO * np.abs(P @ margin.C).max(initial=0.0):
+        if rho <= settings["tol"] * K.diagonal().max() * c.sum():
             warnings.warn(NO_SIDE, UserWarning, stacklevel=2)
         else:
-            machine = divided(margin, P, self.program_, self.solution_, rho)
-            alpha = rho * machine.coefficients
-            self.offset_ = -intercept_of(-(P @ alpha), ones, machine.kinds) * (1.0 - EDGE)
+            # without b, alpha / rho is that of the margin w'phi(x_i) >= 1 with C = c / rho
+            kinds, alpha, values = dual.sort_out(self.solution_.x, self.solution_.z_bounds / rho, self.solution_)
+            self.offset_ = -intercept_of(-values, ones, kinds) * (1.0 - EDGE)
         self.intercept_ = np.array([-self.offset_])
         kept = alpha > 0.0
         self._keep_vectors(X, rows[kept], alpha[None, kept])

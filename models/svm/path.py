@@ -361,24 +361,16 @@ class SVCCV(SVC):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(
+            1.0, kernel, degree=degree, gamma=gamma, coef0=coef0, fit_intercept=fit_intercept,
+            class_weight=class_weight, multi_class=multi_class, decision_function_shape=decision_function_shape,
+            break_ties=break_ties, tol=tol, max_iter=max_iter, cache_size=cache_size, shrinking=shrinking,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        del self.C  # `fit` chooses it
         self.Cs = Cs
-        self.kernel = kernel
         self.cv = cv
         self.n_jobs = n_jobs
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVCCV:
         """Choose C, and solve the programs of all machines with it.
@@ -409,7 +401,8 @@ class SVCCV(SVC):
         self.Cs_, self.scores_ = Cs, in_parallel(samples, Cs, folds_of(self.cv, codes, weights), settings, self.n_jobs)
         machine.C = self.C_ = float(Cs[self.scores_.mean(axis=1).round(TIED).argmax()])
         machine.fit(X, y, sample_weight)
-        self.__dict__.update({name: value for name, value in vars(machine).items() if name.endswith("_")})
+        found = set(vars(machine)) - set(machine._parameter_names())
+        self.__dict__.update({name: getattr(machine, name) for name in found})
         return self
 
 

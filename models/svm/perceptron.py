@@ -11,9 +11,9 @@ from ..base.copies import merge_copies
 from ..base.estimator import convergence_warning
 from ..base.linear import LinearClassifier
 from ..base.multiclass import two_class_problems
+from ..base.rows import rows_of
 from ..base.validation import as_dense, as_generator, check_number
-from .coordinate_descent import rows_of
-from .first_order_kernels import learn_from_mistakes
+from .first_order_kernels import Stochastic, learn_from_mistakes
 from .svc import SVC
 
 
@@ -132,27 +132,26 @@ class Perceptron(LinearClassifier):
             )
         return self
 
-    def _descend(self, X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        first, sizes, owner = merge_copies(X, (y > 0.0).astype(np.int64), weights)
-        rows, signs, bias = rows_of(X), y[first], float(bool(self.fit_intercept))
-        full_signs, full_sizes = np.zeros(y.size), np.zeros(y.size)
-        full_signs[first], full_sizes[first] = signs, sizes
-        w, delayed = np.zeros(X.shape[1] + 1), np.zeros(X.shape[1] + 1)
-        mistakes, order, random = np.zeros(y.size, dtype=np.int64), first.astype(np.int64), np.array([self._seed, 0])
+    def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+        first, sizes, owner = merge_copies(X, codes, weights)
+        rows = rows_of(X[first], bool(self.fit_intercept))
+        found: list[np.ndarray] = []
         patience = np.inf if self.n_iter_no_change is None else self.n_iter_no_change
-        fewest, since = np.inf, 0
-        history = self._history("mistakes", f", machine {len(self._mistakes) + 1}", first=1)
-        while len(history) < self.max_iter and fewest > 0 and since < patience:
-            found = learn_from_mistakes(
-                *rows, bias, full_signs, full_sizes, float(self.margin), w, delayed, mistakes, order, random
-            )
-            history.append(float(found))
-            fewest, since = (found, 0) if found < fewest else (fewest, since + 1)
-        history.end(fewest == 0)
-        self._mistakes.append(mistakes[first][owner])
-        self.converged_, self.n_iter_ = self.converged_ and fewest == 0, max(self.n_iter_, len(history))
-        averaged = fewest > 0 if self.average == "auto" else self.average
-        return w - delayed / random[1] if averaged else w
+        for signs in self._signs(codes[first]):
+            state = Stochastic(rows=rows, y=signs, sizes=sizes, order=np.arange(first.size), features=X.shape[1] + 1)
+            state.random, mistakes = self._seed, np.zeros(first.size, dtype=np.int64)
+            fewest, since = np.inf, 0
+            history = self._history("mistakes", f", machine {len(found) + 1}", first=1)
+            while len(history) < self.max_iter and fewest > 0 and since < patience:
+                made = learn_from_mistakes(state, float(self.margin), mistakes)
+                history.append(float(made))
+                fewest, since = (made, 0) if made < fewest else (fewest, since + 1)
+            history.end(fewest == 0)
+            self._mistakes.append(mistakes[owner])
+            self.converged_, self.n_iter_ = self.converged_ and fewest == 0, max(self.n_iter_, len(history))
+            averaged = fewest > 0 if self.average == "auto" else self.average
+            found.append(state.w - state.delayed / state.seen if averaged else state.w.copy())
+        return found
 
     def mistake_bound(self, X: Any, y: Any) -> np.ndarray:
         r"""How many mistakes there can be at most, by machine: infinity where the classes cannot be separated.

@@ -119,16 +119,10 @@ class PrivilegedSVC(KernelClassifier):
         max_iter: int = 200,
         verbose: int = 0,
     ) -> None:
+        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
         self.C = C
         self.gamma_star = gamma_star
-        self.kernel = kernel
         self.privileged_kernel = privileged_kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, privileged: Any = None) -> PrivilegedSVC:
         """Solve the program.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
@@ -13,8 +12,7 @@ from ..base.multiclass import Scheme, spread, two_class_problems
 from ..base.validation import ClassWeight, check_choice, check_number
 from .kernel_expansion import KernelClassifier
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good, without_samples
-from .multipliers import KINDS
+from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
 
@@ -95,7 +93,7 @@ class SVC(KernelClassifier):
     margin_ : array, shape (machines,)
         1 / ||w||.
     program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Of the last machine.  A pickle leaves a program behind that holds the samples of `fit` (see `qp.KernelMatrix`).
+        Of the last machine.  They are as large as the samples of `fit`, and left behind by a pickle or a copy.
     n_iter_ : int
         Iterations of the engine, the most of any machine.
 
@@ -124,7 +122,6 @@ class SVC(KernelClassifier):
     array(['yes'], dtype='<U3')
     """
 
-    support_kinds_: np.ndarray
     n_support_: np.ndarray
     margin_: np.ndarray
     n_iter_: int
@@ -152,26 +149,17 @@ class SVC(KernelClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
         self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
         self.cache_size = cache_size
         self.shrinking = shrinking
         self.random_state = random_state
-        self.verbose = verbose
-
-    def __getstate__(self) -> dict[str, Any]:
-        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the programs of all machines.
@@ -232,20 +220,12 @@ class SVC(KernelClassifier):
         y = problem.signs
         return Margin(self._samples_of(X, problem.rows), self.kernel_, y, np.full(y.size, -1.0), problem.C, bias)
 
-    def _samples_of(self, X: Any, rows: np.ndarray) -> Any:
-        """The samples of one machine; of a precomputed kernel its matrix between them."""
-        if rows.size == X.shape[0]:
-            return X
-        if self.kernel_.is_precomputed:
-            return X[rows][:, rows] if sp.issparse(X) else X[np.ix_(rows, rows)]
-        return X[rows]
-
     def _keep(self, X: Any, codes: np.ndarray, machines: Machines) -> None:
         """The attributes."""
         support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
         self._keep_vectors(X, support, machines.coefficients[:, support])
         self.n_support_ = np.bincount(codes[self.support_], minlength=self.classes_.size)
-        self.support_kinds_ = KINDS[machines.kinds[:, self.support_]]
+        self._kinds = machines.kinds[:, self.support_].astype(np.int8)
         self.intercept_, self.margin_ = machines.intercepts, machines.margins
         self.n_iter_ = machines.iterations
         self.program_, self.solution_ = machines.program, machines.solution

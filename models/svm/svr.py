@@ -12,7 +12,7 @@ from ..base.estimator import Regressor
 from ..base.validation import as_targets, as_weights, check_choice, check_number
 from .kernel_expansion import KernelExpansion
 from .kernels import Gamma, KernelChoice, make_kernel
-from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good, without_samples
+from .margin import FORMS, Form, Machine, Margin, largest_margin, warn_unless_good
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 
@@ -94,22 +94,13 @@ class SVR(KernelExpansion, Regressor):
         shrinking: bool = True,
         verbose: int = 0,
     ) -> None:
+        super().__init__(kernel, degree, gamma, coef0, tol, max_iter, verbose)
         self.C = C
         self.epsilon = epsilon
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
         self.cache_size = cache_size
         self.shrinking = shrinking
-        self.verbose = verbose
-
-    def __getstate__(self) -> dict[str, Any]:
-        return without_samples(self.__dict__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Solve the program.
@@ -132,7 +123,7 @@ class SVR(KernelExpansion, Regressor):
         weights = as_weights(sample_weight, X.shape[0])
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0)
         rows = np.flatnonzero(weights > 0.0)
-        part = X[np.ix_(rows, rows)] if self.kernel_.is_precomputed and rows.size < weights.size else X[rows]
+        part = self._samples_of(X, rows)
         machine = self._fit_samples(part, y[rows], self.C * weights[rows], settings)
         coefficients = machine.coefficients
         self.intercept_ = np.array([machine.intercept])

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import qp
-
 from ..base.copies import merge_copies
-from ..base.estimator import Classifier, uninterrupted, warn_unless_optimal
+from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import check_classes_left, class_scores
 from ..base.validation import as_weights, check_number
+from ..svm.margin import MarginDual
 from .program import contrasts, crammer_singer_dual
 from .topics import LatentDirichletAllocation
 
@@ -196,7 +195,7 @@ class Margins:
         self.shares, self.codes, self.C = shares, codes, np.broadcast_to(C, codes.size)
         F, self.owner, self.other = contrasts(shares, codes, classes)
         self.program = crammer_singer_dual(F, self.owner, self.C)
-        self.solution = uninterrupted(qp.solve(self.program, verbose=verbose))
+        self.solution = MarginDual.of(self.program, {"verbose": verbose}, semidefinite=True).solve()
         self.multipliers = np.maximum(self.solution.x, 0.0)
         self.eta = (F.T @ self.multipliers).reshape(classes, -1)
 

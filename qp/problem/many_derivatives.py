@@ -9,19 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from socp.batch.checks import rows_of
+from socp.batch.derivatives import WORK, BatchDerivatives, times, times_transposed
 from socp.linalg.saddle import PIVOT
-from socp.problem.checks import ProgramError, check_finite
-from socp.problem.derivatives import as_smoothing
-from socp.problem.status import Status
 
 from .derivatives import Gradient, Sensitivity, Tangent, held_by, solve_held
 
-WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
 NEAR = 1e-4  # a step to more digits of an answer is at most so long, relative to it
 
 
-class Sensitivities:
+class Sensitivities(BatchDerivatives):
     """The optimality conditions of the programs of a batch, linearized at their answers.
 
     Parameters
@@ -34,13 +30,7 @@ class Sensitivities:
     """
 
     def __init__(self, programs: Any, many: Any, smoothing: float) -> None:
-        failed = np.flatnonzero(many.status != Status.OPTIMAL)
-        if failed.size:
-            raise ProgramError(
-                f"only an optimal answer has a derivative, but the status of program {failed[0]} is "
-                f"{many.status[failed[0]].value!r}"
-            )
-        self.programs, self.mu, self.k = programs, as_smoothing(smoothing), len(many)
+        super().__init__(programs, many, smoothing)
         self.n, self.m = programs.n, programs.m
         self.x, self.multipliers = many.x.copy(), np.concatenate([many.y, many.z_bounds], axis=1)
         self.lower, self.upper = (
@@ -120,41 +110,3 @@ class Sensitivities:
             sides[:, :m] -= times(A, self.x)
         u, w = self._solve(right, sides)
         return Tangent(u, w[:, :m], w[:, m:], self.differentiable)
-
-    def _rows(self, name: str, value: Any, size: int) -> np.ndarray:
-        """A vector for each program."""
-        if value is None:
-            return np.zeros((self.k, size))
-        rows = rows_of(name, value, size, "")
-        check_finite(name, rows)
-        if rows.shape[0] not in (1, self.k):
-            raise ProgramError(f"{name} must have a row for each of {self.k} programs, but {rows.shape[0]} came")
-        return np.array(np.broadcast_to(rows, (self.k, size)))
-
-    def _matrices(self, name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
-        """A matrix for each program, or one for all."""
-        found = np.asarray(value.toarray() if hasattr(value, "toarray") else value, np.float64)
-        if found.shape not in (shape, (self.k, *shape)):
-            raise ProgramError(f"{name} must have shape {shape} or {(self.k, *shape)}, but {found.shape} came")
-        check_finite(name, found)
-        return found.reshape(-1, *shape)
-
-    def _summed(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """The gradients of the programs' own vectors, or their sum."""
-        return rows if self.programs.has_axis[name] else rows.sum(axis=0)
-
-    def _outer(self, name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The outer products of a matrix's gradient, or their sum."""
-        return left[:, :, None] * right[:, None, :] if self.programs.has_axis[name] else left.T @ right
-
-
-def times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """The products of matrices, one for each vector or one for all, with the rows of an array."""
-    if matrices.shape[0] == 1:
-        return np.asarray(vectors @ matrices[0].T)
-    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
-
-
-def times_transposed(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """`times` of the transposed matrices."""
-    return times(np.swapaxes(matrices, 1, 2), vectors)

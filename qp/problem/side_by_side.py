@@ -2,102 +2,64 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from socp.batch.driver import Batch
+from socp.batch.driver import Batch, run, scale_shared
 from socp.batch.points import (
-    BELOW,
     CONE,
     CONE_SCALE,
-    DUAL,
-    GAP_SCALE,
     ROWS,
     ROWS_SCALE,
     Points,
     fill_points,
-    finish_objectives,
+    finish,
+    measure_block,
     measure_gradient,
-    tell,
 )
-from socp.compiled.kernels import deferred_kernel, inner
-from socp.compiled.signatures import Matrix
-from socp.compiled.vec import (
-    LANES,
-    absolute,
-    largest,
-    load,
-    plain_product,
-    plain_sum,
-    product_error,
-    select,
-    splat,
-    store,
-    sum_error,
-)
+from socp.batch.state import Lanes
+from socp.compiled.clock import clock
+from socp.compiled.kernels import deferred_kernel
+from socp.compiled.signatures import Floats, Ints, Matrix
+from socp.compiled.vec import LANES, load, store
 
 
 @deferred_kernel
 def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
     """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
+    m, n = w.m, w.n
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
-        measure_side_by_side(w)
-        tell(w, found, first, end)
+        measure_gradient(w)
+        for j in range(n):
+            store(w.v, m + j, load(w.x, j))
+            store(w.v_low, m + j, 0.0)
+        measure_block(w, 0, m, ROWS, ROWS_SCALE)
+        measure_block(w, m, m + n, CONE, CONE_SCALE)
+        finish(w, first, end, found)
 
 
-@inner
-def measure_side_by_side(w: Points) -> None:
-    """`qp.problem.stopping.measure` in every lane."""
-    m, n = w.m, w.n
-    measure_gradient(w)
+@deferred_kernel
+def load_program(batch: Batch, w: Lanes, points: Points, P: Matrix, indptr: Ints, indices: Ints, data: Floats) -> None:
+    """Take P, and A by columns, as those of the only program of a batch; rows with one entry are bounds."""
+    m, n, own_P, own_A = batch.m, batch.n, batch.P[0], batch.A[0]
+    for i in range(n):
+        for j in range(n):
+            own_P[i * n + j] = P[i, j]
+    for i in range(m):
+        w.bound[i] = 0
+        for j in range(n):
+            own_A[i * n + j] = 0.0
     for j in range(n):
-        store(w.v, m + j, load(w.x, j))
-        store(w.v_low, m + j, 0.0)
-    measure_block(w, 0, m, ROWS, ROWS_SCALE)
-    measure_block(w, m, m + n, CONE, CONE_SCALE)
-    finish_objectives(w)
+        for k in range(indptr[j], indptr[j + 1]):
+            own_A[indices[k] * n + j] = data[k]
+            w.bound[indices[k]] += int(data[k] != 0.0)
+    for i in range(m):
+        w.bound[i] = points.bound[i] = int(w.bound[i] == 1)
+    scale_shared(batch, w)
 
 
-@inner
-def measure_block(w: Points, start: int, stop: int, place: int, scale_place: int) -> None:
-    """Violation and scale of the sides of a block of rows, and its part in the support and the stray multipliers."""
-    l, u, v, low, y, bound, found = w.l, w.u, w.v, w.v_low, w.y, w.bound, w.found
-    size, violation, own, own_relative, stray, trap = (
-        splat(0.0),
-        splat(0.0),
-        splat(0.0),
-        splat(0.0),
-        splat(0.0),
-        splat(0.0),
-    )
-    support, error = load(found, BELOW), load(found, GAP_SCALE)
-    for i in range(start, stop):
-        lower, upper, value, small, yi = load(l, i), load(u, i), load(v, i), load(low, i), load(y, i)
-        side = select(yi > 0.0, upper, lower)
-        finite = absolute(side) < np.inf
-        side = select(finite, side, 0.0)
-        stray = largest(select(finite, 0.0, absolute(yi)), stray)
-        term = plain_product(side, yi)
-        raised = plain_sum(support, term)
-        error += product_error(side, yi, term) + sum_error(support, term, raised)
-        support = raised
-        has = (absolute(lower) < np.inf) | (absolute(upper) < np.inf)
-        size = largest(select(has, absolute(value), 0.0), size)
-        below, above = (lower - value) - small, (value - upper) + small
-        side = absolute(select(below > above, lower, upper))
-        outside = largest(largest(below, above), 0.0)
-        missed = outside > 0.0
-        size = largest(select(missed, side, 0.0), size)
-        if bound[i]:
-            own = largest(outside, own)
-            own_relative = largest(select(missed, outside / (1.0 + side), 0.0), own_relative)
-        else:
-            violation = largest(outside, violation)
-        trap += 0.0 * yi + 0.0 * value
-    scale = 1.0 + size
-    residual, relative = largest(violation, own), largest(violation / scale, own_relative)
-    store(found, place, residual + trap)
-    store(found, scale_place, select(relative > 0.0, residual / relative, scale))
-    store(found, DUAL, largest(stray, load(found, DUAL)) + trap)
-    store(found, BELOW, support)
-    store(found, GAP_SCALE, error)
+@deferred_kernel
+def solve_one(batch: Batch, w: Lanes, points: Points, found: Matrix) -> None:
+    """Solve the only program of a batch, and measure its answer."""
+    started = clock()
+    run(batch, w, 0, 1)
+    verify(batch, points, found, 0, 1)
+    batch.trace[min(batch.iterations[0], batch.trace.size - 1)]["seconds"] = clock() - started

@@ -82,19 +82,12 @@ def count_live(A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, ub: 
 
 
 @inner
-def find_parallel(A_indptr: Ints, A_indices: Ints, A_data: Floats, source: Ints, removed: Removed) -> bool:
-    """`parallel_rows` of those that have a side and two live entries; whether there may be any."""
-    m, size, l, u, live = removed.l.size, 4, removed.l, removed.u, removed.live
-    while size < 2 * m:
-        size *= 2
-    wanted = np.empty(m, np.bool_)
-    for i in range(m):
+def find_parallel(data: Floats, source: Ints, removed: Removed) -> bool:
+    """`parallel_rows` of those that have a side and two live entries; whether there are any."""
+    l, u, live, wanted = removed.l, removed.u, removed.live, np.empty(removed.l.size, np.bool_)
+    for i in range(wanted.size):
         wanted[i] = live[i] > 1 and has_sides(l[i], u[i])
-    if not may_be_parallel(A_indptr, A_indices, A_data, wanted):
-        return False
-    table, keys, indptr, indices = np.empty(size, np.int64), np.empty(m, np.int64), removed.indptr, removed.indices
-    parallel_rows(0, m, indptr, indices, source, A_data, wanted, removed.lead, removed.ratio, table, keys)
-    return True
+    return parallel_rows(0, removed.indptr, removed.indices, source, data, wanted, removed.lead, removed.ratio) > 0
 
 
 @deferred_kernel
@@ -111,7 +104,7 @@ def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Remove
     for k in range(A_data.size):
         values[k] = A_data[source[k]]
     count_live(A_indptr, A_indices, A_data, removed.lb, removed.ub, removed.live)
-    if find_parallel(A_indptr, A_indices, A_data, source, removed):
+    if find_parallel(A_data, source, removed):
         merge_rows(removed, kept)
     tighten_bounds(A_indptr, A_indices, A_data, removed, kept)
     count = 0

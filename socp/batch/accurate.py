@@ -1,12 +1,21 @@
-"""Products of `dense` in twice the working precision: (out, low) is a sum and its error."""
+"""Sums in twice the working precision, a sum and its error, and the products of `dense` in it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..compiled.kernels import leaf
 from ..compiled.signatures import Floats, Ints, Matrix
-from ..compiled.vec import load, plain_product, plain_sum, product_error, splat, store, sum_error
+from ..compiled.vec import Vec, load, plain_product, plain_sum, product_error, splat, store, sum_error
 from .dense import specialized
+
+
+@leaf
+def add_product(a: Vec, b: Vec, total: Vec, error: Vec) -> tuple[Vec, Vec]:
+    """The sum with a b added, and its error."""
+    term = plain_product(a, b)
+    raised = plain_sum(total, term)
+    return raised, error + (product_error(a, b, term) + sum_error(total, term, raised))
 
 
 def _multiply_accurately(m: int, n: int, A: Any, first: Ints, end: Ints, x: Matrix, out: Matrix, low: Matrix) -> None:
@@ -14,11 +23,7 @@ def _multiply_accurately(m: int, n: int, A: Any, first: Ints, end: Ints, x: Matr
     for i in range(m):
         total, error = splat(0.0), splat(0.0)
         for j in range(first[i], end[i]):
-            a, b = load(A, i * n + j), load(x, j)
-            term = plain_product(a, b)
-            raised = plain_sum(total, term)
-            error += product_error(a, b, term) + sum_error(total, term, raised)
-            total = raised
+            total, error = add_product(splat(0.0) + load(A, i * n + j), load(x, j), total, error)
         store(out, i, total)
         store(low, i, error)
 
@@ -30,11 +35,7 @@ def _add_transposed_accurately(
     for j in range(n):
         total, error = load(out, j), load(low, j)
         for i in range(first[j], end[j]):
-            a, b = load(A, i * n + j), load(y, i)
-            term = plain_product(a, b)
-            raised = plain_sum(total, term)
-            error += product_error(a, b, term) + sum_error(total, term, raised)
-            total = raised
+            total, error = add_product(splat(0.0) + load(A, i * n + j), load(y, i), total, error)
         store(out, j, total)
         store(low, j, error)
 

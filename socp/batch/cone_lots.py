@@ -137,10 +137,9 @@ class ConeLot(Lot):
         y[:, p + rows.singles] = (found[:, self.batch.m + rows.slots // 2] * np.sign(values)).clip(0.0) / np.abs(values)
         claims.s[part, rows.cones] = self.batch.s[part]
 
-    def write(self, many: Any, at: Any, good: np.ndarray) -> None:
+    def vectors(self) -> dict[str, np.ndarray]:
         claims, p, m = self.claims, self.programs.b.shape[1], self.programs.h.shape[1]
-        many.x[at], many.s[at] = claims.x[good], claims.s[good]
-        many.y[at], many.z[at] = claims.y[good, :p], claims.y[good, p : p + m]
+        return {"x": claims.x, "y": claims.y[:, :p], "z": claims.y[:, p : p + m], "s": claims.s}
 
     def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         holds, tol = np.zeros(which.size, bool), self.settings.tol_infeasible or self.settings.tol

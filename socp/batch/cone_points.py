@@ -10,19 +10,8 @@ import numpy as np
 
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Ints, Matrix
-from ..compiled.vec import (
-    LANES,
-    absolute,
-    largest,
-    load,
-    plain_product,
-    plain_sum,
-    product_error,
-    select,
-    splat,
-    store,
-    sum_error,
-)
+from ..compiled.vec import LANES, absolute, largest, load, plain_sum, select, splat, store, sum_error
+from .accurate import add_product
 from .cones import depth
 from .driver import Batch
 from .points import (
@@ -34,9 +23,9 @@ from .points import (
     ROWS_SCALE,
     Points,
     fill_points,
-    finish_objectives,
+    finish,
+    measure_block,
     measure_gradient,
-    tell,
 )
 
 
@@ -52,48 +41,20 @@ def verify(
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
         measure_gradient(w)
-        measure_equalities(w, p)
+        measure_block(w, 0, p, ROWS, ROWS_SCALE)
         measure_cone_rows(w, p, orthant)
         measure_depths(w, p, ranges)
-        finish_objectives(w)
-        tell(w, found, first, end)
+        finish(w, first, end, found)
         for lane in range(min(LANES, end - first)):
             for i in range(orthant.size):
                 batch.s[first + lane, i] = w.s[i, lane]
 
 
 @inner
-def add_support(w: Points, i: int) -> None:
-    """Row i's part of b'y + h'z, whose error is kept in the place of the gap's scale."""
-    found, u, y = w.found, load(w.u, i), load(w.y, i)
-    u = select(absolute(u) < np.inf, u, 0.0)
-    support, term = load(found, BELOW), plain_product(u, y)
-    raised = plain_sum(support, term)
-    error = product_error(u, y, term) + sum_error(support, term, raised)
-    store(found, GAP_SCALE, load(found, GAP_SCALE) + error)
-    store(found, BELOW, raised)
-
-
-@inner
-def measure_equalities(w: Points, p: int) -> None:
-    """|A x - b| and its scale."""
-    worst, size, trap = splat(0.0), splat(0.0), splat(0.0)
-    for i in range(p):
-        value, u = load(w.v, i), load(w.u, i)
-        excess = plain_sum(value, -u)
-        residual = excess + (sum_error(value, -u, excess) + load(w.v_low, i))
-        worst = largest(absolute(residual), worst)
-        size = largest(absolute(residual + u), largest(absolute(u), size))
-        trap += 0.0 * residual + 0.0 * load(w.y, i)
-        add_support(w, i)
-    store(w.found, ROWS, worst + trap)
-    store(w.found, ROWS_SCALE, 1.0 + size)
-
-
-@inner
 def measure_cone_rows(w: Points, p: int, orthant: Ints) -> None:
     """|G x + s - h| and its scale; bounds by their own size."""
     worst, size, own, own_relative, trap = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    support, error = load(w.found, BELOW), load(w.found, GAP_SCALE)
     for i in range(p, w.m):
         value, u, s = load(w.v, i), load(w.u, i), load(w.s, i - p)
         has = absolute(u) < np.inf
@@ -114,7 +75,9 @@ def measure_cone_rows(w: Points, p: int, orthant: Ints) -> None:
         else:
             worst = largest(outside, worst)
         trap += 0.0 * outside + 0.0 * load(w.y, i)
-        add_support(w, i)
+        support, error = add_product(u, load(w.y, i), support, error)
+    store(w.found, BELOW, support)
+    store(w.found, GAP_SCALE, error)
     scale = 1.0 + size
     residual, relative = largest(worst, own), largest(worst / scale, own_relative)
     store(w.found, CONE, residual + trap)

@@ -6,21 +6,17 @@ With J = diag(1, -I) and s, z inside the cone,
     W^-2 = (2 (Jq)(Jq)' - J) / eta^2
 
 the equation s o z = mu e becomes  W dz + W^-1 ds = c  with lam o c = sigma mu e - lam o lam - (W^-1 ds) o (W dz), and
-what G'WG is to the sides, A'W^-2 A is to a cone: rows with weights -J / eta^2, and the row B = sqrt(2) (Jq)'A / eta.
+what G'WG is to the sides, A'W^-2 A is to a cone: rows with weights -J / eta^2, and twice the row B = (Jq)'A / eta.
 Steps to the boundary are taken at lam, which is well inside.
 """
 
 from __future__ import annotations
-
-import math
 
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Matrix
 from ..compiled.vec import Vec, absolute, largest, load, root, select, smallest, splat, store
 from .spans import Spans
 from .state import CHANGE, FRESH, HZ, KEEP, MU, RAY_ROWS, ROWS, ROWS_SIZE, SIZE, TARGET, TAU, Lanes
-
-ROOT_2 = math.sqrt(2.0)
 
 
 @leaf
@@ -146,7 +142,7 @@ def begin_cone(w: Lanes, k: int) -> None:
         store(u, i, -load(z, i))
         store(v, i, load(v, i) - load(z, i))
         store(w.W, i, -weight if i == a else weight)
-    weight = ROOT_2 / eta
+    weight = 1.0 / eta
     for j in range(w.spans.cone_first[k], w.spans.cone_end[k]):
         total = splat(0.0)
         for i in range(a, e):
@@ -157,34 +153,26 @@ def begin_cone(w: Lanes, k: int) -> None:
 
 @inner
 def add_squares(spans: Spans, n: int, B: Matrix, C: Matrix) -> None:
-    """C += B'B, the lower triangle."""
+    """C += 2 B'B, the lower triangle."""
     for r in range(spans.cone_first.size):
         for i in range(spans.cone_first[r], spans.cone_end[r]):
-            b = load(B, r * n + i)
+            b = 2.0 * load(B, r * n + i)
             for j in range(spans.cone_first[r], i + 1):
                 store(C, i * n + j, load(C, i * n + j) + b * load(B, r * n + j))
 
 
 @inner
-def forward_of_cones(w: Lanes) -> Vec:
-    """h'W^-2 (G x2 - h), and leaves G x2 - h in ds, W^-2 of it in dz."""
-    start, h, Gx2, ds, dz, found = w.cone_start, w.b, w.Gx2, w.ds, w.dz, splat(0.0)
+def constant_of_cones(w: Lanes) -> tuple[Vec, Vec]:
+    """(h'W^-2 (G x2 - h), |W^-1 (G x2 - h)|^2)."""
+    start, h, Gx2, ds, dz, forward, square = w.cone_start, w.b, w.Gx2, w.ds, w.dz, splat(0.0), splat(0.0)
     for i in range(w.cone_rows):
         store(ds, i, load(Gx2, i) - load(h, i))
     for k in range(w.cones):
         weigh(w.nt, start[k], start[k + 1], load(w.eta, k), ds, dz)
     for i in range(w.cone_rows):
-        found += load(h, i) * load(dz, i)
-    return found
-
-
-@inner
-def square_of_cones(w: Lanes) -> Vec:
-    """|W^-1 (G x2 - h)|^2 after `forward_of_cones`."""
-    found = splat(0.0)
-    for i in range(w.cone_rows):
-        found += load(w.ds, i) * load(w.dz, i)
-    return found
+        forward += load(h, i) * load(dz, i)
+        square += load(ds, i) * load(dz, i)
+    return forward, square
 
 
 @inner
@@ -202,9 +190,11 @@ def direction_of_cones(w: Lanes) -> Vec:
 
 
 @inner
-def steps_of_cones(w: Lanes) -> Vec:
-    """ds := W^-1 ds and dz := W dz = c - W^-1 ds for the slacks' ds; returns the largest of `longest_step`."""
+def measure_step_of_cones(w: Lanes) -> Vec:
+    """ds := W^-1 ds and dz := W dz = c - W^-1 ds; returns 1 / the step to the boundary."""
     start, q, ds, dz, c, lam, longest = w.cone_start, w.nt, w.ds, w.dz, w.c, w.lam, splat(0.0)
+    for i in range(w.cone_rows):
+        store(ds, i, slack_step(w, i))
     for k in range(w.cones):
         a, e = start[k], start[k + 1]
         scale(q, a, e, -1.0, 1.0 / load(w.eta, k), ds, ds)
@@ -214,13 +204,11 @@ def steps_of_cones(w: Lanes) -> Vec:
     return longest
 
 
-@inner
-def predict_cones(w: Lanes) -> Vec:
-    """The predictor's W^-1 ds and W dz; returns 1 / the step to the boundary."""
-    Gdx, Gx2, h, r, change = w.Gdx, w.Gx2, w.b, w.r_equal, load(w.total, CHANGE)
-    for i in range(w.cone_rows):
-        store(w.ds, i, change * (load(h, i) - load(Gx2, i)) - load(Gdx, i) - load(r, i))
-    return steps_of_cones(w)
+@leaf
+def slack_step(w: Lanes, i: int) -> Vec:
+    """ds of row i."""
+    change, g = load(w.total, CHANGE), load(w.Gdx, i)
+    return change * (load(w.b, i) - load(w.Gx2, i)) - g - load(w.total, KEEP) * load(w.r_equal, i)
 
 
 @inner
@@ -249,30 +237,15 @@ def correct_cones(w: Lanes) -> None:
 
 
 @inner
-def finish_cones(w: Lanes) -> Vec:
-    """ds and dz of the step; returns 1 / the step to the boundary."""
-    start, Gdx, Gx2, h, r, total = w.cone_start, w.Gdx, w.Gx2, w.b, w.r_equal, w.total
-    change, keep = load(total, CHANGE), load(total, KEEP)
-    for i in range(w.cone_rows):
-        g = load(Gdx, i) + change * load(Gx2, i)
-        store(Gdx, i, g)
-        store(w.ds, i, change * load(h, i) - g - keep * load(r, i))
-    longest = steps_of_cones(w)
+def advance_cones(w: Lanes) -> Vec:
+    """The step of slacks, multipliers and G x, where dz is W dz; returns the least depth of slacks."""
+    start, size, change = w.cone_start, load(w.total, SIZE), load(w.total, CHANGE)
     for k in range(w.cones):
         scale(w.nt, start[k], start[k + 1], -1.0, 1.0 / load(w.eta, k), w.dz, w.dz)
     for i in range(w.cone_rows):
-        store(w.ds, i, change * load(h, i) - load(Gdx, i) - keep * load(r, i))
-    return longest
-
-
-@inner
-def advance_cones(w: Lanes) -> Vec:
-    """The step of slacks, multipliers and G x; returns the least depth of slacks."""
-    size = load(w.total, SIZE)
-    for i in range(w.cone_rows):
-        store(w.cone_s, i, load(w.cone_s, i) + size * load(w.ds, i))
+        store(w.cone_s, i, load(w.cone_s, i) + size * slack_step(w, i))
         store(w.y, i, load(w.y, i) + size * load(w.dz, i))
-        store(w.Gx, i, load(w.Gx, i) + size * load(w.Gdx, i))
+        store(w.Gx, i, load(w.Gx, i) + size * (load(w.Gdx, i) + change * load(w.Gx2, i)))
     return depth_in_cones(w, w.cone_s)
 
 
@@ -299,4 +272,4 @@ def fill_cones(w: Lanes, lane: int) -> None:
             w.r_equal[i, lane], w.v[i, lane], w.o[i, lane] = one - h, -h, h
             w.W[i, lane] = 1.0 - 2.0 * one
         for j in range(n):
-            w.B[k * n + j, lane] = ROOT_2 * (w.A[a * n + j] if w.shared else w.A_own[a * n + j, lane])
+            w.B[k * n + j, lane] = w.A[a * n + j] if w.shared else w.A_own[a * n + j, lane]

@@ -12,10 +12,9 @@ from typing import Any
 
 from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
-from ..compiled.vec import Vec, largest, load, splat, store
+from ..compiled.vec import Vec, absolute, largest, load, splat, store
 from .spans import Spans
 
-TINY = 1e-300
 LEAST_PIVOT = 1e-14  # of the diagonal: a smaller pivot is rounding, and becomes this
 
 
@@ -112,7 +111,8 @@ def _assemble(m: int, n: int, P: Any, A: Any, spans: Spans, w: Matrix, C: Matrix
                 y1 += v * b1
                 y2 += v * b2
                 y3 += v * b3
-            store_block(C, at, n, x0, x1, x2, x3, y0, y1, y2, y3)
+            store_column(C, at, n, x0, x1, x2, x3)
+            store_column(C, at + 1, n, y0, y1, y2, y3)
             i += 4
         while i < last[k]:
             x0, y0 = splat(0.0) + load(P, i * n + j), splat(0.0) + load(P, i * n + k)
@@ -126,18 +126,12 @@ def _assemble(m: int, n: int, P: Any, A: Any, spans: Spans, w: Matrix, C: Matrix
 
 
 @leaf
-def store_block(
-    C: Matrix, at: int, n: int, x0: Vec, x1: Vec, x2: Vec, x3: Vec, y0: Vec, y1: Vec, y2: Vec, y3: Vec
-) -> None:  # fmt: skip
-    """Columns x and y of a block of four rows and two columns."""
+def store_column(C: Matrix, at: int, n: int, x0: Vec, x1: Vec, x2: Vec, x3: Vec) -> None:
+    """Four entries of a column."""
     store(C, at, x0)
     store(C, at + n, x1)
     store(C, at + 2 * n, x2)
     store(C, at + 3 * n, x3)
-    store(C, at + 1, y0)
-    store(C, at + n + 1, y1)
-    store(C, at + 2 * n + 1, y2)
-    store(C, at + 3 * n + 1, y3)
 
 
 multiply_shared = specialized(_multiply, Floats, "A")
@@ -155,7 +149,7 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
     for j in range(0, n, 2):
         l = j + 1 if j + 1 < n else j
         d00, d10, d11 = load(C, j * n + j), load(C, l * n + j), load(C, l * n + l)
-        least0, least1 = largest(LEAST_PIVOT * d00, TINY), largest(LEAST_PIVOT * d11, TINY)
+        least0, least1 = LEAST_PIVOT * absolute(d00), LEAST_PIVOT * absolute(d11)
         for k in range(begin[j], j):
             t0, t1 = load(T, j * n + k), load(T, l * n + k)
             c0, c1 = load(C, j * n + k), load(C, l * n + k)
@@ -190,8 +184,10 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
             y1 -= t10 * x1
             y2 -= t10 * x2
             y3 -= t10 * x3
-            store_block(C, at, n, x0, x1, x2, x3, y0, y1, y2, y3)
-            store_block(T, at, n, x0 * p0, x1 * p0, x2 * p0, x3 * p0, y0 * p1, y1 * p1, y2 * p1, y3 * p1)
+            store_column(C, at, n, x0, x1, x2, x3)
+            store_column(C, at + 1, n, y0, y1, y2, y3)
+            store_column(T, at, n, x0 * p0, x1 * p0, x2 * p0, x3 * p0)
+            store_column(T, at + 1, n, y0 * p1, y1 * p1, y2 * p1, y3 * p1)
             i += 4
         while i < last[l]:
             x0, y0 = load(C, i * n + j), load(C, i * n + l)
@@ -209,25 +205,42 @@ def eliminate(n: int, spans: Spans, C: Matrix, T: Matrix, pivots: Matrix) -> Non
 
 @inner
 def solve(n: int, spans: Spans, T: Matrix, pivots: Matrix, b: Matrix) -> None:
-    """b := (T D T')^-1 b, two entries at a time."""
+    """b := (T D T')^-1 b, two entries at a time, each in two sums: few operations wait for the one before."""
     begin, end = spans.begin, spans.end
-    for i in range(n):
-        t0, t1 = load(b, i), splat(0.0)
-        k = begin[i]
+    for i in range(0, n, 2):
+        l = i + 1 if i + 1 < n else i
+        t0, t1, u0, u1, k = load(b, i), splat(0.0), load(b, l), splat(0.0), begin[i]
         while k + 2 <= i:
-            t0 -= load(T, i * n + k) * load(b, k)
-            t1 -= load(T, i * n + k + 1) * load(b, k + 1)
+            b0, b1 = load(b, k), load(b, k + 1)
+            t0 -= load(T, i * n + k) * b0
+            t1 -= load(T, i * n + k + 1) * b1
+            u0 -= load(T, l * n + k) * b0
+            u1 -= load(T, l * n + k + 1) * b1
             k += 2
         if k < i:
-            t0 -= load(T, i * n + k) * load(b, k)
-        store(b, i, t0 + t1)
-    for i in range(n - 1, -1, -1):
-        t0, t1 = load(b, i) * load(pivots, i), splat(0.0)
+            b0 = load(b, k)
+            t0 -= load(T, i * n + k) * b0
+            u0 -= load(T, l * n + k) * b0
+        t0 += t1
+        if l > i:
+            store(b, l, u0 + u1 - load(T, l * n + i) * t0)
+        store(b, i, t0)
+    for i in range(n - 1, -1, -2):
+        l = i - 1 if i > 0 else i
+        t0, t1, u0, u1 = load(b, i) * load(pivots, i), splat(0.0), load(b, l) * load(pivots, l), splat(0.0)
         k = i + 1
         while k + 2 <= end[i]:
-            t0 -= load(T, k * n + i) * load(b, k)
-            t1 -= load(T, k * n + n + i) * load(b, k + 1)
+            b0, b1 = load(b, k), load(b, k + 1)
+            t0 -= load(T, k * n + i) * b0
+            t1 -= load(T, k * n + n + i) * b1
+            u0 -= load(T, k * n + l) * b0
+            u1 -= load(T, k * n + n + l) * b1
             k += 2
         if k < end[i]:
-            t0 -= load(T, k * n + i) * load(b, k)
-        store(b, i, t0 + t1)
+            b0 = load(b, k)
+            t0 -= load(T, k * n + i) * b0
+            u0 -= load(T, k * n + l) * b0
+        t0 += t1
+        if l < i:
+            store(b, l, u0 + u1 - load(T, i * n + l) * t0)
+        store(b, i, t0)

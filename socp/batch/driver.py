@@ -8,18 +8,22 @@ Data are scaled as they come in, to D P D and E A D with rows and columns of siz
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints
-from ..compiled.structures import Structure, dimension, integers, matrix
+from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, lane_arrays
+from ..form.standard import LIMIT
+from ..problem.settings import Settings
+from ..problem.solution import TRACE
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
 from .state import (
+    AFFINE,
     BOUNDS,
     DELTA,
     DUAL,
@@ -29,6 +33,7 @@ from .state import (
     FRESH,
     HZ,
     KAPPA,
+    KEEP,
     LAST_DUAL,
     MU,
     OVERLAP,
@@ -40,6 +45,7 @@ from .state import (
     RHO,
     ROWS,
     ROWS_SIZE,
+    SIZE,
     TAU,
     TOTALS,
     XPX,
@@ -49,7 +55,6 @@ from .state import (
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
 PASSES = 3  # of the equilibration
-LARGEST_SCALE = 1e4
 NOTICED = 0.1  # of the tolerance: a residual below that does no harm
 NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
@@ -59,7 +64,7 @@ class Batch(Structure):
 
     The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
     `x_start` and `y_start` where these have rows, and the row is finite.  Rows of cones come first; `s` are their
-    slacks.
+    slacks.  `trace` are the iterates of the program, where there is but one and it is asked for.
     """
 
     m, n, count = dimension(), dimension(), dimension()
@@ -67,6 +72,7 @@ class Batch(Structure):
     x, y, s = matrix("count, n"), matrix("count, m + n"), matrix()
     x_start, y_start = matrix(), matrix()
     code, iterations = integers("count"), integers("count")
+    trace = records(TRACE, "rows")
 
 
 class Shape(NamedTuple):
@@ -89,8 +95,8 @@ class Shape(NamedTuple):
     cone_start: np.ndarray
 
 
-def lanes_for(batch: Batch, shape: Shape, numbers: dict[str, Any]) -> Lanes:
-    """Room for the method, with its tolerances and limits as `numbers`."""
+def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: bool = False) -> Lanes:
+    """Room for the method; with `equalities_apart` the stopping test takes equalities as a block of their own."""
     m, n, equal = batch.m, batch.n, shape.equal
     N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
     has = np.stack([shape.lower & ~equal, shape.upper & ~equal], axis=1)
@@ -98,6 +104,7 @@ def lanes_for(batch: Batch, shape: Shape, numbers: dict[str, Any]) -> Lanes:
     rows = {
         "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
         "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
+        "es": sides,
         "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
         "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
         **dict.fromkeys(("rhs", "residual", "product"), n),
@@ -110,7 +117,12 @@ def lanes_for(batch: Batch, shape: Shape, numbers: dict[str, Any]) -> Lanes:
         D=np.ones(n), E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start, **lane_arrays(rows),
     )  # fmt: skip
     counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
-    for name, value in {**counts, **numbers}.items():
+    limits = {
+        "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
+        "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
+        "step_fraction": settings.step_fraction, "equalities_apart": int(equalities_apart),
+    }  # fmt: skip
+    for name, value in {**counts, **limits}.items():
         setattr(work, name, value)
     return work
 
@@ -140,9 +152,9 @@ def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Float
                 size = max(size, abs(A[i * n + j]) * D[j])
             if size * E[i] > 0.0:
                 farthest = max(farthest, abs(size * E[i] - 1.0))
-                E[i] = min(max(1.0 / size, 1.0 / LARGEST_SCALE), LARGEST_SCALE)
+                E[i] = min(max(1.0 / size, 1.0 / LIMIT), LIMIT)
         for k in range(cone_start.size - 1):
-            least = LARGEST_SCALE
+            least = LIMIT
             for i in range(cone_start[k], cone_start[k + 1]):
                 least = min(least, E[i])
             E[cone_start[k] : cone_start[k + 1]] = least
@@ -155,7 +167,7 @@ def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Float
             size *= D[j]
             if size > 0.0:
                 farthest = max(farthest, abs(size - 1.0))
-                D[j] = min(max(D[j] / math.sqrt(size), 1.0 / LARGEST_SCALE), LARGEST_SCALE)
+                D[j] = min(max(D[j] / math.sqrt(size), 1.0 / LIMIT), LIMIT)
         if farthest < 0.5:
             break
 
@@ -169,7 +181,8 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
         who[lane] = -1
         w.total[:, lane] = 0.0
     while True:
-        measure(w)
+        if live > 0:
+            measure(w)
         w.any_fresh = w.any_refine = 0
         warm = False
         for lane in range(LANES):
@@ -207,6 +220,8 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     tol, tol_abs = MARGIN * w.tol, MARGIN * w.tol_abs * tau
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
     gap = abs(primal - below)
+    if batch.trace.size > 0:
+        record(batch, w, lane, primal, below)
     if (
         rows <= min(tol * (tau + total[ROWS_SIZE, lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
         and total[EQUAL, lane] <= min(tol * (tau + total[EQUAL_SIZE, lane]), tol_abs)
@@ -222,6 +237,23 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         if is_relative_ray(batch, w, lane, tol):
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
+
+
+@inner
+def record(batch: Batch, w: Lanes, lane: int, primal: float, below: float) -> None:
+    """Note the iterate in a lane, and the step that has led there."""
+    total, at = w.total, w.age[lane] - 1
+    tau, kappa, row = total[TAU, lane], total[KAPPA, lane], batch.trace[at]
+    rows = max(total[ROWS, lane] / (tau + total[ROWS_SIZE, lane]), total[BOUNDS, lane] / tau)
+    row["iteration"], row["primal_objective"], row["dual_objective"] = at, primal, below
+    row["primal_residual"] = max(rows, total[EQUAL, lane] / (tau + total[EQUAL_SIZE, lane]))
+    row["dual_residual"] = total[DUAL, lane] / (tau + total[DUAL_SIZE, lane])
+    row["gap"] = abs(primal - below) / (1.0 + max(abs(primal), abs(below)))
+    row["mu"], row["tau"], row["kappa"] = (total[MU, lane] + tau * kappa) / w.degree, tau, kappa
+    row["sigma"] = 1.0 - total[KEEP, lane] if at > 0 else np.nan
+    row["alpha_affine"] = total[AFFINE, lane] if at > 0 else np.nan
+    row["alpha"] = total[SIZE, lane] if at > 0 else np.nan
+    row["refinements"], row["regularization"], row["seconds"] = int(total[REFINE, lane]), RHO, 0.0
 
 
 @inner

@@ -25,14 +25,12 @@ from ..compiled.vec import Vec, absolute, largest, load, select, smallest, splat
 from .cones import (
     add_squares,
     advance_cones,
+    constant_of_cones,
     correct_cones,
     depth_in_cones,
     direction_of_cones,
-    finish_cones,
-    forward_of_cones,
     measure_cones,
-    predict_cones,
-    square_of_cones,
+    measure_step_of_cones,
     weigh,
 )
 from .dense import (
@@ -46,6 +44,7 @@ from .dense import (
     solve,
 )
 from .state import (
+    AFFINE,
     BOUNDS,
     CHANGE,
     DELTA,
@@ -71,7 +70,6 @@ from .state import (
     ROWS_SIZE,
     SIZE,
     SLOPE,
-    STEP,
     TARGET,
     TAU,
     XPX,
@@ -253,8 +251,10 @@ def step(w: Lanes) -> None:
     change = select(fresh, 0.0, change)
     store(total, CHANGE, change)
     change_kappa = -kappa - kappa * change * rate
-    longest = largest(predict(w), largest(-change * rate, 1.0 + change * rate))
-    left = 1.0 - 1.0 / longest
+    longest = largest(largest(measure_step(w), 1.0), largest(-change * rate, 1.0 + change * rate))
+    affine = 1.0 / longest
+    store(total, AFFINE, affine)
+    left = 1.0 - affine
     sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
     target = sigma * mu
 
@@ -267,8 +267,8 @@ def step(w: Lanes) -> None:
     change = select(fresh, 0.0, (keep * residual + product * rate + direction(w)) / slope)
     change_kappa = select(fresh, 0.0, (product - kappa * change) * rate)
     store(total, CHANGE, change)
-    longest = largest(finish_direction(w), largest(-change * rate, -change_kappa / kappa))
-    size = select(fresh, 1.0, smallest(STEP / largest(longest, 1e-30), 1.0))
+    longest = largest(measure_step(w), largest(-change * rate, -change_kappa / kappa))
+    size = select(fresh, 1.0, smallest(w.step_fraction / largest(longest, 1e-30), 1.0))
     store(total, SIZE, size)
     advance(w)
     store(total, TAU, tau + size * change)
@@ -329,8 +329,8 @@ def constant_direction(w: Lanes) -> None:
             forward += hk * t
             square += d * t
     if w.cones:
-        forward += forward_of_cones(w)
-        square += square_of_cones(w)
+        more = constant_of_cones(w)
+        forward, square = forward + more[0], square + more[1]
     dx, Pdx = w.dx, w.Gdx
     for j in range(n):
         forward += (load(q, j) + 2.0 * rate * load(Px, j)) * load(x2, j)
@@ -357,32 +357,36 @@ def direction(w: Lanes) -> Vec:
     for j in range(n):
         found += (load(q, j) + rate * load(Px, j)) * load(dx, j)
     for i in range(w.cone_rows, w.m + n):
-        g = load(Gdx, i)
+        g, part = load(Gdx, i), splat(0.0)
         if equal[i]:
-            found += load(b, i) * (g + keep * load(r_equal, i)) * (1.0 / DELTA)
+            part += load(b, i) * (g + keep * load(r_equal, i)) * (1.0 / DELTA)
         for k in range(first[i], first[i + 1]):
-            found += load(h, k) * load(z, k) * (load(e, k) + load(inverse_s, k) * (sign[k] * g + keep * load(r, k)))
+            part += load(h, k) * load(z, k) * (load(e, k) + load(inverse_s, k) * (sign[k] * g + keep * load(r, k)))
+        found += part
     return found + direction_of_cones(w) if w.cones else found
 
 
 @inner
-def predict(w: Lanes) -> Vec:
-    """e := ds / s of the predictor; returns the largest of -ds / s, -dz / z and 1."""
-    first, sign, h, inverse_s, r, e, Gdx, Gx2 = w.first, w.sign, w.h, w.inverse_s, w.r, w.e, w.Gdx, w.Gx2
-    change, most, least = load(w.total, CHANGE), splat(0.0), splat(0.0)
+def measure_step(w: Lanes) -> Vec:
+    """es := ds / s and e := dz / z from c = ds / s + dz / z in e; returns the largest of -ds / s and -dz / z."""
+    first, sign, h, inverse_s, r, e, es, Gdx, Gx2 = w.first, w.sign, w.h, w.inverse_s, w.r, w.e, w.es, w.Gdx, w.Gx2
+    change, keep, longest = load(w.total, CHANGE), load(w.total, KEEP), splat(0.0)
     for i in range(w.cone_rows, w.m + w.n):
         g = load(Gdx, i) + change * load(Gx2, i)
         for k in range(first[i], first[i + 1]):
-            t = (load(h, k) * change - sign[k] * g - load(r, k)) * load(inverse_s, k)
-            most, least = largest(t, most), smallest(t, least)
-            store(e, k, t)
-    longest = largest(1.0 + most, largest(-least, 1.0))
-    return largest(predict_cones(w), longest) if w.cones else longest
+            t = (load(h, k) * change - sign[k] * g - keep * load(r, k)) * load(inverse_s, k)
+            c = load(e, k) - t
+            longest = largest(largest(-t, -c), longest)
+            store(es, k, t)
+            store(e, k, c)
+    return largest(measure_step_of_cones(w), longest) if w.cones else longest
 
 
 @inner
 def prepare_corrector(w: Lanes) -> None:
-    """e := c = ds / s + dz / z = sigma mu / (s z) - 1 - (ds / s) (dz / z) of the predictor, and v."""
+    """e := c = ds / s + dz / z = sigma mu / (s z) - 1 - (ds / s) (dz / z) of the predictor, where ds / s = -1 - dz / z;
+    and v.
+    """
     first, equal, sign, z, inverse_s, inverse_sz = w.first, w.equal, w.sign, w.z, w.inverse_s, w.inverse_sz
     r, r_equal, e, v, total = w.r, w.r_equal, w.e, w.v, w.total
     keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5
@@ -401,38 +405,17 @@ def prepare_corrector(w: Lanes) -> None:
 
 
 @inner
-def finish_direction(w: Lanes) -> Vec:
-    """dx and Gdx with the constant direction, r := ds / s, e := dz / z; returns the largest of -ds / s and -dz / z."""
-    first, equal, sign, h, b, inverse_s = w.first, w.equal, w.sign, w.h, w.b, w.inverse_s
-    r, r_equal, e, dx, Gdx, x2, Gx2, total = w.r, w.r_equal, w.e, w.dx, w.Gdx, w.x2, w.Gx2, w.total
-    change, keep, longest = load(total, CHANGE), load(total, KEEP), splat(0.0)
-    for j in range(w.n):
-        store(dx, j, load(dx, j) + change * load(x2, j))
-    for i in range(w.cone_rows, w.m + w.n):
-        g = load(Gdx, i) + change * load(Gx2, i)
-        store(Gdx, i, g)
-        if equal[i]:
-            store(r_equal, i, keep * load(r_equal, i) - change * load(b, i))
-        for k in range(first[i], first[i + 1]):
-            t = (load(h, k) * change - sign[k] * g - keep * load(r, k)) * load(inverse_s, k)
-            c = load(e, k) - t
-            longest = largest(largest(-t, -c), longest)
-            store(r, k, t)
-            store(e, k, c)
-    return largest(finish_cones(w), longest) if w.cones else longest
-
-
-@inner
 def advance(w: Lanes) -> None:
-    """The step; slacks and multipliers of fresh lanes are moved inside."""
-    first, equal, sign, s, z, y, Gx, Gdx, x, dx = w.first, w.equal, w.sign, w.s, w.z, w.y, w.Gx, w.Gdx, w.x, w.dx
-    r, r_equal, e, total = w.r, w.r_equal, w.e, w.total
-    size, least_s, least_z = load(total, SIZE), splat(1e300), splat(1e300)
+    """The step along dx + dtau x2; slacks and multipliers of fresh lanes are moved inside."""
+    first, equal, sign, s, z, y, b, Gx, x = w.first, w.equal, w.sign, w.s, w.z, w.y, w.b, w.Gx, w.x
+    Gdx, Gx2, dx, x2, r_equal, es, e, total = w.Gdx, w.Gx2, w.dx, w.x2, w.r_equal, w.es, w.e, w.total
+    size, change, keep = load(total, SIZE), load(total, CHANGE), load(total, KEEP)
+    least_s, least_z = splat(1e300), splat(1e300)
     for j in range(w.n):
-        store(x, j, load(x, j) + size * load(dx, j))
+        store(x, j, load(x, j) + size * (load(dx, j) + change * load(x2, j)))
     for k in range(w.sides):
         sk, zk = load(s, k), load(z, k)
-        sk += sk * (size * load(r, k))
+        sk += sk * (size * load(es, k))
         zk += zk * (size * load(e, k))
         least_s, least_z = smallest(sk, least_s), smallest(zk, least_z)
         store(s, k, sk)
@@ -451,10 +434,10 @@ def advance(w: Lanes) -> None:
             store(w.cone_s, at, load(w.cone_s, at) + up_s)
             store(y, at, load(y, at) + up_z)
     for i in range(w.cone_rows, w.m + w.n):
-        g, yi = load(Gdx, i), splat(0.0)
+        g, yi = load(Gdx, i) + change * load(Gx2, i), splat(0.0)
         store(Gx, i, load(Gx, i) + size * g)
         if equal[i]:
-            yi = load(y, i) + size * (g + load(r_equal, i)) * (1.0 / DELTA)
+            yi = load(y, i) + size * (g + keep * load(r_equal, i) - change * load(b, i)) * (1.0 / DELTA)
         for k in range(first[i], first[i + 1]):
             yi += sign[k] * load(z, k)
         store(y, i, yi)

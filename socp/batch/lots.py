@@ -13,17 +13,15 @@ from ..problem.stopping import RESIDUALS
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, scale_shared
 from .spans import Order
 
-LANES_UP_TO = 128  # variables; larger programs are solved one by one
-ROWS_UP_TO = 512
-WORK = 5e8  # multiplications in one compiled call, which is deaf to Ctrl-C
-ITERATIONS = 10  # of a program, roughly
+LANES_UP_TO = 128  # variables, and four times as many rows; larger programs are solved one by one
+WORK = 5e7  # multiplications of one iteration in one compiled call, which is deaf to Ctrl-C
 
 Task = tuple[int, int]
 
 
 def fits_lanes(n: int, m: int) -> bool:
     """Whether programs of so many variables and rows are solved side by side."""
-    return n <= LANES_UP_TO and m <= ROWS_UP_TO
+    return n <= LANES_UP_TO and m <= 4 * LANES_UP_TO
 
 
 def alike(kinds: np.ndarray, k: int) -> list[np.ndarray]:
@@ -43,7 +41,8 @@ def kinds_of(l: np.ndarray, u: np.ndarray) -> np.ndarray:
 class Lot:
     """Programs whose sides are finite, infinite and equal in the same places.
 
-    A subclass measures the answers, by `verifier`, and writes those that pass, by `write` and `certify`.
+    A subclass measures the answers by `verifier`, has them as `vectors`, and writes those certificates that hold by
+    `certify`.
 
     Parameters
     ----------
@@ -92,8 +91,8 @@ class Lot:
     def tasks(self) -> list[Task]:
         """Ranges of programs for one compiled call each."""
         m, n, k = self.batch.m, self.batch.n, self.batch.count
-        each = ITERATIONS * (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n))
-        size = max(64, min(int(WORK / each), -(-k // (4 * self.settings.threads)) if self.settings.threads > 1 else k))
+        each = n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)
+        size = max(64, min(int(WORK / each), -(-k // (8 * self.settings.threads)) if self.settings.threads > 1 else k))
         return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
 
     def workers(self) -> list[Callable[[Task], None]]:
@@ -101,13 +100,8 @@ class Lot:
         return [self._worker() for _ in range(min(self.settings.threads, len(self.tasks())))]
 
     def _worker(self) -> Callable[[Task], None]:
-        settings, batch = self.settings, self.batch
-        numbers = {
-            "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
-            "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
-            "equalities_apart": int(self.equalities_apart),
-        }  # fmt: skip
-        lanes, verify = lanes_for(batch, self.shape, numbers), self.verifier()
+        batch = self.batch
+        lanes, verify = lanes_for(batch, self.shape, self.settings, self.equalities_apart), self.verifier()
         if lanes.shared:
             scale_shared(batch, lanes)
 
@@ -133,20 +127,26 @@ class Lot:
         good = batch.code == OPTIMAL
         for residual, scale in ((rows, rows_scale), (cone, cone_scale), (dual, dual_scale), (gap, gap_scale)):
             good &= (residual <= tol * scale) & (residual <= tol_abs)
-        at = slice(None) if good.all() and chosen.size == len(many) else chosen[good]
+        all_good = bool(good.all()) and chosen.size == len(many)
+        at = slice(None) if all_good else chosen[good]
         many.status[at] = Status.OPTIMAL
-        self.write(many, at, good)
-        many.objective[at], many.dual_objective[at] = primal[good], below[good]
-        many.primal_residual[at] = np.maximum(rows / rows_scale, cone / cone_scale)[good]
-        many.dual_residual[at], many.gap[at] = (dual / dual_scale)[good], (gap / gap_scale)[good]
+        numbers = {
+            "objective": primal.copy(), "dual_objective": below.copy(), "dual_residual": dual / dual_scale,
+            "primal_residual": np.maximum(rows / rows_scale, cone / cone_scale), "gap": gap / gap_scale,
+        }  # fmt: skip
+        for name, answers in {**self.vectors(), **numbers}.items():
+            if all_good:  # nothing is copied
+                setattr(many, name, answers)
+            else:
+                getattr(many, name)[at] = answers[good]
         many.iterations[chosen] = batch.iterations
         done = good | (batch.code == NOT_STARTED)
         rays = np.flatnonzero((batch.code > OPTIMAL) & (batch.code <= PRIMAL_INFEASIBLE + 1))
         done[rays[self.certify(many, rays, batch.code[rays] == PRIMAL_INFEASIBLE)]] = True
         return chosen[~done]
 
-    def write(self, many: Any, at: Any, good: np.ndarray) -> None:
-        """Write the vectors of the good ones into the places `at`."""
+    def vectors(self) -> dict[str, np.ndarray]:
+        """The vectors of all answers, a row for each program, by name."""
         raise NotImplementedError
 
     def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:

@@ -17,13 +17,14 @@ from ..compiled.vec import (
     load,
     plain_product,
     plain_sum,
-    product_error,
+    select,
     splat,
     store,
     sum_error,
 )
 from ..problem.stopping import RESIDUALS
 from .accurate import (
+    add_product,
     add_transposed_accurately_own,
     add_transposed_accurately_shared,
     multiply_accurately_own,
@@ -93,83 +94,53 @@ def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
 
 
 @inner
-def tell(w: Points, found: Matrix, first: int, end: int) -> None:
-    """found[p] := the residuals of the programs from `first` on."""
-    for lane in range(min(LANES, end - first)):
-        for i in range(RESIDUALS):
-            found[first + lane, i] = w.found[i, lane]
-
-
-@inner
 def measure_gradient(w: Points) -> None:
-    """P x, v := A x, and the dual residual with the first part of the objectives."""
-    m, n, spans = w.m, w.n, w.spans
-    if w.shared:
-        multiply_accurately_shared(n, n, w.P, spans.begin, spans.end, w.x, w.Px, w.Px_low)
-        multiply_accurately_shared(m, n, w.A, spans.row_first, spans.row_end, w.x, w.v, w.v_low)
-    else:
-        multiply_accurately_own(n, n, w.P_own, spans.begin, spans.end, w.x, w.Px, w.Px_low)
-        multiply_accurately_own(m, n, w.A_own, spans.row_first, spans.row_end, w.x, w.v, w.v_low)
-    begin_gradient(w)
-    if w.shared:
-        add_transposed_accurately_shared(
-            m, n, w.A, spans.column_first, spans.column_end, w.y, w.dual, w.dual_low
-        )  # fmt: skip
-    else:
-        add_transposed_accurately_own(
-            m, n, w.A_own, spans.column_first, spans.column_end, w.y, w.dual, w.dual_low
-        )  # fmt: skip
-    finish_gradient(w)
-    store(w.found, GAP_SCALE, 0.0)
-    store(w.found, BELOW, 0.0)
+    """v := A x; the dual residual P x + q + A'y + z and its size; x'Px + q'x with its error, and the primal objective.
 
-
-@inner
-def begin_gradient(w: Points) -> None:
-    """dual := P x + q + z."""
-    m, n, Px, Px_low, q, y, dual, low = w.m, w.n, w.Px, w.Px_low, w.q, w.y, w.dual, w.dual_low
+    `PRIMAL` becomes half of x'Px, `GAP` the sum with its error in `Px_low`, for `finish`.
+    """
+    m, n, spans, Px, Px_low, q, x, y, dual, low = w.m, w.n, w.spans, w.Px, w.Px_low, w.q, w.x, w.y, w.dual, w.dual_low
+    if w.shared:
+        multiply_accurately_shared(n, n, w.P, spans.begin, spans.end, x, Px, Px_low)
+        multiply_accurately_shared(m, n, w.A, spans.row_first, spans.row_end, x, w.v, w.v_low)
+    else:
+        multiply_accurately_own(n, n, w.P_own, spans.begin, spans.end, x, Px, Px_low)
+        multiply_accurately_own(m, n, w.A_own, spans.row_first, spans.row_end, x, w.v, w.v_low)
     for j in range(n):
         p, c, z = load(Px, j), load(q, j), load(y, m + j)
         part = plain_sum(p, c)
         total = plain_sum(part, z)
         store(dual, j, total)
         store(low, j, load(Px_low, j) + (sum_error(p, c, part) + sum_error(part, z, total)))
-
-
-@inner
-def finish_gradient(w: Points) -> None:
-    """The dual residual and its size; x'Px + q'x with its error, and the primal objective."""
-    n, Px, Px_low, q, x, dual, low, found = w.n, w.Px, w.Px_low, w.q, w.x, w.dual, w.dual_low, w.found
+    if w.shared:
+        add_transposed_accurately_shared(m, n, w.A, spans.column_first, spans.column_end, y, dual, low)
+    else:
+        add_transposed_accurately_own(m, n, w.A_own, spans.column_first, spans.column_end, y, dual, low)
     worst, size, trap = splat(0.0), splat(0.0), splat(0.0)
     total, error, half = splat(0.0), splat(0.0), splat(0.0)
     for j in range(n):
-        p, c, v = load(Px, j), load(q, j), load(x, j)
-        residual = load(dual, j) + load(low, j)
+        p, c, v, residual = load(Px, j), load(q, j), load(x, j), load(dual, j) + load(low, j)
         worst = largest(absolute(residual), worst)
         size = largest(absolute(p), largest(absolute(c), size))
         trap += 0.0 * residual + 0.0 * v
-        term = plain_product(v, p)
-        raised = plain_sum(total, term)
-        error += product_error(v, p, term) + sum_error(total, term, raised) + v * load(Px_low, j)
-        half += 0.5 * term
-        total = raised
-        term = plain_product(v, c)
-        raised = plain_sum(total, term)
-        error += product_error(v, c, term) + sum_error(total, term, raised)
-        total = raised
+        half += 0.5 * plain_product(v, p)
+        total, error = add_product(v, p, total, error + v * load(Px_low, j))
+        total, error = add_product(v, c, total, error)
+    found = w.found
     store(found, DUAL, worst + trap)
     store(found, DUAL_SCALE, 1.0 + size)
     store(found, PRIMAL, half)
     store(found, GAP, total)
-    store(w.Px_low, 0, error)
-    store(w.Px, 0, total)
+    store(Px_low, 0, error)
+    store(found, GAP_SCALE, 0.0)
+    store(found, BELOW, 0.0)
 
 
 @inner
-def finish_objectives(w: Points) -> None:
-    """The gap, its scale and the objectives."""
+def finish(w: Points, first: int, end: int, told: Matrix) -> None:
+    """The gap, its scale and the objectives; told[p] := the residuals of the programs from `first` on."""
     found = w.found
-    total, error, half = load(w.Px, 0), load(w.Px_low, 0), load(found, PRIMAL)
+    total, error, half = load(found, GAP), load(w.Px_low, 0), load(found, PRIMAL)
     support, support_error = load(found, BELOW), load(found, GAP_SCALE)
     gap = plain_sum(total, support)
     gap_low = sum_error(total, support, gap) + (error + support_error)
@@ -178,3 +149,42 @@ def finish_objectives(w: Points) -> None:
     store(found, GAP_SCALE, 1.0 + largest(absolute(primal), absolute(below)))
     store(found, PRIMAL, primal)
     store(found, BELOW, below)
+    for lane in range(min(LANES, end - first)):
+        for i in range(RESIDUALS):
+            told[first + lane, i] = found[i, lane]
+
+
+@inner
+def measure_block(w: Points, start: int, stop: int, place: int, scale_place: int) -> None:
+    """Violation and scale of the sides of a block of rows, and its part in the support and the stray multipliers."""
+    l, u, v, low, y, bound, found = w.l, w.u, w.v, w.v_low, w.y, w.bound, w.found
+    size, violation, own, own_relative = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    stray, trap = splat(0.0), splat(0.0)
+    support, error = load(found, BELOW), load(found, GAP_SCALE)
+    for i in range(start, stop):
+        lower, upper, value, small, yi = load(l, i), load(u, i), load(v, i), load(low, i), load(y, i)
+        side = select(yi > 0.0, upper, lower)
+        finite = absolute(side) < np.inf
+        side = select(finite, side, 0.0)
+        stray = largest(select(finite, 0.0, absolute(yi)), stray)
+        support, error = add_product(side, yi, support, error)
+        has = (absolute(lower) < np.inf) | (absolute(upper) < np.inf)
+        size = largest(select(has, absolute(value), 0.0), size)
+        below, above = (lower - value) - small, (value - upper) + small
+        side = absolute(select(below > above, lower, upper))
+        outside = largest(largest(below, above), 0.0)
+        missed = outside > 0.0
+        size = largest(select(missed, side, 0.0), size)
+        if bound[i]:
+            own = largest(outside, own)
+            own_relative = largest(select(missed, outside / (1.0 + side), 0.0), own_relative)
+        else:
+            violation = largest(outside, violation)
+        trap += 0.0 * yi + 0.0 * value
+    scale = 1.0 + size
+    residual, relative = largest(violation, own), largest(violation / scale, own_relative)
+    store(found, place, residual + trap)
+    store(found, scale_place, select(relative > 0.0, residual / relative, scale))
+    store(found, DUAL, largest(stray, load(found, DUAL)) + trap)
+    store(found, BELOW, support)
+    store(found, GAP_SCALE, error)

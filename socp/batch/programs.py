@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..problem.checks import ArrayLike, ProgramError, check_finite
 from ..problem.program import Cone, ConeProgram
-from ..problem.settings import Settings
+from ..problem.settings import BatchSettings, Settings, document_settings
 from ..problem.status import Status
 from ..solver import Solver
 from .checks import axes_of, matrices, number_of_programs, refuse_nonconvex, rows_of
@@ -20,7 +20,10 @@ from .lots import fits_lanes
 from .solutions import Solutions
 from .watch import Watch
 
-TAKEN = ("tol", "tol_abs", "tol_infeasible", "max_iter", "time_limit", "threads")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+KNOWN = ("c", "G", "h", "cones", "A", "b", "P", *BatchSettings.__annotations__)
 
 
 class ConePrograms:
@@ -48,6 +51,7 @@ class ConePrograms:
         self.cones, self._has_P = cones, P is not None
         came = {"c": c, "G": G, "h": h, "A": A, "b": b, "P": P}
         self.k = number_of_programs({name: (came[name], getattr(self, name)) for name in came})
+        self.has_axis = {name: axes_of(came[name]) == getattr(self, name).ndim for name in came}
         self.share_matrices = self.P.shape[0] == self.G.shape[0] == self.A.shape[0] == 1
 
     def own(self, name: str, i: int) -> np.ndarray:
@@ -64,6 +68,7 @@ class ConePrograms:
             raise ProgramError(f"program {i}: {error}") from None
 
 
+@document_settings
 def solve_many(
     *,
     c: ArrayLike,
@@ -73,12 +78,7 @@ def solve_many(
     A: ArrayLike | None = None,
     b: ArrayLike | None = None,
     P: ArrayLike | None = None,
-    threads: int = 1,
-    tol: float = 1e-8,
-    tol_abs: float | None = None,
-    tol_infeasible: float | None = None,
-    max_iter: int = 200,
-    time_limit: float | None = None,
+    **settings: Unpack[BatchSettings],
 ) -> Solutions:
     """Solve many cone programs of one shape: any argument may have a leading axis, an entry for each program.
 
@@ -88,7 +88,7 @@ def solve_many(
         As in `ConeProgram`, shared by all programs; or, but for the cones, with a leading axis of length k, as c of
         shape (k, n) and G of shape (k, m, n).
     tol, max_iter, ...
-        The settings, each as in `Settings`; `threads` solve programs side by side.
+        The settings, each as in `Settings`.
 
     Returns
     -------
@@ -101,9 +101,9 @@ def solve_many(
 
     Notes
     -----
-    Small programs are solved side by side in the lanes of vector registers, larger ones one by one, where the first
-    sets up for all that share P, A and G.  Every answer passes the stopping test of `solve` on the caller's own data.
-    A program that fails beside others is solved again by itself.
+    Programs are shared out among the threads.  Small programs are solved side by side in the lanes of vector registers,
+    larger ones one by one, where the first sets up for all that share P, A and G.  Every answer passes the stopping
+    test of `solve` on the caller's own data.  A program that fails beside others is solved again by itself.
 
     Examples
     --------
@@ -117,9 +117,8 @@ def solve_many(
      [ 0.  -1. ]
      [ 0.6 -0.8]]
     """
-    arguments = locals()
-    settings = Settings(**{name: arguments[name] for name in TAKEN})
-    return solve_cone_programs(ConePrograms(c, G, h, cones, A, b, P), settings)
+    checked = Settings.of_call(settings, "solve_many", KNOWN)
+    return solve_cone_programs(ConePrograms(c, G, h, cones, A, b, P), checked)
 
 
 def solve_like(solver: Solver, vectors: dict[str, Any], threads: int | None) -> Solutions:

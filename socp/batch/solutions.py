@@ -8,8 +8,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from ..problem.checks import ProgramError
+from ..problem.derivatives import Gradient, Tangent
 from ..problem.solution import TIMINGS, TRACE, Solution
 from ..problem.status import Status
+from .derivatives import Linearizations
 
 One = TypeVar("One")
 
@@ -51,12 +54,16 @@ class Answers(Generic[One]):
 
     def __init__(self, k: int, **sizes: int) -> None:
         self.status, self.iterations = np.full(k, Status.NUMERICAL_ERROR, object), np.zeros(k, np.int64)
-        for name in self.vectors:
-            setattr(self, name, np.full((k, sizes[name]), np.nan))
-        for name in self.numbers:
-            setattr(self, name, np.full(k, np.nan))
+        self._shapes = {**{name: (k, sizes[name]) for name in self.vectors}, **dict.fromkeys(self.numbers, (k,))}
         self.setup_time, self.solve_time = 0.0, 0.0
         self.alone: dict[int, One] = {}
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        """A field that nothing was written into: NaN."""
+        if name not in self.__dict__.get("_shapes", ()):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        found = self.__dict__[name] = np.full(self._shapes[name], np.nan)
+        return found
 
     def __len__(self) -> int:
         return int(self.status.size)
@@ -124,3 +131,47 @@ class Solutions(Answers[Solution]):
     vectors, single = ("x", "y", "z", "s"), Solution
     z: np.ndarray
     s: np.ndarray
+
+    def vjp(
+        self, dx: Any = None, dy: Any = None, dz: Any = None, ds: Any = None, smoothing: float = 0.0
+    ) -> Gradient:  # fmt: skip
+        """The gradients of one number of each answer by all data: as `Solution.vjp`, with a leading axis.
+
+        Parameters
+        ----------
+        dx, dy, dz, ds : array_like, shapes (k, n), (k, p), (k, m), (k, m), optional
+            The gradients of the numbers by the answers; None is zero.
+        smoothing : float, default 0
+
+        Returns
+        -------
+        Gradient
+            Its fields have a leading axis where the argument has one; by what the programs share it is the gradient of
+            the sum of the numbers.  `differentiable` is an array.
+
+        Raises
+        ------
+        ProgramError
+            The status of a program is not "optimal", or the answers came out of a pickle, without their programs.
+
+        Examples
+        --------
+        >>> import numpy as np, socp
+        >>> many = socp.solve_many(P=[[2.0]], c=[[-2.0], [1.0]], G=[[1.0]], h=[0.5], cones=[socp.NonNeg(1)])
+        >>> gradient = many.vjp(dx=np.ones((2, 1)))  # x = h, and x = -c / 2
+        >>> print(gradient.c.round(6).tolist(), gradient.h.round(6), gradient.differentiable)
+        [[-0.0], [-0.5]] [1.] [ True  True]
+        """
+        return self._linearized(smoothing).gradient(dx, dy, dz, ds)
+
+    def jvp(
+        self, dP: Any = None, dc: Any = None, dA: Any = None, db: Any = None, dG: Any = None, dh: Any = None,
+        smoothing: float = 0.0,
+    ) -> Tangent:  # fmt: skip
+        """The derivatives of the answers along a change of the data, with or without a leading axis."""
+        return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
+
+    def _linearized(self, smoothing: float) -> Linearizations:
+        if self._programs is None:
+            raise ProgramError("the answers have come without their programs, as out of a pickle: solve them here")
+        return Linearizations(self._programs, self, smoothing)

@@ -7,7 +7,6 @@ from .spans import Spans
 
 DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
 RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
-STEP = 0.99  # share of the way to the boundary
 LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
 INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
 
@@ -15,8 +14,8 @@ INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved 
 TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
 ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
 SLOPE, KEEP, CHANGE, TARGET, SIZE, EQUAL, EQUAL_SIZE, OVERLAP = 15, 16, 17, 18, 19, 20, 21, 22
-LAST_DUAL, REFINE = 23, 24
-TOTALS = 25
+LAST_DUAL, REFINE, AFFINE = 23, 24, 25
+TOTALS = 26
 
 
 class Lanes(Structure):
@@ -39,13 +38,13 @@ class Lanes(Structure):
     q, h, b, unit, dual_unit = matrix(), matrix(), matrix(), matrix(), matrix()
     x, y, s, z, Gx, Px = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     rd, r, r_equal, inverse_sz, inverse_s = matrix(), matrix(), matrix(), matrix(), matrix()
-    W, v, o, e, dx, Gdx, x2, Gx2 = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    W, v, o, e, es, dx, Gdx, x2, Gx2 = (matrix() for _ in range(9))
     cone_rows, cones, degree, equalities_apart = integer(), integer(), number(), integer()
     cone_start = integers()
     cone_s, lam, nt, c, u, ds, dz = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     eta, B = matrix(), matrix()
     rhs, residual, product = matrix(), matrix(), matrix()
     C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
-    tol, tol_abs, tol_infeasible = number(), number(), number()
+    tol, tol_abs, tol_infeasible, step_fraction = number(), number(), number(), number()
     max_iter = integer()
     spans = structure(Spans)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.kernels import deferred_kernel, inner, kernel
+from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints
 from ..linalg.cholesky import cholesky
+from ..linalg.csc import append_upper
 from ..linalg.ldl.factorization import LDL
 from ..problem.checks import ProgramError
 from ..problem.hessian import GLANCE, NO_VALUES, DenseHessian, Hessian, add_diagonal
@@ -58,7 +59,7 @@ def first_bad_pivot(P: Hessian, shift: np.ndarray) -> int:
     """The variable at which the LDL' of P + diag(shift) meets a pivot that is not positive, or -1."""
     n, most = shift.size, P.entries + shift.size
     indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
-    raise_upper(P.indptr, P.indices, P.values, shift, indptr, indices, data)
+    append_upper(P.indptr, P.indices, P.values, shift, 0, indptr, indices, data)
     ldl = LDL(n, indptr, indices[: indptr[n]], np.ones(n, np.int64))
     if ldl.factor(data[: indptr[n]], 0.0, -1.0) == 0:  # a bad pivot becomes -1
         return -1
@@ -169,23 +170,3 @@ def is_semidefinite(n: int, P: Floats, shift: Floats, work: Floats) -> bool:
     for i in range(n):
         work[i * n + i] += shift[i]
     return cholesky(n, work) == 0
-
-
-@deferred_kernel
-def raise_upper(
-    indptr: Ints, indices: Ints, data: Floats, shift: Floats, upper_indptr: Ints, upper_indices: Ints,
-    upper_data: Floats,
-) -> None:  # fmt: skip
-    """The upper triangle of P + diag(shift), with every diagonal entry, from the sorted columns of P."""
-    count = 0
-    for j in range(shift.size):
-        upper_indptr[j], value = count, shift[j]
-        for k in range(indptr[j], indptr[j + 1]):
-            if indices[k] < j:
-                upper_indices[count], upper_data[count] = indices[k], data[k]
-                count += 1
-            elif indices[k] == j:
-                value += data[k]
-        upper_indices[count], upper_data[count] = j, value
-        count += 1
-    upper_indptr[shift.size] = count

@@ -49,15 +49,10 @@ def parallel_in_orthant(
     p: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, lead: Ints, ratio: Floats
 ) -> None:  # fmt: skip
     """`parallel_rows` of the orthant's rows, those behind the first p, with two entries or more."""
-    l, size, count = lead.size, 4, 0
-    wanted = np.empty(l, np.bool_)
-    for i in range(l):
+    wanted = np.empty(lead.size, np.bool_)
+    for i in range(lead.size):
         wanted[i] = indptr[p + i + 1] - indptr[p + i] > 1
-        count += int(wanted[i])
-    while size < 2 * count:
-        size *= 2
-    table, keys = np.empty(size, np.int64), np.empty(l, np.int64)
-    parallel_rows(p, l, indptr, indices, source, data, wanted, lead, ratio, table, keys)
+    parallel_rows(p, indptr, indices, source, data, wanted, lead, ratio)
 
 
 @leaf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.kernels import kernel
+from ..compiled.kernels import deferred_kernel, kernel
 from ..compiled.signatures import Floats, Ints, Matrix
 
 _EMPTY = sp.csc_array((1, 1))
@@ -135,3 +135,27 @@ def scale(
         scale = right[j]
         for k in range(indptr[j], indptr[j + 1]):
             out[k] = factor * left[indices[k]] * data[k] * scale
+
+
+@deferred_kernel
+def append_upper(
+    indptr: Ints, indices: Ints, data: Floats, diagonal: Floats, first: int, upper_indptr: Ints, upper_indices: Ints,
+    upper_data: Floats,
+) -> None:  # fmt: skip
+    """Columns first, first + 1, ... of an upper triangle: those of M down to their diagonal entries, which are raised.
+
+    Every diagonal entry is there, the last one of its column.  The rows of M ascend in each column.
+    """
+    end = upper_indptr[first] if first > 0 else 0
+    for i in range(diagonal.size):
+        j, value = first + i, diagonal[i]
+        upper_indptr[j] = end
+        for k in range(indptr[i], indptr[i + 1]):
+            if indices[k] < j:
+                upper_indices[end], upper_data[end] = indices[k], data[k]
+                end += 1
+            elif indices[k] == j:
+                value += data[k]
+        upper_indices[end], upper_data[end] = j, value
+        end += 1
+    upper_indptr[first + diagonal.size] = end

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv, syrk
 from ..compiled.kernels import deferred, inner, kernel
 from ..compiled.signatures import Floats, Matrix
+from .cholesky import LOOPS
 from .vectors import dot_within
 
-LOOPS = 32  # an order up to which loops are quicker than a call of BLAS
-ENTRIES = 64  # the same of a matrix with few columns
+ENTRIES = 64  # of a matrix with few columns, up to which loops are quicker than a call of BLAS
 
 
 @inner

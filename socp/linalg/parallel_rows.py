@@ -21,22 +21,21 @@ PRIME = 1099511
 
 @kernel
 def parallel_rows(
-    first: int, count: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, wanted: Bools, lead: Ints,
-    ratio: Floats, table: Ints, keys: Ints,
-) -> int:  # fmt: skip
+    first: int, indptr: Ints, indices: Ints, source: Ints, data: Floats, wanted: Bools, lead: Ints, ratio: Floats
+) -> int:
     """lead := for each row the first wanted one that it is a multiple of, ratio := the multiple.
 
-        row (first + i) = ratio[i] row (first + lead[i]),    0 <= i < count
+        row (first + i) = ratio[i] row (first + lead[i]),    0 <= i < wanted.size
 
     Row i has the entries data[source[k]] in the columns indices[k], indptr[i] <= k < indptr[i + 1].  A row that is not
-    wanted, is empty, begins with a zero or is a multiple of none has lead[i] = i, ratio[i] = 1.  `table` has the size
-    of a power of two, at least twice the wanted rows; `wanted`, `lead`, `ratio` and `keys` have `count` entries.
+    wanted, is empty, begins with a zero or is a multiple of none has lead[i] = i, ratio[i] = 1.
 
     Returns how many rows have another lead.
     """
-    last = table.size - 1
-    for place in range(table.size):
-        table[place] = -1
+    count, size = wanted.size, 4
+    while size < 2 * count:
+        size *= 2
+    table, keys, last = np.full(size, -1, np.int64), np.empty(count, np.int64), size - 1
     found = 0
     for i in range(count):
         lead[i], ratio[i] = i, 1.0
@@ -89,7 +88,7 @@ def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) ->
     m, size = wanted.size, 4
     while size < 2 * m:
         size *= 2
-    keys, heads, table = np.zeros(m, np.int64), np.zeros(m), np.empty(size, np.int64)
+    keys, heads, table = np.zeros(m, np.int64), np.zeros(m), np.full(size, -1, np.int64)
     for j in range(indptr.size - 1):
         for k in range(indptr[j], indptr[j + 1]):
             row, entry = indices[k], data[k]
@@ -97,8 +96,6 @@ def may_be_parallel(indptr: Ints, indices: Ints, data: Floats, wanted: Bools) ->
                 heads[row] = entry
             if entry != 0.0:
                 keys[row] = longer_key(int(keys[row]), j, entry / heads[row])
-    for place in range(size):
-        table[place] = -1
     for i in range(m):
         if not wanted[i]:
             continue

@@ -28,10 +28,10 @@ from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, TRANSPOSE, syrk
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Ints
 from .cholesky import cholesky, solve_lower, solve_lower_transposed
-from .dense import gram, multiply_tall
+from .csc import append_upper
+from .dense import ENTRIES, gram, multiply_tall
 from .ldl.factorization import LDL
 
-LOOPS = 64  # entries of C up to which loops are quicker than a call of BLAS
 DENSE_UP_TO, DENSE_SHARE = 200, 0.25  # the order, and the share of entries, from which on it is solved as dense
 EQUATION = 1e-12  # an E_i up to which the factors take it for zero
 PIVOT = 1e-9  # of its diagonal entry, a smaller pivot does not show that the system is regular
@@ -154,8 +154,9 @@ class _Sparse:
         P, B = _with_long_indices(self.P), _with_long_indices(self.B)
         indptr, indices = np.empty(n + m + 1, np.int64), np.empty(P.nnz + n + B.nnz + m, np.int64)
         data = np.empty(indices.size)
-        end = fill_upper(P.indptr, P.indices, P.data, diagonal, B.indptr, B.indices, B.data, E, indptr, indices, data)
-        indices, data = indices[:end], data[:end]
+        append_upper(P.indptr, P.indices, P.data, diagonal, 0, indptr, indices, data)
+        append_upper(B.indptr, B.indices, B.data, -E, n, indptr, indices, data)
+        indices, data = indices[: indptr[-1]], data[: indptr[-1]]
         scale_upper(indptr, indices, data, EQUILIBRATIONS, self.scale)
         self.ldl = _factored(indptr, indices, data, np.repeat([1.0, -1.0], [n, m]), DELTA)
         self.is_damped, self.is_regular = False, self._leaves_nothing()
@@ -246,34 +247,6 @@ def _entries(matrix: Any) -> int:
 
 
 @kernel
-def fill_upper(
-    P_indptr: Ints, P_indices: Ints, P_data: Floats, diagonal: Floats, B_indptr: Ints, B_indices: Ints,
-    B_data: Floats, E: Floats, indptr: Ints, indices: Ints, data: Floats,
-) -> int:  # fmt: skip
-    """The upper triangle of [P + diag(diagonal), B'; B, -diag(E)] by columns, B by rows; returns its entries."""
-    n, end = diagonal.size, 0
-    for j in range(n):
-        indptr[j], own = end, diagonal[j]
-        for k in range(P_indptr[j], P_indptr[j + 1]):
-            if P_indices[k] < j:
-                indices[end], data[end] = P_indices[k], P_data[k]
-                end += 1
-            elif P_indices[k] == j:
-                own += P_data[k]
-        indices[end], data[end] = j, own
-        end += 1
-    for i in range(E.size):
-        indptr[n + i] = end
-        for k in range(B_indptr[i], B_indptr[i + 1]):
-            indices[end], data[end] = B_indices[k], B_data[k]
-            end += 1
-        indices[end], data[end] = n + i, -E[i]
-        end += 1
-    indptr[n + E.size] = end
-    return end
-
-
-@kernel
 def scale_upper(indptr: Ints, indices: Ints, data: Floats, passes: int, scale: Floats) -> None:
     """Equilibrate a symmetric matrix by its upper triangle, in sweeps; scale := what both sides were multiplied by."""
     n = scale.size
@@ -312,7 +285,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
     room[n + q] = rho
     for i in range(n * n):
         L[i] = H[i]
-    if n * q > LOOPS:
+    if n * q > ENTRIES:
         syrk(LOWER, NO_TRANSPOSE, n, q, rho, C, 0, n, 1.0, L, 0, n)
     else:
         for k in range(q):
@@ -331,7 +304,7 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
             least = ratio
     for i in range(n * q):
         Y[i] = C[i]
-    if n * q > LOOPS:
+    if n * q > ENTRIES:
         trsm(LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, n, q, 1.0, L, 0, n, Y, 0, n)
     else:
         solve_lower(n, L, q, Y)

@@ -21,8 +21,10 @@ MIN_DENSE = 40  # variables below which sparse LDL' is quicker than dense Choles
 MANY_ROWS = 2  # times as many dense rows as variables leave sparse LDL' nothing to save, beside a sparse P
 MAX_DENSE = 3000  # variables of a sparse program that may be worked on as dense
 MAX_ENTRIES = 3e8  # entries of dense arrays (2.4 GB) that are never exceeded by choice
+LANE = 30  # variables, and twice as many rows, of a program with a dense P that is solved in a lane
 MIN_ACTIVE_SET = 80  # variables from which on the active set pays
 LONG_TIME = 1.0  # the active set looks at its time between rounds only: no limit below so many seconds
+NO_LIMITS = Settings.max_iter, Settings.time_limit, Settings.equilibrate, Settings.refinement_steps
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
 
 
@@ -31,14 +33,19 @@ def choose_method(program: Any, settings: Settings) -> str:
 
     The active set for a dense P, most variables with bounds and at most one row with sides: an interior-point method
     factors all of P in each iteration, whereas the active set reads the rows of what moves, which is worth it from
-    `MIN_ACTIVE_SET` on.  The working set where rows of P are enough.  Settings that belong to the interior-point method
-    choose it.
+    `MIN_ACTIVE_SET` on.  The working set where rows of P are enough.  A lane for small ones.  Settings that belong to
+    the interior-point method choose it.
     """
     P = program.hessian
-    if not (P.is_by_rows or (P.is_full and P.order >= MIN_ACTIVE_SET)):
+    small = P.is_full and P.order <= LANE and program.m <= 2 * LANE
+    if not (small or P.is_by_rows or (P.is_full and P.order >= MIN_ACTIVE_SET)):
         return "interior point"
-    watched = settings.verbose or settings.callback is not None
-    if watched or not settings.active_set or settings.kkt != "auto" or settings.regularization is not None:
+    if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
+        return "interior point"
+    if small:
+        own = settings.max_iter, settings.time_limit, settings.equilibrate, settings.refinement_steps
+        return "lane" if own == NO_LIMITS else "interior point"
+    if settings.verbose or not settings.active_set:
         return "interior point"
     rows, below, above = program.sided_rows, np.isfinite(program.lb), np.isfinite(program.ub)
     if P.is_by_rows:

@@ -31,13 +31,20 @@ import scipy.sparse as sp
 from ..linalg.csc import csc
 from ..linalg.saddle import Saddle
 from .checks import ProgramError, as_csc, as_number, as_vector, check_finite
+from .conditions import (
+    AT_BOUNDARY,
+    NEWTON_STEPS,
+    OFF_PATH,
+    ON_PATH,
+    WEAK,
+    Conditions,
+    expand,
+    find_point,
+    solve_conditions,
+)
 from .program import ConeProgram
 
-SMALL, FULL = 40_000, 0.25  # entries up to which, and share of nonzeros from which on A and G are taken as dense
-WEAK = 1e-3  # of s_i and z_i, the smaller over the larger: neither is then known to be zero
-AT_BOUNDARY = 1e-6  # an eigenvalue of v in a second-order cone, relative to the largest
-NEWTON_STEPS = 100
-ON_PATH = 1e-12  # residual of a point of the path, relative to the data
+SMALL, FULL = 100_000, 0.25  # entries up to which, and share of nonzeros from which on a system or matrix is dense
 SAME = 1e-10  # change of v, relative, up to which the factors serve in second-order cones and on the path
 NO_PATH = (
     "the point of the central path at smoothing={:g} was not found: the program may have no strictly feasible point"
@@ -55,7 +62,7 @@ class Gradient(NamedTuple):
     P, A, G : arrays or CSC, or None
         Sparse where the data are, on their pattern; that by P is symmetric.
     c, b, h : arrays
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
@@ -65,7 +72,7 @@ class Gradient(NamedTuple):
     b: np.ndarray
     G: Any
     h: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
 class Tangent(NamedTuple):
@@ -74,7 +81,7 @@ class Tangent(NamedTuple):
     Attributes
     ----------
     x, y, z, s : arrays
-    differentiable : bool
+    differentiable : bool, or an array of a batch
         Whether the answer has a derivative; else this is the element of least norm.
     """
 
@@ -82,7 +89,7 @@ class Tangent(NamedTuple):
     y: np.ndarray
     z: np.ndarray
     s: np.ndarray
-    differentiable: bool
+    differentiable: bool | np.ndarray
 
 
 class Linearization:
@@ -106,25 +113,42 @@ class Linearization:
     def __init__(
         self, program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, smoothing: float = 0.0
     ) -> None:
-        self.program, self.mu = program, as_smoothing(smoothing)
-        self._holds = program.h == np.inf  # rows that always hold, far from their side
-        self.h, self.G = np.where(self._holds, 0.0, program.h), cast(Any, program.G)
-        if self._holds.any():
-            s, z = np.where(self._holds, 1.0, s), np.where(self._holds, 0.0, z)
-            self.G = sp.csc_array(sp.diags_array(np.where(self._holds, 0.0, 1.0)) @ self.G)
-        P: Any = program.P
-        self.A, self.P = cast(Any, program.A), P
-        if (program.n + program.p) * (program.n + program.p + program.m) <= SMALL:
-            self.A, self.G = self.A.toarray(), self.G.toarray()
-            self.P = P.toarray() if sp.issparse(P) else P
-        if isinstance(self.A, np.ndarray):
-            self._stacked = np.concatenate([self.A, self.G])
+        self.program, self.mu, self.G = program, as_smoothing(smoothing), cast(Any, program.G)
+        self.point = np.concatenate([x, y, z, s])
+        self._conditions = conditions_of(program, self.point, self.mu)
+        if self._conditions is None:
+            self._begin()
         else:
-            self._stacked = dense_if_full(sp.vstack([self.A, self.G], format="csc") if program.p else self.G)
+            self.differentiable = bool(self._conditions.quality[0, 1])
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.point[: self.program.n]
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.point[self.program.n : self.program.n + self.program.p]
+
+    @property
+    def z(self) -> np.ndarray:
+        return self.point[self.program.n + self.program.p : self.point.size - self.program.m]
+
+    @property
+    def s(self) -> np.ndarray:
+        return self.point[self.point.size - self.program.m :]
+
+    def _begin(self) -> None:
+        """Follow the path, or polish the answer, where `Conditions` does not serve."""
+        program = self.program
+        self._conditions, self._holds = None, program.h == np.inf  # rows that always hold, far from their side
+        self.h, self.A, self.P = np.where(self._holds, 0.0, program.h), cast(Any, program.A), cast(Any, program.P)
+        z, s = np.where(self._holds, 0.0, self.z), np.where(self._holds, 1.0, self.s)
+        if self._holds.any():
+            self.G = sp.csc_array(sp.diags_array(np.where(self._holds, 0.0, 1.0)) @ self.G)
+        self._stacked = sp.vstack([self.A, self.G], format="csc") if program.p else self.G
         self._balls = _Balls(program)
-        self.x, self.y, self.v, self.s, self.z = x, y, s - z, s, z
         is_strict = self.mu > 0.0 or _is_strict(self._balls, s, z)
-        self._follow()
+        self._follow(self.x, self.y, s - z)
         self.differentiable = is_strict and self.saddle.is_regular
 
     def _linearize(self, v: np.ndarray) -> None:
@@ -143,13 +167,13 @@ class Linearization:
             mine = between[balls.of] >= 0.0
             E[balls.tail[mine]] = between[balls.of[mine]]
             w = v[balls.tail] / np.where(r > 0.0, r, 1.0)[balls.of]
-            self._frames = _Frames(balls, turned, w, low[turned], high[turned], m, isinstance(self.A, np.ndarray))
+            self._frames = _Frames(balls, turned, w, low[turned], high[turned], m)
             B, P = self._frames.extended(B, p), _padded(P, turned.size)
         E[self._holds] = np.inf
         E = np.concatenate([np.zeros(p), E, *([] if self._frames is None else [self._frames.E])])
         self._single, self._column, self._entry = NOTHING, NOTHING, np.zeros(0)
         bounds = np.full(B.shape[1], np.inf)
-        if sp.issparse(B):
+        if B.shape[0] * B.shape[1] > SMALL:
             self._find_bounds(B, E, bounds)
         self.saddle = Saddle(P, B, E, bounds)
 
@@ -162,9 +186,17 @@ class Linearization:
         self._single, self._entry = B.indices[places[first]], B.data[places[first]]
         bounds[self._column], E[self._single] = 0.0, np.inf
 
-    def _solve(self, a: np.ndarray, b: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def solve(self, a: np.ndarray, b: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(u, w, dz) with Pu + A'w + G'dz = a, Au = b, Gu - E dz = r where dz is free."""
-        n, p, m, frames = self.program.n, self.program.p, self.program.m, self._frames
+        n, p, m = self.program.n, self.program.p, self.program.m
+        if self._conditions is not None:
+            found = self._conditions.right[0]
+            found[:n], found[n : n + p], found[n + p :] = a, b, r
+            solve_conditions(self._conditions, 0)
+            if self._conditions.quality[0, 0] > 0.0:
+                return found[:n].copy(), found[n : n + p].copy(), found[n + p :].copy()
+            self._begin()
+        frames = self._frames
         rows, size = np.concatenate([b, r]), self.saddle.F.size
         if frames is not None:
             a, rows = np.concatenate([a, np.zeros(size - n)]), np.concatenate([rows, frames.Q @ r])
@@ -186,33 +218,26 @@ class Linearization:
 
     def _step(self, left: Point) -> Point:
         """The Newton step (dx, dy, dv) at a residual."""
-        x, y, z = self._solve(-left[0], -left[1], -left[2])
+        x, y, z = self.solve(-left[0], -left[1], -left[2])
         return x, y, -left[2] - self.G @ x - z
 
-    def _take(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> None:
-        self.x, self.y, self.v, self.s = x, y, v, project(self._balls, v, self.mu)
-        self.z = self.s - v
-
-    def _follow(self) -> None:
-        """(x, y, v) := the point of the central path at mu, or the answer to more digits.
-
-        From an answer that is exact to some 1e-8 it is one step, and the factors at the answer serve.
-        """
+    def _follow(self, x: np.ndarray, y: np.ndarray, v: np.ndarray) -> None:
+        """The point of the central path at mu, from the answer, or the answer to more digits."""
         scale = 1.0 + largest_of((self.program.c, self.program.b, self.h))
-        self._linearize(self.v)
+        self._linearize(v)
 
         def step(point: Point, left: Point) -> Point:
             if self._is_elsewhere(point[2]):
                 self._linearize(point[2])
             return self._step(left)
 
-        (self.x, self.y, self.v), left = damped_newton((self.x, self.y, self.v), self._residual, step, ON_PATH * scale)
-        if self.mu > 0.0 and not left <= 1e-6 * scale:
+        (x, y, v), left = damped_newton((x, y, v), self._residual, step, ON_PATH * scale)
+        if self.mu > 0.0 and not left <= OFF_PATH * scale:
             raise ProgramError(NO_PATH.format(self.mu))
-        if self._is_elsewhere(self.v):
-            self._linearize(self.v)
-        self.s = project(self._balls, self.v, self.mu)
-        self.z = self.s - self.v
+        if self._is_elsewhere(v):
+            self._linearize(v)
+        s = project(self._balls, v, self.mu)
+        self.point = np.concatenate([x, y, s - v, s])
 
     def _is_elsewhere(self, v: np.ndarray) -> bool:
         """Whether the factors do not serve at v."""
@@ -226,9 +251,11 @@ class Linearization:
         program = self.program
         gx, gy = as_change("dx", dx, program.n), as_change("dy", dy, program.p)
         gz, gs = as_change("dz", dz, program.m), as_change("ds", ds, program.m)
-        gs = np.where(self._holds, 0.0, gs)
-        u, w, r = self._solve(gx if ds is None else gx - self.G.T @ gs, gy, gz)
-        r = r + gs
+        if ds is not None:
+            gs[program.h == np.inf] = 0.0
+            gx -= self.G.T @ gs
+        u, w, r = self.solve(gx, gy, gz)
+        r += gs
         return Gradient(
             on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
             on_pattern(program.A, [(-self.y, u), (-w, self.x)]), w,
@@ -250,9 +277,10 @@ class Linearization:
         if dG is not None:
             G = as_csc("dG", dG, (m, n))
             first, third = first + G.T @ self.z, third + G @ self.x
-        third = np.where(self._holds, 0.0, third)
-        x, y, z = self._solve(-first, -second, -third)
-        return Tangent(x, y, z, -third - self.G @ x, self.differentiable)
+        third[program.h == np.inf] = 0.0
+        x, y, z = self.solve(-first, -second, -third)
+        ds = np.where(program.h == np.inf, 0.0, -third - self.G @ x)
+        return Tangent(x, y, z, ds, self.differentiable)
 
 
 class _Balls:
@@ -296,62 +324,39 @@ class _Frames:
     low, high : arrays
         E_i of such rows; none for an infinite one.
     m : int
-    dense : bool
-        Whether Q and W are arrays.
 
     Attributes
     ----------
-    Q : array or CSR, shape (rows, m)
-    W : array or CSR, shape (m, cones)
+    Q : CSR, shape (rows, m)
+    W : CSR, shape (m, cones)
     E : array
     """
 
     def __init__(
-        self, balls: _Balls, chosen: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray, m: int, dense: bool
+        self, balls: _Balls, chosen: np.ndarray, w: np.ndarray, low: np.ndarray, high: np.ndarray, m: int
     ) -> None:
         place = np.full(balls.first.size, -1)
         place[chosen] = np.arange(chosen.size)
         mine = place[balls.of] >= 0
         of, tail, w, first = place[balls.of[mine]], balls.tail[mine], w[mine], balls.first[chosen]
-        self.W = _entries_at(w, tail, of, (m, chosen.size), dense)
+        self.W = sp.csr_array((w, (tail, of)), shape=(m, chosen.size))
         parts = []
         for sign, weights in ((-1.0, low), (1.0, high)):
             row = np.cumsum(weights < np.inf) - 1  # of each cone that has one
             has = weights[of] < np.inf
             values = np.concatenate([np.ones(row.size)[weights < np.inf], sign * w[has]]) / np.sqrt(2.0)
-            rows, columns = (
-                np.concatenate([row[weights < np.inf], row[of[has]]]),
-                np.concatenate([first[weights < np.inf], tail[has]]),
-            )
-            parts.append(_entries_at(values, rows, columns, (int(row[-1]) + 1, m), dense))
-        self.Q = np.concatenate(parts) if dense else sp.vstack(parts, format="csr")
+            rows = np.concatenate([row[weights < np.inf], row[of[has]]])
+            columns = np.concatenate([first[weights < np.inf], tail[has]])
+            parts.append(sp.csr_array((values, (rows, columns)), shape=(int(row[-1]) + 1, m)))
+        self.Q = sp.vstack(parts, format="csr")
         self.E = np.concatenate([low[low < np.inf], high[high < np.inf]])
 
     def extended(self, B: Any, p: int) -> Any:
         """[A 0; G W; QG 0] of B = [A; G]."""
         count = self.W.shape[1]
-        if isinstance(B, np.ndarray):
-            left = np.concatenate([B, self.Q @ B[p:]])
-            right = np.concatenate(
-                [
-                    np.zeros((p, count)),
-                    self.W if isinstance(self.W, np.ndarray) else self.W.toarray(),
-                    np.zeros((self.E.size, count)),
-                ]
-            )
-            return np.concatenate([left, right], axis=1)
         left = sp.vstack([B, self.Q @ sp.csr_array(B)[p:]], format="csc")
         top, bottom = sp.csc_array((p, count)), sp.csc_array((self.E.size, count))
         return sp.hstack([left, sp.vstack([top, self.W, bottom], format="csc")], format="csc")
-
-
-def _entries_at(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], dense: bool) -> Any:
-    """The matrix with these entries."""
-    if not dense:
-        return sp.csr_array((values, (rows, columns)), shape=shape)
-    matrix = np.zeros(shape)
-    matrix[rows, columns] = values
-    return matrix
 
 
 def _padded(P: Any, count: int) -> Any:
@@ -359,10 +364,33 @@ def _padded(P: Any, count: int) -> Any:
     if P is None:
         return None
     if isinstance(P, np.ndarray):
-        return np.block([[P, np.zeros((len(P), count))], [np.zeros((count, len(P) + count))]])
+        return np.pad(P, (0, count))
     if sp.issparse(P):
         return sp.block_diag([P, sp.csc_array((count, count))], format="csc")
     return type(P)(np.pad(P.F, ((0, count), (0, 0))), np.pad(P.d, (0, count)))
+
+
+def conditions_of(program: ConeProgram, point: np.ndarray, mu: float) -> Conditions | None:
+    """The conditions of a small program at a point, which becomes exact; None where that fails."""
+    n, p, m = program.n, program.p, program.m
+    P: Any = program.P
+    if (n + p) * (n + p + m) > SMALL or hasattr(P, "d"):
+        return None
+    B, H = np.zeros((1, (p + m) * n)), np.zeros((1, n * n))
+    if p:
+        expand(program.A.indptr, program.A.indices, program.A.data, B[0], 0)
+    expand(program.G.indptr, program.G.indices, program.G.data, B[0], p)
+    if isinstance(P, np.ndarray):
+        H = P.reshape(1, -1)
+    elif P is not None:
+        expand(P.indptr, P.indices, P.data, H[0], 0)
+    conditions = Conditions(
+        n=n, p=p, m=m, P=H, B=B, c=program.c[None], sides=np.concatenate([program.b, program.h])[None],
+        point=point[None], right=np.empty((1, n + p + m)), quality=np.empty((1, 2)),
+    )  # fmt: skip
+    conditions.mu = mu
+    find_point(conditions, *program.cone_layout, 0)
+    return conditions if conditions.quality[0, 0] > 0.0 else None
 
 
 def weight(v: np.ndarray, mu: float) -> np.ndarray:

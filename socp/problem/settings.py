@@ -50,6 +50,23 @@ class QuadraticSettings(ConeSettings, total=False):
     presolve: bool
 
 
+class BatchSettings(TypedDict, total=False):
+    """Those of many cone programs."""
+
+    tol: float
+    tol_abs: float | None
+    tol_infeasible: float | None
+    max_iter: int
+    time_limit: float | None
+    threads: int
+
+
+class QuadraticBatchSettings(BatchSettings, total=False):
+    """Those of many quadratic programs."""
+
+    check_convexity: bool
+
+
 def _positive(name: str, value: Any) -> float:
     try:
         if not isinstance(value, bool) and math.isfinite(value) and value > 0:

@@ -142,7 +142,7 @@ class Solution:
         Notes
         -----
         One factorization of the system of the active rows and the variables that no bound holds, dense or sparse, and
-        two solves; where a second-order cone is curved a second factorization, at the more exact answer.
+        two solves; a second factorization only where a residual at the more exact answer asks for it.
 
         Examples
         --------

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import qp
+import socp
 from qp import batch
 from qp.problem.stopping import dual_infeasibility, primal_infeasibility, residuals
 from socp.batch import lots
@@ -383,3 +384,13 @@ def test_answers_have_derivatives_until_they_are_pickled():
         assert np.allclose(found.vjp(dx=dx).q, whole.vjp(dx=dx).q, rtol=1e-3, atol=1e-5)
     with pytest.raises(qp.problem.program.ProgramError, match="pickle"):
         pickle.loads(pickle.dumps(many))[1].vjp(dx=dx)
+
+
+@pytest.mark.parametrize(
+    ("call", "program"), [(qp.solve_many, {"P": [[1.0]], "q": [[1.0]]}), (socp.solve_many, {"c": [[1.0]]})]
+)
+def test_unknown_settings_are_refused_with_a_hint(call, program):
+    with pytest.raises(TypeError, match="'tolerance'; did you mean 'tol'"):
+        call(**program, tolerance=1e-6)
+    with pytest.raises(TypeError, match="'verbose'"):
+        call(**program, verbose=True)

@@ -1,6 +1,9 @@
 """All kernels of `qp` are loaded by `warmup`."""
 
 import importlib
+import os
+import subprocess
+import sys
 
 import pytest
 import scipy.sparse as sp
@@ -19,7 +22,7 @@ def test_no_kernel_is_left_to_be_loaded():
 def test_what_is_compiled_ahead_names_kernels():
     warmup = importlib.import_module("socp.warmup")  # `socp.warmup` is the function
     names = [kernel.name for kernel in kernels()]
-    for prefix in (*warmup.SPARSE, *warmup.EVERY, *warmup.LARGE):
+    for prefix in (*warmup.FIRST, *warmup.LANES, *warmup.SPARSE, *warmup.EVERY, *warmup.LARGE):
         assert any(name.startswith(prefix) for name in names), prefix
 
 
@@ -33,6 +36,18 @@ def test_what_a_first_small_program_does_not_call_is_deferred():
         "qp.problem.program.in_order",
     ):
         assert deferred not in named and any(kernel.name == deferred for kernel in kernels())
+
+
+def test_a_first_small_dense_program_compiles_its_lane_and_no_factorization_of_the_cone_program(tmp_path):
+    """The kernels in a new folder are those of the lane, a third of what the interior-point method needs."""
+    script = "import numpy as np, qp; print(qp.solve(np.eye(3) + 0.1, -np.ones(3), A=np.ones((1, 3)), u=[1.0]).plan)"
+    made = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "lane" in made.stdout
+    names = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("driver.run-" in name for name in names) and not any("loop.follow-" in name for name in names), names
 
 
 @pytest.mark.parametrize(

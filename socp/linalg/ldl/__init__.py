@@ -9,5 +9,5 @@
     factorization.py     which of them serves a matrix
 
 The figures at the head of a room are geometric means of ordering, analysis and twelve iterations of one factorization
-and four solves, without the part beside with it, over the KKT matrices of a set.
+and four solves, without the part beside with it, over the KKT matrices of a set (docs/performance.md has them all).
 """

@@ -35,9 +35,9 @@ from .symbolic.siblings import siblings_together
 
 FloatArray = NDArray[np.float64]
 
+NO_COLUMN, NO_TRIANGLE, NO_SIGN = 1, 2, 3  # faults of a pattern
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
-SMALL = 1e4  # operations of a factorization up to which scalar ones do,
-SCALAR = 10  # and operations for each entry of L: the better of the two methods but for 1 % of the time on all sets
+SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
 PANELS = 4e8  # operations from which on panels are quicker than rows; divided by the threads that share panels
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
@@ -144,8 +144,9 @@ class LDL:
         self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
         self.time = COLUMN * n + ENTRY * nnz + FLOP * flops
         if method == "auto":
-            few = flops <= max(SMALL, SCALAR * nnz)
-            method = "scalar" if few else "four-wide" if flops <= PANELS / self._threads else "supernodal"
+            method = (
+                "scalar" if flops <= SCALAR * nnz else "four-wide" if flops <= PANELS / self._threads else "supernodal"
+            )
         if method == "scalar":
             return method, self._scalar(analysis)
         if method == "four-wide":
@@ -209,11 +210,12 @@ def _check_room(n: int, words: float, entries: int) -> None:
 
 
 def _check_arguments(n: int, indptr: IntArray, indices: IntArray, signs: FloatArray, method: str) -> None:
-    if len(indptr) != n + 1 or indptr[0] != 0 or not has_entries(indptr) or len(indices) < indptr[-1]:
+    fault = pattern_fault(indptr, indices, signs) if len(indptr) == n + 1 and signs.size == n else 0
+    if len(indptr) != n + 1 or fault == NO_COLUMN:
         raise ValueError("indptr must begin with 0 and give each of the n columns at least its diagonal entry")
-    if not is_upper_triangle(n, indptr, indices):
+    if fault == NO_TRIANGLE:
         raise ValueError("each column must have ascending rows, of which the last is the diagonal entry")
-    if signs.size != n or not are_signs(signs):
+    if signs.size != n or fault == NO_SIGN:
         raise ValueError("signs must be n numbers +1 or -1")
     if method not in METHODS:
         raise ValueError(f'method must be "auto", "scalar", "four-wide" or "supernodal", but {method!r} came')
@@ -250,30 +252,21 @@ def _least_work(
 
 
 @kernel
-def has_entries(indptr: Ints) -> bool:
-    """Whether each column has one."""
-    for j in range(indptr.size - 1):
+def pattern_fault(indptr: Ints, indices: Ints, signs: Floats) -> int:
+    """What is wrong with an upper triangle by columns and the signs of its pivots, 0 if nothing."""
+    n = signs.size
+    if indptr[0] != 0 or indices.size < indptr[n]:
+        return NO_COLUMN
+    for j in range(n):
         if indptr[j + 1] <= indptr[j]:
-            return False
-    return True
-
-
-@kernel
-def is_upper_triangle(n: int, indptr: Ints, indices: Ints) -> bool:
-    """Whether rows ascend in each column and the last one is the diagonal entry."""
+            return NO_COLUMN
     for j in range(n):
         if indices[indptr[j]] < 0 or indices[indptr[j + 1] - 1] != j:
-            return False
+            return NO_TRIANGLE
         for p in range(indptr[j] + 1, indptr[j + 1]):
             if indices[p] <= indices[p - 1]:
-                return False
-    return True
-
-
-@kernel
-def are_signs(numbers: Floats) -> bool:
-    """Whether all are +1 or -1."""
-    for each in numbers:
+                return NO_TRIANGLE
+    for each in signs:
         if abs(each) != 1.0:
-            return False
-    return True
+            return NO_SIGN
+    return 0

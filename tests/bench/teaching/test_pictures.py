@@ -6,11 +6,9 @@ from pathlib import Path
 import matplotlib.colors
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.stats import chi2
 
 import socp
-from bench.programs import generate
 from bench.teaching import barrier, neighbourhoods, pictures
 from models import SVC, BilevelClassifier, GenerativePrior, LinearDiscriminant
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, textbook
@@ -100,52 +98,6 @@ def test_points_are_in_the_callers_units():
     exact = socp.solve(PROGRAM, kkt="ldl").x
     for points in (pictures.points(textbook.iterates(PROGRAM)), pictures.points(socp.iterates(PROGRAM))):
         np.testing.assert_allclose(points[-1], exact, atol=1e-6)
-
-
-def pattern():
-    """An arrow whose tip is eliminated first, and is not by minimum degree."""
-    K = np.eye(6)
-    K[0] = 1.0
-    return sp.csc_array(K)
-
-
-def test_sparsity_of_the_factor_is_that_of_a_dense_factorization():
-    rng = np.random.default_rng(2)
-    upper = sp.csc_array(np.triu((rng.random((14, 14)) < 0.2) + np.eye(14)))
-    for ordering in ("natural", "amd", rng.permutation(14)):
-        perm, L = pictures.factor_pattern(upper, ordering)
-        full = np.where((upper + upper.T).toarray() > 0, rng.uniform(0.1, 1.0, (14, 14)), 0.0)
-        full = full + full.T + 30.0 * np.eye(14)
-        exact = np.linalg.cholesky(full[np.ix_(perm, perm)])
-        np.testing.assert_array_equal(L.toarray() != 0.0, np.abs(exact) > 1e-14)
-
-
-def test_the_sparsity_picture_has_the_entries_of_K_and_L():
-    picture = pictures.sparsity(pattern(), {"natural": "natural", "minimum degree": "amd"})
-    first, second, filled, empty = picture.axes
-    assert first.get_title().endswith("K: 16 entries") and second.get_title().startswith("minimum degree")
-    assert (filled.get_title(), empty.get_title()) == ("L: 21 entries", "L: 11 entries")
-    assert [axes.get_lines()[0].get_xdata().size for axes in picture.axes] == [16, 16, 21, 11]
-
-
-def test_the_pattern_of_a_program_is_that_of_the_engine():
-    program = generate.group_lasso(10)
-    upper = pictures.kkt_pattern(program)
-    kkt = socp.Solver(program, kkt="ldl").kkt
-    np.testing.assert_array_equal(upper.indices, kkt.matrix.indices)
-    assert pictures.factor_pattern(upper, "amd")[1].nnz >= kkt.ldl.nnz
-
-
-def test_the_elimination_tree_has_an_edge_a_child():
-    (axes,) = pictures.elimination_tree(pattern(), "natural").axes
-    edges = [np.array(line.get_data()) for line in axes.get_lines()]
-    assert len(edges) == 5  # a path: each column is the parent of the one before
-    assert all(y[1] == y[0] + 1.0 for _, y in edges)
-    (axes,) = pictures.elimination_tree(pattern(), "amd").axes
-    assert len(axes.get_lines()) == 5
-    assert axes.collections[0].get_offsets().shape == (6, 2)
-    heights = sorted(axes.collections[0].get_offsets()[:, 1])
-    assert heights[-1] < 5.0  # not a path
 
 
 def test_a_classifier_is_drawn_at_its_zeros():
@@ -286,15 +238,6 @@ def test_the_edges_of_a_cube_in_space():
     np.testing.assert_array_equal(np.array(drawn.get_data_3d())[:, 0], [1.0, 1.0, 1.0])
     with pytest.raises(socp.ProgramError, match="three variables"):
         pictures.space(PROGRAM, {})
-
-
-def test_what_an_elimination_fills_appears_with_its_column():
-    arrow = np.eye(4)
-    arrow[0] = 1.0  # the tip first fills all
-    first, last = (pictures.Fill(sp.csc_array(arrow), order) for order in (np.arange(4), np.arange(4)[::-1]))
-    assert {place for place, column in first.entries.items() if column == 0} == {(2, 1), (3, 1), (3, 2)}
-    assert all(column is None for column in last.entries.values())
-    assert first._repr_svg_().count('attributeName="opacity"') == 3 and "<animate" in last._repr_svg_()
 
 
 def test_shares_of_a_whole_sum_to_one():

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import qp
 from models import SVC, ExplanationAugmentedSVC
 from models.base.multiclass import stratified_folds
+from models.explanations import dual
 from tests.support.svm_data import separable, two_classes, wine
 
 KERNELS = [
@@ -257,6 +258,34 @@ def test_what_cannot_be_had_says_so():
         ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, np.arange(X.shape[1]) > 0)
     with pytest.raises(ValueError, match="at least two samples of every class"):
         ExplanationAugmentedSVC(Q="cv").fit(X[:3], [0, 0, 1])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("penalty, Q", [("l1", 0.02), ("l2", 0.02), ("l1", 0.0)])
+def test_many_sparse_samples_descend_to_the_same_machine(monkeypatch, penalty, Q, fit_intercept):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((150, 600), density=0.03, rng=rng, format="csr")
+    y = np.where(X[:, :300].sum(axis=1) + 0.3 * rng.normal(size=150) > X[:, 300:].sum(axis=1) + 1.0, 1, -1)
+    mask = np.arange(600) % 3 > 0
+
+    def fit(**settings):
+        weights = 1.0 + np.arange(150) % 2
+        machine = ExplanationAugmentedSVC(C=0.5, Q=Q, penalty=penalty, fit_intercept=fit_intercept, **settings)
+        return machine.fit(X, y, mask, sample_weight=weights)
+
+    exact = fit()
+    monkeypatch.setattr(dual, "MOST_FORMED", 0)
+    found = fit(tol=1e-6, max_iter=5000)
+    assert isinstance(exact.solution_, qp.Solution) and not isinstance(found.solution_, qp.Solution)
+    # both of its objectives enclose the optimum, at feasible points
+    best, answer = -exact.solution_.objective, found.solution_
+    assert answer.gap <= 1e-6 and answer.dual_objective <= best * (1.0 + 1e-9) <= answer.objective * (1.0 + 2e-9)
+    assert abs((found.alpha_[0] * y).sum()) < 1e-9 or not fit_intercept
+    np.testing.assert_allclose(found.decision_function(X), exact.decision_function(X), atol=0.02)
+    np.testing.assert_allclose(qp.solve(found.program_, tol=1e-9).objective, -best, rtol=1e-6)
+    with pytest.warns(UserWarning, match="raise tol or max_iter"):
+        rough = fit(max_iter=2)
+    assert rough.solution_.gap > 1e-6 and rough.n_iter_ == 2
 
 
 def test_duplicate_explanations_do_no_harm():

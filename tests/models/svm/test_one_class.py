@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn import svm
 from sklearn.metrics.pairwise import rbf_kernel
 
+import qp
 from models import OneClassSVM
 from tests.support.svm_data import breast_cancer, two_classes
 
@@ -62,3 +63,13 @@ def test_zero_among_the_samples_leaves_no_half_space():
 def test_refusals():
     with pytest.raises(ValueError, match="nu must be a number above 0 and at most 1"):
         OneClassSVM(0.0).fit(X)
+
+
+def test_a_kernel_with_a_name_gives_rows_on_demand_and_the_answer_of_its_matrix():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    rows = OneClassSVM(nu=0.2, gamma=0.1).fit(X)
+    K = rows.kernel_(X, X)
+    matrix = OneClassSVM(nu=0.2, kernel="precomputed").fit(K)
+    assert isinstance(rows.program_.P, qp.KernelMatrix)
+    np.testing.assert_allclose(rows.decision_function(X), matrix.decision_function(K), atol=1e-8)
+    assert rows.support_.tolist() == matrix.support_.tolist()

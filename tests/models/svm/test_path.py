@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from models import SVC, SVCCV, svc_path
 from models.base.multiclass import stratified_folds
 from models.svm import path as module
+from tests.support.svm_data import breast_cancer
 
 CS = [0.3, 1.0, 40.0]
 
@@ -152,3 +153,12 @@ def test_a_fold_without_a_class_is_refused():
         SVCCV().fit(X[:10], [0] * 9 + [1])
     with pytest.raises(ValueError, match="is zero for every sample of the classes"):
         SVCCV(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)
+
+
+def test_the_chosen_machine_has_what_its_own_fit_gives_it():
+    X, y = breast_cancer()
+    chosen = SVCCV(Cs=[0.1, 1.0], cv=3).fit(X, y)
+    machine = SVC(chosen.C_).fit(X, y)
+    names = {name for name in dir(machine) if name.endswith("_") and name[0] != "_" and hasattr(machine, name)}
+    assert all(hasattr(chosen, name) for name in names) and "support_kinds_" in names
+    np.testing.assert_array_equal(chosen.support_kinds_, machine.support_kinds_)

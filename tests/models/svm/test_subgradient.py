@@ -20,7 +20,7 @@ def test_it_comes_near_the_minimum(C, worst, bias):
         minimum = -program.solution_.objective
         assert descent.objectives_[0].min() == pytest.approx(objective, rel=1e-9)
         assert minimum * (1.0 - 1e-9) <= objective <= minimum * (1.0 + worst)
-        assert descent.n_iter_ == descent.objectives_[0].size
+        assert descent.n_iter_ == descent.objectives_[0].size <= 1500
 
 
 def test_weights_sparse_samples_and_more_classes():

@@ -11,6 +11,7 @@ from socp.batch.state import REFINE, Lanes
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Matrix
 from socp.compiled.vec import LANES, lane_rows, load, splat, store
+from socp.problem.settings import Settings
 
 
 def lanes_in(dim, rng):
@@ -20,7 +21,7 @@ def lanes_in(dim, rng):
     matrices = {"P": np.zeros((1, n * n)), "A": np.zeros((1, dim * n))}
     batch = Batch(m=dim, n=n, count=1, **matrices, q=np.zeros((1, n)), l=sides, u=sides)
     spans = spans_of(np.ones((n, n)), np.ones((dim, n)), np.array([0, dim]))
-    w = lanes_for(batch, Shape(none, none, none, none, spans, np.array([0, dim])), {})
+    w = lanes_for(batch, Shape(none, none, none, none, spans, np.array([0, dim])), Settings())
     for v in (w.cone_s, w.y[:dim]):
         v[:] = rng.normal(size=v.shape)
         v[0] = np.linalg.norm(v[1:], axis=0) * (1.0 + 10.0 ** -rng.uniform(0.0, 6.0, LANES)) + 1e-3

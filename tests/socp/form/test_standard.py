@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
-from socp.form.convexity import raise_upper
 from socp.form.standard import StandardForm, hessian_norms
+from socp.linalg.csc import append_upper
 from socp.method.newton import Point, unscale
 from socp.problem.hessian import SparseHessian
 from tests.support.programs import planted_optimum, random_hessian
@@ -147,7 +147,7 @@ def raised(P):
     """The upper triangle with every diagonal entry and nothing added to it."""
     n, most = len(P.indptr) - 1, P.entries + len(P.indptr)
     indptr, indices, data = np.empty(n + 1, np.int64), np.empty(most, np.int64), np.empty(most)
-    raise_upper(P.indptr, P.indices, P.values, np.zeros(n), indptr, indices, data)
+    append_upper(P.indptr, P.indices, P.values, np.zeros(n), 0, indptr, indices, data)
     return indptr, indices[: indptr[n]], data[: indptr[n]]
 
 

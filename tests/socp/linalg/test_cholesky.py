@@ -22,7 +22,6 @@ from socp.linalg.dense import (
     multiply_tall,
     scale_symmetric_dense,
 )
-from socp.linalg.dense import LOOPS as SMALL_PRODUCT
 
 
 def positive_definite(n, seed=0):
@@ -82,7 +81,7 @@ def test_products_with_few_columns(n, k):
     np.testing.assert_allclose(np.triu(S), np.triu(Y.T @ Y), rtol=0, atol=1e-12 * n)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 6, SMALL_PRODUCT, SMALL_PRODUCT + 1, 50])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, LOOPS, LOOPS + 1, 50])
 def test_products(n):
     A, rng = positive_definite(n), np.random.default_rng(n)
     x, out, D = rng.normal(size=n), np.empty(n), rng.uniform(0.5, 2.0, n)

@@ -7,22 +7,18 @@ import scipy.sparse as sp
 from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
 
 
-def leads(M, wanted=None, first=0, count=None, table_size=None):
+def leads(M, wanted=None, first=0, count=None):
     """(lead, ratio) of the rows of M, an array or sparse."""
     rows = sp.csr_array(M)
     count = rows.shape[0] - first if count is None else count
     wanted = np.ones(count, dtype=np.bool_) if wanted is None else np.array(wanted)
     lead, ratio = np.full(count, -7, dtype=np.int64), np.full(count, np.nan)
-    keys, size = np.empty(count, dtype=np.int64), 4
-    while size < 2 * count:
-        size *= 2
-    table = np.empty(size if table_size is None else table_size, dtype=np.int64)
     indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     # the entries lie in another order than the rows'
     source = np.random.default_rng(0).permutation(rows.nnz)
     data = np.empty(rows.nnz)
     data[source] = rows.data
-    found = parallel_rows(first, count, indptr, indices, source, data, wanted, lead, ratio, table, keys)
+    found = parallel_rows(first, indptr, indices, source, data, wanted, lead, ratio)
     assert found == (lead != np.arange(count)).sum()
     return lead, ratio
 
@@ -117,7 +113,7 @@ def test_many_copies_of_a_few_rows():
 def test_against_all_pairs(seed):
     rng = np.random.default_rng(seed)
     M = rng.integers(-1, 2, size=(60, 4)).astype(float)
-    lead, ratio = leads(M, table_size=128)
+    lead, ratio = leads(M)
     for i in range(60):
         parallel = [r for r in range(60) if M[r].any() and np.linalg.matrix_rank(M[[i, r]]) == 1]
         assert lead[i] == (min(parallel) if M[i].any() else i)

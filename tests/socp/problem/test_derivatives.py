@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import socp
 from socp import ConeProgram, NonNeg, SecondOrder
+from socp.problem import derivatives
 from socp.problem.derivatives import _Balls, project
 
 STEP = 1e-5
@@ -160,7 +161,7 @@ def test_what_has_no_derivative_is_said():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_sparse_and_dense_systems_agree(seed):
+def test_sparse_and_dense_systems_agree(seed, monkeypatch):
     """Cones and rows enough for the sparse factorization, beside the same data that are stored densely."""
     rng = np.random.default_rng((44, seed))
     n, m, cones = 300, 360, [NonNeg(120), *[SecondOrder(4)] * 60]
@@ -172,17 +173,40 @@ def test_sparse_and_dense_systems_agree(seed):
     s = project(_Balls(probe), v, 0.0)
     x = rng.normal(size=n)
     data = {"P": sp.eye_array(n), "c": -(x + G.T @ (s - v)), "G": G, "h": G @ x + s}
-    linear = socp.solve(cones=cones, **data)._linearized(0.0)
-    assert type(linear.saddle._system).__name__ == "_Sparse"
+    sol = socp.solve(cones=cones, **data)
     weights = [rng.normal(size=size) for size in (n, 0, m, m)]
+    linear = sol._linearized(0.0)
     sparse = linear.gradient(*weights)
-    linear._stacked = linear._stacked.toarray()  # bounds are rows then, and all entries count
-    linear._linearize(linear.v)
-    assert type(linear.saddle._system).__name__ == "_Dense" and linear.saddle.is_regular
+    assert type(linear.saddle._system).__name__ == "_Sparse"
+    monkeypatch.setattr(derivatives, "SMALL", 1_000_000)
+    linear = sol._linearized(0.0)
+    assert linear._conditions is not None
     dense = linear.gradient(*weights)
-    assert sparse.differentiable
+    assert sparse.differentiable and dense.differentiable
     np.testing.assert_allclose(sparse.c, dense.c, atol=1e-8)
     np.testing.assert_allclose(sparse.h, dense.h, atol=1e-8)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1e-2])
+@pytest.mark.parametrize("seed", range(4))
+def test_small_programs_have_the_derivatives_of_the_general_way(seed, mu, monkeypatch):
+    data, cones, change, weights = planted(seed)
+    sol = socp.solve(cones=cones, **data)
+    small = sol._linearized(mu)
+    monkeypatch.setattr(derivatives, "SMALL", 0)
+    general = sol._linearized(mu)
+    assert small._conditions is not None and general._conditions is None
+    assert small.differentiable == general.differentiable
+    np.testing.assert_allclose(small.point, general.point, atol=1e-9)
+    one, other = small.gradient(*weights), general.gradient(*weights)
+    size = np.abs(other.h).max(initial=1.0)
+    for name in ("c", "b", "h"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=1e-7 * size)
+    changes = {f"d{name}": value for name, value in change.items()}
+    one, other = small.tangent(**changes), general.tangent(**changes)
+    size = np.abs(other.z).max(initial=1.0)
+    for name in ("x", "y", "z", "s"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=1e-7 * size)
 
 
 def test_a_row_that_always_holds_has_no_part():

@@ -1,7 +1,7 @@
 """Fill-reducing orders of elimination.
 
 Minimum degree serves all programs.  A sparse part around a dense block, as in least squares and support vector
-machines, is recognized by counts: 1.24 times on the learning and on the generated programs, 1.11 on CBLIB,
-svm_primal_2000 2.6.  Nested dissection serves meshes and large programs without structure, CVXQP1_L 3.1 and CVXQP3_L
+machines, is recognized by counts: 1.26 times on the learning programs, 1.25 on the generated ones, 1.12 on CBLIB,
+svm_primal_2000 2.4.  Nested dissection serves meshes and large programs without structure, CVXQP1_L 3.1 and CVXQP3_L
 3.6 times, and is looked for where a factorization takes very long.
 """

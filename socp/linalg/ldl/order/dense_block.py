@@ -31,7 +31,7 @@ COLUMN_FILL = 8  # a column of the sparse part may have one entry more than K fo
 NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
 BLOCK_ENTRIES = 4  # times the entries of K that a full block may have
 
-OPEN, WAITING, GONE = 0, 1, 2  # states of a variable
+OPEN, PUT_OFF, GONE = 0, 1, 2  # states of a variable
 
 
 class Partition(Structure):
@@ -104,7 +104,7 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
     for k in range(n):
         i = split.ascending[k]
         if zero_diagonal[i] and not _has_pivot(split, i):
-            state[i] = WAITING
+            state[i] = PUT_OFF
             waiting += 1
             continue
         if length[i] > dense or not _eliminate(split, i, perm):
@@ -117,7 +117,7 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
             watched += 1
             for p in range(start[j], start[j] + length[j]):
                 i = lists[p]
-                if state[i] == WAITING:
+                if state[i] == PUT_OFF:
                     state[i] = OPEN
                     waiting -= 1
                     if length[i] > dense or not _eliminate(split, i, perm):

@@ -31,14 +31,13 @@ from .quotient_graph import QuotientGraph, adjacency, dense_degree
 
 IntArray = NDArray[np.int64]
 
-SMALL = 400  # vertices of a part that is not cut
+UNCUT = 400  # vertices of a part that is not cut
 COARSEST = 80  # vertices of a coarsest graph
 SIDE = 0.6  # of all vertices that a side may have
 LOSSES = 60  # moves without a better separator after which a pass ends
 PASSES = 6
 SCANS = 2000  # looks at the separator's vertices, per vertex of the graph, after which a pass ends
-TOGETHER = 3.0  # times the operations of the first separator are those of all, at least
-LARGE = 0.9  # of all vertices: a separator beside so large a part is of no use
+USELESS = 0.9  # of all vertices: a separator beside so large a part is of no use
 
 LEFT, RIGHT, BETWEEN = 0, 1, 2
 
@@ -50,7 +49,6 @@ class Graph(Structure):
     indptr, indices, weight, size = integers("n + 1"), integers("edges"), integers("edges"), integers("n")
     part, side = integers("n"), integers("3")  # LEFT, RIGHT or BETWEEN, and their sizes
     coarse, order, mark = integers("n"), integers("n"), integers("n")
-    count = integers("n + 1")  # of vertices by degree
     separator, place = integers("n"), integers("n")  # the list and where in it a vertex is, -1 outside of it
     drawn_left, drawn_right = integers("n"), integers("n")  # size of what a move to that side draws into the separator
     moved = integers("n")  # flags
@@ -65,8 +63,8 @@ def dissection(n: int, indptr: IntArray, indices: IntArray, flops: float = np.in
     n, indptr, indices
         As for `ordering.amd`.
     flops : float
-        What another order takes. There are no separators where the first one alone would make this order take more:
-        it becomes a dense block, and all separators together take some three to eight times as much as the first.
+        What another order takes. There are no separators where the first one alone, which becomes a dense block, would
+        make this order take more.
 
     Returns
     -------
@@ -89,9 +87,10 @@ def dissection(n: int, indptr: IntArray, indices: IntArray, flops: float = np.in
     lists = QuotientGraph(n=n, room=2 * int(indptr[n]))
     lists.n = n
     adjacency(lists, indptr, indices)
-    graph = Graph(n=n, edges=int(lists.length.sum()))
+    graph = Graph(n=n, edges=lists.free)
     graph.n = n
-    _take_lists(lists, graph)
+    graph.indptr[1:], graph.indices[:] = np.cumsum(lists.length), lists.lists[: lists.free]
+    graph.size[:] = graph.weight[:] = 1
     dense = np.diff(graph.indptr) > dense_degree(n)
     vertices = np.arange(n)
     if dense.any():
@@ -104,11 +103,11 @@ def dissection(n: int, indptr: IntArray, indices: IntArray, flops: float = np.in
 
 def _dissect(graph: Graph, vertices: IntArray, depth: int, stage: IntArray, flops: float) -> None:
     """stage := 1 + the depth of the part that a vertex separates; `vertices` are those of the graph."""
-    if graph.n <= SMALL:
+    if graph.n <= UNCUT:
         return
     _separate(graph)
     parts = [np.flatnonzero(graph.part == p) for p in (LEFT, RIGHT, BETWEEN)]
-    if TOGETHER * len(parts[BETWEEN]) ** 3 / 3.0 > flops or max(map(len, parts)) > LARGE * graph.n:
+    if len(parts[BETWEEN]) ** 3 / 3.0 > flops or max(map(len, parts)) > USELESS * graph.n:
         return
     stage[vertices[parts[BETWEEN]]] = depth + 1
     for p in (LEFT, RIGHT):
@@ -120,6 +119,7 @@ def _separate(graph: Graph) -> None:
     levels = [graph]
     while levels[-1].n > COARSEST:
         fine = levels[-1]
+        fine.order[: fine.n] = np.argsort(np.diff(fine.indptr[: fine.n + 1]), kind="stable")
         n = match(fine, max(2, 3 * graph.n // (2 * COARSEST)))
         if n == fine.n:
             break
@@ -131,7 +131,7 @@ def _separate(graph: Graph) -> None:
     grow(coarsest, 0)
     refine(coarsest, PASSES)
     for fine in reversed(levels):
-        project(fine, coarsest)
+        fine.part[: fine.n] = coarsest.part[fine.coarse[: fine.n]]
         refine(fine, PASSES)
         coarsest = fine
 
@@ -142,17 +142,6 @@ def _part(graph: Graph, which: int, n: int) -> Graph:
     part.n = n
     extract(graph, which, part)
     return part
-
-
-@deferred_kernel
-def _take_lists(lists: QuotientGraph, graph: Graph) -> None:
-    indptr, at = graph.indptr, 0
-    for i in range(graph.n):
-        graph.size[i] = 1
-        for p in range(lists.start[i], lists.start[i] + lists.length[i]):
-            graph.indices[at], graph.weight[at] = lists.lists[p], 1
-            at += 1
-        indptr[i + 1] = at
 
 
 @deferred_kernel
@@ -181,11 +170,11 @@ def extract(graph: Graph, which: int, part: Graph) -> None:
 def match(graph: Graph, largest: int) -> int:
     """coarse[i] := the vertex of the coarse graph that i goes into; returns how many there are.
 
-    A pair is not larger than `largest`.  Vertices that have no free neighbour are paired over a common one.
+    `order` has the vertices by ascending degree.  A pair is not larger than `largest`.  Vertices that have no free
+    neighbour are paired over a common one.
     """
     n, indptr, indices, weight, size = graph.n, graph.indptr, graph.indices, graph.weight, graph.size
     coarse, order, lonely = graph.coarse, graph.order, graph.mark
-    _sort_by_degree(graph)
     for i in range(n):
         coarse[i] = lonely[i] = -1
     count = 0
@@ -220,22 +209,6 @@ def match(graph: Graph, largest: int) -> int:
     return count
 
 
-@inner
-def _sort_by_degree(graph: Graph) -> None:
-    """order := the vertices by ascending degree."""
-    n, indptr, count, order = graph.n, graph.indptr, graph.count, graph.order
-    for d in range(n + 1):
-        count[d] = 0
-    for i in range(n):
-        count[indptr[i + 1] - indptr[i] + 1] += 1
-    for d in range(n):
-        count[d + 1] += count[d]
-    for i in range(n):
-        degree = indptr[i + 1] - indptr[i]
-        order[count[degree]] = i
-        count[degree] += 1
-
-
 @deferred_kernel
 def contract(graph: Graph, coarse: Graph) -> None:
     """The graph of the vertices `graph.coarse`, sizes and weights added up."""
@@ -263,13 +236,6 @@ def contract(graph: Graph, coarse: Graph) -> None:
                 coarse.weight[place[d]] += graph.weight[p]
             i = following[i]
         coarse.indptr[c + 1] = at
-
-
-@deferred_kernel
-def project(graph: Graph, coarse: Graph) -> None:
-    """The parts of the coarse graph's vertices to those of the fine one."""
-    for i in range(graph.n):
-        graph.part[i] = coarse.part[graph.coarse[i]]
 
 
 @deferred_kernel
@@ -347,7 +313,12 @@ def _pass(graph: Graph) -> None:
     """Each vertex leaves the separator once at most; then back to the best that came up."""
     part, side, log, log_end, moved = graph.part, graph.side, graph.log, graph.log_end, graph.moved
     most = int(SIDE * (side[LEFT] + side[RIGHT] + side[BETWEEN]))
-    _list_separator(graph)
+    graph.length = 0
+    for i in range(graph.n):
+        graph.place[i], moved[i] = -1, 0
+    for i in range(graph.n):
+        if part[i] == BETWEEN:
+            _enter(graph, i)
     best, kept, moves, scans = _cost(side), 0, 0, SCANS * graph.n
     if max(side[LEFT], side[RIGHT]) > most:
         best = side[LEFT] + side[RIGHT] + side[BETWEEN]
@@ -375,18 +346,6 @@ def _pass(graph: Graph) -> None:
             part[j] = 1 - to
             side[1 - to] += graph.size[j]
             side[BETWEEN] -= graph.size[j]
-
-
-@inner
-def _list_separator(graph: Graph) -> None:
-    """The list of the separator's vertices and what each of their moves draws."""
-    graph.length = 0
-    for i in range(graph.n):
-        graph.place[i] = -1
-        graph.moved[i] = 0
-    for i in range(graph.n):
-        if graph.part[i] == BETWEEN:
-            _enter(graph, i)
 
 
 @inner

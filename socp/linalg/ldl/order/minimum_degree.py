@@ -59,8 +59,7 @@ def amd(
     n : int
         Order of the matrix.
     indptr, indices : int64 arrays
-        A pattern by columns: the upper triangle, the lower one, or both. The pattern of K + K' is ordered; the
-        diagonal does not matter, and neither do repeated entries.
+        The upper triangle by columns, without repeated entries; the diagonal does not matter.
     zero_diagonal : (n,) bool array, optional
         Variables that no pivot should be taken from before a neighbour of theirs.
     stage : (n,) int64 array, optional

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ....compiled.kernels import deferred, inner, kernel, leaf
+from ....compiled.kernels import inner, kernel, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers
 
@@ -51,21 +51,17 @@ class QuotientGraph(Structure):
 
 @kernel
 def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
-    """The lists of the graph of K + K', without diagonal and repetitions, with elbow room behind them.
+    """The lists of the graph whose upper triangle is given, without the diagonal, with elbow room behind them.
 
     `graph` comes as zeros, but for what is scratch.
     """
     n, lists, start, length = graph.n, graph.lists, graph.start, graph.length
-    repeats = False
     for j in range(n):
-        previous = -1
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             if i != j:
                 length[j] += 1
                 length[i] += 1
-            repeats = repeats or i <= previous or i > j
-            previous = i
     total = 0
     for j in range(n):
         start[j] = total
@@ -74,39 +70,11 @@ def adjacency(graph: QuotientGraph, indptr: Ints, indices: Ints) -> None:
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             if i != j:
-                put(lists, start, i, j)
-                put(lists, start, j, i)
+                at, own = start[i], start[j]
+                lists[at], lists[own], start[i], start[j] = j, i, at + 1, own + 1
     for j in range(n):
         start[j] -= length[j]
     graph.free = total
-    if repeats:
-        _remove_repetitions(graph)
-
-
-@leaf
-def put(lists: Ints, end: Ints, i: int, neighbour: int) -> None:
-    """One more neighbour at the end of the list of i."""
-    at = end[i]
-    lists[at] = neighbour
-    end[i] = at + 1
-
-
-@deferred
-def _remove_repetitions(graph: QuotientGraph) -> None:
-    """Each variable at most once in each list; a sorted triangle has none that occurs twice."""
-    n, lists, start, length, mark = graph.n, graph.lists, graph.start, graph.length, graph.mark
-    write = 0
-    for j in range(n):
-        begin = write
-        for p in range(start[j], start[j] + length[j]):
-            i = lists[p]
-            if mark[i] != j + 1:
-                mark[i] = j + 1
-                lists[write] = i
-                write += 1
-        start[j] = begin
-        length[j] = write - begin
-    graph.free = write
 
 
 @inner

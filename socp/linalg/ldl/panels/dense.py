@@ -14,12 +14,12 @@ import numpy as np
 from ....compiled.blas import LOWER, NO_TRANSPOSE, RIGHT, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
 from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats, Ints
+from ...dense import ENTRIES
 from ..factors import put_pivot
 from .factors import BLOCK, COLUMNS, PanelFactors
 
 NARROW = 8  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
-LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm,
-LOOP_MULTIPLY = 64  # a product of width times height up to this than by gemv
+LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm
 
 
 @leaf
@@ -70,7 +70,8 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
 @inner
 def factor_block(ldl: PanelFactors, k: int, a: int, b: int, scaled: Floats) -> int:
     """Factorize the triangle of columns a ... b - 1 of panel k, to which all columns before a have been applied."""
-    replaced = 0
+    (width, height), begin, replaced = extent(ldl, k), ldl.tree.panel_start[k], 0
+    length = width + height
     for s in range(a, b, NARROW):
         t = min(s + NARROW, b)
         wrong = factor_narrow(ldl, k, s, t, b)
@@ -79,7 +80,9 @@ def factor_block(ldl: PanelFactors, k: int, a: int, b: int, scaled: Floats) -> i
         replaced += wrong
         if t < b:  # halves of halves: the columns that are done in an aligned range update as many behind them
             half = (t - a) & (a - t)
-            scale_columns(ldl, k, t - half, t, b, scaled)
+            for j in range(t - half, t):
+                at = (j - (t - half)) * (b - t)
+                scale(scaled, at, ldl.values, begin + j * length + t, b - t, ldl.d[ldl.tree.first[k] + j])
             update_columns(ldl, k, t - half, t, t, min(t + half, b), b, scaled)
     return replaced
 
@@ -119,17 +122,6 @@ def solve_rows(ldl: PanelFactors, k: int, a: int, b: int, top: int, bottom: int,
         at = begin + j * length + top
         scale(scaled, (j - a) * (length - b) + top - b, panels, at, count, 1.0)
         scale(panels, at, panels, at, count, 1.0 / ldl.d[column + j])
-
-
-@inner
-def scale_columns(ldl: PanelFactors, k: int, s: int, t: int, bottom: int, scaled: Floats) -> None:
-    """scaled := L(t:bottom, s:t) D(s:t)."""
-    width, height = extent(ldl, k)
-    begin, column, length = ldl.tree.panel_start[k], ldl.tree.first[k], width + height
-    for j in range(s, t):
-        scale(
-            scaled, (j - s) * (bottom - t), ldl.values, begin + j * length + t, bottom - t, ldl.d[column + j]
-        )  # fmt: skip
 
 
 @inner
@@ -226,7 +218,7 @@ def solve_lower(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
             subtract_multiple(x, column + j + 1, panels, begin + j * length + j + 1, width - j - 1, x[column + j])
     else:
         trsv(LOWER, NO_TRANSPOSE, UNIT, width, panels, begin, length, x, column)
-    if width * height <= LOOP_MULTIPLY:
+    if width * height <= ENTRIES:
         for j in range(width):
             origin, x_j = begin + j * length + width, x[column + j]
             for i in range(height):
@@ -243,7 +235,7 @@ def solve_upper(ldl: PanelFactors, k: int, x: Floats, below: Floats) -> None:
     panels, begin, column, rows = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], ldl.tree.rows
     (width, height), place = extent(ldl, k), ldl.tree.row_start[k]
     length = width + height
-    if width * height <= LOOP_MULTIPLY:
+    if width * height <= ENTRIES:
         for j in range(width):
             origin, x_j = begin + j * length + width, x[column + j]
             for i in range(height):

@@ -30,9 +30,7 @@ from ..symbolic.assembly_tree import AssemblyTree
 from .subtrees import Subtrees, find_subtrees
 
 SHARED = 4e6  # operations on a panel from which on they are shared
-CHUNK = 64  # columns of a panel that are updated by one member at a time,
-ROWS = 256  # and rows
-LARGE = 1_000_000  # entries of L from which on threads share solves
+SHARED_SOLVES = 1_000_000  # entries of L from which on solves are
 
 
 class Crew(Team):
@@ -69,7 +67,7 @@ class ParallelFactors(PanelFactors):
 
 def parallel_factors(tree: AssemblyTree, signs: Floats, threads: int) -> ParallelFactors:
     """The factors of several threads."""
-    subtrees, large = find_subtrees(tree), tree.panel_start[-1] >= LARGE
+    subtrees, large = find_subtrees(tree), tree.panel_start[-1] >= SHARED_SOLVES
     crew = Crew(
         team=threads, tasks=subtrees.count, below=subtrees.rows.size, n=tree.perm.size, large=int(large),
         subtrees=subtrees,
@@ -161,8 +159,12 @@ def factor_together(ldl: ParallelFactors, k: int) -> int:
     length = width + height
     crew.panel = k
     note_places(ldl, k, ldl.place[: ldl.n])
-    share(crew, crew.assemble_task, (width + CHUNK - 1) // CHUNK)
-    let_go(ldl, k)
+    share(crew, crew.assemble_task, (width + BLOCK - 1) // BLOCK)
+    tree, c = ldl.tree, ldl.head[k]
+    while c != -1:  # what has updated panel k waits for the next one
+        after = ldl.following[c]
+        wait(ldl, c, rows_before(tree.rows, ldl.position[c], tree.row_start[c + 1], tree.first[k + 1]), 0, WHOLE)
+        c = after
     for a in range(0, width, BLOCK):
         b = min(a + BLOCK, width)
         wrong = factor_block(ldl, k, a, b, ldl.scaled)
@@ -170,20 +172,10 @@ def factor_together(ldl: ParallelFactors, k: int) -> int:
             return -1
         replaced += wrong
         crew.from_column, crew.to_column = a, b
-        share(crew, crew.rows_task, (length - b + ROWS - 1) // ROWS)
+        share(crew, crew.rows_task, (length - b + COLUMNS - 1) // COLUMNS)
         share(crew, crew.columns_task, (width - b + COLUMNS - 1) // COLUMNS)
-    wait(ldl, k, ldl.tree.row_start[k], 0, WHOLE)
+    wait(ldl, k, tree.row_start[k], 0, WHOLE)
     return replaced
-
-
-@inner
-def let_go(ldl: ParallelFactors, k: int) -> None:
-    """What has updated panel k waits for the next one."""
-    tree, c = ldl.tree, ldl.head[k]
-    while c != -1:
-        after = ldl.following[c]
-        wait(ldl, c, rows_before(tree.rows, ldl.position[c], tree.row_start[c + 1], tree.first[k + 1]), 0, WHOLE)
-        c = after
 
 
 @inner
@@ -191,8 +183,8 @@ def assemble_task(crew: Crew, task: int, member: int) -> None:
     """Some columns of the shared panel: the entries of K, and what its descendants take from them."""
     ldl, k = crew.factors, crew.panel
     tree, (width, height) = ldl.tree, extent(ldl, k)
-    first, end, n = tree.first[k] + task * CHUNK, min(tree.first[k] + (task + 1) * CHUNK, tree.first[k + 1]), ldl.n
-    origin = tree.panel_start[k] + task * CHUNK * (width + height)
+    first, end, n = tree.first[k] + task * BLOCK, min(tree.first[k] + (task + 1) * BLOCK, tree.first[k + 1]), ldl.n
+    origin = tree.panel_start[k] + task * BLOCK * (width + height)
     limit = origin + (end - first) * (width + height)
     low = rows_before(tree.target, tree.entry_start[k], tree.entry_start[k + 1], origin)
     high = rows_before(tree.target, low, tree.entry_start[k + 1], limit)
@@ -213,8 +205,8 @@ def rows_task(crew: Crew, task: int, member: int) -> None:
     """Some of the rows of the shared panel below the block of columns that has been factorized."""
     ldl, k, a, b = crew.factors, crew.panel, crew.from_column, crew.to_column
     width, height = extent(ldl, k)
-    top = b + task * ROWS
-    solve_rows(ldl, k, a, b, top, min(top + ROWS, width + height), ldl.scaled)
+    top = b + task * COLUMNS
+    solve_rows(ldl, k, a, b, top, min(top + COLUMNS, width + height), ldl.scaled)
 
 
 @inner

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import deferred_kernel, inner, leaf
-from ....compiled.signatures import Bools, Floats, Ints
 from ....compiled.structures import Structure, integer, integers
 from ..symbolic.assembly_tree import AssemblyTree
 
 PARTS = 16  # what has more than this part of the work is no subtree of one task
 FEW = 4  # tasks of that size are too few
-OVERHEAD = 5e3  # operations that take as long as what a supernode takes beside them
 
 
 class Subtrees(Structure):
@@ -40,106 +37,44 @@ class Subtrees(Structure):
 
 def find_subtrees(tree: AssemblyTree) -> Subtrees:
     """The tasks of an assembly tree."""
-    size = tree.parent.size
-    begin, end, weight = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
-    count = int(find_tasks(tree, begin, end, weight))
-    below = int(rows_below(tree, begin[:count], end[:count], np.empty(0, np.int64), np.empty(0, np.int64)))
-    subtrees = Subtrees(count=count, below=below)
-    subtrees.count = count
-    subtrees.begin[:], subtrees.end[:] = begin[:count], end[:count]
-    subtrees.order[:] = np.argsort(-weight[:count], kind="stable")
-    rows_below(tree, subtrees.begin, subtrees.end, subtrees.row_start, subtrees.rows)
+    parent, size = tree.parent.tolist(), tree.parent.size
+    work, first = _work(tree), list(range(size))
+    for k in range(size):
+        if parent[k] >= 0:
+            work[parent[k]] += work[k]
+            first[parent[k]] = min(first[parent[k]], first[k])
+    most = sum(work[k] for k in range(size) if parent[k] < 0) / PARTS
+    roots = _roots(parent, work, most)
+    below = sum(work[k] for k in roots)
+    if below < FEW * most:  # the top has nearly all of it: by what is left, then
+        roots = _roots(parent, work, below / FEW)
+    most = min(most, sum(work[k] for k in roots) / PARTS)
+    tasks: list[list[int]] = []  # of roots; small subtrees together with their neighbours
+    for k in roots:
+        if tasks and tasks[-1][-1] + 1 == first[k] and sum(work[r] for r in tasks[-1]) + work[k] <= most:
+            tasks[-1].append(k)
+        else:
+            tasks.append([k])
+    below_each = [
+        np.unique(np.concatenate([tree.rows[tree.row_start[k] : tree.row_start[k + 1]] for k in task]))
+        for task in tasks
+    ]
+    subtrees = Subtrees(count=len(tasks), below=sum(map(len, below_each)))
+    subtrees.count = len(tasks)
+    subtrees.begin[:], subtrees.end[:] = [first[task[0]] for task in tasks], [task[-1] + 1 for task in tasks]
+    subtrees.order[:] = np.argsort([-sum(work[k] for k in task) for task in tasks], kind="stable")
+    subtrees.row_start[1:] = np.cumsum([len(rows) for rows in below_each])
+    subtrees.rows[:] = np.concatenate([np.empty(0, np.int64), *below_each])
     return subtrees
 
 
-@deferred_kernel
-def find_tasks(tree: AssemblyTree, begin: Ints, end: Ints, weight: Floats) -> int:
-    """The first and the last supernode of each task, and its operations; returns their number."""
-    parent, size = tree.parent, tree.parent.size
-    work, first, top = np.zeros(size), np.empty(size, np.int64), np.zeros(size, np.bool_)
-    most = add_up_work(tree, work, first) / PARTS
-    below = cut_off(parent, work, most, top)
-    if below < FEW * most:  # the top has nearly all of it: by what is left, then
-        below = cut_off(parent, work, below / FEW, top)
-    return collect(parent, top, work, first, min(most, below / PARTS), begin, end, weight)
+def _work(tree: AssemblyTree) -> list[float]:
+    """The operations on each panel, its update included."""
+    width, height = np.diff(tree.first).astype(float), np.diff(tree.row_start).astype(float)
+    work: list[float] = (width * (width * (width / 3.0 + height) + height * (height + 1.0))).tolist()
+    return work
 
 
-@inner
-def cut_off(parent: Ints, work: Floats, most: float, top: Bools) -> float:
-    """top := the subtrees with more work than that; returns the work of the others."""
-    below = 0.0
-    for k in range(work.size):
-        top[k] = work[k] > most
-    for k in range(work.size):
-        if is_root(parent, top, k):
-            below += work[k]
-    return below
-
-
-@leaf
-def is_root(parent: Ints, top: Bools, k: int) -> bool:
-    """Whether k is below the top, and its parent is not."""
-    return not top[k] and (parent[k] < 0 or top[parent[k]])
-
-
-@inner
-def add_up_work(tree: AssemblyTree, work: Floats, first: Ints) -> float:
-    """work := the operations of each subtree, first := the first supernode of it; returns the operations of all."""
-    total = 0.0
-    for k in range(work.size):
-        first[k] = k
-    for k in range(work.size):
-        width, height = float(tree.first[k + 1] - tree.first[k]), float(tree.row_start[k + 1] - tree.row_start[k])
-        own = width * (width * (width / 3.0 + height) + height * (height + 1.0)) + OVERHEAD
-        work[k] += own
-        total += own
-        above = tree.parent[k]
-        if above >= 0:
-            work[above] += work[k]
-            first[above] = min(first[above], first[k])
-    return total
-
-
-@inner
-def collect(
-    parent: Ints, top: Bools, work: Floats, first: Ints, most: float, begin: Ints, end: Ints, weight: Floats
-) -> int:
-    """Subtrees that are not of the top become tasks, small ones together with their neighbours."""
-    count = 0
-    for k in range(parent.size):
-        if not is_root(parent, top, k):
-            continue
-        if count > 0 and end[count - 1] == first[k] and weight[count - 1] + work[k] <= most:
-            weight[count - 1] += work[k]
-        else:
-            begin[count], weight[count] = first[k], work[k]
-            count += 1
-        end[count - 1] = k + 1
-    return count
-
-
-@deferred_kernel
-def rows_below(tree: AssemblyTree, begin: Ints, end: Ints, row_start: Ints, rows: Ints) -> int:
-    """The rows of the tasks, which are those of the roots of their subtrees, where there is room for them.
-
-    Returns their number.
-    """
-    parent, total = tree.parent, 0
-    seen = np.full(tree.owner.size, -1, np.int64)
-    for t in range(begin.size):
-        before = total
-        for k in range(begin[t], end[t]):
-            if parent[k] >= 0 and parent[k] < end[t]:
-                continue
-            for p in range(tree.row_start[k], tree.row_start[k + 1]):
-                i = tree.rows[p]
-                if seen[i] != t:
-                    seen[i] = t
-                    if rows.size > 0:
-                        rows[total] = i
-                    total += 1
-        if rows.size > 0:
-            rows[before:total].sort()
-        if row_start.size > 0:
-            row_start[t + 1] = total
-    return total
+def _roots(parent: list[int], work: list[float], most: float) -> list[int]:
+    """The roots of the largest subtrees with at most so much work."""
+    return [k for k, above in enumerate(parent) if work[k] <= most and (above < 0 or work[above] > most)]

@@ -41,6 +41,8 @@ def supernodes_of(analysis: Analysis, static: int = 0) -> Supernodes:
     """The supernodes for an order of elimination in which so many columns are static, the first ones."""
     supernodes = Supernodes(n=analysis.perm.size)
     supernodes.static_columns = static
+    if static > 0:
+        supernodes.kept = int(np.count_nonzero(analysis.indices < static))
     find_supernodes(supernodes, analysis)
     return supernodes
 
@@ -65,17 +67,6 @@ def find_supernodes(supernodes: Supernodes, analysis: Analysis) -> None:
             supernodes.static = count
     first[count] = n
     supernodes.count, supernodes.rows, supernodes.entries = count, rows, entries
-    if static > 0:
-        supernodes.kept = static_entries(analysis, static)
-
-
-@inner
-def static_entries(analysis: Analysis, static: int) -> int:
-    """The entries of K in so many first columns of its lower triangle."""
-    kept = 0
-    for i in analysis.indices:
-        kept += i < static
-    return kept
 
 
 @inner

@@ -12,23 +12,23 @@ SIDE_BY_SIDE = True  # equal operations beside each other become vector instruct
 @inner
 def four_wide_solve(ldl: FourWideFactors, count: int, rhs: Floats, out: Floats) -> None:
     """out := P' (L' \\ (D \\ (L \\ (P rhs)))) for one or two right-hand sides; `work` leaves as zeros."""
+    n, work, perm, order = ldl.n, ldl.work, ldl.perm, ldl.n
     if count == 1:
-        solve_one(ldl, rhs, out)
-    else:
-        solve_two(ldl, rhs, out)
-
-
-@inner
-def solve_one(ldl: FourWideFactors, rhs: Floats, out: Floats) -> None:
-    """`four_wide_solve` for one right-hand side."""
-    n, work, perm = ldl.n, ldl.work, ldl.perm
+        for k in range(n):
+            work[k] = rhs[perm[k]]
+        solve_lower(ldl)
+        solve_upper(ldl)
+        for k in range(n):
+            out[perm[k]] = work[k]
+            work[k] = 0.0
+        return
     for k in range(n):
-        work[k] = rhs[perm[k]]
-    solve_lower(ldl)
-    solve_upper(ldl)
+        work[2 * k], work[2 * k + 1] = rhs[perm[k]], rhs[order + perm[k]]
+    solve_lower_two(ldl)
+    solve_upper_two(ldl)
     for k in range(n):
-        out[perm[k]] = work[k]
-        work[k] = 0.0
+        out[perm[k]], out[order + perm[k]] = work[2 * k], work[2 * k + 1]
+        work[2 * k] = work[2 * k + 1] = 0.0
 
 
 @inner
@@ -96,20 +96,6 @@ def solve_upper(ldl: FourWideFactors) -> None:
         work[j] -= x0 + l30 * x3 + l20 * x2 + l10 * x1
         work[j + 1], work[j + 2], work[j + 3] = x1, x2, x3
         end = begin
-
-
-@inner
-def solve_two(ldl: FourWideFactors, rhs: Floats, out: Floats) -> None:
-    """`four_wide_solve` for two right-hand sides in one pass over L."""
-    n, work, perm = ldl.n, ldl.work, ldl.perm
-    order = n
-    for k in range(n):
-        work[2 * k], work[2 * k + 1] = rhs[perm[k]], rhs[order + perm[k]]
-    solve_lower_two(ldl)
-    solve_upper_two(ldl)
-    for k in range(n):
-        out[perm[k]], out[order + perm[k]] = work[2 * k], work[2 * k + 1]
-        work[2 * k] = work[2 * k + 1] = 0.0
 
 
 @inner

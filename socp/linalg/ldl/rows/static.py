@@ -19,8 +19,6 @@ from ..symbolic.siblings import reordered
 from .eliminate import eliminate
 from .four_wide import FourWideFactors
 
-WORTH = 2.0  # operations that must be saved for each entry of L: base is subtracted, and K compared, entry by entry
-
 
 def static_first(analysis: Analysis, may_stay: NDArray[np.bool_] | None) -> tuple[Analysis, int]:
     """An equivalent order with the static columns first, and their number; the same with 0 where these are too few.
@@ -46,7 +44,7 @@ def static_order(analysis: Analysis, may_stay: Bools, order: Ints) -> int:
             count += 1
         elif parent[j] >= 0:
             changes[parent[j]] = 1
-    if saved <= WORTH * analysis.nnz or count == n:
+    if saved <= analysis.nnz or count == n:  # base is subtracted, and K compared, entry by entry
         return 0
     at = count
     for j in range(n):

@@ -13,10 +13,11 @@ Without it a factorization takes 2.5 times as long on the programs that are fact
 
 from __future__ import annotations
 
-from ....compiled.kernels import inner, leaf
-from ....compiled.signatures import Ints
+import numpy as np
+
+from ....compiled.kernels import deferred_kernel, inner, leaf
 from ....compiled.structures import Structure, integer, integers, number
-from .analysis import depth_first
+from .analysis import Analysis, postorder
 
 # The time of a panel in one factorization and three solves, in nanoseconds: a fit to matrices of many kinds
 FRONT = 238.0  # calls and loops
@@ -59,24 +60,22 @@ class Merging(Structure):
         Floating-point operations, and the model of the time, of all panels.
     """
 
-    begin, above, height = integers("count + 1"), integers("count"), integers("count")
-    size, head, following, into = integers("count"), integers("count"), integers("count"), integers("count")
-    child, sibling = integers("count"), integers("count")
-    tree, visited = integers("count"), integers("count")  # parents of those that are left, and these in postorder
-    label = integers("count")  # their numbers
-    peak, held = integers("count"), integers("count")  # stack below k, update matrices of its children
-    stack = integers("count")
-    order, first, parent, new_height = integers("n"), integers("count + 1"), integers("count"), integers("count")
+    begin, above, height = integers("n + 1"), integers("n"), integers("n")
+    size, head, following, into = integers("n"), integers("n"), integers("n"), integers("n")
+    child, sibling, stack = integers("n"), integers("n"), integers("n")
+    tree, visited = integers("n"), integers("n")  # parents of those that are left, and these in postorder
+    label = integers("n")  # their numbers
+    order, first, parent, new_height = integers("n"), integers("n + 1"), integers("n"), integers("n")
     left, rows, flops, time = integer(), integer(), number(), number()
 
 
-@inner
-def amalgamate(merging: Merging) -> None:
-    """Merge fundamental supernodes with their parents where the model gains."""
-    begin, above, height = merging.begin, merging.above, merging.height
+@deferred_kernel
+def amalgamate(merging: Merging, analysis: Analysis) -> None:
+    """Merge fundamental supernodes with their parents where the model gains; the rest in postorder."""
+    count = fundamental_supernodes(merging, analysis)
+    begin, above, height, tree = merging.begin, merging.above, merging.height, merging.tree
     size, head, following, into = merging.size, merging.head, merging.following, merging.into
     child, sibling = merging.child, merging.sibling
-    count = len(above)
     for k in range(count):
         size[k] = begin[k + 1] - begin[k]
         head[k] = into[k] = k
@@ -84,34 +83,46 @@ def amalgamate(merging: Merging) -> None:
     for k in range(count):  # children before parents: the children of k are complete
         c = child[k]
         while c != -1:
-            if _gains(size[c], height[c], size[k], height[k]):
-                _merge(c, k, size, head, following, into)
+            apart = panel_time(size[c], height[c]) + panel_time(size[k], height[k])
+            if panel_time(size[c] + size[k], height[k]) < apart:  # the columns of c before those of k
+                into[c], following[c], head[k] = k, head[k], head[c]
+                size[k] += size[c]
             c = sibling[c]
         if above[k] != -1:
             sibling[k] = child[above[k]]
             child[above[k]] = k
-    merging.left = _merged_tree(merging)
-    _number_supernodes(merging)
-
-
-@leaf
-def _gains(width: int, height: int, parent_width: int, parent_height: int) -> bool:
-    """Whether a panel and that of its parent are quicker together."""
-    apart = panel_time(width, height) + panel_time(parent_width, parent_height)
-    return panel_time(width + parent_width, parent_height) < apart
-
-
-@leaf
-def _merge(c: int, k: int, size: Ints, head: Ints, following: Ints, into: Ints) -> None:
-    """Put the columns of c before those of k."""
-    into[c] = k
-    size[k] += size[c]
-    following[c] = head[k]
-    head[k] = head[c]
+    for k in range(count - 1, -1, -1):
+        into[k] = into[into[k]]
+        if into[k] != k:
+            tree[k] = k  # not a root
+            continue
+        merging.left += 1
+        tree[k] = into[above[k]] if above[k] != -1 else -1
+    postorder(tree[:count], child, sibling, merging.stack, merging.visited)
+    number_supernodes(merging)
 
 
 @inner
-def _number_supernodes(merging: Merging) -> None:
+def fundamental_supernodes(merging: Merging, analysis: Analysis) -> int:
+    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same.
+
+    Returns how many they are.
+    """
+    parent, counts, begin, count = analysis.parent, analysis.counts, merging.begin, 0
+    owner = np.empty(parent.size, np.int64)
+    for j in range(parent.size):
+        if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
+            count += 1
+        owner[j] = count - 1
+        begin[count], merging.height[count - 1] = j + 1, counts[j]  # the last column decides
+    for k in range(count):
+        above = parent[begin[k + 1] - 1]
+        merging.above[k] = owner[above] if above != -1 else -1
+    return count
+
+
+@inner
+def number_supernodes(merging: Merging) -> None:
     """Numbers of the merged supernodes in postorder of their tree, the new order of the columns, and their work."""
     begin, height, size, head, following = (
         merging.begin, merging.height, merging.size, merging.head, merging.following
@@ -137,39 +148,3 @@ def _number_supernodes(merging: Merging) -> None:
         merging.rows += height[k]
         merging.flops += panel_flops(size[k], height[k])
         merging.time += panel_time(size[k], height[k])
-
-
-@inner
-def _merged_tree(merging: Merging) -> int:
-    """The supernodes that are left, in postorder, the child with the largest need of stack first; and their parents."""
-    above, height, into = merging.above, merging.height, merging.into
-    child, sibling, tree = merging.child, merging.sibling, merging.tree
-    peak, held = merging.peak, merging.held
-    count = len(into)
-    for k in range(count - 1, -1, -1):
-        if into[k] != k:
-            into[k] = into[into[k]]
-    for k in range(count):
-        child[k] = sibling[k] = tree[k] = -1
-        peak[k] = held[k] = 0
-    left = 0
-    for k in range(count):
-        if into[k] != k:
-            tree[k] = k  # not a root
-            continue
-        left += 1
-        peak[k] = max(peak[k], held[k])
-        if above[k] == -1:
-            continue
-        p = into[above[k]]
-        tree[k] = p
-        held[p] += height[k] * (height[k] + 1) // 2
-        if child[p] == -1 or peak[k] >= peak[child[p]]:
-            sibling[k] = child[p]
-            child[p] = k
-        else:
-            sibling[k] = sibling[child[p]]
-            sibling[child[p]] = k
-        peak[p] = max(peak[p], peak[k])
-    depth_first(tree, child, sibling, merging.stack, merging.visited)
-    return left

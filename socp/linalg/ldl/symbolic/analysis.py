@@ -16,8 +16,6 @@ from ....compiled.structures import Structure, integer, integers, number
 
 IntArray = NDArray[np.int64]
 
-SHORT = 8  # entries of L, to one of K, up to which it takes less time to visit all of them
-
 
 class Analysis(Structure):
     """What the pattern of K and a permutation determine about  P K P' = L D L'.
@@ -87,9 +85,7 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
     order, child, sibling = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     weight = np.empty(n, np.int64)
     permute_upper(indptr, indices, perm, up, ui, source)
-    counted = tree_and_counts(up, ui, SHORT * size, parent, weight)
-    if not counted:
-        elimination_tree(up, ui, parent)
+    tree_and_counts(up, ui, parent, weight)
     postorder(parent, child, sibling, counts, order)
     relabel(analysis, up, ui, source, order)
     above, place = child, sibling
@@ -98,9 +94,6 @@ def determine(analysis: Analysis, indptr: Ints, indices: Ints, perm: Ints) -> No
         analysis.perm[k], above[k], counts[k], place[node] = perm[node], parent[node], weight[node], k
     for k in range(n):
         parent[k] = place[above[k]] if above[k] != -1 else -1
-    if not counted:
-        lower_triangle(analysis.indptr, analysis.indices, up, ui)
-        column_counts(up, ui, parent, counts)
     nnz, flops = 0, 0.0
     for j in range(n):
         nnz += counts[j]
@@ -152,49 +145,29 @@ def permute_upper(indptr: Ints, indices: Ints, perm: Ints, out_ptr: Ints, out_in
 
 
 @inner
-def tree_and_counts(indptr: Ints, indices: Ints, most: int, parent: Ints, counts: Ints) -> bool:
-    """Parents in the elimination tree, and counts := the entries of each column of L below the diagonal.
+def tree_and_counts(indptr: Ints, indices: Ints, parent: Ints, counts: Ints) -> None:
+    """Parents in the elimination tree, -1 at a root, and counts := the entries of each column of L below the diagonal.
 
-    All entries of L are visited, row by row; False where they are more than `most`, and nothing is known then.
+    All entries of L are visited, row by row, which takes less time than one solve with it.
     """
-    n, left, seen = parent.size, most, np.empty(parent.size, np.int64)
-    for k in range(n):
+    seen = np.empty(parent.size, np.int64)
+    for k in range(parent.size):
         parent[k], counts[k], seen[k] = -1, 0, k
         for p in range(indptr[k], indptr[k + 1]):
             i = indices[p]
             while seen[i] != k:
                 seen[i] = k
                 counts[i] += 1
-                left -= 1
                 if parent[i] == -1:
                     parent[i] = k
                 i = parent[i]
-        if left < 0:
-            return False
-    return True
-
-
-@inner
-def elimination_tree(indptr: Ints, indices: Ints, parent: Ints) -> None:
-    """Parents in the elimination tree of a symmetric matrix given by its upper triangle; -1 at a root."""
-    n, ancestor = parent.size, np.empty(parent.size, np.int64)  # a shortcut to the root of the tree built so far
-    for k in range(n):
-        parent[k] = ancestor[k] = -1
-        for p in range(indptr[k], indptr[k + 1]):
-            i = indices[p]
-            while i != -1 and i < k:
-                above = ancestor[i]
-                ancestor[i] = k
-                if above == -1:
-                    parent[i] = k
-                i = above
 
 
 @kernel
 def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
     """order := the nodes of a forest, each behind all of its descendants; children and roots in ascending order.
 
-    `child` (the first one of each node), `sibling` and `stack` are work arrays.
+    `child` (the first one of each node that is left), `sibling` and `stack` are work arrays.
     """
     n = len(parent)
     for j in range(n):
@@ -204,12 +177,6 @@ def postorder(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints
             above = parent[j]
             sibling[j] = child[above]
             child[above] = j
-    depth_first(parent, child, sibling, stack, order)
-
-
-@inner
-def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: Ints) -> None:
-    """order := postorder of a forest whose children are linked lists, -1 at the end; `child` is used up."""
     count = 0
     for root in range(len(parent)):
         if parent[root] != -1:
@@ -227,81 +194,6 @@ def depth_first(parent: Ints, child: Ints, sibling: Ints, stack: Ints, order: In
                 depth += 1
                 stack[depth] = below
                 child[j] = sibling[below]
-
-
-@inner
-def column_counts(lower_ptr: Ints, lower_ind: Ints, parent: Ints, weight: Ints) -> None:
-    """weight := the entries of each column of L below the diagonal, for a postordered tree (Gilbert, Ng, Peyton 1994).
-
-    Row i of L is a subtree of the elimination tree.  A node j has  count(j) = sum over its subtree of the
-    weights: +1 where a row subtree has a leaf, -1 at the least common ancestor of two neighbouring leaves
-    of it, -1 at the parent of the root of it.  The time is nearly linear in the entries of K, not of L,
-    of which the lower triangle is given.
-    """
-    n = parent.size
-    first, ancestor = np.empty(n, np.int64), np.empty(n, np.int64)  # the first descendant of each node
-    latest_first, latest_leaf = np.empty(n, np.int64), np.empty(n, np.int64)  # of each row, and its first descendant
-    for j in range(n):
-        ancestor[j] = j
-        weight[j] = 0
-        first[j] = latest_first[j] = latest_leaf[j] = -1
-    for j in range(n):
-        if first[j] == -1:
-            first[j] = j
-            weight[j] = 1  # a leaf of the tree is the leaf of its own row subtree
-        if parent[j] != -1 and first[parent[j]] == -1:
-            first[parent[j]] = first[j]
-    for j in range(n):
-        if parent[j] != -1:
-            weight[parent[j]] -= 1  # row subtree j ends in j, the diagonal of L
-        first_j = first[j]
-        for p in range(lower_ptr[j], lower_ptr[j + 1]):
-            i = lower_ind[p]
-            if first_j > latest_first[i] and i != j:
-                weight[j] += 1
-                if latest_leaf[i] != -1:
-                    weight[_root(ancestor, latest_leaf[i])] -= 1
-                latest_leaf[i] = j
-                latest_first[i] = first_j
-        if parent[j] != -1:
-            ancestor[j] = parent[j]
-    for j in range(n):
-        if parent[j] != -1:
-            weight[parent[j]] += weight[j]
-        weight[j] -= 1
-
-
-@inner
-def lower_triangle(indptr: Ints, indices: Ints, lower_ptr: Ints, lower_ind: Ints) -> None:
-    """The pattern of the lower triangle by columns, from that of the upper one."""
-    n = indptr.size - 1
-    for j in range(n + 1):
-        lower_ptr[j] = 0
-    for i in indices:
-        lower_ptr[i] += 1
-    total = 0
-    for j in range(n):
-        total += lower_ptr[j]
-        lower_ptr[j] = total
-    lower_ptr[n] = total
-    for j in range(n - 1, -1, -1):  # from the end of each column down to its beginning
-        for p in range(indptr[j], indptr[j + 1]):
-            i = indices[p]
-            q = lower_ptr[i] - 1
-            lower_ptr[i], lower_ind[q] = q, j
-
-
-@inner
-def _root(ancestor: Ints, j: int) -> int:
-    """The root of the set of j, with path compression."""
-    root = j
-    while ancestor[root] != root:
-        root = ancestor[root]
-    while ancestor[j] != root:
-        above = ancestor[j]
-        ancestor[j] = root
-        j = above
-    return root
 
 
 @inner

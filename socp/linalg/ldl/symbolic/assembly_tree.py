@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....compiled.kernels import deferred_kernel, inner, leaf
+from ....compiled.kernels import deferred_kernel, inner
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers, number
 from .amalgamation import Merging, amalgamate
@@ -58,8 +58,8 @@ class AssemblyTree(Structure):
 
 def merged_supernodes(analysis: Analysis) -> Merging:
     """Which supernodes an assembly tree would have, and what it would cost."""
-    merging = Merging(n=analysis.parent.size, count=count_supernodes(analysis))
-    merge_supernodes(merging, analysis)
+    merging = Merging(n=analysis.parent.size)
+    amalgamate(merging, analysis)
     return merging
 
 
@@ -81,43 +81,6 @@ def assembly_tree(indptr: IntArray, indices: IntArray, analysis: Analysis) -> As
     tree = AssemblyTree(n=analysis.parent.size, supernodes=merging.left, below=merging.rows, entries=int(indptr[-1]))
     build_tree(tree, merging, analysis, indptr, indices)
     return tree
-
-
-@leaf
-def _begins(parent: Ints, counts: Ints, j: int) -> bool:
-    """Whether j begins a fundamental supernode: the pattern of j - 1 below j is another one."""
-    return j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1
-
-
-@deferred_kernel
-def count_supernodes(analysis: Analysis) -> int:
-    """The number of fundamental supernodes."""
-    count, parent, counts = 0, analysis.parent, analysis.counts
-    for j in range(parent.size):
-        count += _begins(parent, counts, j)
-    return count
-
-
-@deferred_kernel
-def merge_supernodes(merging: Merging, analysis: Analysis) -> None:
-    """The fundamental supernodes and what is merged of them."""
-    fundamental_supernodes(merging, analysis)
-    amalgamate(merging)
-
-
-@inner
-def fundamental_supernodes(merging: Merging, analysis: Analysis) -> None:
-    """First columns, parents and heights: j - 1 and j are together when their patterns below j are the same."""
-    parent, counts, begin, height, count = analysis.parent, analysis.counts, merging.begin, merging.height, -1
-    owner = np.empty(parent.size, np.int64)
-    for j in range(parent.size):
-        if _begins(parent, counts, j):
-            count += 1
-        owner[j] = count
-        begin[count + 1], height[count] = j + 1, counts[j]  # the last column decides
-    for k in range(height.size):
-        above = parent[begin[k + 1] - 1]
-        merging.above[k] = owner[above] if above != -1 else -1
 
 
 @deferred_kernel

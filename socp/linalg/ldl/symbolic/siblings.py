@@ -18,11 +18,9 @@ LEAST = 6  # rows that make up for the explicit zeros of a triangle of four colu
 
 def siblings_together(analysis: Analysis) -> Analysis:
     """The analysis for an equivalent order, in which every four siblings with the same rows are neighbours."""
-    if not has_fours(analysis):
-        return analysis
     order = np.empty(analysis.perm.size, np.int64)
-    order_of_fours(analysis.parent, analysis.counts, order)
-    return reordered(analysis, order)
+    fours = order_of_fours(analysis.parent, analysis.counts, order)
+    return reordered(analysis, order) if fours > 0 else analysis
 
 
 def reordered(analysis: Analysis, order: IntArray) -> Analysis:
@@ -49,19 +47,6 @@ def are_siblings(parent: Ints, counts: Ints, j: int) -> bool:
 
 
 @deferred_kernel
-def has_fours(analysis: Analysis) -> bool:
-    """Whether some column has four children with its rows."""
-    parent, counts = analysis.parent, analysis.counts
-    children = np.zeros(parent.size, np.int64)
-    for j in range(parent.size):
-        if is_full(parent, counts, j):
-            children[parent[j]] += 1
-            if children[parent[j]] == FOUR:
-                return True
-    return False
-
-
-@deferred_kernel
 def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
     """`reordered`, into memory that is there."""
     n, parent, place = analysis.perm.size, analysis.parent, np.empty(analysis.perm.size, np.int64)
@@ -76,9 +61,12 @@ def put_in_order(after: Analysis, analysis: Analysis, order: Ints) -> None:
 
 
 @deferred_kernel
-def order_of_fours(parent: Ints, counts: Ints, order: Ints) -> None:
-    """order := the columns, each behind its descendants; siblings with the same rows wait until they are four."""
-    n, at = parent.size, 0
+def order_of_fours(parent: Ints, counts: Ints, order: Ints) -> int:
+    """order := the columns, each behind its descendants; siblings with the same rows wait until they are four.
+
+    Returns how many such fours there are.
+    """
+    n, at, fours = parent.size, 0, 0
     waiting, children = np.empty(FOUR * n, np.int64), np.zeros(n, np.int64)
     for k in range(n):
         for i in range(children[k]):  # fewer than four
@@ -96,3 +84,5 @@ def order_of_fours(parent: Ints, counts: Ints, order: Ints) -> None:
                 order[at] = waiting[FOUR * p + i]
                 at += 1
             children[p] = 0
+            fours += 1
+    return fours

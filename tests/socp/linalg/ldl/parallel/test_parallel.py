@@ -42,7 +42,7 @@ CASES = {
 def at_any_size(monkeypatch):
     """Programs of tests are small."""
     monkeypatch.setattr(factorization, "PANELS", 0.0)
-    monkeypatch.setattr(factor, "LARGE", 0)
+    monkeypatch.setattr(factor, "SHARED_SOLVES", 0)
 
 
 def factors(name, threads):

@@ -1,0 +1,79 @@
+"""Samples as compiled code reads them, row by row, and random orders of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from socp.compiled.kernels import leaf
+from socp.compiled.signatures import Floats, Ints
+from socp.compiled.structures import Structure, floats, integers, number
+from socp.linalg.vectors import dot_within
+
+
+class Rows(Structure):
+    """A matrix by rows, dense (then `indices` is empty) or CSR, with one more feature that is `bias` in every row."""
+
+    indptr, indices, values = integers(), integers(), floats()
+    bias = number()
+
+
+def rows_of(X: Any, bias: float) -> Rows:
+    """The rows of a matrix, dense or CSR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows_of(np.array([[1.0, 2.0], [0.0, 1.0]]), 1.0).indptr
+    array([0, 2, 4])
+    """
+    rows = Rows()
+    rows.bias = float(bias)
+    if sp.issparse(X):
+        rows.indptr, rows.indices, rows.values = X.indptr, X.indices, X.data
+    else:
+        rows.indptr = np.arange(X.shape[0] + 1, dtype=np.int64) * X.shape[1]
+        rows.indices, rows.values = np.empty(0, dtype=np.int64), np.ascontiguousarray(X).reshape(-1)
+    return rows
+
+
+@leaf
+def row_times(rows: Rows, i: int, w: Floats) -> float:
+    """x_i'w, with the last feature."""
+    indices, values, start, stop = rows.indices, rows.values, rows.indptr[i], rows.indptr[i + 1]
+    a, b = rows.bias * w[w.size - 1], 0.0
+    if indices.size == 0:
+        return a + dot_within(values, start, w, 0, stop - start)
+    k, end = start, stop
+    whole = start + (((stop - start) >> 1) << 1)
+    while k < whole:
+        a += values[k] * w[indices[k]]
+        b += values[k + 1] * w[indices[k + 1]]
+        k += 2
+    if k < end:
+        a += values[k] * w[indices[k]]
+    return a + b
+
+
+@leaf
+def add_row(rows: Rows, i: int, step: float, w: Floats) -> None:
+    """w := w + step x_i."""
+    indices, values, start, stop = rows.indices, rows.values, rows.indptr[i], rows.indptr[i + 1]
+    w[w.size - 1] += step * rows.bias
+    if indices.size == 0:
+        for k in range(stop - start):
+            w[k] += step * values[start + k]
+    else:
+        for k in range(start, stop):
+            w[indices[k]] += step * values[k]
+
+
+@leaf
+def draw(order: Ints, place: int, end: int, random: int) -> int:
+    """Exchange order[place] for one of order[place:end], at random; returns the next state of the random numbers."""
+    random = (random * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
+    other = place + (random >> 32) % (end - place)
+    order[place], order[other] = order[other], order[place]
+    return random

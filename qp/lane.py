@@ -1,0 +1,198 @@
+"""One small dense program in a lane of the kernels for batches, which need no standard form and no analysis.
+
+The program is solved as `qp.solve_many` solves many, and its answer passes the same test.  Where the lane finds no such
+answer, the interior-point method of `socp` begins anew: that certifies, and knows all settings.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+
+from socp.batch.checks import next_doubtful
+from socp.batch.driver import Batch, Shape, lanes_for
+from socp.batch.points import points_for
+from socp.batch.spans import NO_CONES, spans_of
+from socp.method.run import OPTIMAL, copy_of_records, test_holds
+from socp.plan.plan import Plan
+from socp.problem import printing
+from socp.problem.settings import Settings
+from socp.problem.solution import Solution as ConeSolution
+from socp.problem.stopping import RESIDUALS, Residuals
+from socp.problem.stopping import residuals as cone_residuals
+from socp.solver import NO_TIMINGS
+
+from .problem.program import QuadraticProgram
+from .problem.side_by_side import load_program, solve_one
+from .problem.solution import Solution, solution_at
+from .problem.stopping import Point
+from .reduce.cone_form import EQUAL, LOWER, UPPER, ConeForm, gather_rhs
+
+MOST_ITERATIONS = 25  # of a lane, which takes ten or so: what takes more is left to the ordinary path
+
+_thread = threading.local()
+
+
+class Lane:
+    """A program in a lane.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        One that `socp.plan.choice` has for it, of which presolve leaves nothing out.
+    settings : Settings
+    form : ConeForm
+        Its cone form, for the kinds of its sides.
+    before : Lane or None
+        The lane of the solver's last program, whose memory it takes if that fits.
+
+    Attributes
+    ----------
+    plan : Plan
+    """
+
+    def __init__(
+        self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: Lane | None = None
+    ) -> None:
+        self.program, self.settings, self.form = program, settings, form
+        self.plan = plan_of(program.n, program.m)
+        self._kind = form.kinds.tobytes(), program.m, settings
+        self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
+
+    def is_clearly_definite(self) -> bool:
+        """Whether a Cholesky factor shows that P is semidefinite."""
+        P = self.program.P
+        return next_doubtful(len(P), P.reshape(1, P.size), 0, np.empty(P.size)) < 0
+
+    def solve(self, warm_start: bool) -> Solution | None:
+        """The answer, from the last one on with `warm_start`; None where the lane has none that passes the test."""
+        program, settings = self.program, self.settings
+        room = self._room = self._room or self._new_room()
+        room.take(program)
+        batch = room.batch
+        room.start_at(warm_start and room.has_answer)
+        room.has_answer = False
+        solve_one(batch, room.lanes, room.points, room.found)
+        found = Residuals._make(room.residuals.tolist())
+        if not found.meets(settings.tol, settings.tol_abs):
+            return None
+        room.has_answer = True
+        iterations: int = batch.iterations.item()
+        trace = copy_of_records(batch.trace, min(iterations, MOST_ITERATIONS) + 1)
+        if program.offset:
+            trace["primal_objective"] += program.offset
+            trace["dual_objective"] += program.offset
+        if settings.verbose:
+            self._show(trace)
+        told = test_holds(settings.tol), trace, self.plan
+        cone_solution = functools.partial(cone_answer, self.form, program, room.point(), *told)
+        return solution_at(
+            program, OPTIMAL, room.point(), found, iterations=iterations, setup_time=0.0, solve_time=0.0,
+            message=told[0], trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
+            run=SimpleNamespace(solution=cone_solution),
+        )  # fmt: skip
+
+    def _show(self, trace: np.ndarray) -> None:
+        """Print the run, which is over."""
+        form, program = self.form, self.program
+        sizes = {"n": form.n, "p": form.p, "l": form.m, "ptr": NO_CONES, "P": program.hessian}
+        printing.header(SimpleNamespace(M_indices=program.A.indices, **sizes), str(self.plan), self.settings.tol)
+        for record in trace:
+            printing.line(record)
+
+    def _new_room(self) -> Room:
+        """That which a program of the same kind has left in this thread, or another one."""
+        room: Room | None = _thread.__dict__.pop("room", None)
+        return room if room is not None and room.kind == self._kind else Room(self._kind, self.form, self.settings)
+
+    def let_go(self) -> None:
+        """Leave the memory to the next program of the same kind."""
+        if self._room is not None:
+            self._room.program, self._room.has_answer = None, False
+            _thread.room, self._room = self._room, None
+
+
+class Room:
+    """The memory of a lane, for programs with the same sizes, kinds of sides and tolerances.
+
+    Attributes
+    ----------
+    program : QuadraticProgram or None
+        The one whose data are here.
+    has_answer : bool
+        Whether an answer to it, or to one like it, is.
+    """
+
+    def __init__(self, kind: tuple[object, ...], form: ConeForm, settings: Settings) -> None:
+        kinds, n = form.kinds, form.n
+        N = kinds.size
+        m = N - n
+        self.kind, self.none = kind, np.zeros((0, n))
+        self.program: QuadraticProgram | None = None
+        self.has_answer = self.is_warm = False
+        data = {"P": n * n, "A": m * n, "q": n, "l": N, "u": N, "s": 0}
+        self.batch = batch = Batch(
+            m=m, n=n, count=1, rows=MOST_ITERATIONS + 1, x_start=self.none, y_start=self.none,
+            **{name: np.zeros((1, size)) for name, size in data.items()},
+        )  # fmt: skip
+        spans = spans_of(np.ones((n, n)), np.ones((m, n)))
+        shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.arange(N) >= m, spans, NO_CONES)
+        self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans)
+        self.lanes.max_iter = MOST_ITERATIONS
+        self.found = np.zeros((1, RESIDUALS))
+        self.residuals, self.x, self.y = self.found[0], batch.x[0], batch.y[0]
+        self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
+
+    def start_at(self, last: bool) -> None:
+        """Start at the last answer, or anew."""
+        if self.is_warm is not last:
+            self.batch.x_start, self.batch.y_start = (self.batch.x, self.batch.y) if last else (self.none, self.none)
+            self.is_warm = last
+
+    def point(self) -> Point:
+        """A copy of the answer, (x, y, z_bounds)."""
+        m = self.batch.m
+        return self.x.copy(), self.y[:m].copy(), self.y[m:].copy()
+
+    def take(self, program: QuadraticProgram) -> None:
+        """Write the data of the program here, and what differs from those that are."""
+        held = self.program
+        if held is program:
+            return
+        self.program = None
+        if held is None or held.P is not program.P or held.A is not program.A:
+            A = program.A
+            load_program(self.batch, self.lanes, self.points, program.P, A.indptr, A.indices, A.data)
+        own_q, l, u, lb, ub = self.vectors
+        own_q[:] = program.q
+        if held is None or held.l is not program.l or held.u is not program.u:
+            l[:], u[:] = program.l, program.u
+        if held is None or held.lb is not program.lb or held.ub is not program.ub:
+            lb[:], ub[:] = program.lb, program.ub
+        self.program = program
+
+
+def cone_answer(
+    form: ConeForm, program: QuadraticProgram, point: Point, message: str, trace: np.ndarray, plan: Plan
+) -> ConeSolution:
+    """The answer to the cone program, from that to the program."""
+    x, y, z_bounds = point
+    cone_program, b, z = form.program(program), np.empty(form.p), np.empty(form.m)
+    gather_rhs(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0), form.kinds, b, z)
+    y, s = y[form.kinds[: y.size] == EQUAL], (cone_program.h - cone_program.G @ x).clip(0.0)
+    found = cone_residuals(cone_program, x, y, z, s)
+    return ConeSolution(
+        OPTIMAL, x, y, z, s, found.primal_objective + program.offset, found.dual_objective + program.offset,
+        *found.relative, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message, trace=trace,
+        timings=NO_TIMINGS.copy(), plan=plan,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=64)
+def plan_of(n: int, m: int) -> Plan:
+    """The plan, kept: words cost as much as the set-up of a lane."""
+    rows = f", {m} row{'s' * (m != 1)}" if m else ""
+    return Plan("dense", "the program is small and P is dense", what=f"dense LDL' in a vector lane, order {n}{rows}")

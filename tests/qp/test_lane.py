@@ -1,0 +1,184 @@
+"""One small dense program in a lane: its answers, and what goes another way."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import qp
+from bench.programs import tiny
+from qp.lane import MOST_ITERATIONS
+from qp.problem.side_by_side import verify
+from qp.problem.stopping import residuals
+from socp import ProgramError, Status
+from tests.support.programs import check
+
+
+def other(program, **settings):
+    """The answer of the engine."""
+    return qp.solve(program, kkt="dense", **settings)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 10, 21, 30])
+@pytest.mark.parametrize("make", [tiny.box, tiny.rows])
+def test_answers_are_those_of_the_engine(make, n):
+    program = make(n, n)
+    solver = qp.Solver(program)
+    assert solver.lane is not None or (n == 1 and make is tiny.rows)  # whose rows presolve makes bounds
+    for factor in (1.0, -2.0):
+        solver.update(q=factor * program.q)
+        ours = solver.solve()
+        check(solver.program, ours)
+        assert ours.objective == pytest.approx(other(solver.program).objective, rel=1e-7, abs=1e-7)
+
+
+def test_the_answer_is_that_of_a_batch_to_the_bit():
+    program = tiny.rows(10, 3)
+    one = qp.solve(program)
+    many = qp.solve_many(program.P, [program.q], program.A, program.l, program.u, program.lb, program.ub)
+    np.testing.assert_array_equal(one.x, many.x[0])
+    np.testing.assert_array_equal(one.y, many.y[0])
+    assert one.gap == many.gap[0] and one.iterations == many.iterations[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_residuals_are_those_of_the_callers_data(seed):
+    """Bounds, and rows with one entry, count by their own size, however large the others are."""
+    rng = np.random.default_rng(seed)
+    program, rows = tiny.box(5, seed), np.vstack([rng.normal(size=(2, 5)), [0.0, 3.0, 0.0, 0.0, 0.0]])
+    bounds = 10.0 ** rng.uniform(-3.0, 5.0, 5)
+    solver = qp.Solver(
+        qp.QuadraticProgram(program.P, program.q, rows, -np.ones(3), np.ones(3), -bounds, bounds), presolve=False
+    )
+    solver.solve()
+    room = solver.lane._room
+    for share in (1.0, 1.0 + 1e-9, 2.0):
+        room.x[:], room.y[:] = share * bounds, rng.normal(size=8)
+        verify(room.batch, room.points, room.found, 0, 1)
+        np.testing.assert_allclose(
+            room.found[0], residuals(solver.program, room.x, room.y[:3], room.y[3:]), rtol=1e-9, atol=1e-14
+        )
+
+
+def test_the_plan_in_words():
+    assert str(qp.solve(tiny.rows(3)).plan) == (
+        "dense LDL' in a vector lane, order 3, 4 rows: the program is small and P is dense"
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_iter": 50}, {"time_limit": 60.0}, {"callback": lambda iterate: None}, {"kkt": "dense"},
+        {"regularization": 1e-9}, {"equilibrate": False}, {"refinement_steps": 3},
+    ],
+)  # fmt: skip
+def test_settings_that_a_lane_does_not_know_are_for_the_engine(settings):
+    solver = qp.Solver(tiny.rows(5), **settings)
+    assert solver.lane is None and solver.solve().status is Status.OPTIMAL
+
+
+def test_what_is_not_solved_is_left_to_the_engine():
+    program = tiny.box(4)
+    crossed = qp.QuadraticProgram(program.P, program.q, [[1.0] * 4], [9.0], [np.inf], -1.0, 1.0)
+    solver = qp.Solver(crossed)
+    assert solver.lane is not None and solver.solve().status is Status.PRIMAL_INFEASIBLE
+    unbounded = qp.Solver(np.ones((3, 3)), [1.0, 0.0, 0.0])
+    assert unbounded.lane is not None and unbounded.solve().status is Status.DUAL_INFEASIBLE
+    solver.update(l=[1.0])  # of which there is an answer
+    found = solver.solve()
+    check(solver.program, found)
+    assert "lane" in str(found.plan)
+    exact = qp.Solver(tiny.rows(12, 1), tol=1e-15).solve()
+    assert exact.iterations > 0 and "lane" not in str(exact.plan)
+
+
+def test_the_trace_leads_to_the_answer():
+    for seed in range(4):  # whose numbers of iterations differ; the memory is the same
+        qp.solve(tiny.rows(10, seed))
+    program = tiny.rows(10, 2)
+    found = qp.solve(qp.QuadraticProgram(
+        program.P, program.q, program.A, program.l, program.u, program.lb, program.ub, offset=5.0
+    ))  # fmt: skip
+    trace = found.trace
+    np.testing.assert_array_equal(trace["iteration"], np.arange(found.iterations + 1))
+    assert trace["primal_objective"][-1] == pytest.approx(found.objective, rel=1e-12)
+    assert trace["dual_objective"][-1] == pytest.approx(found.dual_objective, rel=1e-12)
+    worst = np.max([trace[name] for name in ("primal_residual", "dual_residual", "gap")], axis=0)
+    assert worst[-1] <= 1e-8 < worst[:-1].min()
+    assert (trace["mu"] > 0.0).all() and (np.diff(trace["mu"]) < 0.0).all()
+    assert np.isnan(trace["alpha"][0]) and ((trace["alpha"][1:] > 0.0) & (trace["alpha"][1:] <= 1.0)).all()
+    assert ((trace["sigma"][1:] >= 0.0) & (trace["sigma"][1:] < 1.0)).all()
+    assert 0.0 < trace["seconds"][-1] <= found.solve_time and not trace["seconds"][:-1].any()
+    assert found.iterations <= MOST_ITERATIONS
+
+
+def test_the_answer_to_the_cone_program():
+    program = tiny.rows(6, 4)
+    found = qp.solve(program)
+    cone = found.cone_solution
+    assert cone.status is Status.OPTIMAL and max(cone.primal_residual, cone.dual_residual, cone.gap) <= 1e-8
+    assert cone.objective == pytest.approx(found.objective, rel=1e-12) and (cone.z >= 0.0).all()
+    found.x[:] = 0.0
+    assert np.abs(pickle.loads(pickle.dumps(found)).cone_solution.x - cone.x).max() == 0.0
+
+
+def test_all_data_may_be_updated():
+    program, another = tiny.rows(8, 0), tiny.rows(8, 1)
+    solver = qp.Solver(program)
+    before = solver.solve()
+    solver.update(P_data=another.P, A_data=another.A.data, q=another.q, l=another.l, u=another.u)
+    np.testing.assert_array_equal(solver.solve().x, qp.solve(another).x)
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        solver.update(P_data=-program.P)
+    np.testing.assert_array_equal(solver.solve().x, qp.solve(another).x)
+    solver.update(P_data=program.P, A_data=program.A.data, q=program.q, l=program.l, u=program.u)
+    after = solver.solve()
+    np.testing.assert_array_equal(before.x, after.x)
+    np.testing.assert_array_equal(copy.deepcopy(solver).solve().x, after.x)
+
+
+def test_programs_that_take_turns_do_not_meet():
+    programs = [tiny.rows(6, seed) for seed in range(4)]
+    alone = [qp.solve(program).x for program in programs]
+    solvers = [qp.Solver(program) for program in programs]
+    for _ in range(2):
+        for solver, x in zip(solvers, alone):
+            np.testing.assert_array_equal(solver.solve().x, x)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda program: qp.solve(program).x, 25 * programs))
+    for x, expected in zip(found, 25 * alone):
+        np.testing.assert_array_equal(x, expected)
+
+
+def test_warm_starts_are_of_the_own_program():
+    program = tiny.rows(20, 0)
+    qp.solve(program)  # leaves its memory
+    solver = qp.Solver(program)
+    cold = solver.solve(warm_start=True)  # there is no last answer yet
+    assert cold.iterations == qp.solve(program).iterations
+    solver.update(q=1.0001 * program.q)
+    warm = solver.solve(warm_start=True)
+    check(solver.program, warm)
+    assert warm.iterations < cold.iterations
+    assert solver.solve().iterations >= cold.iterations - 1  # anew
+
+
+def test_an_indefinite_P_is_refused():
+    P = tiny.box(5).P - 3.0 * np.eye(5)
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        qp.Solver(P, np.ones(5), lb=-1.0, ub=1.0)
+
+
+def test_what_is_printed_changes_no_answer(capsys):
+    program = tiny.rows(7, 1)
+    silent = qp.solve(program)
+    assert capsys.readouterr().out == ""
+    told = qp.solve(program, verbose=True)
+    np.testing.assert_array_equal(silent.x, told.x)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "  variables 7, equalities 1, 28 nonnegative rows" and "in a vector lane" in lines[3]
+    assert [int(line.split()[0]) for line in lines[5 : 6 + told.iterations]] == list(range(told.iterations + 1))
+    assert lines[6 + told.iterations].startswith("optimal")
