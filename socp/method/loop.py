@@ -37,20 +37,16 @@ from .newton import (
     descent_limit,
     linearize,
     measure,
-    measure_beyond_rounding,
     predict,
     relative_residuals,
 )
 from .start import start_cold, start_warm
 
-PATIENCE = 25  # iterations without a better iterate before a solve gives up
-PATIENCE_NEAR = 10  # the same once an iterate is "inaccurate": from there on, all but rounding errors fall steadily
-LONG_STEP = 0.95  # a step from which on no centrality corrector is tried
+PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
 ASK_AGAIN = 0.5  # times the slope of a ray that was no certificate is one at which it may be by now
 FAR_RAY = 1e4  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
-NEARLY = 1e3  # times tol is a residual of which rounding may be the reason
 SMALL_STEP = 1e-8  # a step below this is none
 ROWS = 60  # records that a trace has room for at first
 SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
@@ -227,7 +223,7 @@ def iterate(state: State) -> int:
     state.sigma = (1.0 - state.alpha_affine) ** 3
     longest = correct(newton, point, state.sigma)
     for _ in range(newton.kkt.correctors):
-        if longest >= LONG_STEP:
+        if longest >= 1.0:
             break
         previous, longest = longest, center(newton, point, state.sigma, longest)
         if longest == previous:
@@ -258,8 +254,8 @@ def judge(state: State) -> int:
     ray = min(state.primal_ray, state.dual_ray)
     if ray < state.best_ray:  # progress, but towards a certificate: no better solution
         state.best_ray, state.last_progress = ray, k
-    state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     solved = state.worst <= state.tol and state.absolute <= state.tol_abs
+    state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     certified = state.primal_ray <= min(RAY * state.tol_infeasible, ASK_AGAIN * state.primal_refused)
     certified |= state.dual_ray <= min(state.ray_limit, ASK_AGAIN * state.dual_refused)
     if solved:
@@ -275,7 +271,7 @@ def limit(state: State) -> int:
         return MAX_ITERATIONS
     stalled = k - state.last_progress > PATIENCE
     if state.best_worst <= INACCURATE_TOL < state.best_ray:
-        stalled |= k - state.last_better > PATIENCE_NEAR
+        stalled |= k - state.last_better > PATIENCE
     return STALLED if stalled or not math.isfinite(state.newton.mu) else GO_ON
 
 
@@ -289,9 +285,6 @@ def estimate(state: State) -> None:
     difference = abs(primal_objective - dual_objective)
     gap = difference / (1.0 + max(abs(primal_objective), abs(dual_objective)))
     primal, dual = relative_residuals(newton)
-    if gap <= state.tol < max(primal, dual) <= NEARLY * state.tol:
-        measure_beyond_rounding(newton, point)
-        primal, dual = relative_residuals(newton)
     state.absolute = max(newton.rows / tau, newton.cone / tau, newton.dual / tau, difference)
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     # slopes of the two rays

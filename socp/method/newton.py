@@ -40,12 +40,10 @@ from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
 from ..linalg.vectors import bits, dot_within, from_bits, norm_within
-from ..problem.stopping import LOST
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
 BEHIND, NEGLIGIBLE = 1e-3, 0.1  # of the largest relative residual, and of tol, that may be left in any block
-LARGE_SCALING = 1.0  # a norm of W from which on ds is computed from M dx
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
 
@@ -136,7 +134,7 @@ class Newton(Structure):
     rows, cone, dual, norm_Px = number(), number(), number(), number()
     rows_size, cone_size, dual_size, tol = number(), number(), number(), number()
     norm_Ax, norm_Gx, norm_Mtv, norm_Mxs = number(), number(), number(), number()
-    lost, Mdx = floats("n + p + m"), floats("p + m")
+    Mdx = floats("p + m")
     lam = floats("m")
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
     rhs, solution = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")  # of u2, then of u1
@@ -220,35 +218,6 @@ def measure(newton: Newton, point: Point) -> None:
 def relative_residuals(newton: Newton) -> tuple[float, float]:
     """The primal and the dual residual, each block relative to its own size."""
     return max(newton.rows / newton.rows_size, newton.cone / newton.cone_size), newton.dual / newton.dual_size
-
-
-@inner
-def measure_beyond_rounding(newton: Newton, point: Point) -> None:
-    """The norms of the residuals without the entries that are no more than what evaluating them may lose.
-
-    The terms of Px are not counted.
-    """
-    form, u, s, r, lost, tau = newton.form, point.u, point.s, newton.r, newton.lost, point.tau
-    n, p, D, E, c, g, indptr = form.n, form.p, form.D, form.E, form.c, form.g, form.M_indptr
-    for i in range(g.size):
-        lost[n + i] = abs(g[i]) * tau + (abs(s[i - p]) if i >= p else 0.0)
-    dual, rows, cone = 0.0, 0.0, 0.0
-    for j in range(n):
-        total = abs(c[j]) * tau
-        for k in range(indptr[j], indptr[j + 1]):
-            i = form.M_indices[k]
-            size = abs(form.M_data[k])
-            total += size * abs(u[n + i])
-            lost[n + i] += size * abs(u[j])
-        if abs(r[j]) > LOST * total:
-            dual = max(dual, abs(r[j]) / (form.cost_scale * D[j]))
-    for i in range(g.size):
-        if abs(r[n + i]) > LOST * lost[n + i]:
-            if i < p:
-                rows = max(rows, abs(r[n + i]) / E[i])
-            else:
-                cone = max(cone, abs(r[n + i]) / E[i])
-    newton.dual, newton.rows, newton.cone = dual, rows, cone
 
 
 @inner
@@ -508,7 +477,7 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
 
 @inner
 def slack_direction(newton: Newton, sigma: float) -> None:
-    """W^-1 ds := shift - W dz, and ds; on a second-order cone where W is large ds := g dtau - (1 - sigma) rz - M dx.
+    """W^-1 ds := shift - W dz, and ds; on a second-order cone ds := g dtau - (1 - sigma) rz - M dx.
 
     The two differ by W times what is left of the KKT system.  W is the larger and the worse conditioned, the nearer s
     and z come to the boundary, and what W (W^-1 ds) loses would stay behind as a primal residual.  The other way it is
@@ -527,7 +496,5 @@ def slack_direction(newton: Newton, sigma: float) -> None:
     for i in range(p, rows.size):
         rows[i] = form.g[i] * newton.dtau - (1.0 - sigma) * newton.r[form.n + i] - rows[i]
     scaling.apply_inverse(l, ptr, w, eta, rows, p, work, 0)
-    for k in range(ptr.size - 1):
-        if scaling.norm(eta[k], w[ptr[k]]) >= LARGE_SCALING:
-            for i in range(ptr[k], ptr[k + 1]):
-                ds[i], scaled[i] = rows[p + i], work[i]
+    for i in range(l, ds.size):
+        ds[i], scaled[i] = rows[p + i], work[i]

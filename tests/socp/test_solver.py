@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import socp
 from bench.answers.verify import verify
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, SecondOrder, Solver, Status
-from socp.method.loop import PATIENCE_NEAR
+from socp.method.loop import PATIENCE
 from socp.method.run import LAST_STEPS
 from socp.problem.stopping import residuals
 from tests.support.programs import (
@@ -343,7 +343,7 @@ def test_a_run_that_no_longer_improves_ends_early(seed):
     found = residuals(program, solution.x, solution.y, solution.z, solution.s, rounding=True)
     assert solution.status == ("optimal" if found.meets(1e-17) else "inaccurate")
     # the trace is that of one run, iterations are those of all
-    assert trace.size - 1 <= int(np.nanargmin(worst)) + PATIENCE_NEAR + 1 + LAST_STEPS
+    assert trace.size - 1 <= int(np.nanargmin(worst)) + PATIENCE + 1 + LAST_STEPS
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-5, 1e-8, 1e-11])

@@ -21,7 +21,6 @@ from socp.method.newton import (
     lift,
     linearize,
     measure,
-    measure_beyond_rounding,
     predict,
     relative_residuals,
 )
@@ -61,20 +60,6 @@ def form(request):
     if isinstance(request.param, tuple):
         return mixture(*request.param)
     return StandardForm(planted_optimum(np.random.default_rng(request.param))[0])
-
-
-@pytest.mark.parametrize("factor, excused", [(60.0, True), (68.0, False), (6400.0, False)])
-def test_rounding_takes_64_units_of_the_terms(form, factor, excused):
-    newton, point = at_a_point(form, 0)
-    n, p, x, v, M = form.n, form.p, abs(point.u[: form.n]), abs(point.u[form.n :]), abs(dense_M(form))
-    slack = np.concatenate([np.zeros(p), point.s])
-    terms = np.concatenate([abs(form.c) * point.tau + M.T @ v, abs(form.g) * point.tau + M @ x + slack])
-    newton.r[:] = factor * np.finfo(float).eps * terms
-    sizes = newton.r / np.concatenate([form.cost_scale * form.D, form.E])
-    measure_beyond_rounding(newton, point)
-    for name, part in zip(("dual", "rows", "cone"), np.split(sizes, [n, n + p]), strict=True):
-        expected = 0.0 if excused else part.max(initial=0.0)
-        assert getattr(newton, name) == pytest.approx(expected, rel=1e-12, abs=0.0), name
 
 
 def test_residuals_are_those_of_the_embedding(form):

@@ -18,7 +18,6 @@ from socp.method.loop import (
     ASK_AGAIN,
     GO_ON,
     PATIENCE,
-    PATIENCE_NEAR,
     ROWS,
     STALLED,
     limit,
@@ -283,7 +282,7 @@ def test_a_run_stalls_by_its_residuals_unless_it_is_on_the_way_to_a_ray():
     state = Solver(OPTIMAL["disk"][0])._state
     prepare_run(state, 0.0)
     state.newton.mu, state.iteration, state.max_iter = 1.0, 50, 200
-    state.best_worst, state.last_better, state.last_progress = 1e-6, 50 - PATIENCE_NEAR - 1, 50
+    state.best_worst, state.last_better, state.last_progress = 1e-6, 50 - PATIENCE - 1, 50
     state.best_ray = 1e-6
     assert limit(state) == GO_ON
     state.best_ray = 1.0
