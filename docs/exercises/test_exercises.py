@@ -11,7 +11,7 @@ import socp
 from bench.programs import generate
 from bench.teaching.barrier import on_the_path
 from bench.teaching.derivatives import Change, Sensitivity
-from bench.teaching.pictures import factor_pattern, kkt_pattern
+from bench.teaching.elimination import factor_pattern, kkt_pattern
 from models import SVC
 from socp import ConeProgram, NonNeg, SecondOrder, textbook
 
