@@ -16,6 +16,7 @@ import qp
 from models import SVC, ExplanationAugmentedSVC
 from models.base.multiclass import stratified_folds
 from models.explanations import dual
+from tests.support.sparse_matrices import random_sparse
 from tests.support.svm_data import separable, two_classes, wine
 
 KERNELS = [
@@ -264,7 +265,7 @@ def test_what_cannot_be_had_says_so():
 @pytest.mark.parametrize("penalty, Q", [("l1", 0.02), ("l2", 0.02), ("l1", 0.0)])
 def test_many_sparse_samples_descend_to_the_same_machine(monkeypatch, penalty, Q, fit_intercept):
     rng = np.random.default_rng(0)
-    X = sp.random_array((150, 600), density=0.03, rng=rng, format="csr")
+    X = random_sparse((150, 600), density=0.03, rng=rng, format="csr")
     y = np.where(X[:, :300].sum(axis=1) + 0.3 * rng.normal(size=150) > X[:, 300:].sum(axis=1) + 1.0, 1, -1)
     mask = np.arange(600) % 3 > 0
 
