@@ -10,9 +10,10 @@ the logarithms of C and gamma, at the cost of one more solve (`qp.Solution.vjp`)
 with g = dL/df at the other samples and d their distances.  Where a sample enters or leaves a bound L has a kink and the
 derivative is that of one side.
 
-A few fits say much when each gives three numbers.  The search takes L for a Gaussian process on u = (log C, log gamma)
-with a constant mean and, because of the kinks, the Matern covariance of order 3/2, whose draws have one derivative.
-With d = (u - v) / scales and r = |d|,
+A few fits say much when each gives three numbers.  The search takes L for a Gaussian process on
+u = (log C + log gamma, log gamma), since for small gamma only C gamma counts (Keerthi and Lin), with a constant mean
+and, because of the kinks, the Matern covariance of order 3/2, whose draws have one derivative.  With
+d = (u - v) / scales and r = |d|,
 
     cov(L(u), L(v)) = (1 + sqrt(3) r) e,     e = exp(-sqrt(3) r)
     cov(L(u), L'(v)) = -cov(L'(u), L(v)) = 3 e d,     cov(L'(u), L'(v)) = 3 e (I - sqrt(3) d d' / r)
@@ -45,6 +46,8 @@ SCALES = np.geomspace(1.0, 16.0, 9)
 """Of these, in natural logarithms, the two that make the values and slopes most likely are the model's."""
 VALUES, SLOPES = 1e-8, 1e-4
 """Variances, of those of the process, that the model need not explain."""
+SHEAR = np.array([[1.0, 0.0], [1.0, 1.0]])
+"""u = (log C, log gamma) SHEAR."""
 LAST = 2
 """Fits at the end that go where the mean is least."""
 
@@ -196,8 +199,9 @@ class LossModel:
         count = values.size
         ones, self.least, likelihood = np.repeat([1.0, 0.0], [count, 2 * count]), values.min(), -np.inf
         noise = np.where(ones > 0.0, VALUES, SLOPES)
+        u, slopes = points @ SHEAR, np.linalg.solve(SHEAR, slopes.T).T
         for scales in np.stack(np.meshgrid(SCALES, SCALES), axis=-1).reshape(-1, 2):
-            at, data = points / scales, np.concatenate([values, (slopes * scales).T.ravel()])
+            at, data = u / scales, np.concatenate([values, (slopes * scales).T.ravel()])
             try:
                 factor = cho_factor(_covariance(at, at) + np.diag(noise), lower=True)
             except LinAlgError:
@@ -214,7 +218,7 @@ class LossModel:
 
     def __call__(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(mean, standard deviation) of the loss at points, shapes (points,)."""
-        across = _covariance(points / self.scales, self.at)[: len(points)]
+        across = _covariance(points @ SHEAR / self.scales, self.at)[: len(points)]
         explained = solve_triangular(self.factor[0], across.T, lower=True)
         left = np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), VALUES**2)
         return self.mean + across @ self.weights, np.sqrt(self.variance * left)

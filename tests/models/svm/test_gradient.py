@@ -38,7 +38,7 @@ def moons(seed, count):
 
 @pytest.mark.parametrize("points", [rings, moons])
 def test_fifteen_fits_reach_the_loss_of_a_grid(points):
-    loss = ValidationLoss(*points(2, 60), *points(3, 60))
+    loss = ValidationLoss(*points(8, 60), *points(9, 60))
     found = choose_parameters(loss)
     assert loss.fits == len(found.trace) == 15
     assert found.loss == min(value for _, _, value in found.trace)
