@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import product_error, rounded, sum_error
 from ..linalg.vectors import norm_tail
-from .program import ConeProgram
 
 NEWTON_STEPS = 60  # far more than it takes
 NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
@@ -24,10 +24,10 @@ def beyond(value: float, lost: Floats, i: int) -> float:
     return 0.0 if lost.size > 0 and abs(value) <= lost[i] else abs(value)
 
 
-def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
-    """The distance of v from K in the infinity norm."""
+def cone_violation(layout: tuple[np.ndarray, np.ndarray], v: np.ndarray) -> float:
+    """The distance of v from the cones of a `layout` in the infinity norm."""
     found = np.zeros(2)
-    distance_from_cones(*program.cone_layout, v, NOTHING, NOTHING, NOTHING, found)
+    distance_from_cones(*layout, v, NOTHING, NOTHING, NOTHING, found)
     return float(found[0])
 
 
@@ -108,7 +108,7 @@ def excess_of_tail(v: Floats, low: Floats, start: int, stop: int) -> float:
     return rounded(total, error) / (tail + v[start])
 
 
-def hold_to_bounds(program: ConeProgram, x: np.ndarray, s: np.ndarray) -> float:
+def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
     """Move x to the bounds that it misses, rows of the orthant with one entry, and give these their slacks in s.
 
     Returns the most by which one was missed.

@@ -16,8 +16,7 @@ are no larger than `LOST` times the sum of the sizes of their terms (see `method
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,9 +24,8 @@ import scipy.sparse as sp
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, product_error, rounded, sum_error
-from .certificates import dual_infeasibility, primal_infeasibility
-from .distances import NOTHING, beyond, distance_from_cones, find_bounds, raise_to
-from .program import ConeProgram
+from .certificates import dual_infeasibility, has_entries, primal_infeasibility
+from .distances import NOTHING, beyond, cone_violation, distance_from_cones, find_bounds, norm, raise_to
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
@@ -79,69 +77,151 @@ ROWS, CONE, DUAL, GAP, SCALES, OBJECTIVES = 0, 1, 2, 3, 4, 8  # places among the
 SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or u'y+ - l'y-, and its error
 
 
+class Sides(NamedTuple):
+    """Rows l <= M x <= u with a multiplier each: y_i > 0 is one of u_i, y_i < 0 one of l_i.
+
+    Rows that `is_bound` marks with 1 are judged by their own sides.  `beside` are the sizes of what stands beside the
+    products in a row; None of the bounds of the variables, with M = I, which are compared without a sum.
+    """
+
+    matrix: sp.csc_array
+    lower: np.ndarray
+    upper: np.ndarray
+    is_bound: np.ndarray = NOTHING
+    beside: np.ndarray | float | None = None
+
+    @property
+    def are_bounds(self) -> bool:
+        """Whether the rows are the variables themselves."""
+        return self.beside is None
+
+    def measure(
+        self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
+    ) -> np.ndarray:
+        """Add M'y to `dual` and what the rows leave to what was `found`; M x.  Errors stand behind vectors."""
+        values = _multiply_both(self.matrix, x, y, dual)
+        block = CONE if self.are_bounds else ROWS
+        measure_sides(self.lower, self.upper, values, y, self.is_bound, lost, block, found)
+        return values
+
+    def terms(self, s: np.ndarray) -> np.ndarray | float | None:
+        """The sizes of what stands beside M x."""
+        return self.beside
+
+    def support(self, y: np.ndarray) -> tuple[np.ndarray, float]:
+        """The terms of u'y+ - l'y- over the finite sides, and the largest multiplier of an infinite one."""
+        side = np.where(y > 0.0, self.upper, self.lower)
+        finite = np.isfinite(side)
+        return np.where(finite, side, 0.0) * y, norm(y[~finite])
+
+    def outward(self, v: np.ndarray) -> float:
+        """How far the direction M x = v leads out of the sides."""
+        below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
+        return float(np.maximum(below, above).max(initial=0.0))
+
+    def idle(self, y: np.ndarray) -> np.ndarray:
+        """The rows without entries whose multipliers add nothing to a certificate."""
+        return ~has_entries(self.matrix, 0) & (self.support(y)[0] >= 0.0)
+
+
+class SlackRows(NamedTuple):
+    """Rows M x + s = h with s in K and multipliers there; those of the orthant with an infinite h always hold."""
+
+    matrix: sp.csc_array
+    h: np.ndarray
+    layout: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def are_bounds(self) -> bool:
+        """As of `Sides`."""
+        return False
+
+    def measure(
+        self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
+    ) -> np.ndarray:
+        """As of `Sides`; h - M x."""
+        inside, scale = _multiply_both(self.matrix, x, z, dual), np.zeros(z.size)
+        find_bounds(self.matrix.indices, self.matrix.data, *self.layout, scale)
+        measure_slacks(self.h, s, z, inside, lost, scale, found)
+        measure_cones(*self.layout, s, z, inside, lost, scale, found)
+        return inside
+
+    def terms(self, s: np.ndarray) -> np.ndarray:
+        """The sizes of what stands beside M x."""
+        return np.where(np.isfinite(self.h), np.abs(self.h), 0.0) + np.where(np.isfinite(s), np.abs(s), 0.0)
+
+    def support(self, z: np.ndarray) -> tuple[np.ndarray, float]:
+        """The terms of h'z over the finite h, and the distance of z from K."""
+        finite = np.isfinite(self.h)
+        outside = cone_violation(self.layout, z) if norm(z[~finite]) == 0.0 else np.inf
+        return np.where(finite, self.h, 0.0) * z, outside
+
+    def outward(self, v: np.ndarray) -> float:
+        """How far the direction M x = v leads out of the cones."""
+        return cone_violation(self.layout, np.where(np.isfinite(self.h), -v, np.inf))
+
+    def idle(self, z: np.ndarray) -> np.ndarray:
+        """As of `Sides`; the first entry of a cone holds the others."""
+        found, (start, second_order) = ~has_entries(self.matrix, 0) & (self.support(z)[0] >= 0.0), self.layout
+        found[start[:-1][second_order & (np.diff(start) > 0)]] = False
+        return found
+
+
 def residuals(
-    program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
-) -> Residuals:
-    """The residuals of a point on the program's own data; with `rounding` without what rounding excuses."""
-    return measure(program, x, y, z, s, rounding)[0]
+    program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NOTHING, rounding: bool = False,
+    Px: np.ndarray | None = None,
+) -> Residuals:  # fmt: skip
+    """The residuals of a point on the program's own data; with `rounding` without what rounding excuses.
+
+    That of a quadratic program has no slacks; Px may be given where it is at hand.
+    """
+    return measure(program, x, (y, z), s, rounding, Px)[0]
 
 
-def evaluate(
-    program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray
-) -> tuple[Residuals, np.ndarray]:
+def evaluate(program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[Residuals, np.ndarray]:
     """`residuals`, and the vector (Px + c + A'y + G'z, Ax - b, Gx + s - h); rows with infinite h are 0."""
-    found, dual, Ax, inside = measure(program, x, y, z, s)
+    found, dual, (Ax, inside) = measure(program, x, (y, z), s)
     p, m, finite = y.size, z.size, np.isfinite(program.h)
     slack = np.where(finite, s, 0.0) - np.where(finite, inside[:m], 0.0) - inside[m:]
     return found, np.concatenate([dual[: x.size], (Ax[:p] - program.b) + Ax[p:], slack])
 
 
 def measure(
-    program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
-) -> tuple[Residuals, np.ndarray, np.ndarray, np.ndarray]:
-    """(the residuals of a point, Px + c + A'y + G'z, Ax, h - Gx), vectors in twice the precision: errors stand behind.
+    program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, np.ndarray], s: np.ndarray = NOTHING,
+    rounding: bool = False, Px: np.ndarray | None = None,
+) -> tuple[Residuals, np.ndarray, list[np.ndarray]]:  # fmt: skip
+    """The residuals of a point, the gradient of the Lagrangian, and what each block of constraints gives.
 
-    The parts of the test are measured one after another, each raises what was `found`.
+    The blocks are measured one after another, each raises what was `found`; vectors are in twice the precision, their
+    errors behind them.
     """
-    A, G, b, h, n, p, m = program.A, program.G, program.b, program.h, x.size, y.size, z.size
-    lost, lost_gap = _lost(program, x, y, z, s) if rounding else (NOTHING, 0.0)
-    found, scale = np.zeros(RESIDUALS), np.zeros(m)
-    dual, Ax, inside = np.zeros(2 * n), np.zeros(2 * p), np.zeros(2 * m)
-    add_both(A.indptr, A.indices, A.data, x, y, Ax[:p], Ax[p:], dual[:n], dual[n:])
-    add_both(G.indptr, G.indices, G.data, x, z, inside[:m], inside[m:], dual[:n], dual[n:])
-    find_bounds(G.indices, G.data, *program.cone_layout, scale)
-    measure_sides(b, b, Ax, y, NOTHING, lost[n:], ROWS, found)
-    measure_slacks(h, s, z, inside, lost[n + p :], scale, found)
-    measure_cones(*program.cone_layout, s, z, inside, lost[n + p :], scale, found)
-    measure_gradient(program.hessian.accurate_product(x), program.c, x, lost, dual, found)
-    return told(found, lost_gap), dual, Ax, inside
-
-
-def told(found: np.ndarray, lost_gap: float) -> Residuals:
-    """What was found, but for a gap that rounding excuses."""
+    n, blocks = x.size, program.constraints
+    *lost, lost_dual, lost_gap = _lost(program, x, multipliers, s) if rounding else (NOTHING, NOTHING, NOTHING, 0.0)
+    found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
+    rows = [block.measure(x, v, s, own, dual, found) for block, v, own in zip(blocks, multipliers, lost)]
+    Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
+    measure_gradient(Px, program.cost, x, lost_dual, dual, found)
     measured = Residuals._make(found.tolist())
-    return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured
+    return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured, dual, rows
 
 
-def _lost(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
-    """What rounding may take of each entry of (Px + c + A'y + G'z, Ax - b, Gx + s - h), and of the gap."""
-    b, h = np.abs(program.b), np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
-    blocks = [(program.A, y, b), (program.G, z, h + np.where(np.isfinite(s), np.abs(s), 0.0))]
-    return lost_to_rounding(program, program.c, x, blocks, b @ np.abs(y) + h @ np.abs(z))
+def _multiply_both(M: sp.csc_array, x: np.ndarray, v: np.ndarray, Mtv: np.ndarray) -> np.ndarray:
+    """M x; M'v is added to what there is."""
+    n, m, Mx = x.size, v.size, np.zeros(2 * v.size)
+    add_both(M.indptr, M.indices, M.data, x, v, Mx[:m], Mx[m:], Mtv[:n], Mtv[n:])
+    return Mx
 
 
-def lost_to_rounding(
-    program: Any, c: np.ndarray, x: np.ndarray, blocks: list[tuple[sp.csc_array, np.ndarray, np.ndarray]], held: float
-) -> tuple[np.ndarray, float]:
-    """What rounding may take of each entry of the gradient and of the rows in `blocks`, and of the gap.
-
-    A block are a matrix, its multipliers, and the sizes of what stands beside its rows; `held` is the part of the sides
-    in the gap, by its size.
-    """
-    objective = program.hessian.sizes(x) + np.abs(c)
-    dual = sum((abs(M).T @ np.abs(v) for M, v, _ in blocks), objective)
-    rows = [abs(M) @ np.abs(x) + sides for M, _, sides in blocks]
-    return LOST * np.concatenate([dual, *rows]), LOST * float(np.abs(x) @ objective + held)
+def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: np.ndarray) -> list[Any]:
+    """What rounding may take of each entry of the rows of each block and of the gradient, and of the gap."""
+    x, lost = np.abs(x), []
+    dual = objective = program.hessian.sizes(x) + np.abs(program.cost)
+    gap = x @ objective
+    for block, v in zip(program.constraints, multipliers):
+        size, terms = abs(block.matrix), block.terms(s)
+        lost.append(NOTHING if terms is None else LOST * (size @ x + terms))
+        dual, gap = dual + size.T @ np.abs(v), gap + np.abs(block.support(v)[0]).sum()
+    return [*lost, LOST * dual, LOST * float(gap)]
 
 
 @kernel
@@ -277,35 +357,22 @@ def scale_of(residual: float, relative: float, scale: float) -> float:
     return residual / relative if 0.0 < relative < np.inf else scale
 
 
-class Test(Protocol):
-    """What judges points and certificates on the caller's own data."""
-
-    @property
-    def residuals(self) -> Callable[..., Residuals]:
-        """Of a point (x, y, z, s), and `rounding`: without what evaluating them may lose."""
-
-    @property
-    def primal_infeasibility(self) -> Callable[..., float]:
-        """The smallest tol at which (y, z) certifies that nothing is feasible."""
-
-    @property
-    def dual_infeasibility(self) -> Callable[..., float]:
-        """The smallest tol at which x certifies that the objective falls for ever."""
-
-
 class ConeTest:
-    """The `Test` of a cone program on its own data."""
+    """What judges points and certificates of a cone program on its own data."""
 
-    def __init__(self, program: ConeProgram) -> None:
+    def __init__(self, program: Any) -> None:
         self.program = program
 
     def residuals(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
     ) -> Residuals:
+        """Of a point (x, y, z, s); with `rounding` without what evaluating them may lose."""
         return residuals(self.program, x, y, z, s, rounding)
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
+        """The smallest tol at which (y, z) certifies that nothing is feasible."""
         return primal_infeasibility(self.program, y, z)
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
+        """The smallest tol at which x certifies that the objective falls for ever."""
         return dual_infeasibility(self.program, x)

@@ -13,6 +13,7 @@ from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
 from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
 from socp.problem.distances import NOTHING, cone_distance, cone_violation, hold_to_bounds, norm
+from socp.problem.program import layout_of
 from socp.problem.stopping import Residuals, evaluate, residuals
 from tests.support.exact import cone_figures
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
@@ -54,9 +55,9 @@ def test_what_is_outside_of_the_cone_counts():
     assert residuals(LINE, array(3), array(), array(-1), array(0)).dual == 3.0
     cone = ConeProgram(np.zeros(3), -np.eye(3), np.zeros(3), [SecondOrder(3)])
     # the smallest d with ||(3 - d, 4 - d)|| = 4 + d, that is d^2 - 22 d + 9 = 0
-    assert cone_violation(cone, array(4, 3, 4)) == pytest.approx(11 - np.sqrt(112), rel=1e-13, abs=0.0)
-    assert cone_violation(cone, array(6, 3, 4)) == 0.0
-    assert cone_violation(ConeProgram([1.0], np.zeros((1, 1)), [0.0], [SecondOrder(1)]), array(-2)) == 2.0
+    assert cone_violation(cone.cone_layout, array(4, 3, 4)) == pytest.approx(11 - np.sqrt(112), rel=1e-13, abs=0.0)
+    assert cone_violation(cone.cone_layout, array(6, 3, 4)) == 0.0
+    assert cone_violation(layout_of((SecondOrder(1),)), array(-2)) == 2.0
 
 
 def test_rows_that_always_hold_take_no_multiplier():
