@@ -173,6 +173,6 @@ def solution_at(
     """
     x, y, z = point
     x, (y, z), figures = answer_at(program, status, x, (y, z), found)
-    solution = Solution(status, x, y, z, **figures, **rest)
+    solution = Solution(status, x, y, z, *figures, **rest)
     solution._program = program
     return solution

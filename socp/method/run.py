@@ -429,7 +429,7 @@ class Run:
         timings = self.timings.copy()
         timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
         solution = Solution(
-            status=status, x=x, y=y, z=z, s=s, **figures, iterations=self.iterations, setup_time=self.setup_time,
+            status, x, y, z, s, *figures, iterations=self.iterations, setup_time=self.setup_time,
             solve_time=self.solve_time, message=self.message, trace=self.trace, timings=timings, plan=self.plan,
         )  # fmt: skip
         solution._program = program

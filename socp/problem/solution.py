@@ -196,8 +196,8 @@ class Solution(Answer):
 
 def answer_at(
     program: Any, status: Status, x: np.ndarray, multipliers: Ray, found: Residuals | None
-) -> tuple[np.ndarray, Ray, dict[str, Any]]:
-    """The point or the normalised certificate that a solution tells, and its objectives and residuals by name.
+) -> tuple[np.ndarray, Ray, tuple[float, float, float, float, float]]:
+    """The point or the normalised certificate that a solution tells, and its objectives, residuals and gap.
 
     Of a certificate there are no residuals, and what is not part of it becomes NaN.
     """
@@ -211,10 +211,7 @@ def answer_at(
     elif status is Status.DUAL_INFEASIBLE:
         (x,), dual = dual_certificate(program, x)
         multipliers = tuple(np.full(block.matrix.shape[0], np.nan) for block in program.constraints)
-    return x, multipliers, {
-        "objective": objective, "dual_objective": dual_objective,
-        "primal_residual": primal, "dual_residual": dual, "gap": gap,
-    }  # fmt: skip
+    return x, multipliers, (objective, dual_objective, primal, dual, gap)
 
 
 def summary(solution: Any) -> str:

@@ -80,8 +80,8 @@ SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or 
 class Sides(NamedTuple):
     """Rows l <= M x <= u with a multiplier each: y_i > 0 is one of u_i, y_i < 0 one of l_i.
 
-    Rows that `is_bound` marks with 1 are judged by their own sides.  `beside` are the sizes of what stands beside the
-    products in a row; None of the bounds of the variables, with M = I, which are compared without a sum.
+    Rows that `is_bound` marks with 1 are judged by their own sides.  `beside` is what stands beside the products in a
+    row; None of the bounds of the variables, with M = I, which are compared without a sum.
     """
 
     matrix: sp.csc_array
@@ -99,14 +99,13 @@ class Sides(NamedTuple):
         self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """Add M'y to `dual` and what the rows leave to what was `found`; M x.  Errors stand behind vectors."""
-        values = _multiply_both(self.matrix, x, y, dual)
-        block = CONE if self.are_bounds else ROWS
+        values, block = _multiply_both(self.matrix, x, y, dual), CONE if self.beside is None else ROWS
         measure_sides(self.lower, self.upper, values, y, self.is_bound, lost, block, found)
         return values
 
     def terms(self, s: np.ndarray) -> np.ndarray | float | None:
         """The sizes of what stands beside M x."""
-        return self.beside
+        return None if self.beside is None else np.abs(self.beside)
 
     def support(self, y: np.ndarray) -> tuple[np.ndarray, float]:
         """The terms of u'y+ - l'y- over the finite sides, and the largest multiplier of an infinite one."""
@@ -195,10 +194,12 @@ def measure(
     The blocks are measured one after another, each raises what was `found`; vectors are in twice the precision, their
     errors behind them.
     """
-    n, blocks = x.size, program.constraints
+    n, blocks, rows = x.size, program.constraints, []
     *lost, lost_dual, lost_gap = _lost(program, x, multipliers, s) if rounding else (NOTHING, NOTHING, NOTHING, 0.0)
     found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
-    rows = [block.measure(x, v, s, own, dual, found) for block, v, own in zip(blocks, multipliers, lost)]
+    found[SCALES : SCALES + DUAL] = 1.0  # of blocks without rows
+    for block, v, own in zip(blocks, multipliers, lost):
+        rows.append(block.measure(x, v, s, own, dual, found) if v.size else NOTHING)
     Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
     measure_gradient(Px, program.cost, x, lost_dual, dual, found)
     measured = Residuals._make(found.tolist())
