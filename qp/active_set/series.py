@@ -23,7 +23,7 @@ from socp.linalg.accurate import add_both
 from socp.plan.plan import Plan
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, residuals
+from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import LINEAR, POLY, Samples, samples_of
@@ -137,10 +137,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     add_both(indptr, rows, ones, x, y, Ax[:m], Ax[m:], dual[:size], dual[size:])
     measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
     measure_gradient(Px, q, x, lost, dual, found)
-    holds = True
-    for i in range(4):
-        holds = holds and found[i] <= series.tol * found[4 + i]
-    return holds
+    return meets(found, series.tol, np.inf)
 
 
 @inner

@@ -352,6 +352,15 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     found[OBJECTIVES], found[OBJECTIVES + 1] = primal, -below
 
 
+@kernel
+def meets(found: Floats, tol: float, tol_abs: float) -> bool:
+    """Whether the stopping test holds of what was `found`; an infinite tol_abs is none."""
+    for i in range(SCALES):
+        if not (found[i] <= tol * found[SCALES + i] and found[i] <= tol_abs):
+            return False
+    return True
+
+
 @leaf
 def scale_of(residual: float, relative: float, scale: float) -> float:
     """What the largest residual is to be divided by to be the largest relative one; `scale` where there is none."""
