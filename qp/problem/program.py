@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from socp.compiled.kernels import deferred_kernel, kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
-from socp.linalg.csc import csc
+from socp.linalg.csc import identity
 from socp.problem.checks import (
     ArrayLike,
     Number,
@@ -22,11 +22,10 @@ from socp.problem.checks import (
     check_finite,
     check_no_nan,
 )
-from socp.problem.distances import find_bounds
 from socp.problem.hessian import WithHessian, as_hessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
-from socp.problem.program import layout_of, no_rows
+from socp.problem.program import no_rows
 from socp.problem.stopping import Sides
 
 from .kernel_matrix import KernelMatrix
@@ -177,10 +176,7 @@ class QuadraticProgram(WithHessian):
     @property
     def constraints(self) -> tuple[Sides, Sides]:
         """The rows, of which those with one entry are bounds, and the bounds: their multipliers are y and z_bounds."""
-        n, is_bound = self.n, np.zeros(self.m)
-        find_bounds(self.A.indices, self.A.data, *layout_of(()), is_bound)
-        variables = csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
-        return Sides(self.A, self.l, self.u, is_bound, 0.0), Sides(variables, self.lb, self.ub)
+        return Sides(self.A, self.l, self.u, 0.0, True), Sides(identity(self.n), self.lb, self.ub)
 
     @property
     def sided_rows(self) -> np.ndarray:

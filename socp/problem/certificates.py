@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..linalg.csc import multiply_both
 from .distances import norm
 
 LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
@@ -37,7 +38,10 @@ def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
     for block, v in zip(program.constraints, multipliers):
         terms, distance = block.support(v)
         slope, size = slope + terms.sum(), size + np.abs(terms).sum()
-        data, gradient = data + norm(block.matrix.data) * norm(v), gradient + block.matrix.T @ v
+        data, gradient = (
+            data + norm(block.matrix.data) * norm(v),
+            gradient + _products(block.matrix, np.zeros(program.n), v)[1],
+        )
         outside.append((distance, norm(v)))
     return slope, size, [(norm(gradient), data), *outside]
 
@@ -45,7 +49,7 @@ def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
 def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
     """What is to be seen of the direction x, which may not lead out of the constraints: the slope is c'x."""
     zeros = [(norm(program.hessian.product(x)), program.hessian.largest)]
-    zeros += [(block.outward(block.matrix @ x), norm(block.matrix.data)) for block in program.constraints]
+    zeros += [(block.outward(_products(block.matrix, x)[0]), norm(block.matrix.data)) for block in program.constraints]
     terms = program.cost * x
     return terms.sum(), np.abs(terms).sum(), [(value, data * norm(x)) for value, data in zeros]
 
@@ -84,6 +88,13 @@ def _best(terms_of: Any, program: Any, given: Ray, plain: Ray) -> tuple[Ray, flo
         ray, error = given, as_given
     slope = terms_of(program, *ray)[0]
     return tuple(part / -slope for part in ray), error
+
+
+def _products(M: sp.csc_array, x: np.ndarray, v: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """M x and M'v."""
+    Mx, Mtv = np.empty(M.shape[0]), np.empty(x.size)
+    multiply_both(M.indptr, M.indices, M.data, x, np.zeros(Mx.size) if v is None else v, Mx, Mtv)
+    return Mx, Mtv
 
 
 def _in_rows(program: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
@@ -16,6 +17,7 @@ NEWTON_STEPS = 60  # far more than it takes
 NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
 SQUARES_FROM = 1e-120  # sizes of which squares, and their errors, can be had
 NOTHING = np.zeros(0)  # is lost to rounding
+NO_CONES = np.zeros(1, np.int64), np.zeros(0, np.bool_)
 
 
 @leaf
@@ -113,14 +115,20 @@ def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
 
     Returns the most by which one was missed.
     """
-    G, is_bound = program.G, np.zeros(program.m)
-    find_bounds(G.indices, G.data, *program.cone_layout, is_bound)
+    G, is_bound = program.G, bounds_among(program.G, program.cone_layout)
     return float(move_to_bounds(G.indptr, G.indices, G.data, is_bound, program.h, x, s))
+
+
+def bounds_among(matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray] = NO_CONES) -> np.ndarray:
+    """The number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone of the `layout`."""
+    found = np.zeros(matrix.shape[0])
+    find_bounds(matrix.indices, matrix.data, *layout, found)
+    return found
 
 
 @kernel
 def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, is_bound: Floats) -> None:
-    """is_bound += the number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone."""
+    """`bounds_among`, added to `is_bound`."""
     for k in range(indices.size):
         is_bound[indices[k]] += 1.0 if data[k] != 0.0 else 0.0
     for k in range(second_order.size):

@@ -194,7 +194,7 @@ class ConeProgram(WithHessian):
     @property
     def constraints(self) -> tuple[Sides, SlackRows]:
         """The two blocks of rows, whose multipliers are y and z."""
-        return Sides(self.A, self.b, self.b, beside=self.b), SlackRows(self.G, self.h, self.cone_layout)
+        return Sides(self.A, self.b, self.b, self.b), SlackRows(self.G, self.h, self.cone_layout)
 
     def __repr__(self) -> str:
         kinds = [type(cone).__name__ for cone in self.cones]

@@ -25,7 +25,7 @@ from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, product_error, rounded, sum_error
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
-from .distances import NOTHING, beyond, cone_violation, distance_from_cones, find_bounds, norm, raise_to
+from .distances import NOTHING, beyond, bounds_among, cone_violation, distance_from_cones, norm, raise_to
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
@@ -80,15 +80,15 @@ SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or 
 class Sides(NamedTuple):
     """Rows l <= M x <= u with a multiplier each: y_i > 0 is one of u_i, y_i < 0 one of l_i.
 
-    Rows that `is_bound` marks with 1 are judged by their own sides.  `beside` is what stands beside the products in a
-    row; None of the bounds of the variables, with M = I, which are compared without a sum.
+    `beside` is what stands beside the products in a row; None of the bounds of the variables, with M = I, which are
+    compared without a sum.  With `holds_bounds` rows with one entry are bounds, too, and judged by their own sides.
     """
 
     matrix: sp.csc_array
     lower: np.ndarray
     upper: np.ndarray
-    is_bound: np.ndarray = NOTHING
     beside: np.ndarray | float | None = None
+    holds_bounds: bool = False
 
     @property
     def are_bounds(self) -> bool:
@@ -99,8 +99,10 @@ class Sides(NamedTuple):
         self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """Add M'y to `dual` and what the rows leave to what was `found`; M x.  Errors stand behind vectors."""
-        values, block = _multiply_both(self.matrix, x, y, dual), CONE if self.beside is None else ROWS
-        measure_sides(self.lower, self.upper, values, y, self.is_bound, lost, block, found)
+        values, block, is_bound = _multiply_both(self.matrix, x, y, dual), CONE if self.are_bounds else ROWS, NOTHING
+        if self.holds_bounds:
+            is_bound = bounds_among(self.matrix)
+        measure_sides(self.lower, self.upper, values, y, is_bound, lost, block, found)
         return values
 
     def terms(self, s: np.ndarray) -> np.ndarray | float | None:
@@ -139,8 +141,7 @@ class SlackRows(NamedTuple):
         self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """As of `Sides`; h - M x."""
-        inside, scale = _multiply_both(self.matrix, x, z, dual), np.zeros(z.size)
-        find_bounds(self.matrix.indices, self.matrix.data, *self.layout, scale)
+        inside, scale = _multiply_both(self.matrix, x, z, dual), bounds_among(self.matrix, self.layout)
         measure_slacks(self.h, s, z, inside, lost, scale, found)
         measure_cones(*self.layout, s, z, inside, lost, scale, found)
         return inside

@@ -30,7 +30,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("max(value / -slope, value / own if value > 0.0 else 0.0)", "(value / own if value > 0.0 else 0.0)"),
         (", data), *outside]", ", data)]"),
         ("outside.append((distance, norm(v)))", "outside = [(distance, norm(v))]"),
-        ("gradient + block.matrix.T @ v", "block.matrix.T @ v - gradient"),
+        ("gradient + _products(", "-gradient + _products("),
         ("[(norm(program.hessian.product(x)), program.hessian.largest)]", "[]"),
         ("norm(block.matrix.data)) for block in program.constraints]", "0.0) for block in program.constraints[:1]]"),
         ("LEAST_SLOPE = 1e-12", "LEAST_SLOPE = 0.0"),
@@ -78,8 +78,8 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("self._cone_solver: ConeSolver | None = cone_solver", "self._cone_solver, self._last = cone_solver, None"),
     ],
     ("qp/problem/program.py", "tests/qp/problem/test_stopping.py"): [
-        ("is_bound, 0.0), Sides(", "is_bound * 0.0, 0.0), Sides("),
-        ("Sides(variables, self.lb, self.ub)", "Sides(variables, self.lb, self.ub, beside=0.0)"),
+        ("0.0, True), Sides(", "0.0), Sides("),
+        ("self.lb, self.ub)\n\n    @property\n    def sided", "self.lb, self.ub, 0.0)\n\n    @property\n    def sided"),
     ],
     ("socp/linalg/accurate.py", "tests/socp/linalg/test_accurate.py"): [
         ("Mx_low[row] += product_error(a, xj, term) + sum_error(Mx[row], term, raised)", "Mx_low[row] += 0.0"),
