@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from socp.compiled.kernels import deferred_kernel, kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
-from socp.linalg.csc import identity
 from socp.problem.checks import (
     ArrayLike,
     Number,
@@ -26,7 +25,7 @@ from socp.problem.hessian import WithHessian, as_hessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
-from socp.problem.stopping import Sides
+from socp.problem.stopping import Sides, identity
 
 from .kernel_matrix import KernelMatrix
 

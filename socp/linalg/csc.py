@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -27,12 +25,6 @@ def _checked_csc(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shap
 
 if vars(_EMPTY).keys() != {"_shape", "maxprint", "data", "indices", "indptr"}:  # another scipy than we know
     csc = _checked_csc
-
-
-@functools.lru_cache(maxsize=2)
-def identity(n: int) -> sp.csc_array:
-    """The identity, which is kept and not to be written to."""
-    return csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
 
 
 def csc_of_dense(array: np.ndarray) -> sp.csc_array:

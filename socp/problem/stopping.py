@@ -15,6 +15,7 @@ are no larger than `LOST` times the sum of the sizes of their terms (see `method
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ import scipy.sparse as sp
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, product_error, rounded, sum_error
+from ..linalg.csc import csc
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
 from .distances import NOTHING, beyond, bounds_among, cone_violation, distance_from_cones, norm, raise_to
 
@@ -77,6 +79,12 @@ ROWS, CONE, DUAL, GAP, SCALES, OBJECTIVES = 0, 1, 2, 3, 4, 8  # places among the
 SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or u'y+ - l'y-, and its error
 
 
+@functools.lru_cache(maxsize=2)
+def identity(n: int) -> sp.csc_array:
+    """The identity, which is kept and not to be written to."""
+    return csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
+
+
 class Sides(NamedTuple):
     """Rows l <= M x <= u with a multiplier each: y_i > 0 is one of u_i, y_i < 0 one of l_i.
 
@@ -84,7 +92,7 @@ class Sides(NamedTuple):
     compared without a sum.  With `holds_bounds` rows with one entry are bounds, too, and judged by their own sides.
     """
 
-    matrix: sp.csc_array
+    matrix: Any
     lower: np.ndarray
     upper: np.ndarray
     beside: np.ndarray | float | None = None
@@ -109,16 +117,16 @@ class Sides(NamedTuple):
         """The sizes of what stands beside M x."""
         return None if self.beside is None else np.abs(self.beside)
 
-    def support(self, y: np.ndarray) -> tuple[np.ndarray, float]:
+    def support(self, y: np.ndarray) -> tuple[np.ndarray, Any]:
         """The terms of u'y+ - l'y- over the finite sides, and the largest multiplier of an infinite one."""
         side = np.where(y > 0.0, self.upper, self.lower)
         finite = np.isfinite(side)
-        return np.where(finite, side, 0.0) * y, norm(y[~finite])
+        return np.where(finite, side, 0.0) * y, norm(np.where(finite, 0.0, y))
 
-    def outward(self, v: np.ndarray) -> float:
+    def outward(self, v: np.ndarray) -> Any:
         """How far the direction M x = v leads out of the sides."""
         below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
-        return float(np.maximum(below, above).max(initial=0.0))
+        return np.maximum(below, above).max(axis=-1, initial=0.0)
 
     def idle(self, y: np.ndarray) -> np.ndarray:
         """The rows without entries whose multipliers add nothing to a certificate."""
