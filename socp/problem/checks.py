@@ -293,11 +293,8 @@ def check_finite(name: str, array: np.ndarray) -> None:
 
 def check_no_nan(name: str, array: np.ndarray) -> None:
     """Refuse NaN, naming the first entry."""
-    if all_finite(array):
-        return
-    bad = np.isnan(array)
-    if bad.any():
-        raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")
+    for i in np.flatnonzero(np.isnan(array))[:1]:
+        raise ProgramError(f"{name} must not be NaN, but {name}[{i}] is")
 
 
 @kernel
@@ -340,17 +337,11 @@ def asymmetry(P: Matrix, found: Floats) -> None:
 
 def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
     """Refuse a matrix whose asymmetry is above `tol` relative to its largest entry."""
-    if P.shape[0] == 0:
-        return
     if sp.issparse(P):
-        if P.nnz == 0:
-            return
-        difference = abs(P - P.T)
-        worst = float(difference.max()) if difference.nnz else 0.0
-        size = float(abs(P.data).max())
-        where = np.unravel_index(int(difference.tocoo().data.argmax()), (1, max(difference.nnz, 1)))[1] if worst else 0
-        coo = difference.tocoo()
-        i, j = (int(coo.row[where]), int(coo.col[where])) if worst else (0, 0)
+        difference, size, worst = (P - P.T).tocoo(), np.abs(P.data).max(initial=0.0), 0.0
+        if difference.nnz:
+            k = np.abs(difference.data).argmax()
+            i, j, worst = difference.row[k], difference.col[k], abs(difference.data[k])
     else:
         found = np.zeros(4)
         asymmetry(np.ascontiguousarray(P, np.float64), found)
