@@ -13,11 +13,18 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import product_error, rounded, sum_error
 from ..linalg.vectors import norm_tail
 
-NEWTON_STEPS = 60  # far more than it takes
 NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
 SQUARES_FROM = 1e-120  # sizes of which squares, and their errors, can be had
 NOTHING = np.zeros(0)  # is lost to rounding
 NO_CONES = np.zeros(1, np.int64), np.zeros(0, np.bool_)
+
+
+@leaf
+def add_product(a: float, b: float, total: float, low: float) -> tuple[float, float]:
+    """(total, low) + a b in twice the working precision."""
+    term = a * b
+    raised = total + term
+    return raised, low + (product_error(a, b, term) + sum_error(total, term, raised))
 
 
 @leaf
@@ -77,7 +84,7 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
         return 0.0
     if not excess < np.inf:
         return np.inf
-    for _ in range(NEWTON_STEPS):
+    while True:
         total, slope = 0.0, 0.0
         for i in range(start + 1, stop):
             left = max(abs(v[i]) - d, 0.0)
@@ -86,11 +93,10 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
         size = math.sqrt(total)
         step = (excess if d == 0.0 else size - v[start] - d) / (1.0 + (slope / size if size > 0.0 else 0.0))
         if not d + step > d:
-            break
+            return d
         d += step
         if d <= NEAR * tail:
-            break
-    return d
+            return d
 
 
 @inner
@@ -102,11 +108,9 @@ def excess_of_tail(v: Floats, low: Floats, start: int, stop: int) -> float:
     total, error = 0.0, 0.0
     for i in range(start, stop):
         other = -v[i] if i == start else v[i]
-        term = other * v[i]
-        error += product_error(other, v[i], term) + sum_error(total, term, total + term)
+        total, error = add_product(other, v[i], total, error)
         if low.size > 0:
             error += 2.0 * other * low[i]
-        total += term
     return rounded(total, error) / (tail + v[start])
 
 

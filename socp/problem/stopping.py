@@ -24,10 +24,10 @@ import scipy.sparse as sp
 
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..linalg.accurate import add_both, product_error, rounded, sum_error
+from ..linalg.accurate import add_both, rounded, sum_error
 from ..linalg.csc import csc
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
-from .distances import NOTHING, beyond, bounds_among, cone_violation, distance_from_cones, norm, raise_to
+from .distances import NOTHING, add_product, beyond, bounds_among, cone_violation, distance_from_cones, norm, raise_to
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
@@ -252,9 +252,7 @@ def measure_sides(
         if y[i] != y[i]:
             stray = np.inf
         elif math.isfinite(side):
-            term = side * y[i]
-            support_low += product_error(side, y[i], term) + sum_error(support, term, support + term)
-            support += term
+            support, support_low = add_product(side, y[i], support, support_low)
         else:
             stray = max(stray, abs(y[i]))
         trap += 0.0 * y[i] + 0.0 * v[i]
@@ -289,15 +287,14 @@ def measure_slacks(h: Floats, s: Floats, z: Floats, inside: Floats, lost: Floats
     support, support_low = found[SUPPORT], found[SUPPORT_LOW]
     for i in range(m):
         if math.isfinite(h[i]):
-            total, term = inside[i] - h[i], h[i] * z[i]
+            total = inside[i] - h[i]
             low = inside[m + i] + sum_error(inside[i], -h[i], total)
             excess = rounded(total, low)
             low += total - excess
             inside[i], inside[m + i] = -excess, -low if math.isfinite(low) else 0.0
             own = 1.0 + max(abs(excess + h[i]), abs(h[i]))
             size, scale[i] = max(size, own), own if scale[i] == 1.0 else 0.0
-            support_low += product_error(h[i], z[i], term) + sum_error(support, term, support + term)
-            support += term
+            support, support_low = add_product(h[i], z[i], support, support_low)
         else:
             stray = max(stray, abs(z[i]))
             trap += 0.0 * z[i]
@@ -345,12 +342,8 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
         dual[j] = rounded(total, low + (sum_error(Px[j], c[j], part) + sum_error(part, dual[j], total)))
         worst, size = max(worst, beyond(dual[j], lost, j)), max(size, abs(Px[j]), abs(c[j]))
         trap += 0.0 * dual[j] + 0.0 * x[j]
-        term = x[j] * Px[j]
-        xPx_low += product_error(x[j], Px[j], term) + sum_error(xPx, term, xPx + term) + x[j] * Px[n + j]
-        xPx += term
-        term = x[j] * c[j]
-        cx_low += product_error(x[j], c[j], term) + sum_error(cx, term, cx + term)
-        cx += term
+        xPx, xPx_low = add_product(x[j], Px[j], xPx, xPx_low + x[j] * Px[n + j])
+        cx, cx_low = add_product(x[j], c[j], cx, cx_low)
     gv, gv_low, half, total = found[SUPPORT], found[SUPPORT_LOW], 0.5 * xPx, xPx + cx
     gap, primal, below = total + gv, half + cx, half + gv
     gap_low = sum_error(xPx, cx, total) + sum_error(total, gv, gap) + (xPx_low + cx_low + gv_low)
