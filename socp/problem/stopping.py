@@ -149,10 +149,9 @@ class SlackRows(NamedTuple):
         self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """As of `Sides`; h - M x."""
-        inside, scale = _multiply_both(self.matrix, x, z, dual), bounds_among(self.matrix, self.layout)
-        measure_slacks(self.h, s, z, inside, lost, scale, found)
-        measure_cones(*self.layout, s, z, inside, lost, scale, found)
-        return inside
+        rows = np.concatenate([_multiply_both(self.matrix, x, z, dual), bounds_among(self.matrix, self.layout)])
+        measure_slacks(*self.layout, self.h, s, z, rows, lost, found)
+        return rows
 
     def terms(self, s: np.ndarray) -> np.ndarray:
         """The sizes of what stands beside M x."""
@@ -190,7 +189,7 @@ def evaluate(program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.nd
     """`residuals`, and the vector (Px + c + A'y + G'z, Ax - b, Gx + s - h); rows with infinite h are 0."""
     found, dual, (Ax, inside) = measure(program, x, (y, z), s)
     p, m, finite = y.size, z.size, np.isfinite(program.h)
-    slack = np.where(finite, s, 0.0) - np.where(finite, inside[:m], 0.0) - inside[m:]
+    slack = np.where(finite, s, 0.0) - np.where(finite, inside[:m], 0.0) - inside[m : 2 * m]
     return found, np.concatenate([dual[: x.size], (Ax[:p] - program.b) + Ax[p:], slack])
 
 
@@ -277,55 +276,46 @@ def measure_sides(
 
 
 @kernel
-def measure_slacks(h: Floats, s: Floats, z: Floats, inside: Floats, lost: Floats, scale: Floats, found: Floats) -> None:
-    """What Gx + s - h leaves, and the part of h'z in the gap; for `measure_cones` to go on.
+def measure_slacks(
+    start: Ints, second_order: Bools, h: Floats, s: Floats, z: Floats, rows: Floats, lost: Floats, found: Floats
+) -> None:
+    """What Gx + s - h leaves, the distances of s, h - Gx and z from the cones, and the part of h'z in the gap.
 
-    `inside` comes as Gx and becomes h - Gx, each with its errors behind.  `scale` comes with 1 for each bound and
-    becomes what its residual is relative to: 1 + max(|h_i|, |(Gx)_i|), or the largest of these.
+    `rows` come as (Gx, its errors, 1 for each bound) and become (h - Gx, its errors, what the residuals are relative
+    to): 1 + max(|h_i|, |(Gx)_i|) of a bound, or the largest of these.
     """
-    m, trap, size, stray = h.size, 0.0, 1.0, 0.0
+    m, trap, size, stray, nothing = h.size, 0.0, 1.0, 0.0, lost[:0]
+    inside, errors, scale, worst = rows[:m], rows[m : 2 * m], rows[2 * m :], found[OBJECTIVES:]
     support, support_low = found[SUPPORT], found[SUPPORT_LOW]
     for i in range(m):
         if math.isfinite(h[i]):
             total = inside[i] - h[i]
-            low = inside[m + i] + sum_error(inside[i], -h[i], total)
+            low = errors[i] + sum_error(inside[i], -h[i], total)
             excess = rounded(total, low)
             low += total - excess
-            inside[i], inside[m + i] = -excess, -low if math.isfinite(low) else 0.0
+            inside[i], errors[i] = -excess, -low if math.isfinite(low) else 0.0
             own = 1.0 + max(abs(excess + h[i]), abs(h[i]))
             size, scale[i] = max(size, own), own if scale[i] == 1.0 else 0.0
             support, support_low = add_product(h[i], z[i], support, support_low)
         else:
             stray = max(stray, abs(z[i]))
             trap += 0.0 * z[i]
-            inside[i], inside[m + i], scale[i] = np.inf, 0.0, 1.0
-    found[DUAL] = max(found[DUAL], stray) + trap
-    worst, trap = found[OBJECTIVES:], 0.0
+            inside[i], errors[i], scale[i] = np.inf, 0.0, 1.0
+    found[SUPPORT], found[SUPPORT_LOW] = support, support_low
+    distance_from_cones(start, second_order, z, nothing, nothing, nothing, worst)
+    found[DUAL], worst[:] = max(found[DUAL], stray, worst[0]) + trap, 0.0
+    trap = 0.0
     for i in range(m):
         scale[i] = scale[i] if scale[i] > 0.0 else size
         if math.isfinite(h[i]):
             total = s[i] - inside[i]
-            residual = rounded(total, sum_error(s[i], -inside[i], total) - inside[m + i])
+            residual = rounded(total, sum_error(s[i], -inside[i], total) - errors[i])
             trap += 0.0 * residual
             if beyond(residual, lost, i) > 0.0:
                 raise_to(abs(residual), i, scale, worst)
-    found[CONE], found[SCALES + CONE] = trap, size
-    found[SUPPORT], found[SUPPORT_LOW] = support, support_low
-
-
-@kernel
-def measure_cones(
-    start: Ints, second_order: Bools, s: Floats, z: Floats, inside: Floats, lost: Floats, scale: Floats, found: Floats
-) -> None:
-    """The distances of s, of h - Gx and of z from the cones, beside what `measure_slacks` has found."""
-    m, worst, nothing = s.size, found[OBJECTIVES:], lost[:0]
     distance_from_cones(start, second_order, s, nothing, nothing, scale, worst)
-    distance_from_cones(start, second_order, inside[:m], inside[m:], lost, scale, worst)
-    found[CONE] += worst[0]
-    found[SCALES + CONE] = scale_of(worst[0], worst[1], found[SCALES + CONE])
-    worst[:] = 0.0
-    distance_from_cones(start, second_order, z, nothing, nothing, nothing, worst)
-    found[DUAL] = max(found[DUAL], worst[0])
+    distance_from_cones(start, second_order, inside, errors, lost, scale, worst)
+    found[CONE], found[SCALES + CONE] = worst[0] + trap, scale_of(worst[0], worst[1], size)
 
 
 @kernel

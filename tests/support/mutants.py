@@ -44,7 +44,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ],
     ("socp/problem/stopping.py", "tests/socp/problem/test_stopping.py tests/qp/problem/test_stopping.py"): [
         ("stray = max(stray, abs(z[i]))", "stray = 0.0"),
-        ("second_order, inside[:m], inside[m:],", "second_order, s, inside[m:],"),
+        ("second_order, inside, errors,", "second_order, s, errors,"),
         ("    distance_from_cones(start, second_order, s, nothing, nothing, scale, worst)\n", ""),
         ("add_product(h[i], z[i],", "add_product(abs(h[i]), z[i],"),
         ("[*lost, LOST * dual,", "[*lost, 100.0 * LOST * dual,"),
