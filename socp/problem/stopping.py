@@ -27,7 +27,17 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, rounded, sum_error
 from ..linalg.csc import csc
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
-from .distances import NOTHING, add_product, beyond, bounds_among, cone_violation, distance_from_cones, norm, raise_to
+from .distances import (
+    NOTHING,
+    add_product,
+    beyond,
+    bounds_among,
+    cone_violation,
+    distance_from_cones,
+    find_bounds,
+    norm,
+    raise_to,
+)
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
@@ -107,9 +117,9 @@ class Sides(NamedTuple):
         self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """Add M'y to `dual` and what the rows leave to what was `found`; M x.  Errors stand behind vectors."""
-        values, block, is_bound = _multiply_both(self.matrix, x, y, dual), CONE if self.are_bounds else ROWS, NOTHING
-        if self.holds_bounds:
-            is_bound = bounds_among(self.matrix)
+        values, block = np.zeros(2 * y.size), CONE if self.are_bounds else ROWS
+        _multiply_both(self.matrix, x, y, values, dual)
+        is_bound = bounds_among(self.matrix) if self.holds_bounds else NOTHING
         measure_sides(self.lower, self.upper, values, y, is_bound, lost, block, found)
         return values
 
@@ -149,7 +159,9 @@ class SlackRows(NamedTuple):
         self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
         """As of `Sides`; h - M x."""
-        rows = np.concatenate([_multiply_both(self.matrix, x, z, dual), bounds_among(self.matrix, self.layout)])
+        M, rows = self.matrix, np.zeros(3 * z.size)
+        _multiply_both(M, x, z, rows, dual)
+        find_bounds(M.indices, M.data, *self.layout, rows[2 * z.size :])
         measure_slacks(*self.layout, self.h, s, z, rows, lost, found)
         return rows
 
@@ -214,11 +226,10 @@ def measure(
     return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured, dual, rows
 
 
-def _multiply_both(M: sp.csc_array, x: np.ndarray, v: np.ndarray, Mtv: np.ndarray) -> np.ndarray:
-    """M x; M'v is added to what there is."""
-    n, m, Mx = x.size, v.size, np.zeros(2 * v.size)
-    add_both(M.indptr, M.indices, M.data, x, v, Mx[:m], Mx[m:], Mtv[:n], Mtv[n:])
-    return Mx
+def _multiply_both(M: sp.csc_array, x: np.ndarray, v: np.ndarray, Mx: np.ndarray, Mtv: np.ndarray) -> None:
+    """Add M x and M'v to vectors with their errors behind."""
+    n, m = x.size, v.size
+    add_both(M.indptr, M.indices, M.data, x, v, Mx[:m], Mx[m : 2 * m], Mtv[:n], Mtv[n:])
 
 
 def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: np.ndarray) -> list[Any]:
