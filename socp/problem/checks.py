@@ -348,7 +348,8 @@ def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
         (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst > tol * size:
         hint = ""
-        if _is_triangular(P):
+        entries = sp.coo_array(P)
+        if (entries.row <= entries.col).all() or (entries.row >= entries.col).all():
             hint = "; it is triangular: give the full matrix, for instance T + T.T - diag(T)"
         raise ProgramError(
             f"{name} must be symmetric, but {name}[{i}, {j}] and {name}[{j}, {i}] differ by {worst:g} "
@@ -406,20 +407,8 @@ def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) ->
     return True
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether it is an array of float64 of a NumPy that is nobody's subclass."""
-    return type(value) is np.ndarray and value.dtype == np.float64
-
-
-def _is_triangular(P: Any) -> bool:
-    if sp.issparse(P):
-        coo = P.tocoo()
-        return bool((coo.row <= coo.col).all() or (coo.row >= coo.col).all())
-    return bool((np.triu(P, 1) == 0).all() or (np.tril(P, -1) == 0).all())
-
-
 def _as_float(name: str, value: Any) -> np.ndarray:
-    if _is_plain(value):
+    if type(value) is np.ndarray and value.dtype == FLOAT:
         return value.astype(FLOAT, order="C")  # that very object: dtypes from files only equal it
     if np.ma.is_masked(value):
         raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
@@ -433,11 +422,8 @@ def _as_float(name: str, value: Any) -> np.ndarray:
     except ProgramError:
         raise
     except (TypeError, ValueError, OverflowError):
-        raise ProgramError(f"{name} must be an array of numbers, but {_describe(value)} came") from None
-
-
-def _describe(value: Any) -> str:
-    return repr(value) if isinstance(value, (str, bytes)) else f"a {type(value).__name__} of something else"
+        what = repr(value) if isinstance(value, (str, bytes)) else f"a {type(value).__name__} of something else"
+        raise ProgramError(f"{name} must be an array of numbers, but {what} came") from None
 
 
 def _check_shape(name: str, came: tuple[int, ...], expected: tuple[int | None, int | None], why: str) -> None:

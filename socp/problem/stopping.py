@@ -8,6 +8,9 @@ Everything is relative, in infinity norms and the caller's units, each block by 
     dual     |Px + c + A'y + G'z|, distance of z from K        <= tol (1 + max(|Px|, |c|))
     gap      |primal objective - dual objective|               <= tol (1 + max(|primal|, |dual|))
 
+A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
+has multipliers; the blocks are measured alike, whatever the program.
+
 All is measured in twice the working precision and told as it was measured.  A point in working precision may leave
 residuals that no other point near it is without: where the test holds at `INACCURATE_TOL`, entries may be excused that
 are no larger than `LOST` times the sum of the sizes of their terms (see `method.run`, which then says so).
