@@ -95,12 +95,8 @@ class QuadraticProgram(WithHessian):
 
     def _check_sides(self) -> None:
         """Take what lies far out as absent; refuse sides that can never hold."""
-        if are_plain_sides(self.l, self.u) and are_plain_sides(self.lb, self.ub):
-            return
-        self.l, self.u = _checked_side("l", self.l, NO_LOWER), _checked_side("u", self.u, NO_UPPER)
-        self.lb, self.ub = _checked_side("lb", self.lb, NO_LOWER), _checked_side("ub", self.ub, NO_UPPER)
-        _check_order("l", self.l, "u", self.u)
-        _check_order("lb", self.lb, "ub", self.ub)
+        self.l, self.u = _checked_sides(("l", "u"), self.l, self.u)
+        self.lb, self.ub = _checked_sides(("lb", "ub"), self.lb, self.ub)
 
     def with_data(
         self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
@@ -187,13 +183,23 @@ class QuadraticProgram(WithHessian):
         return html_table("QuadraticProgram", rows)
 
 
-def _checked_side(name: str, side: np.ndarray, absent: float) -> np.ndarray:
-    """The side with what lies far out as `absent`; what can never hold is refused."""
-    check_no_nan(name, side)
-    side = no_side_beyond(side)
-    for i in np.flatnonzero(side == -absent)[:1]:
-        raise ProgramError(f"{name}[{i}] is {side[i]}: that side can never hold")
-    return side
+def _checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides with what lies far out as absent; what can never hold is refused."""
+    if are_plain_sides(lower, upper):
+        return lower, upper
+    for name, side in zip(names, (lower, upper)):
+        check_no_nan(name, side)
+    lower, upper = no_side_beyond(lower), no_side_beyond(upper)
+    for name, side, never in zip(names, (lower, upper), (NO_UPPER, NO_LOWER)):
+        for i in np.flatnonzero(side == never)[:1]:
+            raise ProgramError(f"{name}[{i}] is {side[i]}: that side can never hold")
+    bad = np.flatnonzero(lower > upper)
+    for i in bad[:1]:
+        raise ProgramError(
+            f"{names[0]} must be at most {names[1]}, but {names[0]}[{i}] = {lower[i]:g} > {names[1]}[{i}] = "
+            f"{upper[i]:g}" + (f" ({bad.size} such entries)" if bad.size > 1 else "")
+        )
+    return lower, upper
 
 
 @kernel
@@ -211,13 +217,3 @@ def no_side_beyond(side: np.ndarray) -> np.ndarray:
     """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
     far = np.abs(side) >= 1e20 * (1 - 1e-9)
     return np.where(far, np.copysign(np.inf, side), side) if far.any() else side
-
-
-def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:
-    bad = lower > upper
-    if bad.any():
-        i = int(np.flatnonzero(bad)[0])
-        raise ProgramError(
-            f"{lower_name} must be at most {upper_name}, but {lower_name}[{i}] = {lower[i]:g} > "
-            f"{upper_name}[{i}] = {upper[i]:g}" + (f" ({int(bad.sum())} such entries)" if bad.sum() > 1 else "")
-        )
