@@ -88,6 +88,19 @@ def test_nan_is_no_residual():
     assert norm(array()) == 0.0 and np.isnan(norm(array(1, np.nan)))
 
 
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("value", [1.0, 2.0, np.nan, np.inf])
+def test_the_loop_asks_the_same_test(place, value):
+    found = Residuals(*(value if k == place else 0.5 for k in range(4)), 3.0, 3.0, 3.0, 3.0, 0.0, 0.0)
+    for tol, tol_abs in ((0.5, None), (0.5, 1.5), (0.3, None), (1.0, 2.0), (1.0, 0.4)):
+        assert stopping.meets(np.array(found), tol, np.inf if tol_abs is None else tol_abs) == found.meets(tol, tol_abs)
+
+
+def test_blocks_without_rows_leave_nothing():
+    found = residuals(ConeProgram([3.0], P=[[1.0]]), array(-3), array(), array(), array())
+    assert found[:4] == (0.0, 0.0, 0.0, 0.0) and found[4:6] == (1.0, 1.0) and found.worst == 0.0
+
+
 def test_certificates_by_hand():
     # x <= -1 and x >= 1: z = (1/2, 1/2) has h'z = -1
     interval = ConeProgram([0.0], [[1.0], [-1.0]], [-1.0, -1.0], [NonNeg(2)])
