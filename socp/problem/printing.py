@@ -33,7 +33,7 @@ def header(form: Any, plan: str, tol: float) -> None:
 def line(record: np.void) -> None:
     """One iteration."""
     step = f"{record['alpha']:7.1e}" if np.isfinite(record["alpha"]) else " ------"
-    _told.sheet.add(
+    _sheet().add(
         f"{record['iteration']:5d} {record['primal_objective']:15.8e} {record['dual_objective']:15.8e} "
         f"{record['primal_residual']:7.1e} {record['dual_residual']:7.1e} {record['gap']:7.1e} {step} "
         f"{record['mu']:7.1e} {record['seconds']:6.2f}"
@@ -50,9 +50,15 @@ def footer(solution: Any) -> None:
         f"relative residuals: primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, "
         f"gap {solution.gap:.1e}"
     )
-    sheet = getattr(_told, "sheet", None) or notebook.Sheet()  # of a solve without iterations to show
+    _sheet().finish(text)
     _told.sheet = None
-    sheet.finish(text)
+
+
+def _sheet() -> notebook.Sheet:
+    """That of this thread's solve; a new one where its header was shown elsewhere or not at all."""
+    if getattr(_told, "sheet", None) is None:
+        _told.sheet = notebook.Sheet()
+    return _told.sheet  # type: ignore[no-any-return]
 
 
 def html_table(caption: str, rows: dict[str, Any]) -> str:
