@@ -10,21 +10,13 @@ import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..linalg.accurate import product_error, rounded, sum_error
+from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import norm_tail
 
 NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
 SQUARES_FROM = 1e-120  # sizes of which squares, and their errors, can be had
 NOTHING = np.zeros(0)  # is lost to rounding
 NO_CONES = np.zeros(1, np.int64), np.zeros(0, np.bool_)
-
-
-@leaf
-def add_product(a: float, b: float, total: float, low: float) -> tuple[float, float]:
-    """(total, low) + a b in twice the working precision."""
-    term = a * b
-    raised = total + term
-    return raised, low + (product_error(a, b, term) + sum_error(total, term, raised))
 
 
 @leaf

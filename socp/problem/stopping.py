@@ -27,12 +27,11 @@ import scipy.sparse as sp
 
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..linalg.accurate import add_both, rounded, sum_error
+from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
 from .certificates import dual_infeasibility, has_entries, primal_infeasibility
 from .distances import (
     NOTHING,
-    add_product,
     beyond,
     bounds_among,
     cone_violation,
@@ -92,7 +91,7 @@ ROWS, CONE, DUAL, GAP, SCALES, OBJECTIVES = 0, 1, 2, 3, 4, 8  # places among the
 SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or u'y+ - l'y-, and its error
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=1)
 def identity(n: int) -> sp.csc_array:
     """The identity, which is kept and not to be written to."""
     return csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
@@ -119,7 +118,7 @@ class Sides(NamedTuple):
     def measure(
         self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
-        """Add M'y to `dual` and what the rows leave to what was `found`; M x.  Errors stand behind vectors."""
+        """M x, with errors behind; M'y is added to `dual`, and what was `found` is raised by what the rows leave."""
         values, block = np.zeros(2 * y.size), CONE if self.are_bounds else ROWS
         _multiply_both(self.matrix, x, y, values, dual)
         is_bound = bounds_among(self.matrix) if self.holds_bounds else NOTHING
@@ -161,7 +160,7 @@ class SlackRows(NamedTuple):
     def measure(
         self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
     ) -> np.ndarray:
-        """As of `Sides`; h - M x."""
+        """h - M x and its errors; all else as of `Sides`."""
         M, rows = self.matrix, np.zeros(3 * z.size)
         _multiply_both(M, x, z, rows, dual)
         find_bounds(M.indices, M.data, *self.layout, rows[2 * z.size :])

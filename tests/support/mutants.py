@@ -82,7 +82,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("self.lb, self.ub)\n\n    @property\n    def sided", "self.lb, self.ub, 0.0)\n\n    @property\n    def sided"),
     ],
     ("socp/linalg/accurate.py", "tests/socp/linalg/test_accurate.py"): [
-        ("Mx_low[row] += product_error(a, xj, term) + sum_error(Mx[row], term, raised)", "Mx_low[row] += 0.0"),
+        ("Mx[row], Mx_low[row] = add_product(a, xj, Mx[row], Mx_low[row])", "Mx[row] += a * xj"),
         ("SPLITTER = 134217729.0", "SPLITTER = 3.0"),
         (" + row[k] * inner_low[k]", ""),
         ("return value + low if math.isfinite(low) else value", "return value + low"),
