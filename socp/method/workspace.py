@@ -57,5 +57,5 @@ def release(state: State, settings: Settings) -> None:
 def _kind(sizes: Sizes, dense: bool, settings: Settings) -> Kind:
     return (
         sizes, dense, settings.kkt, settings.regularization, settings.refinement_steps, settings.step_fraction,
-        settings.equilibrate, settings.threads,
+        settings.equilibrate,
     )  # fmt: skip

@@ -143,18 +143,18 @@ def update_columns(
 
 
 @inner
-def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int, member: int) -> None:
+def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int) -> None:
     """F(R, C) -= L_c(R, :) D_c L_c(C, :)' in the lower triangle of panel k.
 
-    R are the rows of supernode c from `start` on, C those before `stop` among them, which are columns of k.  `place` of
-    the member gives the row in panel k of each row of the matrix.
+    R are the rows of supernode c from `start` on, C those before `stop` among them, which are columns of k.  `place`
+    gives the row in panel k of each row of the matrix.
     """
-    tree, panels, d, n = ldl.tree, ldl.values, ldl.d, ldl.n
+    tree, panels, d = ldl.tree, ldl.values, ldl.d
     width, height = extent(ldl, c)
     above, leading, column = width + start - tree.row_start[c], width + height, tree.first[c]
     count, columns, other, begin = leading - above, stop - start, tree.panel_start[c], tree.panel_start[k]
     length = (tree.panel_start[k + 1] - begin) // (tree.first[k + 1] - tree.first[k])
-    places, place = ldl.places[member * n : (member + 1) * n], ldl.place[member * n : (member + 1) * n]
+    places, place, product, scaled = ldl.places, ldl.place, ldl.product, ldl.scaled
     for i in range(count):
         places[i] = place[tree.rows[start + i]]
     if width * count * columns <= LOOP_UPDATE:
@@ -169,8 +169,6 @@ def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int, membe
                 entry += leading
                 t += 1
         return
-    room, most = ldl.product.size // ldl.workers, ldl.scaled.size // ldl.workers
-    product, scaled = ldl.product[member * room : (member + 1) * room], ldl.scaled[member * most : (member + 1) * most]
     for a in range(0, columns, COLUMNS):
         block = min(COLUMNS, columns - a)
         first = other + above + a
