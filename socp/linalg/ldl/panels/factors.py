@@ -7,8 +7,7 @@ from ....compiled.structures import floats, integers, structure
 from ..factors import Factors
 from ..symbolic.assembly_tree import AssemblyTree
 
-BLOCK = 128  # columns of a panel that are factorized before the rest of it is updated
-COLUMNS = 192  # columns of one call of gemm, so that it stays near the lower triangle
+BLOCK = 128  # columns of a panel that are factorized before the rest is updated, and of one update near the triangle
 
 
 class PanelFactors(Factors):
@@ -32,8 +31,8 @@ class PanelFactors(Factors):
     def __init__(self, tree: AssemblyTree, signs: Floats) -> None:
         super().__init__(
             n=tree.perm.size, supernodes=tree.parent.size, entries=int(tree.panel_start[-1]),
-            rows=tree.largest_update, update=tree.largest_update * COLUMNS,
-            front=tree.largest_front * max(BLOCK, COLUMNS), tree=tree,
+            rows=tree.largest_update, update=tree.largest_update * BLOCK,
+            front=tree.largest_front * BLOCK, tree=tree,
         )  # fmt: skip
         self.perm[:], self.signs[:] = tree.perm, signs[tree.perm]
         self.d[:] = 1.0
