@@ -38,7 +38,6 @@ METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
 PANELS = 4e8  # operations from which on panels are quicker than rows
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
-DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 
 
@@ -123,7 +122,6 @@ class LDL:
         perm = _order(n, indptr, indices, ordering, zero_diagonal)
         ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
-        _check_room(n, analysis.nnz / DISSECTION_SAVES, analysis.nnz)
         if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, zero_diagonal)

@@ -27,7 +27,6 @@ IntArray = NDArray[np.int64]
 
 FILL = 0.1  # of the entries of K in the columns of the sparse part; a column may always have two
 NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
-BLOCK_ENTRIES = 4  # times the entries of K that a full block may have
 
 OPEN, PUT_OFF, GONE = 0, 1, 2  # states of a variable
 
@@ -93,12 +92,9 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
     graph = split.graph
     n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
     _sort_by_degree(split, zero_diagonal)
-    edges = 0
     for i in range(n):
         split.parent[i] = split.mark[i] = split.element_mark[i] = -1
-        edges += length[i]
-    edges //= 2
-    waiting, left, watched = 0, 0, 0
+    waiting, watched = 0, 0
     for k in range(n):
         i = split.ascending[k]
         if zero_diagonal[i] and not _has_pivot(split, i):
@@ -106,9 +102,6 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
             waiting += 1
             continue
         if length[i] > dense or not _eliminate(split, i, perm):
-            left += 1
-            if left * (left - 1) // 2 > BLOCK_ENTRIES * edges:
-                return False
             continue
         while waiting > 0 and watched < split.gone:  # the neighbours that wait for it
             j = perm[watched]
@@ -118,8 +111,8 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
                 if state[i] == PUT_OFF:
                     state[i] = OPEN
                     waiting -= 1
-                    if length[i] > dense or not _eliminate(split, i, perm):
-                        left += 1
+                    if length[i] <= dense:
+                        _eliminate(split, i, perm)
         watched = split.gone if waiting == 0 else watched
     size = n - split.gone
     if split.fill > FILL * split.entries or (size * (size - 1) // 2 > FILL * split.entries and not _is_full(split)):
