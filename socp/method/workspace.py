@@ -23,7 +23,7 @@ from .loop import State
 MOST = 100_000  # words that are kept
 
 _thread = threading.local()
-Kind = tuple[Sizes, bool, str, float | None, int, float, bool, int]
+Kind = tuple[Sizes, bool, str, float | None, int, float, bool]
 
 
 def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | None:
