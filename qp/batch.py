@@ -340,22 +340,22 @@ class QuadraticLot(Lot):
         if start is not None:
             data["x_start"] = start.x[chosen]
             data["y_start"] = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
-        bound = programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
-        super().__init__(chosen, data, bound, NO_CONES, settings)
+        bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
+        super().__init__(chosen, data, bound, np.arange(part.m), NO_CONES, settings)
 
     def verifier(self) -> Callable[[Task], None]:
-        points = points_for(self.batch, self.shape.bound, self.shape.spans)
-        return lambda task: verify(self.batch, points, self.found, *task)
+        points = points_for(self.batch, self.shape.bound, self.shape.spans, self.settings)
+        return lambda task: verify(self.batch, points, *task)
 
     def vectors(self) -> dict[str, np.ndarray]:
-        m, (x, y) = self.programs.m, self.answers()
-        return {"x": x, "y": y[:, :m], "z_bounds": y[:, m:]}
+        y, m = self.batch.y, self.programs.m
+        return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
     def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         holds, m = np.zeros(which.size, bool), self.programs.m
         if not which.size or not self.programs.is_full:
             return holds
-        x, y = self.answers()
+        x, y = self.batch.x, self.batch.y
         for kind in (True, False):
             part = which[primal == kind]
             if not part.size:

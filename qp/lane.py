@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from socp.batch.checks import next_doubtful
+from socp.batch.driver import OPTIMAL as ANSWERED
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.points import points_for
 from socp.batch.spans import NO_CONES, spans_of
@@ -21,7 +22,7 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
-from socp.problem.stopping import RESIDUALS, Residuals
+from socp.problem.stopping import Residuals
 from socp.problem.stopping import residuals as cone_residuals
 from socp.solver import NO_TIMINGS
 
@@ -75,10 +76,11 @@ class Lane:
         batch = room.batch
         room.start_at(warm_start and room.has_answer)
         room.has_answer = False
-        solve_one(batch, room.lanes, room.points, room.found)
-        found = Residuals._make(room.residuals.tolist())
-        if not found.meets(settings.tol, settings.tol_abs):
+        solve_one(batch, room.lanes, room.points)
+        if batch.code.item() != ANSWERED:
             return None
+        objective, below, primal, dual, gap = batch.numbers.ravel().tolist()
+        found = Residuals(primal, 0.0, dual, gap, 1.0, 1.0, 1.0, 1.0, objective, below)
         room.has_answer = True
         iterations: int = batch.iterations.item()
         trace = copy_of_records(batch.trace, min(iterations, MOST_ITERATIONS) + 1)
@@ -140,10 +142,9 @@ class Room:
         )  # fmt: skip
         spans = spans_of(np.ones((n, n)), np.ones((m, n)))
         shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.arange(N) >= m, spans, NO_CONES)
-        self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans)
+        self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans, settings)
         self.lanes.max_iter = MOST_ITERATIONS
-        self.found = np.zeros((1, RESIDUALS))
-        self.residuals, self.x, self.y = self.found[0], batch.x[0], batch.y[0]
+        self.x, self.y = batch.x[0], batch.y[0]
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
     def start_at(self, last: bool) -> None:

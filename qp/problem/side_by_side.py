@@ -11,6 +11,7 @@ from socp.batch.points import (
     Points,
     fill_points,
     finish,
+    gather_shared,
     measure_block,
     measure_gradient,
 )
@@ -22,8 +23,8 @@ from socp.compiled.vec import LANES, load, store
 
 
 @deferred_kernel
-def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
-    """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
+def verify(batch: Batch, w: Points, begin: int, end: int) -> None:
+    """Test the answers from `begin` to `end` on the caller's data."""
     m, n = w.m, w.n
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
@@ -33,7 +34,7 @@ def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None
             store(w.v_low, m + j, 0.0)
         measure_block(w, 0, m, ROWS, ROWS_SCALE)
         measure_block(w, m, m + n, CONE, CONE_SCALE)
-        finish(w, first, end, found)
+        finish(batch, w, first, end)
 
 
 @deferred_kernel
@@ -54,12 +55,13 @@ def load_program(batch: Batch, w: Lanes, points: Points, P: Matrix, indptr: Ints
     for i in range(m):
         w.bound[i] = points.bound[i] = int(w.bound[i] == 1)
     scale_shared(batch, w)
+    gather_shared(batch, points)
 
 
 @deferred_kernel
-def solve_one(batch: Batch, w: Lanes, points: Points, found: Matrix) -> None:
-    """Solve the only program of a batch, and measure its answer."""
+def solve_one(batch: Batch, w: Lanes, points: Points) -> None:
+    """Solve the only program of a batch, and test its answer."""
     started = clock()
     run(batch, w, 0, 1)
-    verify(batch, points, found, 0, 1)
+    verify(batch, points, 0, 1)
     batch.trace[min(batch.iterations[0], batch.trace.size - 1)]["seconds"] = clock() - started

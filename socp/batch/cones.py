@@ -272,4 +272,4 @@ def fill_cones(w: Lanes, lane: int) -> None:
             w.r_equal[i, lane], w.v[i, lane], w.o[i, lane] = one - h, -h, h
             w.W[i, lane] = 1.0 - 2.0 * one
         for j in range(n):
-            w.B[k * n + j, lane] = w.A[a * n + j] if w.shared else w.A_own[a * n + j, lane]
+            w.B[k * n + j, lane] = w.A[a * n + j]

@@ -63,20 +63,21 @@ class Batch(Structure):
     """Data and answers of `count` programs, a row for each; P and A have one row where the programs share them.
 
     The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
-    `x_start` and `y_start` where these have rows, and the row is finite.  Rows of cones come first; `s` are their
-    slacks.  `trace` are the iterates of the program, where there is but one and it is asked for.
+    `x_start` and `y_start` where these have rows, and the row is finite.  `s` are the slacks of the last rows, of
+    cone programs.  `numbers` are (objective, dual objective, primal residual, dual residual, gap) of the answers,
+    residuals relative.  `trace` are the iterates of the program, where there is but one and it is asked for.
     """
 
     m, n, count = dimension(), dimension(), dimension()
     P, A, q, l, u = matrix(), matrix(), matrix(), matrix(), matrix()
     x, y, s = matrix("count, n"), matrix("count, m + n"), matrix()
     x_start, y_start = matrix(), matrix()
-    code, iterations = integers("count"), integers("count")
+    code, iterations, numbers = integers("count"), integers("count"), matrix("5, count")
     trace = records(TRACE, "rows")
 
 
 class Shape(NamedTuple):
-    """What all programs of a lot share.
+    """What all programs of a lot share, in the order of the spans.
 
     Attributes
     ----------
@@ -97,8 +98,9 @@ class Shape(NamedTuple):
 
 def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: bool = False) -> Lanes:
     """Room for the method; with `equalities_apart` the stopping test takes equalities as a block of their own."""
-    m, n, equal = batch.m, batch.n, shape.equal
-    N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
+    n, equal = batch.n, shape.equal
+    N, shared = equal.size, batch.P.shape[0] == 1 == batch.A.shape[0]
+    m = N - n
     has = np.stack([shape.lower & ~equal, shape.upper & ~equal], axis=1)
     sides, cones, cone_rows = int(has.sum()), shape.cone_start.size - 1, int(shape.cone_start[-1])
     rows = {
@@ -113,8 +115,8 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
     work = Lanes(
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
         bound=shape.bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
-        age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0),
-        D=np.ones(n), E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start, **lane_arrays(rows),
+        age=np.zeros(LANES, np.int64), P=np.zeros(n * n), A=np.zeros(m * n), D=np.ones(n),
+        E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start, **lane_arrays(rows),
     )  # fmt: skip
     counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
     limits = {
@@ -130,14 +132,34 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 @kernel
 def scale_shared(batch: Batch, w: Lanes) -> None:
     """The scaled P and A of all programs."""
-    equilibrate(batch.m, batch.n, batch.P[0], batch.A[0], w.cone_start, w.D, w.E)
-    m, n, D, E, P, A = batch.m, batch.n, w.D, w.E, w.P, w.A
+    take_matrices(batch, w, 0)
+
+
+@inner
+def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
+    """P and A of program p as D P D and E A D."""
+    m, n, D, E, P, A = w.m, w.n, w.D, w.E, w.P, w.A
+    gather(batch, w.spans, p, P, A)
+    equilibrate(m, n, P, A, w.cone_start, D, E)
     for i in range(n):
         for j in range(n):
-            P[i * n + j] = D[i] * batch.P[0, i * n + j] * D[j]
+            P[i * n + j] *= D[i] * D[j]
     for i in range(m):
         for j in range(n):
-            A[i * n + j] = E[i] * batch.A[0, i * n + j] * D[j]
+            A[i * n + j] *= E[i] * D[j]
+
+
+@inner
+def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
+    """P and A of program p, in the order of the spans."""
+    n, rows, columns = batch.n, spans.rows, spans.columns
+    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+    for i in range(n):
+        for j in range(n):
+            P[i * n + j] = own_P[columns[i] * n + columns[j]]
+    for i in range(rows.size - n):
+        for j in range(n):
+            A[i * n + j] = own_A[rows[i] * n + columns[j]]
 
 
 @inner
@@ -312,13 +334,14 @@ def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
         size = -total[HZ, lane]
     if code == DUAL_INFEASIBLE:
         size = -total[QX, lane]
-    x, y = batch.x[p], batch.y[p]
+    x, y, rows, columns = batch.x[p], batch.y[p], w.spans.rows, w.spans.columns
     for j in range(n):
-        x[j] = w.x[j, lane] / (size * w.dual_unit[j, lane])
+        x[columns[j]] = w.x[j, lane] / (size * w.dual_unit[j, lane])
     for i in range(m + n):
-        y[i] = w.y[i, lane] / (size * w.unit[i, lane])
+        y[rows[i]] = w.y[i, lane] / (size * w.unit[i, lane])
+    first = batch.m - batch.s.shape[1]
     for i in range(w.cone_rows):
-        batch.s[p, i] = w.cone_s[i, lane] * w.unit[i, lane] / size
+        batch.s[p, rows[i] - first] = w.cone_s[i, lane] * w.unit[i, lane] / size
     batch.code[p], batch.iterations[p] = code, w.age[lane] - 1
 
 
@@ -326,42 +349,40 @@ def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
 def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
     """Put program p into a lane, at x = 0, s = z = tau = kappa = 1, with what `measure` would find there."""
     m, n, D, E, total = w.m, w.n, w.D, w.E, w.total
+    rows, columns = w.spans.rows, w.spans.columns
     if not w.shared:
-        P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
-        equilibrate(m, n, P, A, w.cone_start, D, E)
-        for i in range(n):
-            for j in range(n):
-                w.P_own[i * n + j, lane] = D[i] * P[i * n + j] * D[j]
-        for i in range(m):
-            for j in range(n):
-                w.A_own[i * n + j, lane] = E[i] * A[i * n + j] * D[j]
+        take_matrices(batch, w, p)
+        for i in range(n * n):
+            w.P_own[i, lane] = w.P[i]
+        for i in range(m * n):
+            w.A_own[i, lane] = w.A[i]
     q, l, u = (
         batch.q[min(p, batch.q.shape[0] - 1)],
         batch.l[min(p, batch.l.shape[0] - 1)],
         batch.u[min(p, batch.u.shape[0] - 1)],
     )
     for j in range(n):
-        w.q[j, lane] = w.rd[j, lane] = D[j] * q[j]
+        w.q[j, lane] = w.rd[j, lane] = D[j] * q[columns[j]]
         w.dual_unit[j, lane] = 1.0 / D[j]
         w.Px[j, lane] = w.x[j, lane] = 0.0
     for i in range(m + n):
         scale = E[i] if i < m else 1.0 / D[i - m]
         w.unit[i, lane] = 1.0 / scale
         w.Gx[i, lane] = w.y[i, lane] = 0.0
-        weight, v, o, yi = RHO if i >= m else 0.0, 0.0, 0.0, 0.0
+        lower, upper, weight, v, o, yi = l[rows[i]], u[rows[i]], RHO if i >= m else 0.0, 0.0, 0.0, 0.0
         if w.equal[i]:
-            b = scale * l[i]
+            b = scale * lower
             w.b[i, lane], w.r_equal[i, lane] = b, -b
             weight, v, o = weight + 1.0 / DELTA, -b / DELTA, b / DELTA
         for k in range(w.first[i], w.first[i + 1]):
             sign = w.sign[k]
-            h = sign * scale * (u[i] if sign > 0.0 else l[i])
+            h = sign * scale * (upper if sign > 0.0 else lower)
             w.h[k, lane], w.r[k, lane] = h, 1.0 - h
             w.s[k, lane] = w.z[k, lane] = w.inverse_s[k, lane] = w.inverse_sz[k, lane] = 1.0
             weight, v, o, yi = weight + 1.0, v - sign * h, o + sign * h, yi + sign
         w.W[i, lane], w.v[i, lane], w.o[i, lane] = weight, v, o
         if i < w.cone_rows:
-            w.b[i, lane] = scale * u[i]
+            w.b[i, lane] = scale * upper
         elif yi != 0.0:  # rd = q + G'y
             add_row(w, lane, i, yi)
     if w.cones:
@@ -380,6 +401,7 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
     if p >= batch.x_start.shape[0]:
         return False
     m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0
+    rows, columns = w.spans.rows, w.spans.columns
     for j in range(n):
         total += 0.0 * x[j]
     for i in range(m + n):
@@ -387,17 +409,14 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
     if total != 0.0:  # 0 times a number that is not finite is NaN
         return False
     for j in range(n):
-        w.x[j, lane] = x[j] * w.dual_unit[j, lane]
+        w.x[j, lane] = x[columns[j]] * w.dual_unit[j, lane]
     for i in range(m + n):
-        g, yi = 0.0, y[i] * w.unit[i, lane]
+        g, yi = 0.0, y[rows[i]] * w.unit[i, lane]
         if i >= m:
             g = w.x[i - m, lane]
-        elif w.shared:
+        else:  # A is that which came last
             for j in range(n):
                 g += w.A[i * n + j] * w.x[j, lane]
-        else:
-            for j in range(n):
-                g += w.A_own[i * n + j, lane] * w.x[j, lane]
         w.Gx[i, lane] = g
         w.y[i, lane] = yi if w.equal[i] else 0.0
         for k in range(w.first[i], w.first[i + 1]):
@@ -415,9 +434,6 @@ def add_row(w: Lanes, lane: int, i: int, yi: float) -> None:
     m, n = w.m, w.n
     if i >= m:
         w.rd[i - m, lane] += yi
-    elif w.shared:
-        for j in range(n):
-            w.rd[j, lane] += yi * w.A[i * n + j]
     else:
         for j in range(n):
-            w.rd[j, lane] += yi * w.A_own[i * n + j, lane]
+            w.rd[j, lane] += yi * w.A[i * n + j]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..compiled.kernels import inner
-from ..compiled.signatures import Matrix
-from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, structure
+from ..compiled.kernels import inner, kernel
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
 from ..compiled.vec import (
     LANES,
     absolute,
@@ -22,6 +19,7 @@ from ..compiled.vec import (
     store,
     sum_error,
 )
+from ..problem.settings import Settings
 from ..problem.stopping import RESIDUALS
 from .accurate import (
     add_product,
@@ -30,7 +28,7 @@ from .accurate import (
     multiply_accurately_own,
     multiply_accurately_shared,
 )
-from .driver import Batch
+from .driver import FAILED, OPTIMAL, Batch, gather
 from .spans import Spans
 
 ROWS, CONE, DUAL, GAP, ROWS_SCALE, CONE_SCALE, DUAL_SCALE, GAP_SCALE, PRIMAL, BELOW = range(RESIDUALS)
@@ -41,7 +39,7 @@ class Points(Structure):
 
     P and A are shared, or empty where each lane has `P_own` and `A_own`; the sides and multipliers of the variables are
     behind those of the rows.  A row that is a `bound` is judged by its own size.  `s` are slacks, of cone programs.
-    `found` becomes the residuals, a row for each field.
+    `found` becomes the residuals, a row for each field of `Residuals`.
     """
 
     m, n = dimension(), dimension()
@@ -52,29 +50,41 @@ class Points(Structure):
     s = matrix()
     Px, Px_low, dual, dual_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     found = matrix()
+    tol, tol_abs = number(), number()
     spans = structure(Spans)
 
 
-def points_for(batch: Any, bound: np.ndarray, spans: Spans) -> Points:
+def points_for(batch: Batch, bound: np.ndarray, spans: Spans, settings: Settings) -> Points:
     """Room for the points of a batch."""
     m, n = batch.m, batch.n
     shared = batch.P.shape[0] == 1 == batch.A.shape[0]
-    none = np.zeros(0)
-    each = {"q": n, "l": m + n, "u": m + n, "x": n, "y": m + n, "s": batch.s.shape[1]}
+    own, one = (0, 1) if shared else (1, 0)
     rows = {
-        **each, "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "Px": n, "Px_low": n, "dual": n,
-        "dual_low": n, "v": m + n, "v_low": m + n, "found": RESIDUALS,
+        "q": n, "l": m + n, "u": m + n, "x": n, "y": m + n, "s": batch.s.shape[1], "P_own": own * n * n,
+        "A_own": own * m * n, "Px": n, "Px_low": n, "dual": n, "dual_low": n, "v": m + n, "v_low": m + n,
+        "found": RESIDUALS,
     }  # fmt: skip
-    P, A = (batch.P[0], batch.A[0]) if shared else (none, none)
-    points = Points(m=m, n=n, P=P, A=A, bound=bound.astype(np.int64), spans=spans, **lane_arrays(rows))
-    points.shared = int(shared)
+    points = Points(
+        m=m, n=n, P=np.empty(one * n * n), A=np.empty(one * m * n), bound=bound.astype(np.int64), spans=spans,
+        **lane_arrays(rows),
+    )  # fmt: skip
+    points.shared, points.tol = one, settings.tol
+    points.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+    if shared:
+        gather_shared(batch, points)
     return points
+
+
+@kernel
+def gather_shared(batch: Batch, w: Points) -> None:
+    """P and A of all programs."""
+    gather(batch, w.spans, 0, w.P, w.A)
 
 
 @inner
 def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
     """The programs from `first` on and their answers, one in each lane; behind the last it is again."""
-    m, n = batch.m, batch.n
+    m, n, rows, columns = batch.m, batch.n, w.spans.rows, w.spans.columns
     for lane in range(LANES):
         p = min(first + lane, end - 1)
         if not w.shared:
@@ -86,9 +96,10 @@ def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
         q, x, y = batch.q[min(p, batch.q.shape[0] - 1)], batch.x[p], batch.y[p]
         l, u = batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
         for j in range(n):
-            w.q[j, lane], w.x[j, lane] = q[j], x[j]
+            w.q[j, lane], w.x[j, lane] = q[columns[j]], x[columns[j]]
         for i in range(m + n):
-            w.l[i, lane], w.u[i, lane], w.y[i, lane] = l[i], u[i], y[i]
+            row = rows[i]
+            w.l[i, lane], w.u[i, lane], w.y[i, lane] = l[row], u[row], y[row]
         for i in range(w.s.shape[0]):
             w.s[i, lane] = batch.s[p, i]
 
@@ -137,9 +148,9 @@ def measure_gradient(w: Points) -> None:
 
 
 @inner
-def finish(w: Points, first: int, end: int, told: Matrix) -> None:
-    """The gap, its scale and the objectives; told[p] := the residuals of the programs from `first` on."""
-    found = w.found
+def finish(batch: Batch, w: Points, first: int, end: int) -> None:
+    """The gap, its scale and the objectives; the numbers of the programs from `first` on, which fail above tol."""
+    found, tol, tol_abs = w.found, w.tol, w.tol_abs
     total, error, half = load(found, GAP), load(w.Px_low, 0), load(found, PRIMAL)
     support, support_error = load(found, BELOW), load(found, GAP_SCALE)
     gap = plain_sum(total, support)
@@ -150,8 +161,14 @@ def finish(w: Points, first: int, end: int, told: Matrix) -> None:
     store(found, PRIMAL, primal)
     store(found, BELOW, below)
     for lane in range(min(LANES, end - first)):
-        for i in range(RESIDUALS):
-            told[first + lane, i] = found[i, lane]
+        p, told = first + lane, found[:, lane]
+        for i in range(GAP + 1):
+            residual, scale = told[i], told[ROWS_SCALE + i]
+            if batch.code[p] == OPTIMAL and not (residual <= tol * scale and residual <= tol_abs):
+                batch.code[p] = FAILED
+        batch.numbers[0, p], batch.numbers[1, p] = told[PRIMAL], told[BELOW]
+        batch.numbers[2, p] = max(told[ROWS] / told[ROWS_SCALE], told[CONE] / told[CONE_SCALE])
+        batch.numbers[3, p], batch.numbers[4, p] = told[DUAL] / told[DUAL_SCALE], told[GAP] / told[GAP_SCALE]
 
 
 @inner

@@ -53,7 +53,8 @@ class Answers(Generic[One]):
     iterations: np.ndarray
 
     def __init__(self, k: int, **sizes: int) -> None:
-        self.status, self.iterations = np.full(k, Status.NUMERICAL_ERROR, object), np.zeros(k, np.int64)
+        self.status, self.iterations = np.empty(k, object), np.zeros(k, np.int64)
+        self.status.fill(Status.NUMERICAL_ERROR)  # `np.full` reads the string at length
         self._shapes = {**{name: (k, sizes[name]) for name in self.vectors}, **dict.fromkeys(self.numbers, (k,))}
         self.setup_time, self.solve_time = 0.0, 0.0
         self.alone: dict[int, One] = {}

@@ -24,7 +24,8 @@ class Lanes(Structure):
     The rows before `cone_rows` belong to second-order cones, cone k has cone_start[k]:cone_start[k + 1]; of these
     `b` is the right-hand side h, `r_equal` the residual and `y` the multiplier z.  `degree` counts sides, cones, tau.
 
-    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
+    `P` and `A` are those of the program that came last, scaled by `D` and `E`; where programs do not share them each
+    lane has `P_own` and `A_own`.
     `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
     `bound`, is judged by its own size; equalities have a scale of their own where they are `equalities_apart`.
     """

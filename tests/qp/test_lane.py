@@ -13,6 +13,7 @@ from qp.lane import MOST_ITERATIONS
 from qp.problem.side_by_side import verify
 from qp.problem.stopping import residuals
 from socp import ProgramError, Status
+from socp.batch.driver import OPTIMAL
 from tests.support.programs import check
 
 
@@ -56,10 +57,12 @@ def test_residuals_are_those_of_the_callers_data(seed):
     room = solver.lane._room
     for share in (1.0, 1.0 + 1e-9, 2.0):
         room.x[:], room.y[:] = share * bounds, rng.normal(size=8)
-        verify(room.batch, room.points, room.found, 0, 1)
-        np.testing.assert_allclose(
-            room.found[0], residuals(solver.program, room.x, room.y[:3], room.y[3:]), rtol=1e-9, atol=1e-14
-        )
+        room.batch.code[0] = OPTIMAL
+        verify(room.batch, room.points, 0, 1)
+        found = residuals(solver.program, room.x, room.y[:3], room.y[3:])
+        numbers = found.primal_objective, found.dual_objective, *found.relative
+        np.testing.assert_allclose(room.batch.numbers.ravel(), numbers, rtol=1e-9, atol=1e-14)
+        assert bool(room.batch.code[0] == OPTIMAL) is found.meets(1e-8)
 
 
 def test_the_plan_in_words():

@@ -7,6 +7,7 @@ import pytest
 
 import socp
 from socp.batch import cone_lots, lots
+from socp.batch.driver import FAILED
 from socp.batch.solutions import Solutions
 from socp.problem.certificates import dual_infeasibility, primal_infeasibility
 from socp.problem.stopping import residuals
@@ -120,7 +121,7 @@ def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
 
     def spoilt(*arguments):
         verify(*arguments)
-        arguments[5][4] = np.nan
+        arguments[0].code[4] = FAILED
 
     monkeypatch.setattr(cone_lots, "verify", spoilt)
     many = socp.solve_many(**given)
