@@ -309,7 +309,7 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
         lots = lots_of(programs, settings, start)
         many.setup_time = time.perf_counter() - started
         for lot in lots:
-            watch.work(lot.tasks(), lot.workers())
+            watch.work(lot.tasks(), lot.worker, settings.threads)
         left = np.concatenate([lot.collect(many) for lot in lots])
 
     def solve_alone(i: int) -> None:
@@ -318,7 +318,7 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
         many.take(i, solution)
         watch.note(solution.status)
 
-    watch.work(left.tolist(), [solve_alone] * max(1, min(settings.threads, left.size)))
+    watch.work(left.tolist(), lambda: solve_alone, settings.threads)
     if watch.reason is not None:
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
     many.solve_time = time.perf_counter() - started - many.setup_time

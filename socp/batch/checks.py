@@ -11,7 +11,7 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from ..linalg.cholesky import cholesky
-from ..problem.checks import ProgramError, as_dense, check_finite, check_symmetric
+from ..problem.checks import ProgramError, as_csc, as_dense, check_finite, check_symmetric
 from ..problem.hessian import as_hessian, hessian_of
 
 
@@ -61,7 +61,9 @@ def matrices(name: str, value: Any, shape: tuple[int | None, int], why: str) -> 
     else:
         if hasattr(value, "F") and hasattr(value, "d"):  # of low rank
             value = value.F @ value.F.T + np.diag(value.d)
-        found = as_dense(name, value, shape, why)[None]
+        found = (
+            as_csc(name, value, shape, why).toarray() if sp.issparse(value) else as_dense(name, value, shape, why)
+        )[None]
     if shape[0] is not None:
         other = np.swapaxes(found, 1, 2)
         if (found != other).any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,17 +88,16 @@ class Lot:
         self.shape = Shape(l == u, np.isfinite(l), finite_u, bound[spans.rows], spans, cone_start)
 
     def tasks(self) -> list[Task]:
-        """Ranges of programs for one compiled call each."""
-        m, n, k = self.batch.m, self.batch.n, self.batch.count
-        each = n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)
-        size = max(64, min(int(WORK / each), -(-k // (8 * self.settings.threads)) if self.settings.threads > 1 else k))
-        return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
+        """Ranges of programs for one compiled call each; threads share what is left, so that they end together."""
+        m, n, k, threads = self.batch.m, self.batch.n, self.batch.count, self.settings.threads
+        most, share, ends = WORK / (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)), 2 * threads, [0]
+        while ends[-1] < k:
+            left = k - ends[-1]
+            ends.append(min(ends[-1] + max(64, int(min(most, left / share if threads > 1 else left))), k))
+        return list(pairwise(ends))
 
-    def workers(self) -> list[Callable[[Task], None]]:
-        """What solves a range, one for each thread."""
-        return [self._worker() for _ in range(min(self.settings.threads, len(self.tasks())))]
-
-    def _worker(self) -> Callable[[Task], None]:
+    def worker(self) -> Callable[[Task], None]:
+        """What solves a range; each thread has its own."""
         batch = self.batch
         lanes, verify = lanes_for(batch, self.shape, self.settings, self.equalities_apart), self.verifier()
         if lanes.shared:

@@ -149,9 +149,9 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
         lots = lots_of(programs, first.cones, settings)
         many.setup_time = time.perf_counter() - started
         for lot in lots:
-            watch.work(lot.tasks(), lot.workers())
+            watch.work(lot.tasks(), lot.worker, settings.threads)
         left = np.concatenate([lot.collect(many) for lot in lots])
-    if left.size and watch.reason is None:
+    if watch.reason is None:
         _solve_alone(programs, first, left, many, settings, watch)
     if watch.reason is not None:
         many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
@@ -165,7 +165,9 @@ def _solve_alone(
     """The answers to some programs, each by itself, by solvers that are set up where programs share their matrices."""
     one_thread = dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left())
 
-    def worker(solver: Solver) -> Callable[[int], None]:
+    def worker() -> Callable[[int], None]:
+        solver = Solver.of_checked(first, one_thread)
+
         def solve(i: int) -> None:
             h = programs.own("h", i)
             if programs.share_matrices and np.array_equal(h == np.inf, first.h == np.inf):
@@ -178,6 +180,4 @@ def _solve_alone(
 
         return solve
 
-    watch.work(
-        left.tolist(), [worker(Solver.of_checked(first, one_thread)) for _ in range(min(settings.threads, left.size))]
-    )
+    watch.work(left.tolist(), worker, settings.threads)
