@@ -73,17 +73,16 @@ class Lane:
         program, settings = self.program, self.settings
         room = self._room = self._room or self._new_room()
         room.take(program)
-        batch = room.batch
         room.start_at(warm_start and room.has_answer)
         room.has_answer = False
-        solve_one(batch, room.lanes, room.points)
-        if batch.code.item() != ANSWERED:
+        solve_one(room.batch, room.lanes, room.points)
+        if room.code.item() != ANSWERED:
             return None
-        objective, below, primal, dual, gap = batch.numbers.ravel().tolist()
+        objective, below, primal, dual, gap = room.numbers.tolist()
         found = Residuals(primal, 0.0, dual, gap, 1.0, 1.0, 1.0, 1.0, objective, below)
         room.has_answer = True
-        iterations: int = batch.iterations.item()
-        trace = copy_of_records(batch.trace, min(iterations, MOST_ITERATIONS) + 1)
+        iterations: int = room.iterations.item()
+        trace = copy_of_records(room.trace, min(iterations, MOST_ITERATIONS) + 1)
         if program.offset:
             trace["primal_objective"] += program.offset
             trace["dual_objective"] += program.offset
@@ -144,7 +143,10 @@ class Room:
         shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.arange(N) >= m, spans, NO_CONES)
         self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans, settings)
         self.lanes.max_iter = MOST_ITERATIONS
-        self.x, self.y = batch.x[0], batch.y[0]
+        self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
+        self.code, self.iterations, self.numbers, self.trace = (
+            batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
+        )  # fmt: skip
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
     def start_at(self, last: bool) -> None:
@@ -155,8 +157,7 @@ class Room:
 
     def point(self) -> Point:
         """A copy of the answer, (x, y, z_bounds)."""
-        m = self.batch.m
-        return self.x.copy(), self.y[:m].copy(), self.y[m:].copy()
+        return self.x.copy(), self.y.copy(), self.bounds.copy()
 
     def take(self, program: QuadraticProgram) -> None:
         """Write the data of the program here, and what differs from those that are."""

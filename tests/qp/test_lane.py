@@ -56,10 +56,10 @@ def test_residuals_are_those_of_the_callers_data(seed):
     solver.solve()
     room = solver.lane._room
     for share in (1.0, 1.0 + 1e-9, 2.0):
-        room.x[:], room.y[:] = share * bounds, rng.normal(size=8)
+        room.x[:], room.y[:], room.bounds[:] = share * bounds, rng.normal(size=3), rng.normal(size=5)
         room.batch.code[0] = OPTIMAL
         verify(room.batch, room.points, 0, 1)
-        found = residuals(solver.program, room.x, room.y[:3], room.y[3:])
+        found = residuals(solver.program, room.x, room.y, room.bounds)
         numbers = found.primal_objective, found.dual_objective, *found.relative
         np.testing.assert_allclose(room.batch.numbers.ravel(), numbers, rtol=1e-9, atol=1e-14)
         assert bool(room.batch.code[0] == OPTIMAL) is found.meets(1e-8)
