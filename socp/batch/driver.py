@@ -15,42 +15,14 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, integers, matrix, records
-from ..compiled.vec import LANES, lane_arrays
+from ..compiled.vec import LANES, lane_arrays, put, splat
 from ..form.standard import LIMIT
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
-from .state import (
-    AFFINE,
-    BOUNDS,
-    DELTA,
-    DUAL,
-    DUAL_SIZE,
-    EQUAL,
-    EQUAL_SIZE,
-    FRESH,
-    HZ,
-    KAPPA,
-    KEEP,
-    LAST_DUAL,
-    MU,
-    OVERLAP,
-    QX,
-    RAY_DUAL,
-    RAY_P,
-    RAY_ROWS,
-    REFINE,
-    RHO,
-    ROWS,
-    ROWS_SIZE,
-    SIZE,
-    TAU,
-    TOTALS,
-    XPX,
-    Lanes,
-)
+from .state import DELTA, RHO, Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
@@ -107,7 +79,7 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
         "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
         "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
         "es": sides,
-        "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
+        "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n,
         "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
         **dict.fromkeys(("rhs", "residual", "product"), n),
         **dict.fromkeys(("cone_s", "lam", "nt", "c", "u", "ds", "dz"), cone_rows),
@@ -201,14 +173,12 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
     who, age = w.who, w.age
     for lane in range(LANES):
         who[lane] = -1
-        w.total[:, lane] = 0.0
     while True:
         if live > 0:
             measure(w)
         w.any_fresh = w.any_refine = 0
-        warm = False
+        warm, w.fresh = False, splat(0.0)
         for lane in range(LANES):
-            w.total[FRESH, lane] = 0.0
             if who[lane] >= 0:
                 age[lane] += 1
                 code = judge(batch, w, lane)
@@ -234,10 +204,9 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
 @inner
 def judge(batch: Batch, w: Lanes, lane: int) -> int:
     """What the program in a lane has come to, or -1."""
-    total = w.total
-    tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane] - total[OVERLAP, lane]
-    rows, dual, bounds = total[ROWS, lane], total[DUAL, lane], total[BOUNDS, lane]
-    if not (total[MU, lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
+    tau, xPx, qx, hz = w.tau[lane], w.xPx[lane], w.qx[lane], w.hz[lane] - w.overlap[lane]
+    rows, dual, bounds = w.rows[lane], w.dual[lane], w.bounds[lane]
+    if not (w.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
         return FAILED
     tol, tol_abs = MARGIN * w.tol, MARGIN * w.tol_abs * tau
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
@@ -245,17 +214,17 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     if batch.trace.size > 0:
         record(batch, w, lane, primal, below)
     if (
-        rows <= min(tol * (tau + total[ROWS_SIZE, lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
-        and total[EQUAL, lane] <= min(tol * (tau + total[EQUAL_SIZE, lane]), tol_abs)
-        and dual <= min(tol * (tau + total[DUAL_SIZE, lane]), tol_abs)
+        rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
+        and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)
+        and dual <= min(tol * (tau + w.dual_size[lane]), tol_abs)
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
     tol = MARGIN * w.tol_infeasible
-    if hz < 0.0 and total[RAY_DUAL, lane] <= -tol * hz:
-        if total[RAY_DUAL, lane] <= tol * size_of_dual_ray(batch, w, lane):
+    if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
+        if w.ray_dual[lane] <= tol * size_of_dual_ray(batch, w, lane):
             return PRIMAL_INFEASIBLE
-    if qx < 0.0 and max(total[RAY_ROWS, lane], total[RAY_P, lane]) <= -tol * qx:
+    if qx < 0.0 and max(w.ray_rows[lane], w.ray_P[lane]) <= -tol * qx:
         if is_relative_ray(batch, w, lane, tol):
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
@@ -264,29 +233,28 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
 @inner
 def record(batch: Batch, w: Lanes, lane: int, primal: float, below: float) -> None:
     """Note the iterate in a lane, and the step that has led there."""
-    total, at = w.total, w.age[lane] - 1
-    tau, kappa, row = total[TAU, lane], total[KAPPA, lane], batch.trace[at]
-    rows = max(total[ROWS, lane] / (tau + total[ROWS_SIZE, lane]), total[BOUNDS, lane] / tau)
+    at, tau, kappa = w.age[lane] - 1, w.tau[lane], w.kappa[lane]
+    row = batch.trace[at]
+    rows = max(w.rows[lane] / (tau + w.rows_size[lane]), w.bounds[lane] / tau)
     row["iteration"], row["primal_objective"], row["dual_objective"] = at, primal, below
-    row["primal_residual"] = max(rows, total[EQUAL, lane] / (tau + total[EQUAL_SIZE, lane]))
-    row["dual_residual"] = total[DUAL, lane] / (tau + total[DUAL_SIZE, lane])
+    row["primal_residual"] = max(rows, w.equal_rows[lane] / (tau + w.equal_size[lane]))
+    row["dual_residual"] = w.dual[lane] / (tau + w.dual_size[lane])
     row["gap"] = abs(primal - below) / (1.0 + max(abs(primal), abs(below)))
-    row["mu"], row["tau"], row["kappa"] = (total[MU, lane] + tau * kappa) / w.degree, tau, kappa
-    row["sigma"] = 1.0 - total[KEEP, lane] if at > 0 else np.nan
-    row["alpha_affine"] = total[AFFINE, lane] if at > 0 else np.nan
-    row["alpha"] = total[SIZE, lane] if at > 0 else np.nan
-    row["refinements"], row["regularization"], row["seconds"] = int(total[REFINE, lane]), RHO, 0.0
+    row["mu"], row["tau"], row["kappa"] = (w.mu[lane] + tau * kappa) / w.degree, tau, kappa
+    row["sigma"] = 1.0 - w.keep[lane] if at > 0 else np.nan
+    row["alpha_affine"] = w.affine[lane] if at > 0 else np.nan
+    row["alpha"] = w.size[lane] if at > 0 else np.nan
+    row["refinements"], row["regularization"], row["seconds"] = int(w.refine[lane]), RHO, 0.0
 
 
 @inner
 def watch_gradient(w: Lanes, lane: int) -> None:
     """Refine from now on in a lane whose gradient's residual has grown, and counts: rounding has spoilt it."""
-    total = w.total
-    tau, dual = total[TAU, lane], total[DUAL, lane]
-    if dual > 2.0 * total[LAST_DUAL, lane] and dual > NOTICED * w.tol * (tau + total[DUAL_SIZE, lane]):
-        total[REFINE, lane] = 1.0
-    total[LAST_DUAL, lane] = dual
-    if total[REFINE, lane] > 0.0:
+    tau, dual = w.tau[lane], w.dual[lane]
+    if dual > 2.0 * w.last_dual[lane] and dual > NOTICED * w.tol * (tau + w.dual_size[lane]):
+        w.refine = put(w.refine, lane, 1.0)
+    w.last_dual = put(w.last_dual, lane, dual)
+    if w.refine[lane] > 0.0:
         w.any_refine = 1
 
 
@@ -313,7 +281,7 @@ def is_relative_ray(batch: Batch, w: Lanes, lane: int, tol: float) -> bool:
         largest_entry(batch.P[min(p, batch.P.shape[0] - 1)]), largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
     )  # fmt: skip
     rows = min(A, 1.0) if w.m > 0 else 1.0
-    return w.total[RAY_P, lane] <= tol * P * size and w.total[RAY_ROWS, lane] <= tol * rows * size
+    return w.ray_P[lane] <= tol * P * size and w.ray_rows[lane] <= tol * rows * size
 
 
 @inner
@@ -328,12 +296,12 @@ def largest_entry(values: Floats) -> float:
 @inner
 def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
     """The point in a lane, or the ray, in the caller's units."""
-    p, m, n, total = w.who[lane], w.m, w.n, w.total
-    size = total[TAU, lane]
+    p, m, n = w.who[lane], w.m, w.n
+    size = w.tau[lane]
     if code == PRIMAL_INFEASIBLE:
-        size = -total[HZ, lane]
+        size = -w.hz[lane]
     if code == DUAL_INFEASIBLE:
-        size = -total[QX, lane]
+        size = -w.qx[lane]
     x, y, rows, columns = batch.x[p], batch.y[p], w.spans.rows, w.spans.columns
     for j in range(n):
         x[columns[j]] = w.x[j, lane] / (size * w.dual_unit[j, lane])
@@ -348,7 +316,7 @@ def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
 @inner
 def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
     """Put program p into a lane, at x = 0, s = z = tau = kappa = 1, with what `measure` would find there."""
-    m, n, D, E, total = w.m, w.n, w.D, w.E, w.total
+    m, n, D, E = w.m, w.n, w.D, w.E
     rows, columns = w.spans.rows, w.spans.columns
     if not w.shared:
         take_matrices(batch, w, p)
@@ -389,9 +357,9 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
         fill_cones(w, lane)
         for k in range(w.cones):
             add_row(w, lane, w.cone_start[k], 1.0)
-    total[:, lane] = 0.0
-    total[TAU, lane] = total[KAPPA, lane] = total[FRESH, lane] = 1.0
-    total[LAST_DUAL, lane] = np.inf
+    w.tau, w.kappa, w.fresh = put(w.tau, lane, 1.0), put(w.kappa, lane, 1.0), put(w.fresh, lane, 1.0)
+    w.xPx, w.qx, w.hz, w.mu = put(w.xPx, lane, 0.0), put(w.qx, lane, 0.0), put(w.hz, lane, 0.0), put(w.mu, lane, 0.0)
+    w.refine, w.last_dual = put(w.refine, lane, 0.0), put(w.last_dual, lane, np.inf)
     w.who[lane], w.age[lane], w.any_fresh = p, 0, 1
 
 
@@ -424,7 +392,7 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
             w.s[k, lane] = max(w.h[k, lane] - sign * g, NEAR)
             w.z[k, lane] = max(sign * yi, NEAR)
             w.y[i, lane] += sign * w.z[k, lane]
-    w.total[KAPPA, lane], w.total[FRESH, lane] = NEAR * NEAR, 0.0
+    w.kappa, w.fresh = put(w.kappa, lane, NEAR * NEAR), put(w.fresh, lane, 0.0)
     return True
 
 
