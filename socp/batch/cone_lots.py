@@ -15,6 +15,7 @@ from ..problem import certificates
 from ..problem.program import Cone, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.status import Status
+from .checks import rows_at, side_by_side
 from .cone_points import Slacks, verify
 from .lots import Lot, Task, alike
 from .points import points_for
@@ -65,38 +66,29 @@ class ConeRows:
         self.others = np.flatnonzero(rest)
 
 
-def _columns(count: int, *parts: np.ndarray) -> np.ndarray:
-    """Rows side by side, one or `count` of each."""
-    return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)
-
-
 class ConeLot(Lot):
     """Cone programs with infinite entries of h in the same places: the rows are [A; G], the sides (b, h)."""
 
     equalities_apart = True
 
     def __init__(self, programs: ConePrograms, rows: ConeRows, chosen: np.ndarray, settings: Settings) -> None:
-        self.programs, k = programs, chosen.size
-
-        def some(array: np.ndarray) -> np.ndarray:
-            return array if array.shape[0] == 1 or k == programs.k else array[chosen]
-
-        G, h, A, b, P, c = (some(getattr(programs, name)) for name in ("G", "h", "A", "b", "P", "c"))
-        values = some(rows.values)
-        n, p, m, sides = c.shape[1], b.shape[1], h.shape[1], max(h.shape[0], b.shape[0], values.shape[0])
-        bounds = np.broadcast_to(np.tile([-np.inf, np.inf], n), (sides, 2 * n)).copy()
+        self.programs = programs
+        some: Any = slice(None) if chosen.size == programs.k else chosen
+        data = (programs.G, programs.h, programs.A, programs.b, programs.P, programs.c, rows.values)
+        G, h, A, b, P, c, values = (rows_at(array, some) for array in data)
+        n, p, m = c.shape[1], b.shape[1], h.shape[1]
+        bounds = np.broadcast_to(np.tile([-np.inf, np.inf], n), (max(len(h), len(values)), 2 * n)).copy()
         bounds[:, rows.slots] = h[:, rows.singles] / values
         held = {
-            "P": P, "A": _columns(max(G.shape[0], A.shape[0]), A, G), "q": c,
-            "l": _columns(sides, b, np.full((1, m), -np.inf), bounds[:, ::2]),
-            "u": _columns(sides, b, h, bounds[:, 1::2]),
+            "P": P, "A": side_by_side(A, G), "q": c, "l": side_by_side(b, np.full((1, m), -np.inf), bounds[:, ::2]),
+            "u": side_by_side(b, h, bounds[:, 1::2]),
             "x_start": np.zeros((0, n)), "y_start": np.zeros((0, p + m + n)),
         }  # fmt: skip
         single = rows.is_single[chosen[0] if len(rows.is_single) > 1 else 0]
         self._bound = np.concatenate([np.zeros(p, bool), single, np.ones(n, bool)])
         taken = np.concatenate([p + rows.cones, np.arange(p), p + rows.others])
         super().__init__(chosen, held, self._bound, taken, rows.starts, settings)
-        self.batch.s = np.empty((k, m))
+        self.batch.s = np.empty((chosen.size, m))
         self._spans = ordered_spans(P, held["A"], np.arange(p + m), np.array([0, p + m]))
         self._slacks = Slacks(
             orthant=(~rows.in_cones).astype(np.int64), ranges=rows.ranges, singles=rows.singles, slots=rows.slots,
@@ -131,9 +123,9 @@ def lots_of(programs: ConePrograms, cones: Sequence[Cone], settings: Settings) -
     rows = ConeRows(cones, programs.G)
     kinds = np.isfinite(programs.h).astype(int)
     if len(rows.is_single) > 1:
-        kinds = _columns(programs.k, kinds, rows.is_single)
+        kinds = side_by_side(kinds, rows.is_single)
     pairs = np.flatnonzero(np.diff(rows.slots // 2) == 0)  # an upper bound beside a lower one
     if pairs.size:
         bounds = programs.h[:, rows.singles] / rows.values
-        kinds = _columns(max(len(bounds), len(kinds)), kinds, bounds[:, pairs] == bounds[:, pairs + 1])
+        kinds = side_by_side(kinds, bounds[:, pairs] == bounds[:, pairs + 1])
     return [ConeLot(programs, rows, chosen, settings) for chosen in alike(kinds, programs.k)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +14,7 @@ from ..problem.settings import Settings
 from ..problem.status import Status
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, scale_shared
 from .spans import ordered_spans
+from .watch import Watch
 
 LANES_UP_TO = 128  # variables, and four times as many rows; larger programs are solved one by one
 WORK = 5e7  # multiplications of one iteration in one compiled call, which is deaf to Ctrl-C
@@ -36,6 +39,37 @@ def alike(kinds: np.ndarray, k: int) -> list[np.ndarray]:
 def kinds_of(l: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Which sides are finite, and which are equal."""
     return np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
+
+
+def solve_batch(
+    many: Any, lots: Sequence[Lot], new_solver: Callable[[], Callable[[int, Settings], Any]], settings: Settings,
+    started: float,
+) -> None:  # fmt: skip
+    """Solve the programs of a batch in lots, if any, and by themselves where that fails.
+
+    A thread solves program i by itself by ``new_solver()(i, settings)``.
+    """
+    watch, left = Watch(settings.time_limit), np.arange(len(many))
+    many.setup_time = time.perf_counter() - started
+    for lot in lots:
+        watch.work(lot.tasks(), lot.worker, settings.threads)
+    if lots:
+        left = np.concatenate([lot.collect(many) for lot in lots])
+
+    def worker() -> Callable[[int], None]:
+        solve = new_solver()
+
+        def alone(i: int) -> None:
+            solution = solve(i, dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left()))
+            many.take(i, solution)
+            watch.note(solution.status)
+
+        return alone
+
+    watch.work(left.tolist(), worker, settings.threads)
+    if watch.reason is not None:
+        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
+    many.solve_time = time.perf_counter() - started - many.setup_time
 
 
 class Lot:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..compiled.structures import Structure, integers
 
@@ -89,38 +91,16 @@ def _hull(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def narrow_band(P: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """An order of variables and one of rows with a narrow band of P + A'A, or None where there is none.
 
-    Variables are taken breadth first from one that is far from another, those with few neighbours first, as Cuthill
-    and McKee do it.
+    Variables are in the order of Cuthill and McKee, and rows in that of their first ones.
     """
     n, used = P.shape[0], A != 0.0
     near = (P != 0.0) | (used.T.astype(float) @ used.astype(float) > 0.0)
-    np.fill_diagonal(near, False)
-    degree = near.sum(axis=1)
-    if degree.min() > WORTHWHILE * n:
+    if near.sum(axis=1).min() > WORTHWHILE * n + 1:
         return None
-    left, order = np.ones(n, bool), []
-    while left.any():
-        start = int(np.where(left, degree, n + 1).argmin())
-        for _ in range(2):  # the last of a breadth-first walk is far from its start
-            found = _breadth_first(near, degree, left, start)
-            start = found[-1]
-        left[found] = False
-        order += found
-    columns = np.array(order)
+    columns = reverse_cuthill_mckee(sp.csr_array(near), symmetric_mode=True)
     where = used[:, columns]
     rows = np.lexsort(
         (where.shape[1] - where[:, ::-1].argmax(axis=1), np.where(where.any(axis=1), where.argmax(axis=1), n))
     )
     begin = spans_of(P[np.ix_(columns, columns)], A[np.ix_(rows, columns)]).begin
     return (columns, rows) if (np.arange(n) - begin).sum() <= WORTHWHILE * n * (n - 1) / 2 else None
-
-
-def _breadth_first(near: np.ndarray, degree: np.ndarray, left: np.ndarray, start: int) -> list[int]:
-    """The variables of `left` that hang together with the first, in the order in which they are met."""
-    found, open_ones = [start], left.copy()
-    open_ones[start] = False
-    for i in found:
-        neighbours = np.flatnonzero(near[i] & open_ones)
-        open_ones[neighbours] = False
-        found += neighbours[np.argsort(degree[neighbours], kind="stable")].tolist()
-    return found
