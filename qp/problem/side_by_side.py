@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from socp.batch.driver import Batch, run, scale_shared
-from socp.batch.points import (
-    CONE,
-    CONE_SCALE,
-    ROWS,
-    ROWS_SCALE,
-    Points,
-    fill_points,
-    finish,
-    gather_shared,
-    measure_block,
-    measure_gradient,
-)
+from socp.batch.points import Points, fill_points, finish, gather_shared, measure_block, measure_gradient
 from socp.batch.state import Lanes
 from socp.compiled.clock import clock
 from socp.compiled.kernels import deferred_kernel
@@ -32,8 +21,8 @@ def verify(batch: Batch, w: Points, begin: int, end: int) -> None:
         for j in range(n):
             store(w.v, m + j, load(w.x, j))
             store(w.v_low, m + j, 0.0)
-        measure_block(w, 0, m, ROWS, ROWS_SCALE)
-        measure_block(w, m, m + n, CONE, CONE_SCALE)
+        w.rows, w.rows_scale = measure_block(w, 0, m)
+        w.cone, w.cone_scale = measure_block(w, m, m + n)
         finish(batch, w, first, end)
 
 

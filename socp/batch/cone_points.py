@@ -11,23 +11,11 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Ints
 from ..compiled.structures import Structure, integers, matrix
-from ..compiled.vec import LANES, absolute, largest, load, plain_sum, select, splat, store, sum_error
+from ..compiled.vec import LANES, Vec, absolute, largest, load, plain_sum, select, splat, store, sum_error
 from .accurate import add_product
 from .cones import depth
 from .driver import Batch
-from .points import (
-    BELOW,
-    CONE,
-    CONE_SCALE,
-    GAP_SCALE,
-    ROWS,
-    ROWS_SCALE,
-    Points,
-    fill_points,
-    finish,
-    measure_block,
-    measure_gradient,
-)
+from .points import Points, fill_points, finish, judged, measure_block, measure_gradient
 
 
 class Slacks(Structure):
@@ -52,8 +40,8 @@ def verify(batch: Batch, w: Points, slacks: Slacks, begin: int, end: int) -> Non
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
         measure_gradient(w)
-        measure_block(w, 0, p, ROWS, ROWS_SCALE)
-        measure_cone_rows(w, p, slacks.orthant)
+        w.rows, w.rows_scale = measure_block(w, 0, p)
+        w.cone, w.cone_scale = measure_cone_rows(w, p, slacks.orthant)
         measure_depths(w, p, slacks.ranges)
         finish(batch, w, first, end)
         for lane in range(min(LANES, end - first)):
@@ -75,10 +63,10 @@ def give_bounds_back(batch: Batch, slacks: Slacks, p: int, i: int) -> None:
 
 
 @inner
-def measure_cone_rows(w: Points, p: int, orthant: Ints) -> None:
-    """|G x + s - h| and its scale; bounds by their own size."""
+def measure_cone_rows(w: Points, p: int, orthant: Ints) -> tuple[Vec, Vec]:
+    """(|G x + s - h|, its scale); bounds by their own size."""
     worst, size, own, own_relative, trap = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-    support, error = load(w.found, BELOW), load(w.found, GAP_SCALE)
+    support, error = w.support, w.support_low
     for i in range(p, w.m):
         value, u, s = load(w.v, i), load(w.u, i), load(w.s, i - p)
         has = absolute(u) < np.inf
@@ -100,12 +88,8 @@ def measure_cone_rows(w: Points, p: int, orthant: Ints) -> None:
             worst = largest(outside, worst)
         trap += 0.0 * outside + 0.0 * load(w.y, i)
         support, error = add_product(u, load(w.y, i), support, error)
-    store(w.found, BELOW, support)
-    store(w.found, GAP_SCALE, error)
-    scale = 1.0 + size
-    residual, relative = largest(worst, own), largest(worst / scale, own_relative)
-    store(w.found, CONE, residual + trap)
-    store(w.found, CONE_SCALE, select(relative > 0.0, residual / relative, scale))
+    w.support, w.support_low = support, error
+    return judged(worst, size, own, own_relative, trap)
 
 
 @inner
@@ -116,4 +100,4 @@ def measure_depths(w: Points, p: int, ranges: Ints) -> None:
         a, e = ranges[k], ranges[k + 1]
         inside = (depth(w.s, a, e) >= 0.0) & (depth(w.y, p + a, p + e) >= 0.0)
         least = select(inside, least, np.nan)
-    store(w.found, CONE, load(w.found, CONE) + least)
+    w.cone = w.cone + least

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import inner, kernel, leaf
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
 from ..compiled.vec import (
     LANES,
+    Vec,
     absolute,
     lane_arrays,
+    lane_numbers,
     largest,
     load,
     plain_product,
@@ -20,7 +22,6 @@ from ..compiled.vec import (
     sum_error,
 )
 from ..problem.settings import Settings
-from ..problem.stopping import RESIDUALS
 from .accurate import (
     add_product,
     add_transposed_accurately_own,
@@ -31,15 +32,14 @@ from .accurate import (
 from .driver import FAILED, OPTIMAL, Batch, gather
 from .spans import Spans
 
-ROWS, CONE, DUAL, GAP, ROWS_SCALE, CONE_SCALE, DUAL_SCALE, GAP_SCALE, PRIMAL, BELOW = range(RESIDUALS)
-
 
 class Points(Structure):
     """Programs and points of these, one in each lane, on the caller's data.
 
     P and A are shared, or empty where each lane has `P_own` and `A_own`; the sides and multipliers of the variables are
     behind those of the rows.  A row that is a `bound` is judged by its own size.  `s` are slacks, of cone programs.
-    `found` becomes the residuals, a row for each field of `Residuals`.
+    The residuals of the stopping test and their scales are fields of their own; `half` is x'Px / 2, `product` is
+    x'Px + q'x and `support` u'y+ - l'y-, each with its error.
     """
 
     m, n = dimension(), dimension()
@@ -48,8 +48,9 @@ class Points(Structure):
     P, A = floats(), floats()
     P_own, A_own, q, l, u, x, y = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     s = matrix()
-    Px, Px_low, dual, dual_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    found = matrix()
+    Px, Px_low, gradient, gradient_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    rows, rows_scale, cone, cone_scale, dual, dual_scale = (lane_numbers() for _ in range(6))
+    half, product, product_low, support, support_low = (lane_numbers() for _ in range(5))
     tol, tol_abs = number(), number()
     spans = structure(Spans)
 
@@ -61,8 +62,8 @@ def points_for(batch: Batch, bound: np.ndarray, spans: Spans, settings: Settings
     own, one = (0, 1) if shared else (1, 0)
     rows = {
         "q": n, "l": m + n, "u": m + n, "x": n, "y": m + n, "s": batch.s.shape[1], "P_own": own * n * n,
-        "A_own": own * m * n, "Px": n, "Px_low": n, "dual": n, "dual_low": n, "v": m + n, "v_low": m + n,
-        "found": RESIDUALS,
+        "A_own": own * m * n, "Px": n, "Px_low": n, "gradient": n, "gradient_low": n, "v": m + n,
+        "v_low": m + n,
     }  # fmt: skip
     points = Points(
         m=m, n=n, P=np.empty(one * n * n), A=np.empty(one * m * n), bound=bound.astype(np.int64), spans=spans,
@@ -106,11 +107,9 @@ def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
 
 @inner
 def measure_gradient(w: Points) -> None:
-    """v := A x; the dual residual P x + q + A'y + z and its size; x'Px + q'x with its error, and the primal objective.
-
-    `PRIMAL` becomes half of x'Px, `GAP` the sum with its error in `Px_low`, for `finish`.
-    """
-    m, n, spans, Px, Px_low, q, x, y, dual, low = w.m, w.n, w.spans, w.Px, w.Px_low, w.q, w.x, w.y, w.dual, w.dual_low
+    """v := A x; the dual residual P x + q + A'y + z and its size; x'Px / 2, and x'Px + q'x with its error."""
+    m, n, spans, Px, Px_low, q, x, y = w.m, w.n, w.spans, w.Px, w.Px_low, w.q, w.x, w.y
+    dual, low = w.gradient, w.gradient_low
     if w.shared:
         multiply_accurately_shared(n, n, w.P, spans.begin, spans.end, x, Px, Px_low)
         multiply_accurately_shared(m, n, w.A, spans.row_first, spans.row_end, x, w.v, w.v_low)
@@ -137,47 +136,38 @@ def measure_gradient(w: Points) -> None:
         half += 0.5 * plain_product(v, p)
         total, error = add_product(v, p, total, error + v * load(Px_low, j))
         total, error = add_product(v, c, total, error)
-    found = w.found
-    store(found, DUAL, worst + trap)
-    store(found, DUAL_SCALE, 1.0 + size)
-    store(found, PRIMAL, half)
-    store(found, GAP, total)
-    store(Px_low, 0, error)
-    store(found, GAP_SCALE, 0.0)
-    store(found, BELOW, 0.0)
+    w.dual, w.dual_scale, w.half = worst + trap, 1.0 + size, half
+    w.product, w.product_low, w.support, w.support_low = total, error, splat(0.0), splat(0.0)
 
 
 @inner
 def finish(batch: Batch, w: Points, first: int, end: int) -> None:
-    """The gap, its scale and the objectives; the numbers of the programs from `first` on, which fail above tol."""
-    found, tol, tol_abs = w.found, w.tol, w.tol_abs
-    total, error, half = load(found, GAP), load(w.Px_low, 0), load(found, PRIMAL)
-    support, support_error = load(found, BELOW), load(found, GAP_SCALE)
-    gap = plain_sum(total, support)
-    gap_low = sum_error(total, support, gap) + (error + support_error)
-    primal, below = (total - half) + error, -(half + support + support_error)
-    store(found, GAP, absolute(gap + gap_low))
-    store(found, GAP_SCALE, 1.0 + largest(absolute(primal), absolute(below)))
-    store(found, PRIMAL, primal)
-    store(found, BELOW, below)
+    """The gap and the objectives; the numbers of the programs from `first` on, which fail above tol."""
+    tol, tol_abs, half, support, low = w.tol, w.tol_abs, w.half, w.support, w.support_low
+    gap = plain_sum(w.product, support)
+    gap = absolute(gap + (sum_error(w.product, support, gap) + (w.product_low + low)))
+    objective, below = (w.product - half) + w.product_low, -(half + support + low)
+    gap_scale = 1.0 + largest(absolute(objective), absolute(below))
+    primal = largest(w.rows / w.rows_scale, w.cone / w.cone_scale)
+    dual, relative_gap = w.dual / w.dual_scale, gap / gap_scale
+    passed = (w.rows <= tol * w.rows_scale) & (w.cone <= tol * w.cone_scale) & (w.dual <= tol * w.dual_scale)
+    passed = passed & (gap <= tol * gap_scale) & (largest(largest(w.rows, w.cone), largest(w.dual, gap)) <= tol_abs)
+    failed = select(passed, 0.0, 1.0)
     for lane in range(min(LANES, end - first)):
-        p, told = first + lane, found[:, lane]
-        for i in range(GAP + 1):
-            residual, scale = told[i], told[ROWS_SCALE + i]
-            if batch.code[p] == OPTIMAL and not (residual <= tol * scale and residual <= tol_abs):
-                batch.code[p] = FAILED
-        batch.numbers[0, p], batch.numbers[1, p] = told[PRIMAL], told[BELOW]
-        batch.numbers[2, p] = max(told[ROWS] / told[ROWS_SCALE], told[CONE] / told[CONE_SCALE])
-        batch.numbers[3, p], batch.numbers[4, p] = told[DUAL] / told[DUAL_SCALE], told[GAP] / told[GAP_SCALE]
+        p = first + lane
+        if failed[lane] > 0.0 and batch.code[p] == OPTIMAL:
+            batch.code[p] = FAILED
+        batch.numbers[0, p], batch.numbers[1, p], batch.numbers[2, p] = objective[lane], below[lane], primal[lane]
+        batch.numbers[3, p], batch.numbers[4, p] = dual[lane], relative_gap[lane]
 
 
 @inner
-def measure_block(w: Points, start: int, stop: int, place: int, scale_place: int) -> None:
-    """Violation and scale of the sides of a block of rows, and its part in the support and the stray multipliers."""
-    l, u, v, low, y, bound, found = w.l, w.u, w.v, w.v_low, w.y, w.bound, w.found
+def measure_block(w: Points, start: int, stop: int) -> tuple[Vec, Vec]:
+    """(the violation of the sides of a block of rows, its scale); adds to the support and the stray multipliers."""
+    l, u, v, low, y, bound = w.l, w.u, w.v, w.v_low, w.y, w.bound
     size, violation, own, own_relative = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     stray, trap = splat(0.0), splat(0.0)
-    support, error = load(found, BELOW), load(found, GAP_SCALE)
+    support, error = w.support, w.support_low
     for i in range(start, stop):
         lower, upper, value, small, yi = load(l, i), load(u, i), load(v, i), load(low, i), load(y, i)
         side = select(yi > 0.0, upper, lower)
@@ -198,10 +188,13 @@ def measure_block(w: Points, start: int, stop: int, place: int, scale_place: int
         else:
             violation = largest(outside, violation)
         trap += 0.0 * yi + 0.0 * value
+    w.dual, w.support, w.support_low = largest(stray, w.dual) + trap, support, error
+    return judged(violation, size, own, own_relative, trap)
+
+
+@leaf
+def judged(violation: Vec, size: Vec, own: Vec, own_relative: Vec, trap: Vec) -> tuple[Vec, Vec]:
+    """The residual and the scale of rows beside bounds, which count relative to their own size."""
     scale = 1.0 + size
     residual, relative = largest(violation, own), largest(violation / scale, own_relative)
-    store(found, place, residual + trap)
-    store(found, scale_place, select(relative > 0.0, residual / relative, scale))
-    store(found, DUAL, largest(stray, load(found, DUAL)) + trap)
-    store(found, BELOW, support)
-    store(found, GAP_SCALE, error)
+    return residual + trap, select(relative > 0.0, residual / relative, scale)
