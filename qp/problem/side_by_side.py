@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from socp.batch.driver import Batch, run, scale_shared
-from socp.batch.points import Points, fill_points, finish, gather_shared, measure_block, measure_gradient
+from socp.batch.driver import Batch, gather, run, take_matrices
+from socp.batch.points import Points, fill_points, finish, measure_block, measure_gradient
 from socp.batch.state import Lanes
 from socp.compiled.clock import clock
 from socp.compiled.kernels import deferred_kernel
@@ -43,8 +43,8 @@ def load_program(batch: Batch, w: Lanes, points: Points, P: Matrix, indptr: Ints
             w.bound[indices[k]] += int(data[k] != 0.0)
     for i in range(m):
         w.bound[i] = points.bound[i] = int(w.bound[i] == 1)
-    scale_shared(batch, w)
-    gather_shared(batch, points)
+    take_matrices(batch, w, 0)
+    gather(batch, points.spans, 0, points.P, points.A)
 
 
 @deferred_kernel

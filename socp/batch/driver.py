@@ -17,6 +17,7 @@ from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, lane_arrays, put, splat
 from ..form.standard import LIMIT
+from ..linalg.saddle import EQUILIBRATIONS
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from .cones import fill_cones
@@ -26,7 +27,6 @@ from .state import DELTA, RHO, Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
-PASSES = 3  # of the equilibration
 NOTICED = 0.1  # of the tolerance: a residual below that does no harm
 NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
@@ -102,12 +102,6 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 
 
 @kernel
-def scale_shared(batch: Batch, w: Lanes) -> None:
-    """The scaled P and A of all programs."""
-    take_matrices(batch, w, 0)
-
-
-@inner
 def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
     """P and A of program p as D P D and E A D."""
     m, n, D, E, P, A = w.m, w.n, w.D, w.E, w.P, w.A
@@ -121,7 +115,7 @@ def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
             A[i * n + j] *= E[i] * D[j]
 
 
-@inner
+@kernel
 def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
     """P and A of program p, in the order of the spans."""
     n, rows, columns = batch.n, spans.rows, spans.columns
@@ -138,7 +132,7 @@ def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
 def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Floats, E: Floats) -> None:
     """D and E such that rows and columns of D P D and E A D have largest entries near one; E is the same in a cone."""
     D[:], E[:] = 1.0, 1.0
-    for _ in range(PASSES):
+    for _ in range(EQUILIBRATIONS):
         farthest = 0.0
         for i in range(m):
             size = 0.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..problem.settings import Settings
 from ..problem.status import Status
-from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, scale_shared
+from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
 from .spans import ordered_spans
 from .watch import Watch
 
@@ -135,7 +135,7 @@ class Lot:
         batch = self.batch
         lanes, verify = lanes_for(batch, self.shape, self.settings, self.equalities_apart), self.verifier()
         if lanes.shared:
-            scale_shared(batch, lanes)
+            take_matrices(batch, lanes, 0)
 
         def solve(task: Task) -> None:
             run(batch, lanes, *task)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import inner, leaf
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
 from ..compiled.vec import (
     LANES,
@@ -72,14 +72,8 @@ def points_for(batch: Batch, bound: np.ndarray, spans: Spans, settings: Settings
     points.shared, points.tol = one, settings.tol
     points.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
     if shared:
-        gather_shared(batch, points)
+        gather(batch, spans, 0, points.P, points.A)
     return points
-
-
-@kernel
-def gather_shared(batch: Batch, w: Points) -> None:
-    """P and A of all programs."""
-    gather(batch, w.spans, 0, w.P, w.A)
 
 
 @inner
