@@ -15,7 +15,7 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, integers, matrix, records
-from ..compiled.vec import LANES, lane_arrays, put, splat
+from ..compiled.vec import LANES, bind_lanes, put, splat
 from ..form.standard import LIMIT
 from ..linalg.saddle import EQUILIBRATIONS
 from ..problem.settings import Settings
@@ -78,9 +78,8 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
     rows = {
         "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
         "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
-        "es": sides,
-        "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n,
-        "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
+        "es": sides, "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n,
+        "pivots": n, "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
         **dict.fromkeys(("rhs", "residual", "product"), n),
         **dict.fromkeys(("cone_s", "lam", "nt", "c", "u", "ds", "dz"), cone_rows),
     }  # fmt: skip
@@ -88,8 +87,9 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
         bound=shape.bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
         age=np.zeros(LANES, np.int64), P=np.zeros(n * n), A=np.zeros(m * n), D=np.ones(n),
-        E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start, **lane_arrays(rows),
+        E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start,
     )  # fmt: skip
+    bind_lanes(work, rows)
     counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
     limits = {
         "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,

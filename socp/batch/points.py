@@ -10,7 +10,7 @@ from ..compiled.vec import (
     LANES,
     Vec,
     absolute,
-    lane_arrays,
+    bind_lanes,
     lane_numbers,
     largest,
     load,
@@ -67,8 +67,8 @@ def points_for(batch: Batch, bound: np.ndarray, spans: Spans, settings: Settings
     }  # fmt: skip
     points = Points(
         m=m, n=n, P=np.empty(one * n * n), A=np.empty(one * m * n), bound=bound.astype(np.int64), spans=spans,
-        **lane_arrays(rows),
     )  # fmt: skip
+    bind_lanes(points, rows)
     points.shared, points.tol = one, settings.tol
     points.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
     if shared:
