@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.batch.checks import axes_of, matrices, number_of_programs, refuse_nonconvex, rows_of
-from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of
+from socp.batch.checks import BatchData, axes_of, matrices, refuse_nonconvex, rows_at, rows_of, side_by_side
+from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of, solve_batch
 from socp.batch.points import points_for
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
-from socp.batch.watch import Watch
 from socp.problem.certificates import dual_terms, primal_terms, ray_error, scaled
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, check_finite
 from socp.problem.hessian import as_hessian
@@ -67,18 +65,8 @@ class Solutions(Answers[Solution]):
     """
 
     vectors, single, messages = ("x", "y", "z_bounds"), Solution, {**MESSAGES, **CERTIFIED}
+    linearized = Sensitivities
     z_bounds: np.ndarray
-    _programs: Programs | None = None
-
-    def __getitem__(self, i: int) -> Solution:
-        found = super().__getitem__(i)
-        if self._programs is not None and found._program is None:
-            found._program = self._programs.program(range(len(self))[i])
-        return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The programs stay in their process, as they may be large."""
-        return {**self.__dict__, "_programs": None}
 
     def vjp(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None, smoothing: float = 0.0) -> Gradient:
         """The gradients of one number of each answer by all data: as `Solution.vjp`, with a leading axis.
@@ -117,14 +105,9 @@ class Solutions(Answers[Solution]):
         """The derivatives of the answers along a change of the data, with or without a leading axis."""
         return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
 
-    def _linearized(self, smoothing: float) -> Sensitivities:
-        if self._programs is None:
-            raise ProgramError("the answers have come without their programs, as out of a pickle: solve them here")
-        return Sensitivities(self._programs, self, smoothing)
 
-
-class Programs:
-    """The checked data of a batch: a row for each program, or one row that all share.
+class Programs(BatchData):
+    """The checked data of a batch.
 
     Attributes
     ----------
@@ -149,9 +132,7 @@ class Programs:
         rows = " (the rows of A)"
         self.l, self.u = _side("l", l, m, rows, NO_LOWER), _side("u", u, m, rows, NO_UPPER)
         self.lb, self.ub = _side("lb", lb, n, variables, NO_LOWER), _side("ub", ub, n, variables, NO_UPPER)
-        came = {"P": P, "q": q, "A": A, "l": l, "u": u, "lb": lb, "ub": ub}
-        self.k = number_of_programs({name: (came[name], array) for name, array in self._arrays().items()})
-        self.has_axis = {name: axes_of(came[name]) == array.ndim for name, array in self._arrays().items()}
+        self.count(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub)
         _check_order("l", self.l, "u", self.u)
         _check_order("lb", self.lb, "ub", self.ub)
         entries = self.A != 0.0
@@ -163,7 +144,7 @@ class Programs:
 
     def program(self, i: int) -> QuadraticProgram:
         """Program i by itself."""
-        own = {name: array[min(i, array.shape[0] - 1)] for name, array in self._arrays().items()}
+        own = {name: self.own(name, i) for name in self.has_axis}
         if self.P.shape[0] > 1 or self._checked_P is None:
             self._checked_P = as_hessian("P", own["P"], self.n, "q")
         if self.A.shape[0] > 1 or self._checked_A is None:
@@ -172,21 +153,17 @@ class Programs:
             self._checked_P, own["q"], self._checked_A, own["l"], own["u"], own["lb"], own["ub"], 0.0
         )
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, name) for name in ("P", "q", "A", "l", "u", "lb", "ub")}
-
     def sides(self) -> dict[str, np.ndarray]:
         """l and u of the rows and of the variables behind them."""
-        return {"l": _side_by_side(self.l, self.lb), "u": _side_by_side(self.u, self.ub)}
+        return {"l": side_by_side(self.l, self.lb), "u": side_by_side(self.u, self.ub)}
 
     def subset(self, chosen: np.ndarray) -> Programs:
         """Some of the programs."""
         part = object.__new__(Programs)
         part.__dict__.update(self.__dict__)
         part.k = chosen.size
-        for name, array in self._arrays().items():
-            if array.shape[0] > 1:
-                setattr(part, name, array[chosen])
+        for name in self.has_axis:
+            setattr(part, name, rows_at(getattr(self, name), chosen))
         return part
 
 
@@ -303,26 +280,14 @@ def solve_like(
 
 def solve_programs(programs: Programs, settings: Settings, started: float, start: Solutions | None) -> Solutions:
     """The answers to checked programs."""
-    many, watch = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n), Watch(settings.time_limit)
+    many = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n)
     many._programs = programs
-    left = np.arange(programs.k)
-    if fits_lanes(programs.n, programs.m):
-        lots = lots_of(programs, settings, start)
-        many.setup_time = time.perf_counter() - started
-        for lot in lots:
-            watch.work(lot.tasks(), lot.workers())
-        left = np.concatenate([lot.collect(many) for lot in lots])
 
-    def solve_alone(i: int) -> None:
-        own = dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left())
-        solution = Solver.of_checked(programs.program(i), own).solve()
-        many.take(i, solution)
-        watch.note(solution.status)
+    def alone(i: int, own: Settings) -> Solution:
+        return Solver.of_checked(programs.program(i), own).solve()
 
-    watch.work(left.tolist(), [solve_alone] * max(1, min(settings.threads, left.size)))
-    if watch.reason is not None:
-        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
-    many.solve_time = time.perf_counter() - started - many.setup_time
+    lots = lots_of(programs, settings, start) if fits_lanes(programs.n, programs.m) else []
+    solve_batch(many, lots, lambda: alone, settings, started)
     return many
 
 
@@ -341,28 +306,28 @@ class QuadraticLot(Lot):
         if start is not None:
             data["x_start"] = start.x[chosen]
             data["y_start"] = np.concatenate([start.y[chosen], start.z_bounds[chosen]], axis=1)
-        bound = programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
-        super().__init__(chosen, data, bound, NO_CONES, settings)
+        bound = np.append(programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0], np.ones(part.n, bool))
+        super().__init__(chosen, data, bound, np.arange(part.m), NO_CONES, settings)
 
     def verifier(self) -> Callable[[Task], None]:
-        points = points_for(self.batch, self.shape.bound, self.shape.spans)
-        return lambda task: verify(self.batch, points, self.found, *task)
+        points = points_for(self.batch, self.shape.bound, self.shape.spans, self.settings)
+        return lambda task: verify(self.batch, points, *task)
 
     def vectors(self) -> dict[str, np.ndarray]:
-        m, (x, y) = self.programs.m, self.answers()
-        return {"x": x, "y": y[:, :m], "z_bounds": y[:, m:]}
+        y, m = self.batch.y, self.programs.m
+        return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
     def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         holds, m = np.zeros(which.size, bool), self.programs.m
         if not which.size or not self.programs.is_full:
             return holds
-        x, y = self.answers()
+        x, y = self.batch.x, self.batch.y
         for kind in (True, False):
             part = which[primal == kind]
             if not part.size:
                 continue
             given = {name: getattr(self.programs, name) for name in ("P", "q", "A")} | self.programs.sides()
-            stack = Stack._make(array[part] if array.shape[0] > 1 else array for array in given.values())
+            stack = Stack._make(rows_at(array, part) for array in given.values())
             ray = y[part] if kind else x[part]
             terms = primal_terms(stack, ray[:, :m], ray[:, m:]) if kind else dual_terms(stack, ray)
             tol, (rays,) = ray_error(*terms), scaled(terms[0], ray)
@@ -381,11 +346,5 @@ def lots_of(programs: Programs, settings: Settings, start: Solutions | None = No
     """The programs, together where the same sides are finite and equal."""
     kinds = kinds_of(**programs.sides())
     if len(programs.bounds) > 1:
-        kinds = np.concatenate([np.broadcast_to(kinds, (programs.k, kinds.shape[1])), programs.bounds], axis=1)
+        kinds = side_by_side(kinds, programs.bounds)
     return [QuadraticLot(programs, chosen, settings, start) for chosen in alike(kinds, programs.k)]
-
-
-def _side_by_side(rows: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """The sides of rows and variables in one array."""
-    count = max(rows.shape[0], bounds.shape[0])
-    return np.concatenate([np.broadcast_to(part, (count, part.shape[1])) for part in (rows, bounds)], axis=1)

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from socp.batch.checks import next_doubtful
+from socp.batch.driver import OPTIMAL as ANSWERED
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.points import points_for
 from socp.batch.spans import NO_CONES, spans_of
@@ -21,7 +22,7 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
-from socp.problem.stopping import RESIDUALS, Residuals
+from socp.problem.stopping import Residuals
 from socp.problem.stopping import residuals as cone_residuals
 from socp.solver import NO_TIMINGS
 
@@ -72,16 +73,16 @@ class Lane:
         program, settings = self.program, self.settings
         room = self._room = self._room or self._new_room()
         room.take(program)
-        batch = room.batch
         room.start_at(warm_start and room.has_answer)
         room.has_answer = False
-        solve_one(batch, room.lanes, room.points, room.found)
-        found = Residuals._make(room.residuals.tolist())
-        if not found.meets(settings.tol, settings.tol_abs):
+        solve_one(room.batch, room.lanes, room.points)
+        if room.code.item() != ANSWERED:
             return None
+        objective, below, primal, dual, gap = room.numbers.tolist()
+        found = Residuals(primal, 0.0, dual, gap, 1.0, 1.0, 1.0, 1.0, objective, below)
         room.has_answer = True
-        iterations: int = batch.iterations.item()
-        trace = copy_of_records(batch.trace, min(iterations, MOST_ITERATIONS) + 1)
+        iterations: int = room.iterations.item()
+        trace = copy_of_records(room.trace, min(iterations, MOST_ITERATIONS) + 1)
         if program.offset:
             trace["primal_objective"] += program.offset
             trace["dual_objective"] += program.offset
@@ -140,10 +141,12 @@ class Room:
         )  # fmt: skip
         spans = spans_of(np.ones((n, n)), np.ones((m, n)))
         shape = Shape(kinds == EQUAL, kinds & LOWER > 0, kinds & UPPER > 0, np.arange(N) >= m, spans, NO_CONES)
-        self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans)
+        self.lanes, self.points = lanes_for(batch, shape, settings), points_for(batch, shape.bound, spans, settings)
         self.lanes.max_iter = MOST_ITERATIONS
-        self.found = np.zeros((1, RESIDUALS))
-        self.residuals, self.x, self.y = self.found[0], batch.x[0], batch.y[0]
+        self.x, self.y, self.bounds = batch.x[0], batch.y[0, :m], batch.y[0, m:]
+        self.code, self.iterations, self.numbers, self.trace = (
+            batch.code, batch.iterations, batch.numbers.ravel(), batch.trace
+        )  # fmt: skip
         self.vectors = batch.q[0], batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
     def start_at(self, last: bool) -> None:
@@ -154,8 +157,7 @@ class Room:
 
     def point(self) -> Point:
         """A copy of the answer, (x, y, z_bounds)."""
-        m = self.batch.m
-        return self.x.copy(), self.y[:m].copy(), self.y[m:].copy()
+        return self.x.copy(), self.y.copy(), self.bounds.copy()
 
     def take(self, program: QuadraticProgram) -> None:
         """Write the data of the program here, and what differs from those that are."""

@@ -38,7 +38,7 @@ EVERY = (
 LARGE = ("socp.kkt.assembly", "socp.kkt.expansion", "socp.linalg.ldl")
 LANES = (
     "qp.problem.side_by_side.load_program", "qp.problem.side_by_side.solve_one", "qp.problem.side_by_side.verify",
-    "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.scale_shared",
+    "socp.batch.checks.next_doubtful", "socp.batch.driver.run", "socp.batch.driver.take_matrices",
 )  # fmt: skip
 SPARSE = (  # deferred, as the data of small programs rarely need them
     "socp.problem.hessian.keep_entries", "qp.reduce.removal.remove_rows",

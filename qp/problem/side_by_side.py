@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from socp.batch.driver import Batch, run, scale_shared
-from socp.batch.points import (
-    CONE,
-    CONE_SCALE,
-    ROWS,
-    ROWS_SCALE,
-    Points,
-    fill_points,
-    finish,
-    measure_block,
-    measure_gradient,
-)
+from socp.batch.driver import Batch, gather, run, take_matrices
+from socp.batch.points import Points, fill_points, finish, measure_block, measure_gradient
 from socp.batch.state import Lanes
 from socp.compiled.clock import clock
 from socp.compiled.kernels import deferred_kernel
@@ -22,8 +12,8 @@ from socp.compiled.vec import LANES, load, store
 
 
 @deferred_kernel
-def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None:
-    """found[p] := the fields of `Residuals` at the answers from `begin` to `end`, on the caller's data."""
+def verify(batch: Batch, w: Points, begin: int, end: int) -> None:
+    """Test the answers from `begin` to `end` on the caller's data."""
     m, n = w.m, w.n
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
@@ -31,9 +21,9 @@ def verify(batch: Batch, w: Points, found: Matrix, begin: int, end: int) -> None
         for j in range(n):
             store(w.v, m + j, load(w.x, j))
             store(w.v_low, m + j, 0.0)
-        measure_block(w, 0, m, ROWS, ROWS_SCALE)
-        measure_block(w, m, m + n, CONE, CONE_SCALE)
-        finish(w, first, end, found)
+        w.rows, w.rows_scale = measure_block(w, 0, m)
+        w.cone, w.cone_scale = measure_block(w, m, m + n)
+        finish(batch, w, first, end)
 
 
 @deferred_kernel
@@ -53,13 +43,14 @@ def load_program(batch: Batch, w: Lanes, points: Points, P: Matrix, indptr: Ints
             w.bound[indices[k]] += int(data[k] != 0.0)
     for i in range(m):
         w.bound[i] = points.bound[i] = int(w.bound[i] == 1)
-    scale_shared(batch, w)
+    take_matrices(batch, w, 0)
+    gather(batch, points.spans, 0, points.P, points.A)
 
 
 @deferred_kernel
-def solve_one(batch: Batch, w: Lanes, points: Points, found: Matrix) -> None:
-    """Solve the only program of a batch, and measure its answer."""
+def solve_one(batch: Batch, w: Lanes, points: Points) -> None:
+    """Solve the only program of a batch, and test its answer."""
     started = clock()
     run(batch, w, 0, 1)
-    verify(batch, points, found, 0, 1)
+    verify(batch, points, 0, 1)
     batch.trace[min(batch.iterations[0], batch.trace.size - 1)]["seconds"] = clock() - started

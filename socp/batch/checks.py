@@ -11,7 +11,7 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import EPS, SEMIDEFINITE_TOL, check_semidefinite
 from ..linalg.cholesky import cholesky
-from ..problem.checks import ProgramError, as_dense, check_finite, check_symmetric
+from ..problem.checks import ProgramError, as_csc, as_dense, check_finite, check_symmetric
 from ..problem.hessian import as_hessian, hessian_of
 
 
@@ -61,7 +61,9 @@ def matrices(name: str, value: Any, shape: tuple[int | None, int], why: str) -> 
     else:
         if hasattr(value, "F") and hasattr(value, "d"):  # of low rank
             value = value.F @ value.F.T + np.diag(value.d)
-        found = as_dense(name, value, shape, why)[None]
+        found = (
+            as_csc(name, value, shape, why).toarray() if sp.issparse(value) else as_dense(name, value, shape, why)
+        )[None]
     if shape[0] is not None:
         other = np.swapaxes(found, 1, 2)
         if (found != other).any():
@@ -71,15 +73,48 @@ def matrices(name: str, value: Any, shape: tuple[int | None, int], why: str) -> 
     return found
 
 
-def number_of_programs(given: dict[str, tuple[Any, np.ndarray]]) -> int:
-    """The length of the leading axes, from arguments by name, as they came and as arrays."""
-    leading = {name: array.shape[0] for name, (value, array) in given.items() if axes_of(value) == array.ndim}
-    if len(set(leading.values())) > 1:
-        sizes = ", ".join(f"{size} of {name}" for name, size in leading.items())
-        raise ProgramError(f"the leading axes must agree, but they are {sizes}")
-    if not leading:
-        raise ProgramError("no argument has a leading axis, with an entry for each program; solve takes one program")
-    return next(iter(leading.values()))
+class BatchData:
+    """The checked data of a batch by argument: a row for each program, or one row that all share.
+
+    Attributes
+    ----------
+    k : int
+        The number of programs.
+    has_axis : dict of bool
+        Whether each argument came with a leading axis.
+    """
+
+    k: int
+    has_axis: dict[str, bool]
+
+    def count(self, **came: Any) -> None:
+        """Note the leading axes of the arguments, as they came."""
+        self.has_axis = {name: axes_of(value) == getattr(self, name).ndim for name, value in came.items()}
+        leading = {name: len(getattr(self, name)) for name, has_axis in self.has_axis.items() if has_axis}
+        if len(set(leading.values())) > 1:
+            sizes = ", ".join(f"{size} of {name}" for name, size in leading.items())
+            raise ProgramError(f"the leading axes must agree, but they are {sizes}")
+        if not leading:
+            raise ProgramError(
+                "no argument has a leading axis, with an entry for each program; solve takes one program"
+            )
+        self.k = next(iter(leading.values()))
+
+    def own(self, name: str, i: int) -> np.ndarray:
+        """An argument of program i."""
+        array: np.ndarray = getattr(self, name)
+        return array[min(i, len(array) - 1)]
+
+
+def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The rows of some programs, or the one that all share."""
+    return array if len(array) == 1 else array[chosen]
+
+
+def side_by_side(*parts: np.ndarray) -> np.ndarray:
+    """Arrays with a row for each program, or one, side by side."""
+    count = max(map(len, parts))
+    return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)
 
 
 def refuse_nonconvex(P: np.ndarray, objective: str) -> None:

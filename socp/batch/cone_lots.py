@@ -15,11 +15,11 @@ from ..problem import certificates
 from ..problem.program import Cone, NonNeg, SecondOrder
 from ..problem.settings import Settings
 from ..problem.status import Status
-from .cone_points import verify
-from .driver import Batch
+from .checks import rows_at, side_by_side
+from .cone_points import Slacks, verify
 from .lots import Lot, Task, alike
 from .points import points_for
-from .spans import Order
+from .spans import ordered_spans
 
 if TYPE_CHECKING:
     from .programs import ConePrograms
@@ -66,89 +66,48 @@ class ConeRows:
         self.others = np.flatnonzero(rest)
 
 
-def _columns(count: int, *parts: np.ndarray) -> np.ndarray:
-    """Rows side by side, one or `count` of each."""
-    return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)
-
-
 class ConeLot(Lot):
-    """Cone programs with infinite entries of h in the same places.
-
-    Attributes
-    ----------
-    claims : Batch
-        The caller's data with [A; G] as A and (b, h) as u, and the answers.
-    """
+    """Cone programs with infinite entries of h in the same places: the rows are [A; G], the sides (b, h)."""
 
     equalities_apart = True
 
     def __init__(self, programs: ConePrograms, rows: ConeRows, chosen: np.ndarray, settings: Settings) -> None:
-        self.programs, self.rows, k = programs, rows, chosen.size
-        data = {}
-        for name in ("c", "P", "G", "h", "A", "b"):
-            array = getattr(programs, name)
-            data[name] = array if array.shape[0] == 1 or k == programs.k else array[chosen]
-        G, h, A, b, P, c = (data[name] for name in ("G", "h", "A", "b", "P", "c"))
-        self._values = rows.values if rows.values.shape[0] == 1 or k == programs.k else rows.values[chosen]
-        n, p, m, count = c.shape[1], b.shape[1], h.shape[1], max(G.shape[0], A.shape[0])
-        sides = max(h.shape[0], b.shape[0], self._values.shape[0])
-        bounds = np.broadcast_to(np.tile([-np.inf, np.inf], n), (sides, 2 * n)).copy()
-        bounds[:, rows.slots] = h[:, rows.singles] / self._values
-        none = np.full((1, rows.cones.size), -np.inf), np.full((1, rows.others.size), -np.inf)
-        single = rows.is_single[chosen[0] if len(rows.is_single) > 1 else 0]
-        bound = np.concatenate([np.zeros(rows.cones.size + p, bool), single[rows.others]])
+        self.programs = programs
+        some: Any = slice(None) if chosen.size == programs.k else chosen
+        data = (programs.G, programs.h, programs.A, programs.b, programs.P, programs.c, rows.values)
+        G, h, A, b, P, c, values = (rows_at(array, some) for array in data)
+        n, p, m = c.shape[1], b.shape[1], h.shape[1]
+        bounds = np.broadcast_to(np.tile([-np.inf, np.inf], n), (max(len(h), len(values)), 2 * n)).copy()
+        bounds[:, rows.slots] = h[:, rows.singles] / values
         held = {
-            "P": P, "A": _columns(count, G[:, rows.cones], A, G[:, rows.others]), "q": c,
-            "l": _columns(sides, none[0], b, none[1], bounds[:, ::2]),
-            "u": _columns(sides, h[:, rows.cones], b, h[:, rows.others], bounds[:, 1::2]),
-            "x_start": np.zeros((0, n)), "y_start": np.zeros((0, bound.size + n)),
+            "P": P, "A": side_by_side(A, G), "q": c, "l": side_by_side(b, np.full((1, m), -np.inf), bounds[:, ::2]),
+            "u": side_by_side(b, h, bounds[:, 1::2]),
+            "x_start": np.zeros((0, n)), "y_start": np.zeros((0, p + m + n)),
         }  # fmt: skip
-        super().__init__(chosen, held, bound, rows.starts, settings)
-        self._order_of_claims = Order(P, _columns(count, A, G), np.array([0, p + m]))
-        P, A = self._order_of_claims.matrices()
-        u = _columns(max(h.shape[0], b.shape[0]), b, h, np.zeros((1, n)))
-        self.claims = Batch(
-            m=p + m, n=n, count=k, P=P, A=A, q=c, l=u, u=u, s=np.zeros((k, m)), x_start=np.zeros((0, n)),
-            y_start=np.zeros((0, p + m + n)),
+        single = rows.is_single[chosen[0] if len(rows.is_single) > 1 else 0]
+        self._bound = np.concatenate([np.zeros(p, bool), single, np.ones(n, bool)])
+        taken = np.concatenate([p + rows.cones, np.arange(p), p + rows.others])
+        super().__init__(chosen, held, self._bound, taken, rows.starts, settings)
+        self.batch.s = np.empty((chosen.size, m))
+        self._spans = ordered_spans(P, held["A"], np.arange(p + m), np.array([0, p + m]))
+        self._slacks = Slacks(
+            orthant=(~rows.in_cones).astype(np.int64), ranges=rows.ranges, singles=rows.singles, slots=rows.slots,
+            values=values,
         )  # fmt: skip
-        self._bound = np.concatenate([np.zeros(p, bool), single, np.zeros(n, bool)])
 
     def verifier(self) -> Callable[[Task], None]:
-        rows, claims, p = self.rows, self.claims, self.programs.b.shape[1]
-        points = points_for(claims, self._bound, self._order_of_claims.spans)
-        orthant = (~rows.in_cones).astype(np.int64)
-
-        def solve(task: Task) -> None:
-            self._unpack(slice(*task))
-            verify(claims, points, p, orthant, rows.ranges, self.found, *task)
-
-        return solve
-
-    def _unpack(self, part: slice) -> None:
-        """Some answers in the caller's order: x, (y, z), and the slacks of second-order cones."""
-        rows, claims, p, first = self.rows, self.claims, self.programs.b.shape[1], self.rows.cones.size
-        x, found = self._order.variables_back(self.batch.x[part]), self._order.all_back(self.batch.y[part])
-        claims.x[part] = x
-        y = claims.y[part]
-        y[:, :p] = found[:, first : first + p]
-        y[:, p + rows.cones] = found[:, :first]
-        y[:, p + rows.others] = found[:, first + p : self.batch.m].clip(0.0)
-        values = self._values if len(self._values) == 1 else self._values[part]
-        y[:, p + rows.singles] = (found[:, self.batch.m + rows.slots // 2] * np.sign(values)).clip(0.0) / np.abs(values)
-        claims.s[part, rows.cones] = self.batch.s[part]
+        points = points_for(self.batch, self._bound, self._spans, self.settings)
+        return lambda task: verify(self.batch, points, self._slacks, *task)
 
     def vectors(self) -> dict[str, np.ndarray]:
-        claims, p, m = self.claims, self.programs.b.shape[1], self.programs.h.shape[1]
-        return {"x": claims.x, "y": claims.y[:, :p], "z": claims.y[:, p : p + m], "s": claims.s}
+        p, y = self.programs.b.shape[1], self.batch.y
+        return {"x": self.batch.x, "y": y[:, :p], "z": y[:, p : self.batch.m], "s": self.batch.s}
 
     def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
         holds, tol = np.zeros(which.size, bool), self.settings.tol_infeasible or self.settings.tol
-        p, m = self.programs.b.shape[1], self.programs.h.shape[1]
         for place, (i, kind) in enumerate(zip(which, primal)):
             at = self.chosen[i]
-            program, x, y, z = (
-                self.programs.program(at), self.claims.x[i], self.claims.y[i, :p], self.claims.y[i, p : p + m]
-            )  # fmt: skip
+            program, (x, y, z, _) = self.programs.program(at), (array[i] for array in self.vectors().values())
             if kind and certificates.primal_infeasibility(program, y, z) <= tol:
                 (many.y[at], many.z[at]), many.primal_residual[at] = certificates.primal_certificate(program, y, z)
                 many.status[at], holds[place] = Status.PRIMAL_INFEASIBLE, True
@@ -164,9 +123,9 @@ def lots_of(programs: ConePrograms, cones: Sequence[Cone], settings: Settings) -
     rows = ConeRows(cones, programs.G)
     kinds = np.isfinite(programs.h).astype(int)
     if len(rows.is_single) > 1:
-        kinds = _columns(programs.k, kinds, rows.is_single)
+        kinds = side_by_side(kinds, rows.is_single)
     pairs = np.flatnonzero(np.diff(rows.slots // 2) == 0)  # an upper bound beside a lower one
     if pairs.size:
         bounds = programs.h[:, rows.singles] / rows.values
-        kinds = _columns(max(len(bounds), len(kinds)), kinds, bounds[:, pairs] == bounds[:, pairs + 1])
+        kinds = side_by_side(kinds, bounds[:, pairs] == bounds[:, pairs + 1])
     return [ConeLot(programs, rows, chosen, settings) for chosen in alike(kinds, programs.k)]

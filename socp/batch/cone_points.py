@@ -9,52 +9,64 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Ints, Matrix
-from ..compiled.vec import LANES, absolute, largest, load, plain_sum, select, splat, store, sum_error
+from ..compiled.signatures import Ints
+from ..compiled.structures import Structure, integers, matrix
+from ..compiled.vec import LANES, Vec, absolute, largest, load, plain_sum, select, splat, store, sum_error
 from .accurate import add_product
 from .cones import depth
 from .driver import Batch
-from .points import (
-    BELOW,
-    CONE,
-    CONE_SCALE,
-    GAP_SCALE,
-    ROWS,
-    ROWS_SCALE,
-    Points,
-    fill_points,
-    finish,
-    measure_block,
-    measure_gradient,
-)
+from .points import Points, fill_points, finish, judged, measure_block, measure_gradient
+
+
+class Slacks(Structure):
+    """Where the rows of G are.
+
+    Row i is one of an `orthant`, or of second-order cone k, which has the rows ranges[2 k]:ranges[2 k + 1].  The lanes
+    had `singles`, rows of orthants with one entry, as bounds: 2 j in `slots` is the lower one of variable j, 2 j + 1
+    the upper one.  Their entries `values` have one row or one for each program.
+    """
+
+    orthant, ranges, singles, slots = integers(), integers(), integers(), integers()
+    values = matrix()
 
 
 @kernel
-def verify(
-    batch: Batch, w: Points, p: int, orthant: Ints, ranges: Ints, found: Matrix, begin: int, end: int
-) -> None:  # fmt: skip
-    """found[i] := the fields of `Residuals` of programs `begin` to `end`; there are p equalities.
-
-    Row i of G is one of an `orthant`, of which the slack is found here, or of second-order cone k, which has the rows
-    ranges[2 k]:ranges[2 k + 1].
-    """
+def verify(batch: Batch, w: Points, slacks: Slacks, begin: int, end: int) -> None:
+    """Take the answers of programs `begin` to `end` to the caller's rows, and test them."""
+    rows = slacks.orthant.size
+    p = batch.m - rows
+    for i in range(begin, end):
+        give_bounds_back(batch, slacks, p, i)
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
         measure_gradient(w)
-        measure_block(w, 0, p, ROWS, ROWS_SCALE)
-        measure_cone_rows(w, p, orthant)
-        measure_depths(w, p, ranges)
-        finish(w, first, end, found)
+        w.rows, w.rows_scale = measure_block(w, 0, p)
+        w.cone, w.cone_scale = measure_cone_rows(w, p, slacks.orthant)
+        measure_depths(w, p, slacks.ranges)
+        finish(batch, w, first, end)
         for lane in range(min(LANES, end - first)):
-            for i in range(orthant.size):
+            for i in range(rows):
                 batch.s[first + lane, i] = w.s[i, lane]
 
 
 @inner
-def measure_cone_rows(w: Points, p: int, orthant: Ints) -> None:
-    """|G x + s - h| and its scale; bounds by their own size."""
+def give_bounds_back(batch: Batch, slacks: Slacks, p: int, i: int) -> None:
+    """The multipliers of bounds as those of rows, none of an orthant below zero."""
+    y, values, bounds = batch.y[i], slacks.values[min(i, slacks.values.shape[0] - 1)], batch.y[i, batch.m :]
+    for k in range(slacks.orthant.size):
+        if slacks.orthant[k] and y[p + k] < 0.0:
+            y[p + k] = 0.0
+    for k in range(slacks.singles.size):
+        z = bounds[slacks.slots[k] // 2] / values[k]
+        y[p + slacks.singles[k]] = z if z > 0.0 or z != z else 0.0
+    bounds[:] = 0.0
+
+
+@inner
+def measure_cone_rows(w: Points, p: int, orthant: Ints) -> tuple[Vec, Vec]:
+    """(|G x + s - h|, its scale); bounds by their own size."""
     worst, size, own, own_relative, trap = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-    support, error = load(w.found, BELOW), load(w.found, GAP_SCALE)
+    support, error = w.support, w.support_low
     for i in range(p, w.m):
         value, u, s = load(w.v, i), load(w.u, i), load(w.s, i - p)
         has = absolute(u) < np.inf
@@ -76,12 +88,8 @@ def measure_cone_rows(w: Points, p: int, orthant: Ints) -> None:
             worst = largest(outside, worst)
         trap += 0.0 * outside + 0.0 * load(w.y, i)
         support, error = add_product(u, load(w.y, i), support, error)
-    store(w.found, BELOW, support)
-    store(w.found, GAP_SCALE, error)
-    scale = 1.0 + size
-    residual, relative = largest(worst, own), largest(worst / scale, own_relative)
-    store(w.found, CONE, residual + trap)
-    store(w.found, CONE_SCALE, select(relative > 0.0, residual / relative, scale))
+    w.support, w.support_low = support, error
+    return judged(worst, size, own, own_relative, trap)
 
 
 @inner
@@ -92,4 +100,4 @@ def measure_depths(w: Points, p: int, ranges: Ints) -> None:
         a, e = ranges[k], ranges[k + 1]
         inside = (depth(w.s, a, e) >= 0.0) & (depth(w.y, p + a, p + e) >= 0.0)
         least = select(inside, least, np.nan)
-    store(w.found, CONE, load(w.found, CONE) + least)
+    w.cone = w.cone + least

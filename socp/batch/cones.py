@@ -16,7 +16,7 @@ from ..compiled.kernels import inner, leaf
 from ..compiled.signatures import Matrix
 from ..compiled.vec import Vec, absolute, largest, load, root, select, smallest, splat, store
 from .spans import Spans
-from .state import CHANGE, FRESH, HZ, KEEP, MU, RAY_ROWS, ROWS, ROWS_SIZE, SIZE, TARGET, TAU, Lanes
+from .state import Lanes
 
 
 @leaf
@@ -83,9 +83,9 @@ def longest_step(lam: Matrix, a: int, e: int, v: Matrix) -> Vec:
 @inner
 def measure_cones(w: Lanes) -> None:
     """Residuals r, the scaling, and the right-hand sides v of the predictor and o of the constant direction."""
-    start, s, z, Gx, h, r, unit, total = w.cone_start, w.cone_s, w.y, w.Gx, w.b, w.r_equal, w.unit, w.total
-    tau, mu, hz = load(total, TAU), load(total, MU), load(total, HZ)
-    rows, size, ray = load(total, ROWS), load(total, ROWS_SIZE), load(total, RAY_ROWS)
+    start, s, z, Gx, h, r, unit = w.cone_start, w.cone_s, w.y, w.Gx, w.b, w.r_equal, w.unit
+    tau, mu, hz = w.tau, w.mu, w.hz
+    rows, size, ray = w.rows, w.rows_size, w.ray_rows
     for k in range(w.cones):
         sz = splat(0.0)
         for i in range(start[k], start[k + 1]):
@@ -100,11 +100,11 @@ def measure_cones(w: Lanes) -> None:
         mu += sz
         scale_cone(w, k, sz)
         begin_cone(w, k)
-    store(total, MU, mu)
-    store(total, HZ, hz)
-    store(total, ROWS, rows)
-    store(total, ROWS_SIZE, size)
-    store(total, RAY_ROWS, ray)
+    w.mu = mu
+    w.hz = hz
+    w.rows = rows
+    w.rows_size = size
+    w.ray_rows = ray
 
 
 @inner
@@ -178,7 +178,7 @@ def constant_of_cones(w: Lanes) -> tuple[Vec, Vec]:
 @inner
 def direction_of_cones(w: Lanes) -> Vec:
     """h'(u + W^-2 (G dx + keep r))."""
-    start, h, r, ds, dz, u, Gdx, keep = w.cone_start, w.b, w.r_equal, w.ds, w.dz, w.u, w.Gdx, load(w.total, KEEP)
+    start, h, r, ds, dz, u, Gdx, keep = w.cone_start, w.b, w.r_equal, w.ds, w.dz, w.u, w.Gdx, w.keep
     found = splat(0.0)
     for i in range(w.cone_rows):
         store(ds, i, load(Gdx, i) + keep * load(r, i))
@@ -207,15 +207,15 @@ def measure_step_of_cones(w: Lanes) -> Vec:
 @leaf
 def slack_step(w: Lanes, i: int) -> Vec:
     """ds of row i."""
-    change, g = load(w.total, CHANGE), load(w.Gdx, i)
-    return change * (load(w.b, i) - load(w.Gx2, i)) - g - load(w.total, KEEP) * load(w.r_equal, i)
+    change, g = w.change, load(w.Gdx, i)
+    return change * (load(w.b, i) - load(w.Gx2, i)) - g - w.keep * load(w.r_equal, i)
 
 
 @inner
 def correct_cones(w: Lanes) -> None:
     """c := -lam + lam \\ (sigma mu e - (W^-1 ds) o (W dz)), in fresh lanes -lam; u := W^-1 c, v := u + W^-2 keep r."""
-    start, q, lam, c, u, v, ds, dz, total = w.cone_start, w.nt, w.lam, w.c, w.u, w.v, w.ds, w.dz, w.total
-    keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5
+    start, q, lam, c, u, v, ds, dz = w.cone_start, w.nt, w.lam, w.c, w.u, w.v, w.ds, w.dz
+    keep, target, fresh = w.keep, w.target, w.fresh > 0.5
     for k in range(w.cones):
         a, e, eta = start[k], start[k + 1], load(w.eta, k)
         s0, z0, l0 = load(ds, a), load(dz, a), load(lam, a)
@@ -239,7 +239,7 @@ def correct_cones(w: Lanes) -> None:
 @inner
 def advance_cones(w: Lanes) -> Vec:
     """The step of slacks, multipliers and G x, where dz is W dz; returns the least depth of slacks."""
-    start, size, change = w.cone_start, load(w.total, SIZE), load(w.total, CHANGE)
+    start, size, change = w.cone_start, w.size, w.change
     for k in range(w.cones):
         scale(w.nt, start[k], start[k + 1], -1.0, 1.0 / load(w.eta, k), w.dz, w.dz)
     for i in range(w.cone_rows):
@@ -272,4 +272,4 @@ def fill_cones(w: Lanes, lane: int) -> None:
             w.r_equal[i, lane], w.v[i, lane], w.o[i, lane] = one - h, -h, h
             w.W[i, lane] = 1.0 - 2.0 * one
         for j in range(n):
-            w.B[k * n + j, lane] = w.A[a * n + j] if w.shared else w.A_own[a * n + j, lane]
+            w.B[k * n + j, lane] = w.A[a * n + j]

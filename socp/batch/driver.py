@@ -15,46 +15,18 @@ import numpy as np
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, dimension, integers, matrix, records
-from ..compiled.vec import LANES, lane_arrays
+from ..compiled.vec import LANES, bind_lanes, put, splat
 from ..form.standard import LIMIT
+from ..linalg.saddle import EQUILIBRATIONS
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
-from .state import (
-    AFFINE,
-    BOUNDS,
-    DELTA,
-    DUAL,
-    DUAL_SIZE,
-    EQUAL,
-    EQUAL_SIZE,
-    FRESH,
-    HZ,
-    KAPPA,
-    KEEP,
-    LAST_DUAL,
-    MU,
-    OVERLAP,
-    QX,
-    RAY_DUAL,
-    RAY_P,
-    RAY_ROWS,
-    REFINE,
-    RHO,
-    ROWS,
-    ROWS_SIZE,
-    SIZE,
-    TAU,
-    TOTALS,
-    XPX,
-    Lanes,
-)
+from .state import DELTA, RHO, Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
-PASSES = 3  # of the equilibration
 NOTICED = 0.1  # of the tolerance: a residual below that does no harm
 NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
@@ -63,20 +35,21 @@ class Batch(Structure):
     """Data and answers of `count` programs, a row for each; P and A have one row where the programs share them.
 
     The sides l, u of the rows, and of the variables behind them, have one row or `count`.  Programs start near
-    `x_start` and `y_start` where these have rows, and the row is finite.  Rows of cones come first; `s` are their
-    slacks.  `trace` are the iterates of the program, where there is but one and it is asked for.
+    `x_start` and `y_start` where these have rows, and the row is finite.  `s` are the slacks of the last rows, of
+    cone programs.  `numbers` are (objective, dual objective, primal residual, dual residual, gap) of the answers,
+    residuals relative.  `trace` are the iterates of the program, where there is but one and it is asked for.
     """
 
     m, n, count = dimension(), dimension(), dimension()
     P, A, q, l, u = matrix(), matrix(), matrix(), matrix(), matrix()
     x, y, s = matrix("count, n"), matrix("count, m + n"), matrix()
     x_start, y_start = matrix(), matrix()
-    code, iterations = integers("count"), integers("count")
+    code, iterations, numbers = integers("count"), integers("count"), matrix("5, count")
     trace = records(TRACE, "rows")
 
 
 class Shape(NamedTuple):
-    """What all programs of a lot share.
+    """What all programs of a lot share, in the order of the spans.
 
     Attributes
     ----------
@@ -97,25 +70,26 @@ class Shape(NamedTuple):
 
 def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: bool = False) -> Lanes:
     """Room for the method; with `equalities_apart` the stopping test takes equalities as a block of their own."""
-    m, n, equal = batch.m, batch.n, shape.equal
-    N, shared = m + n, batch.P.shape[0] == 1 == batch.A.shape[0]
+    n, equal = batch.n, shape.equal
+    N, shared = equal.size, batch.P.shape[0] == 1 == batch.A.shape[0]
+    m = N - n
     has = np.stack([shape.lower & ~equal, shape.upper & ~equal], axis=1)
     sides, cones, cone_rows = int(has.sum()), shape.cone_start.size - 1, int(shape.cone_start[-1])
     rows = {
         "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
         "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
-        "es": sides,
-        "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n, "pivots": n, "total": TOTALS,
-        "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
+        "es": sides, "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n,
+        "pivots": n, "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
         **dict.fromkeys(("rhs", "residual", "product"), n),
         **dict.fromkeys(("cone_s", "lam", "nt", "c", "u", "ds", "dz"), cone_rows),
     }  # fmt: skip
     work = Lanes(
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
         bound=shape.bound.astype(np.int64), sign=np.tile([-1.0, 1.0], N)[has.reshape(-1)], who=np.full(LANES, -1),
-        age=np.zeros(LANES, np.int64), P=np.zeros(n * n if shared else 0), A=np.zeros(m * n if shared else 0),
-        D=np.ones(n), E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start, **lane_arrays(rows),
+        age=np.zeros(LANES, np.int64), P=np.zeros(n * n), A=np.zeros(m * n), D=np.ones(n),
+        E=np.ones(m), spans=shape.spans, cone_start=shape.cone_start,
     )  # fmt: skip
+    bind_lanes(work, rows)
     counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
     limits = {
         "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
@@ -128,23 +102,37 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 
 
 @kernel
-def scale_shared(batch: Batch, w: Lanes) -> None:
-    """The scaled P and A of all programs."""
-    equilibrate(batch.m, batch.n, batch.P[0], batch.A[0], w.cone_start, w.D, w.E)
-    m, n, D, E, P, A = batch.m, batch.n, w.D, w.E, w.P, w.A
+def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
+    """P and A of program p as D P D and E A D."""
+    m, n, D, E, P, A = w.m, w.n, w.D, w.E, w.P, w.A
+    gather(batch, w.spans, p, P, A)
+    equilibrate(m, n, P, A, w.cone_start, D, E)
     for i in range(n):
         for j in range(n):
-            P[i * n + j] = D[i] * batch.P[0, i * n + j] * D[j]
+            P[i * n + j] *= D[i] * D[j]
     for i in range(m):
         for j in range(n):
-            A[i * n + j] = E[i] * batch.A[0, i * n + j] * D[j]
+            A[i * n + j] *= E[i] * D[j]
+
+
+@kernel
+def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
+    """P and A of program p, in the order of the spans."""
+    n, rows, columns = batch.n, spans.rows, spans.columns
+    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+    for i in range(n):
+        for j in range(n):
+            P[i * n + j] = own_P[columns[i] * n + columns[j]]
+    for i in range(rows.size - n):
+        for j in range(n):
+            A[i * n + j] = own_A[rows[i] * n + columns[j]]
 
 
 @inner
 def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Floats, E: Floats) -> None:
     """D and E such that rows and columns of D P D and E A D have largest entries near one; E is the same in a cone."""
     D[:], E[:] = 1.0, 1.0
-    for _ in range(PASSES):
+    for _ in range(EQUILIBRATIONS):
         farthest = 0.0
         for i in range(m):
             size = 0.0
@@ -179,14 +167,12 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
     who, age = w.who, w.age
     for lane in range(LANES):
         who[lane] = -1
-        w.total[:, lane] = 0.0
     while True:
         if live > 0:
             measure(w)
         w.any_fresh = w.any_refine = 0
-        warm = False
+        warm, w.fresh = False, splat(0.0)
         for lane in range(LANES):
-            w.total[FRESH, lane] = 0.0
             if who[lane] >= 0:
                 age[lane] += 1
                 code = judge(batch, w, lane)
@@ -212,10 +198,9 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
 @inner
 def judge(batch: Batch, w: Lanes, lane: int) -> int:
     """What the program in a lane has come to, or -1."""
-    total = w.total
-    tau, xPx, qx, hz = total[TAU, lane], total[XPX, lane], total[QX, lane], total[HZ, lane] - total[OVERLAP, lane]
-    rows, dual, bounds = total[ROWS, lane], total[DUAL, lane], total[BOUNDS, lane]
-    if not (total[MU, lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
+    tau, xPx, qx, hz = w.tau[lane], w.xPx[lane], w.qx[lane], w.hz[lane] - w.overlap[lane]
+    rows, dual, bounds = w.rows[lane], w.dual[lane], w.bounds[lane]
+    if not (w.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
         return FAILED
     tol, tol_abs = MARGIN * w.tol, MARGIN * w.tol_abs * tau
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
@@ -223,17 +208,17 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     if batch.trace.size > 0:
         record(batch, w, lane, primal, below)
     if (
-        rows <= min(tol * (tau + total[ROWS_SIZE, lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
-        and total[EQUAL, lane] <= min(tol * (tau + total[EQUAL_SIZE, lane]), tol_abs)
-        and dual <= min(tol * (tau + total[DUAL_SIZE, lane]), tol_abs)
+        rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
+        and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)
+        and dual <= min(tol * (tau + w.dual_size[lane]), tol_abs)
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
     tol = MARGIN * w.tol_infeasible
-    if hz < 0.0 and total[RAY_DUAL, lane] <= -tol * hz:
-        if total[RAY_DUAL, lane] <= tol * size_of_dual_ray(batch, w, lane):
+    if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
+        if w.ray_dual[lane] <= tol * size_of_dual_ray(batch, w, lane):
             return PRIMAL_INFEASIBLE
-    if qx < 0.0 and max(total[RAY_ROWS, lane], total[RAY_P, lane]) <= -tol * qx:
+    if qx < 0.0 and max(w.ray_rows[lane], w.ray_P[lane]) <= -tol * qx:
         if is_relative_ray(batch, w, lane, tol):
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
@@ -242,29 +227,28 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
 @inner
 def record(batch: Batch, w: Lanes, lane: int, primal: float, below: float) -> None:
     """Note the iterate in a lane, and the step that has led there."""
-    total, at = w.total, w.age[lane] - 1
-    tau, kappa, row = total[TAU, lane], total[KAPPA, lane], batch.trace[at]
-    rows = max(total[ROWS, lane] / (tau + total[ROWS_SIZE, lane]), total[BOUNDS, lane] / tau)
+    at, tau, kappa = w.age[lane] - 1, w.tau[lane], w.kappa[lane]
+    row = batch.trace[at]
+    rows = max(w.rows[lane] / (tau + w.rows_size[lane]), w.bounds[lane] / tau)
     row["iteration"], row["primal_objective"], row["dual_objective"] = at, primal, below
-    row["primal_residual"] = max(rows, total[EQUAL, lane] / (tau + total[EQUAL_SIZE, lane]))
-    row["dual_residual"] = total[DUAL, lane] / (tau + total[DUAL_SIZE, lane])
+    row["primal_residual"] = max(rows, w.equal_rows[lane] / (tau + w.equal_size[lane]))
+    row["dual_residual"] = w.dual[lane] / (tau + w.dual_size[lane])
     row["gap"] = abs(primal - below) / (1.0 + max(abs(primal), abs(below)))
-    row["mu"], row["tau"], row["kappa"] = (total[MU, lane] + tau * kappa) / w.degree, tau, kappa
-    row["sigma"] = 1.0 - total[KEEP, lane] if at > 0 else np.nan
-    row["alpha_affine"] = total[AFFINE, lane] if at > 0 else np.nan
-    row["alpha"] = total[SIZE, lane] if at > 0 else np.nan
-    row["refinements"], row["regularization"], row["seconds"] = int(total[REFINE, lane]), RHO, 0.0
+    row["mu"], row["tau"], row["kappa"] = (w.mu[lane] + tau * kappa) / w.degree, tau, kappa
+    row["sigma"] = 1.0 - w.keep[lane] if at > 0 else np.nan
+    row["alpha_affine"] = w.affine[lane] if at > 0 else np.nan
+    row["alpha"] = w.size[lane] if at > 0 else np.nan
+    row["refinements"], row["regularization"], row["seconds"] = int(w.refine[lane]), RHO, 0.0
 
 
 @inner
 def watch_gradient(w: Lanes, lane: int) -> None:
     """Refine from now on in a lane whose gradient's residual has grown, and counts: rounding has spoilt it."""
-    total = w.total
-    tau, dual = total[TAU, lane], total[DUAL, lane]
-    if dual > 2.0 * total[LAST_DUAL, lane] and dual > NOTICED * w.tol * (tau + total[DUAL_SIZE, lane]):
-        total[REFINE, lane] = 1.0
-    total[LAST_DUAL, lane] = dual
-    if total[REFINE, lane] > 0.0:
+    tau, dual = w.tau[lane], w.dual[lane]
+    if dual > 2.0 * w.last_dual[lane] and dual > NOTICED * w.tol * (tau + w.dual_size[lane]):
+        w.refine = put(w.refine, lane, 1.0)
+    w.last_dual = put(w.last_dual, lane, dual)
+    if w.refine[lane] > 0.0:
         w.any_refine = 1
 
 
@@ -291,7 +275,7 @@ def is_relative_ray(batch: Batch, w: Lanes, lane: int, tol: float) -> bool:
         largest_entry(batch.P[min(p, batch.P.shape[0] - 1)]), largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
     )  # fmt: skip
     rows = min(A, 1.0) if w.m > 0 else 1.0
-    return w.total[RAY_P, lane] <= tol * P * size and w.total[RAY_ROWS, lane] <= tol * rows * size
+    return w.ray_P[lane] <= tol * P * size and w.ray_rows[lane] <= tol * rows * size
 
 
 @inner
@@ -306,71 +290,70 @@ def largest_entry(values: Floats) -> float:
 @inner
 def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
     """The point in a lane, or the ray, in the caller's units."""
-    p, m, n, total = w.who[lane], w.m, w.n, w.total
-    size = total[TAU, lane]
+    p, m, n = w.who[lane], w.m, w.n
+    size = w.tau[lane]
     if code == PRIMAL_INFEASIBLE:
-        size = -total[HZ, lane]
+        size = -w.hz[lane]
     if code == DUAL_INFEASIBLE:
-        size = -total[QX, lane]
-    x, y = batch.x[p], batch.y[p]
+        size = -w.qx[lane]
+    x, y, rows, columns = batch.x[p], batch.y[p], w.spans.rows, w.spans.columns
     for j in range(n):
-        x[j] = w.x[j, lane] / (size * w.dual_unit[j, lane])
+        x[columns[j]] = w.x[j, lane] / (size * w.dual_unit[j, lane])
     for i in range(m + n):
-        y[i] = w.y[i, lane] / (size * w.unit[i, lane])
+        y[rows[i]] = w.y[i, lane] / (size * w.unit[i, lane])
+    first = batch.m - batch.s.shape[1]
     for i in range(w.cone_rows):
-        batch.s[p, i] = w.cone_s[i, lane] * w.unit[i, lane] / size
+        batch.s[p, rows[i] - first] = w.cone_s[i, lane] * w.unit[i, lane] / size
     batch.code[p], batch.iterations[p] = code, w.age[lane] - 1
 
 
 @inner
 def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
     """Put program p into a lane, at x = 0, s = z = tau = kappa = 1, with what `measure` would find there."""
-    m, n, D, E, total = w.m, w.n, w.D, w.E, w.total
+    m, n, D, E = w.m, w.n, w.D, w.E
+    rows, columns = w.spans.rows, w.spans.columns
     if not w.shared:
-        P, A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
-        equilibrate(m, n, P, A, w.cone_start, D, E)
-        for i in range(n):
-            for j in range(n):
-                w.P_own[i * n + j, lane] = D[i] * P[i * n + j] * D[j]
-        for i in range(m):
-            for j in range(n):
-                w.A_own[i * n + j, lane] = E[i] * A[i * n + j] * D[j]
+        take_matrices(batch, w, p)
+        for i in range(n * n):
+            w.P_own[i, lane] = w.P[i]
+        for i in range(m * n):
+            w.A_own[i, lane] = w.A[i]
     q, l, u = (
         batch.q[min(p, batch.q.shape[0] - 1)],
         batch.l[min(p, batch.l.shape[0] - 1)],
         batch.u[min(p, batch.u.shape[0] - 1)],
     )
     for j in range(n):
-        w.q[j, lane] = w.rd[j, lane] = D[j] * q[j]
+        w.q[j, lane] = w.rd[j, lane] = D[j] * q[columns[j]]
         w.dual_unit[j, lane] = 1.0 / D[j]
         w.Px[j, lane] = w.x[j, lane] = 0.0
     for i in range(m + n):
         scale = E[i] if i < m else 1.0 / D[i - m]
         w.unit[i, lane] = 1.0 / scale
         w.Gx[i, lane] = w.y[i, lane] = 0.0
-        weight, v, o, yi = RHO if i >= m else 0.0, 0.0, 0.0, 0.0
+        lower, upper, weight, v, o, yi = l[rows[i]], u[rows[i]], RHO if i >= m else 0.0, 0.0, 0.0, 0.0
         if w.equal[i]:
-            b = scale * l[i]
+            b = scale * lower
             w.b[i, lane], w.r_equal[i, lane] = b, -b
             weight, v, o = weight + 1.0 / DELTA, -b / DELTA, b / DELTA
         for k in range(w.first[i], w.first[i + 1]):
             sign = w.sign[k]
-            h = sign * scale * (u[i] if sign > 0.0 else l[i])
+            h = sign * scale * (upper if sign > 0.0 else lower)
             w.h[k, lane], w.r[k, lane] = h, 1.0 - h
             w.s[k, lane] = w.z[k, lane] = w.inverse_s[k, lane] = w.inverse_sz[k, lane] = 1.0
             weight, v, o, yi = weight + 1.0, v - sign * h, o + sign * h, yi + sign
         w.W[i, lane], w.v[i, lane], w.o[i, lane] = weight, v, o
         if i < w.cone_rows:
-            w.b[i, lane] = scale * u[i]
+            w.b[i, lane] = scale * upper
         elif yi != 0.0:  # rd = q + G'y
             add_row(w, lane, i, yi)
     if w.cones:
         fill_cones(w, lane)
         for k in range(w.cones):
             add_row(w, lane, w.cone_start[k], 1.0)
-    total[:, lane] = 0.0
-    total[TAU, lane] = total[KAPPA, lane] = total[FRESH, lane] = 1.0
-    total[LAST_DUAL, lane] = np.inf
+    w.tau, w.kappa, w.fresh = put(w.tau, lane, 1.0), put(w.kappa, lane, 1.0), put(w.fresh, lane, 1.0)
+    w.xPx, w.qx, w.hz, w.mu = put(w.xPx, lane, 0.0), put(w.qx, lane, 0.0), put(w.hz, lane, 0.0), put(w.mu, lane, 0.0)
+    w.refine, w.last_dual = put(w.refine, lane, 0.0), put(w.last_dual, lane, np.inf)
     w.who[lane], w.age[lane], w.any_fresh = p, 0, 1
 
 
@@ -380,6 +363,7 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
     if p >= batch.x_start.shape[0]:
         return False
     m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0
+    rows, columns = w.spans.rows, w.spans.columns
     for j in range(n):
         total += 0.0 * x[j]
     for i in range(m + n):
@@ -387,17 +371,14 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
     if total != 0.0:  # 0 times a number that is not finite is NaN
         return False
     for j in range(n):
-        w.x[j, lane] = x[j] * w.dual_unit[j, lane]
+        w.x[j, lane] = x[columns[j]] * w.dual_unit[j, lane]
     for i in range(m + n):
-        g, yi = 0.0, y[i] * w.unit[i, lane]
+        g, yi = 0.0, y[rows[i]] * w.unit[i, lane]
         if i >= m:
             g = w.x[i - m, lane]
-        elif w.shared:
+        else:  # A is that which came last
             for j in range(n):
                 g += w.A[i * n + j] * w.x[j, lane]
-        else:
-            for j in range(n):
-                g += w.A_own[i * n + j, lane] * w.x[j, lane]
         w.Gx[i, lane] = g
         w.y[i, lane] = yi if w.equal[i] else 0.0
         for k in range(w.first[i], w.first[i + 1]):
@@ -405,7 +386,7 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
             w.s[k, lane] = max(w.h[k, lane] - sign * g, NEAR)
             w.z[k, lane] = max(sign * yi, NEAR)
             w.y[i, lane] += sign * w.z[k, lane]
-    w.total[KAPPA, lane], w.total[FRESH, lane] = NEAR * NEAR, 0.0
+    w.kappa, w.fresh = put(w.kappa, lane, NEAR * NEAR), put(w.fresh, lane, 0.0)
     return True
 
 
@@ -415,9 +396,6 @@ def add_row(w: Lanes, lane: int, i: int, yi: float) -> None:
     m, n = w.m, w.n
     if i >= m:
         w.rd[i - m, lane] += yi
-    elif w.shared:
-        for j in range(n):
-            w.rd[j, lane] += yi * w.A[i * n + j]
     else:
         for j in range(n):
-            w.rd[j, lane] += yi * w.A_own[i * n + j, lane]
+            w.rd[j, lane] += yi * w.A[i * n + j]

@@ -43,38 +43,7 @@ from .dense import (
     multiply_transposed_shared,
     solve,
 )
-from .state import (
-    AFFINE,
-    BOUNDS,
-    CHANGE,
-    DELTA,
-    DUAL,
-    DUAL_SIZE,
-    EQUAL,
-    EQUAL_SIZE,
-    FRESH,
-    HZ,
-    INSIDE,
-    KAPPA,
-    KEEP,
-    LEAST_SIGMA,
-    MU,
-    OVERLAP,
-    QX,
-    RAY_DUAL,
-    RAY_P,
-    RAY_ROWS,
-    REFINE,
-    RHO,
-    ROWS,
-    ROWS_SIZE,
-    SIZE,
-    SLOPE,
-    TARGET,
-    TAU,
-    XPX,
-    Lanes,
-)
+from .state import DELTA, INSIDE, LEAST_SIGMA, RHO, Lanes
 
 
 @inner
@@ -133,8 +102,8 @@ def measure(w: Lanes) -> None:
 @inner
 def measure_gradient(w: Lanes) -> None:
     """rd = P x + G'y + q tau and its size in the caller's units."""
-    q, x, Px, rd, unit, total = w.q, w.x, w.Px, w.rd, w.dual_unit, w.total
-    tau = load(total, TAU)
+    q, x, Px, rd, unit = w.q, w.x, w.Px, w.rd, w.dual_unit
+    tau = w.tau
     multiply_hessian(w, x, Px)
     multiply_transposed(w, w.y, rd)
     xPx, qx, dual, size, ray_dual, ray_P = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
@@ -149,12 +118,12 @@ def measure_gradient(w: Lanes) -> None:
         size = largest(absolute(ct) * u, size)
         ray_dual = largest(absolute(g) * u, ray_dual)
         store(rd, j, d)
-    store(total, XPX, xPx)
-    store(total, QX, qx)
-    store(total, DUAL, dual)
-    store(total, DUAL_SIZE, largest(size, ray_P))
-    store(total, RAY_DUAL, ray_dual)
-    store(total, RAY_P, ray_P)
+    w.xPx = xPx
+    w.qx = qx
+    w.dual = dual
+    w.dual_size = largest(size, ray_P)
+    w.ray_dual = ray_dual
+    w.ray_P = ray_P
 
 
 @inner
@@ -162,17 +131,8 @@ def measure_rows(w: Lanes) -> None:
     """Residuals r; W, 1 / s z, 1 / s; the right-hand sides v of the predictor and o of the constant direction."""
     first, equal, bound, sign = w.first, w.equal, w.bound, w.sign
     h, b, Gx, s, z, y, unit = w.h, w.b, w.Gx, w.s, w.z, w.y, w.unit
-    r, r_equal, inverse_sz, inverse_s, W, v, o, total = (
-        w.r,
-        w.r_equal,
-        w.inverse_sz,
-        w.inverse_s,
-        w.W,
-        w.v,
-        w.o,
-        w.total,
-    )
-    tau = load(total, TAU)
+    r, r_equal, inverse_sz, inverse_s, W, v, o = w.r, w.r_equal, w.inverse_sz, w.inverse_s, w.W, w.v, w.o
+    tau = w.tau
     mu, hz, rows, rows_size, bounds, ray = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     equal_rows, equal_size, overlap, tol = splat(0.0), splat(0.0), splat(0.0), w.tol
     for i in range(w.cone_rows, w.m + w.n):
@@ -221,58 +181,57 @@ def measure_rows(w: Lanes) -> None:
         store(W, i, wi)
         store(v, i, vi)
         store(o, i, oi)
-    store(total, MU, mu)
-    store(total, HZ, hz)
-    store(total, ROWS, rows)
-    store(total, ROWS_SIZE, rows_size)
-    store(total, OVERLAP, overlap)
-    store(total, EQUAL, equal_rows)
-    store(total, EQUAL_SIZE, equal_size)
-    store(total, BOUNDS, bounds)
-    store(total, RAY_ROWS, ray)
+    w.mu = mu
+    w.hz = hz
+    w.rows = rows
+    w.rows_size = rows_size
+    w.overlap = overlap
+    w.equal_rows = equal_rows
+    w.equal_size = equal_size
+    w.bounds = bounds
+    w.ray_rows = ray
 
 
 @inner
 def step(w: Lanes) -> None:
     """One step of every lane; in a fresh one the affine step from s = z = 1, which is its start."""
-    total = w.total
     factor(w)
     constant_direction(w)
-    tau, kappa, fresh = load(total, TAU), load(total, KAPPA), load(total, FRESH) > 0.5
-    rate, mu = 1.0 / tau, (load(total, MU) + tau * kappa) * (1.0 / w.degree)
-    residual = kappa + load(total, QX) + load(total, HZ) + load(total, XPX) * rate
-    slope = load(total, SLOPE)
+    tau, kappa, fresh = w.tau, w.kappa, w.fresh > 0.5
+    rate, mu = 1.0 / tau, (w.mu + tau * kappa) * (1.0 / w.degree)
+    residual = kappa + w.qx + w.hz + w.xPx * rate
+    slope = w.slope
 
     # predictor: c = -1, keep = 1
     for k in range(w.sides):
         store(w.e, k, -1.0)
-    store(total, KEEP, 1.0)
+    w.keep = splat(1.0)
     change = (residual - kappa + direction(w)) / slope
     change = select(fresh, 0.0, change)
-    store(total, CHANGE, change)
+    w.change = change
     change_kappa = -kappa - kappa * change * rate
     longest = largest(largest(measure_step(w), 1.0), largest(-change * rate, 1.0 + change * rate))
     affine = 1.0 / longest
-    store(total, AFFINE, affine)
+    w.affine = affine
     left = 1.0 - affine
     sigma = select(fresh, 0.0, largest(left * left * left, LEAST_SIGMA))
     target = sigma * mu
 
     # corrector
     keep = 1.0 - sigma
-    store(total, KEEP, keep)
-    store(total, TARGET, target)
+    w.keep = keep
+    w.target = target
     prepare_corrector(w)
     product = target - tau * kappa - change * change_kappa
     change = select(fresh, 0.0, (keep * residual + product * rate + direction(w)) / slope)
     change_kappa = select(fresh, 0.0, (product - kappa * change) * rate)
-    store(total, CHANGE, change)
+    w.change = change
     longest = largest(measure_step(w), largest(-change * rate, -change_kappa / kappa))
     size = select(fresh, 1.0, smallest(w.step_fraction / largest(longest, 1e-30), 1.0))
-    store(total, SIZE, size)
+    w.size = size
     advance(w)
-    store(total, TAU, tau + size * change)
-    store(total, KAPPA, kappa + size * change_kappa)
+    w.tau = tau + size * change
+    w.kappa = kappa + size * change_kappa
 
 
 @inner
@@ -285,7 +244,7 @@ def solve_refined(w: Lanes, x: Matrix, Gx: Matrix) -> None:
     solve(n, w.spans, w.T, w.pivots, x)
     multiply(w, x, Gx)
     if w.any_refine:
-        needed = load(w.total, REFINE) > 0.5
+        needed = w.refine > 0.5
         for i in range(w.cone_rows, w.m + n):
             store(o, i, load(W, i) * load(Gx, i))
         for k in range(w.cones):
@@ -307,13 +266,13 @@ def constant_direction(w: Lanes) -> None:
     slope = kappa / tau + x'Px / tau^2 - (q + 2 P x / tau)'x2 - h'z2 - b'v2, or the larger
             kappa / tau + |x / tau - x2|_P^2 + |W^1/2 (G x2 - h)|^2, which cannot cancel.
     """
-    n, q, x, Px, x2, Gx2, total = w.n, w.q, w.x, w.Px, w.x2, w.Gx2, w.total
+    n, q, x, Px, x2, Gx2 = w.n, w.q, w.x, w.Px, w.x2, w.Gx2
     first, equal, sign, h, b, z, inverse_s = w.first, w.equal, w.sign, w.h, w.b, w.z, w.inverse_s
     multiply_transposed(w, w.o, x2)
     for j in range(n):
         store(x2, j, load(x2, j) - load(q, j))
     solve_refined(w, x2, Gx2)
-    rate = 1.0 / load(total, TAU)
+    rate = 1.0 / w.tau
     forward, square = splat(0.0), splat(0.0)
     for i in range(w.cone_rows, w.m + n):
         g = load(Gx2, i)
@@ -338,17 +297,17 @@ def constant_direction(w: Lanes) -> None:
     multiply_hessian(w, dx, Pdx)
     for j in range(n):
         square += load(dx, j) * load(Pdx, j)
-    own = load(total, KAPPA) * rate
-    store(total, SLOPE, largest(own + load(total, XPX) * rate * rate - forward, own + square))
+    own = w.kappa * rate
+    w.slope = largest(own + w.xPx * rate * rate - forward, own + square)
 
 
 @inner
 def direction(w: Lanes) -> Vec:
     """dx := -(P + G'WG)^-1 (keep rd + G'v), Gdx := G dx; returns (q + 2 P x / tau)'dx + h'z1 + b'v1."""
-    n, q, Px, rd, dx, Gdx, total = w.n, w.q, w.Px, w.rd, w.dx, w.Gdx, w.total
+    n, q, Px, rd, dx, Gdx = w.n, w.q, w.Px, w.rd, w.dx, w.Gdx
     first, equal, sign, h, b, z, inverse_s = w.first, w.equal, w.sign, w.h, w.b, w.z, w.inverse_s
     r, r_equal, e = w.r, w.r_equal, w.e
-    keep, rate = load(total, KEEP), 2.0 / load(total, TAU)
+    keep, rate = w.keep, 2.0 / w.tau
     multiply_transposed(w, w.v, dx)
     for j in range(n):
         store(dx, j, -(load(dx, j) + keep * load(rd, j)))
@@ -370,7 +329,7 @@ def direction(w: Lanes) -> Vec:
 def measure_step(w: Lanes) -> Vec:
     """es := ds / s and e := dz / z from c = ds / s + dz / z in e; returns the largest of -ds / s and -dz / z."""
     first, sign, h, inverse_s, r, e, es, Gdx, Gx2 = w.first, w.sign, w.h, w.inverse_s, w.r, w.e, w.es, w.Gdx, w.Gx2
-    change, keep, longest = load(w.total, CHANGE), load(w.total, KEEP), splat(0.0)
+    change, keep, longest = w.change, w.keep, splat(0.0)
     for i in range(w.cone_rows, w.m + w.n):
         g = load(Gdx, i) + change * load(Gx2, i)
         for k in range(first[i], first[i + 1]):
@@ -388,8 +347,8 @@ def prepare_corrector(w: Lanes) -> None:
     and v.
     """
     first, equal, sign, z, inverse_s, inverse_sz = w.first, w.equal, w.sign, w.z, w.inverse_s, w.inverse_sz
-    r, r_equal, e, v, total = w.r, w.r_equal, w.e, w.v, w.total
-    keep, target, fresh = load(total, KEEP), load(total, TARGET), load(total, FRESH) > 0.5
+    r, r_equal, e, v = w.r, w.r_equal, w.e, w.v
+    keep, target, fresh = w.keep, w.target, w.fresh > 0.5
     for i in range(w.cone_rows, w.m + w.n):
         vi = splat(0.0)
         if equal[i]:
@@ -408,8 +367,8 @@ def prepare_corrector(w: Lanes) -> None:
 def advance(w: Lanes) -> None:
     """The step along dx + dtau x2; slacks and multipliers of fresh lanes are moved inside."""
     first, equal, sign, s, z, y, b, Gx, x = w.first, w.equal, w.sign, w.s, w.z, w.y, w.b, w.Gx, w.x
-    Gdx, Gx2, dx, x2, r_equal, es, e, total = w.Gdx, w.Gx2, w.dx, w.x2, w.r_equal, w.es, w.e, w.total
-    size, change, keep = load(total, SIZE), load(total, CHANGE), load(total, KEEP)
+    Gdx, Gx2, dx, x2, r_equal, es, e = w.Gdx, w.Gx2, w.dx, w.x2, w.r_equal, w.es, w.e
+    size, change, keep = w.size, w.change, w.keep
     least_s, least_z = splat(1e300), splat(1e300)
     for j in range(w.n):
         store(x, j, load(x, j) + size * (load(dx, j) + change * load(x2, j)))
@@ -423,7 +382,7 @@ def advance(w: Lanes) -> None:
     if w.cones:
         least_s, least_z = smallest(advance_cones(w), least_s), smallest(depth_in_cones(w, y), least_z)
     if w.any_fresh:
-        fresh = load(total, FRESH) > 0.5
+        fresh = w.fresh > 0.5
         up_s = select(fresh & (least_s <= INSIDE), 1.0 - least_s, 0.0)
         up_z = select(fresh & (least_z <= INSIDE), 1.0 - least_z, 0.0)
         for k in range(w.sides):

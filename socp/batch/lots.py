@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..problem.settings import Settings
 from ..problem.status import Status
-from ..problem.stopping import RESIDUALS
-from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, scale_shared
-from .spans import Order
+from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
+from .spans import ordered_spans
+from .watch import Watch
 
 LANES_UP_TO = 128  # variables, and four times as many rows; larger programs are solved one by one
 WORK = 5e7  # multiplications of one iteration in one compiled call, which is deaf to Ctrl-C
@@ -38,10 +41,41 @@ def kinds_of(l: np.ndarray, u: np.ndarray) -> np.ndarray:
     return np.where(l == u, 4, np.isfinite(l) + 2 * np.isfinite(u))
 
 
+def solve_batch(
+    many: Any, lots: Sequence[Lot], new_solver: Callable[[], Callable[[int, Settings], Any]], settings: Settings,
+    started: float,
+) -> None:  # fmt: skip
+    """Solve the programs of a batch in lots, if any, and by themselves where that fails.
+
+    A thread solves program i by itself by ``new_solver()(i, settings)``.
+    """
+    watch, left = Watch(settings.time_limit), np.arange(len(many))
+    many.setup_time = time.perf_counter() - started
+    for lot in lots:
+        watch.work(lot.tasks(), lot.worker, settings.threads)
+    if lots:
+        left = np.concatenate([lot.collect(many) for lot in lots])
+
+    def worker() -> Callable[[int], None]:
+        solve = new_solver()
+
+        def alone(i: int) -> None:
+            solution = solve(i, dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left()))
+            many.take(i, solution)
+            watch.note(solution.status)
+
+        return alone
+
+    watch.work(left.tolist(), worker, settings.threads)
+    if watch.reason is not None:
+        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
+    many.solve_time = time.perf_counter() - started - many.setup_time
+
+
 class Lot:
     """Programs whose sides are finite, infinite and equal in the same places.
 
-    A subclass measures the answers by `verifier`, has them as `vectors`, and writes those certificates that hold by
+    A subclass tests the answers by `verifier`, has them as `vectors`, and writes those certificates that hold by
     `certify`.
 
     Parameters
@@ -50,9 +84,12 @@ class Lot:
         Their numbers in the batch.
     data : dict of arrays
         P, A, q, l, u, x_start, y_start as in `Batch`, with three axes for matrices.
-    bound : array of bool, shape (m,)
-        The rows that are judged by their own size.
+    bound : array of bool, shape (m + n,)
+        The rows that are judged by their own size, and variables.
+    rows : array of int
+        The rows that are in the lanes.
     cone_start : array of int
+        Second-order cone k has cone_start[k]:cone_start[k + 1] of these.
     settings : Settings
 
     Attributes
@@ -60,7 +97,7 @@ class Lot:
     equalities_apart : bool
         Whether the stopping test takes equalities as a block of their own.
     batch : Batch
-    found : array, shape (programs, fields of `Residuals`)
+    shape : Shape
     """
 
     equalities_apart = False
@@ -70,40 +107,35 @@ class Lot:
         chosen: np.ndarray,
         data: dict[str, np.ndarray],
         bound: np.ndarray,
+        rows: np.ndarray,
         cone_start: np.ndarray,
         settings: Settings,
     ) -> None:
         self.chosen, self.settings = chosen, settings
         k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
-        order = self._order = Order(data["P"], data["A"], cone_start)
-        P, A = order.matrices()
-        self.batch = Batch(
-            m=m, n=n, count=k, P=P, A=A, q=order.of_variables(data["q"]), l=order.of_all(data["l"]),
-            u=order.of_all(data["u"]), s=np.full((k, cone_start[-1]), np.nan),
-            x_start=order.of_variables(data["x_start"]), y_start=order.of_all(data["y_start"]),
-        )  # fmt: skip
-        l, u = self.batch.l[0], self.batch.u[0]
-        finite_u, bound = np.isfinite(u), order.of_all(np.append(bound, np.ones(n, bool)))
+        spans = ordered_spans(data["P"], data["A"], rows, cone_start)
+        flat = {"P": data["P"].reshape(-1, n * n), "A": data["A"].reshape(len(data["A"]), m * n)}
+        self.batch = Batch(m=m, n=n, count=k, **{**data, **flat, "s": np.empty((k, 0))})
+        l, u = data["l"][0, spans.rows], data["u"][0, spans.rows]
+        finite_u = np.isfinite(u)
         finite_u[: cone_start[-1]] = False
-        self.shape = Shape(l == u, np.isfinite(l), finite_u, bound, order.spans, cone_start)
-        self.found = np.full((k, RESIDUALS), np.nan)
+        self.shape = Shape(l == u, np.isfinite(l), finite_u, bound[spans.rows], spans, cone_start)
 
     def tasks(self) -> list[Task]:
-        """Ranges of programs for one compiled call each."""
-        m, n, k = self.batch.m, self.batch.n, self.batch.count
-        each = n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)
-        size = max(64, min(int(WORK / each), -(-k // (8 * self.settings.threads)) if self.settings.threads > 1 else k))
-        return [(begin, min(begin + size, k)) for begin in range(0, k, size)]
+        """Ranges of programs for one compiled call each; threads share what is left, so that they end together."""
+        m, n, k, threads = self.batch.m, self.batch.n, self.batch.count, self.settings.threads
+        most, share, ends = WORK / (n * n * (m + n / 3.0) + 8.0 * n * (m + n) + 100.0 * (m + n)), 2 * threads, [0]
+        while ends[-1] < k:
+            left = k - ends[-1]
+            ends.append(min(ends[-1] + max(64, int(min(most, left / share if threads > 1 else left))), k))
+        return list(pairwise(ends))
 
-    def workers(self) -> list[Callable[[Task], None]]:
-        """What solves a range, one for each thread."""
-        return [self._worker() for _ in range(min(self.settings.threads, len(self.tasks())))]
-
-    def _worker(self) -> Callable[[Task], None]:
+    def worker(self) -> Callable[[Task], None]:
+        """What solves a range; each thread has its own."""
         batch = self.batch
         lanes, verify = lanes_for(batch, self.shape, self.settings, self.equalities_apart), self.verifier()
         if lanes.shared:
-            scale_shared(batch, lanes)
+            take_matrices(batch, lanes, 0)
 
         def solve(task: Task) -> None:
             run(batch, lanes, *task)
@@ -112,29 +144,17 @@ class Lot:
         return solve
 
     def verifier(self) -> Callable[[Task], None]:
-        """What writes the residuals of a range of answers into `found`."""
+        """What tests a range of answers: those that do not pass fail."""
         raise NotImplementedError
-
-    def answers(self) -> tuple[np.ndarray, np.ndarray]:
-        """x, and y with the multipliers of bounds behind it, in the given order."""
-        return self._order.variables_back(self.batch.x), self._order.all_back(self.batch.y)
 
     def collect(self, many: Any) -> np.ndarray:
         """Write the answers that pass; returns the numbers of the programs that are to be solved by themselves."""
-        batch, chosen, settings = self.batch, self.chosen, self.settings
-        rows, cone, dual, gap, rows_scale, cone_scale, dual_scale, gap_scale, primal, below = self.found.T
-        tol, tol_abs = settings.tol, np.inf if settings.tol_abs is None else settings.tol_abs
+        batch, chosen = self.batch, self.chosen
         good = batch.code == OPTIMAL
-        for residual, scale in ((rows, rows_scale), (cone, cone_scale), (dual, dual_scale), (gap, gap_scale)):
-            good &= (residual <= tol * scale) & (residual <= tol_abs)
         all_good = bool(good.all()) and chosen.size == len(many)
         at = slice(None) if all_good else chosen[good]
         many.status[at] = Status.OPTIMAL
-        numbers = {
-            "objective": primal.copy(), "dual_objective": below.copy(), "dual_residual": dual / dual_scale,
-            "primal_residual": np.maximum(rows / rows_scale, cone / cone_scale), "gap": gap / gap_scale,
-        }  # fmt: skip
-        for name, answers in {**self.vectors(), **numbers}.items():
+        for name, answers in {**self.vectors(), **dict(zip(many.numbers, batch.numbers))}.items():
             if all_good:  # nothing is copied
                 setattr(many, name, answers)
             else:

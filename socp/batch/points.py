@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..compiled.kernels import inner
-from ..compiled.signatures import Matrix
-from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, structure
+from ..compiled.kernels import inner, leaf
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
 from ..compiled.vec import (
     LANES,
+    Vec,
     absolute,
-    lane_arrays,
+    bind_lanes,
+    lane_numbers,
     largest,
     load,
     plain_product,
@@ -22,7 +21,7 @@ from ..compiled.vec import (
     store,
     sum_error,
 )
-from ..problem.stopping import RESIDUALS
+from ..problem.settings import Settings
 from .accurate import (
     add_product,
     add_transposed_accurately_own,
@@ -30,10 +29,8 @@ from .accurate import (
     multiply_accurately_own,
     multiply_accurately_shared,
 )
-from .driver import Batch
+from .driver import FAILED, OPTIMAL, Batch, gather
 from .spans import Spans
-
-ROWS, CONE, DUAL, GAP, ROWS_SCALE, CONE_SCALE, DUAL_SCALE, GAP_SCALE, PRIMAL, BELOW = range(RESIDUALS)
 
 
 class Points(Structure):
@@ -41,7 +38,8 @@ class Points(Structure):
 
     P and A are shared, or empty where each lane has `P_own` and `A_own`; the sides and multipliers of the variables are
     behind those of the rows.  A row that is a `bound` is judged by its own size.  `s` are slacks, of cone programs.
-    `found` becomes the residuals, a row for each field.
+    The residuals of the stopping test and their scales are fields of their own; `half` is x'Px / 2, `product` is
+    x'Px + q'x and `support` u'y+ - l'y-, each with its error.
     """
 
     m, n = dimension(), dimension()
@@ -50,31 +48,38 @@ class Points(Structure):
     P, A = floats(), floats()
     P_own, A_own, q, l, u, x, y = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     s = matrix()
-    Px, Px_low, dual, dual_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
-    found = matrix()
+    Px, Px_low, gradient, gradient_low, v, v_low = matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
+    rows, rows_scale, cone, cone_scale, dual, dual_scale = (lane_numbers() for _ in range(6))
+    half, product, product_low, support, support_low = (lane_numbers() for _ in range(5))
+    tol, tol_abs = number(), number()
     spans = structure(Spans)
 
 
-def points_for(batch: Any, bound: np.ndarray, spans: Spans) -> Points:
+def points_for(batch: Batch, bound: np.ndarray, spans: Spans, settings: Settings) -> Points:
     """Room for the points of a batch."""
     m, n = batch.m, batch.n
     shared = batch.P.shape[0] == 1 == batch.A.shape[0]
-    none = np.zeros(0)
-    each = {"q": n, "l": m + n, "u": m + n, "x": n, "y": m + n, "s": batch.s.shape[1]}
+    own, one = (0, 1) if shared else (1, 0)
     rows = {
-        **each, "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "Px": n, "Px_low": n, "dual": n,
-        "dual_low": n, "v": m + n, "v_low": m + n, "found": RESIDUALS,
+        "q": n, "l": m + n, "u": m + n, "x": n, "y": m + n, "s": batch.s.shape[1], "P_own": own * n * n,
+        "A_own": own * m * n, "Px": n, "Px_low": n, "gradient": n, "gradient_low": n, "v": m + n,
+        "v_low": m + n,
     }  # fmt: skip
-    P, A = (batch.P[0], batch.A[0]) if shared else (none, none)
-    points = Points(m=m, n=n, P=P, A=A, bound=bound.astype(np.int64), spans=spans, **lane_arrays(rows))
-    points.shared = int(shared)
+    points = Points(
+        m=m, n=n, P=np.empty(one * n * n), A=np.empty(one * m * n), bound=bound.astype(np.int64), spans=spans,
+    )  # fmt: skip
+    bind_lanes(points, rows)
+    points.shared, points.tol = one, settings.tol
+    points.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
+    if shared:
+        gather(batch, spans, 0, points.P, points.A)
     return points
 
 
 @inner
 def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
     """The programs from `first` on and their answers, one in each lane; behind the last it is again."""
-    m, n = batch.m, batch.n
+    m, n, rows, columns = batch.m, batch.n, w.spans.rows, w.spans.columns
     for lane in range(LANES):
         p = min(first + lane, end - 1)
         if not w.shared:
@@ -86,20 +91,19 @@ def fill_points(batch: Batch, w: Points, first: int, end: int) -> None:
         q, x, y = batch.q[min(p, batch.q.shape[0] - 1)], batch.x[p], batch.y[p]
         l, u = batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] - 1)]
         for j in range(n):
-            w.q[j, lane], w.x[j, lane] = q[j], x[j]
+            w.q[j, lane], w.x[j, lane] = q[columns[j]], x[columns[j]]
         for i in range(m + n):
-            w.l[i, lane], w.u[i, lane], w.y[i, lane] = l[i], u[i], y[i]
+            row = rows[i]
+            w.l[i, lane], w.u[i, lane], w.y[i, lane] = l[row], u[row], y[row]
         for i in range(w.s.shape[0]):
             w.s[i, lane] = batch.s[p, i]
 
 
 @inner
 def measure_gradient(w: Points) -> None:
-    """v := A x; the dual residual P x + q + A'y + z and its size; x'Px + q'x with its error, and the primal objective.
-
-    `PRIMAL` becomes half of x'Px, `GAP` the sum with its error in `Px_low`, for `finish`.
-    """
-    m, n, spans, Px, Px_low, q, x, y, dual, low = w.m, w.n, w.spans, w.Px, w.Px_low, w.q, w.x, w.y, w.dual, w.dual_low
+    """v := A x; the dual residual P x + q + A'y + z and its size; x'Px / 2, and x'Px + q'x with its error."""
+    m, n, spans, Px, Px_low, q, x, y = w.m, w.n, w.spans, w.Px, w.Px_low, w.q, w.x, w.y
+    dual, low = w.gradient, w.gradient_low
     if w.shared:
         multiply_accurately_shared(n, n, w.P, spans.begin, spans.end, x, Px, Px_low)
         multiply_accurately_shared(m, n, w.A, spans.row_first, spans.row_end, x, w.v, w.v_low)
@@ -126,41 +130,38 @@ def measure_gradient(w: Points) -> None:
         half += 0.5 * plain_product(v, p)
         total, error = add_product(v, p, total, error + v * load(Px_low, j))
         total, error = add_product(v, c, total, error)
-    found = w.found
-    store(found, DUAL, worst + trap)
-    store(found, DUAL_SCALE, 1.0 + size)
-    store(found, PRIMAL, half)
-    store(found, GAP, total)
-    store(Px_low, 0, error)
-    store(found, GAP_SCALE, 0.0)
-    store(found, BELOW, 0.0)
+    w.dual, w.dual_scale, w.half = worst + trap, 1.0 + size, half
+    w.product, w.product_low, w.support, w.support_low = total, error, splat(0.0), splat(0.0)
 
 
 @inner
-def finish(w: Points, first: int, end: int, told: Matrix) -> None:
-    """The gap, its scale and the objectives; told[p] := the residuals of the programs from `first` on."""
-    found = w.found
-    total, error, half = load(found, GAP), load(w.Px_low, 0), load(found, PRIMAL)
-    support, support_error = load(found, BELOW), load(found, GAP_SCALE)
-    gap = plain_sum(total, support)
-    gap_low = sum_error(total, support, gap) + (error + support_error)
-    primal, below = (total - half) + error, -(half + support + support_error)
-    store(found, GAP, absolute(gap + gap_low))
-    store(found, GAP_SCALE, 1.0 + largest(absolute(primal), absolute(below)))
-    store(found, PRIMAL, primal)
-    store(found, BELOW, below)
+def finish(batch: Batch, w: Points, first: int, end: int) -> None:
+    """The gap and the objectives; the numbers of the programs from `first` on, which fail above tol."""
+    tol, tol_abs, half, support, low = w.tol, w.tol_abs, w.half, w.support, w.support_low
+    gap = plain_sum(w.product, support)
+    gap = absolute(gap + (sum_error(w.product, support, gap) + (w.product_low + low)))
+    objective, below = (w.product - half) + w.product_low, -(half + support + low)
+    gap_scale = 1.0 + largest(absolute(objective), absolute(below))
+    primal = largest(w.rows / w.rows_scale, w.cone / w.cone_scale)
+    dual, relative_gap = w.dual / w.dual_scale, gap / gap_scale
+    passed = (w.rows <= tol * w.rows_scale) & (w.cone <= tol * w.cone_scale) & (w.dual <= tol * w.dual_scale)
+    passed = passed & (gap <= tol * gap_scale) & (largest(largest(w.rows, w.cone), largest(w.dual, gap)) <= tol_abs)
+    failed = select(passed, 0.0, 1.0)
     for lane in range(min(LANES, end - first)):
-        for i in range(RESIDUALS):
-            told[first + lane, i] = found[i, lane]
+        p = first + lane
+        if failed[lane] > 0.0 and batch.code[p] == OPTIMAL:
+            batch.code[p] = FAILED
+        batch.numbers[0, p], batch.numbers[1, p], batch.numbers[2, p] = objective[lane], below[lane], primal[lane]
+        batch.numbers[3, p], batch.numbers[4, p] = dual[lane], relative_gap[lane]
 
 
 @inner
-def measure_block(w: Points, start: int, stop: int, place: int, scale_place: int) -> None:
-    """Violation and scale of the sides of a block of rows, and its part in the support and the stray multipliers."""
-    l, u, v, low, y, bound, found = w.l, w.u, w.v, w.v_low, w.y, w.bound, w.found
+def measure_block(w: Points, start: int, stop: int) -> tuple[Vec, Vec]:
+    """(the violation of the sides of a block of rows, its scale); adds to the support and the stray multipliers."""
+    l, u, v, low, y, bound = w.l, w.u, w.v, w.v_low, w.y, w.bound
     size, violation, own, own_relative = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
     stray, trap = splat(0.0), splat(0.0)
-    support, error = load(found, BELOW), load(found, GAP_SCALE)
+    support, error = w.support, w.support_low
     for i in range(start, stop):
         lower, upper, value, small, yi = load(l, i), load(u, i), load(v, i), load(low, i), load(y, i)
         side = select(yi > 0.0, upper, lower)
@@ -181,10 +182,13 @@ def measure_block(w: Points, start: int, stop: int, place: int, scale_place: int
         else:
             violation = largest(outside, violation)
         trap += 0.0 * yi + 0.0 * value
+    w.dual, w.support, w.support_low = largest(stray, w.dual) + trap, support, error
+    return judged(violation, size, own, own_relative, trap)
+
+
+@leaf
+def judged(violation: Vec, size: Vec, own: Vec, own_relative: Vec, trap: Vec) -> tuple[Vec, Vec]:
+    """The residual and the scale of rows beside bounds, which count relative to their own size."""
     scale = 1.0 + size
     residual, relative = largest(violation, own), largest(violation / scale, own_relative)
-    store(found, place, residual + trap)
-    store(found, scale_place, select(relative > 0.0, residual / relative, scale))
-    store(found, DUAL, largest(stray, load(found, DUAL)) + trap)
-    store(found, BELOW, support)
-    store(found, GAP_SCALE, error)
+    return residual + trap, select(relative > 0.0, residual / relative, scale)

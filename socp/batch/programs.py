@@ -12,13 +12,12 @@ import numpy as np
 from ..problem.checks import ArrayLike, ProgramError, check_finite
 from ..problem.program import Cone, ConeProgram
 from ..problem.settings import BatchSettings, Settings, document_settings
-from ..problem.status import Status
+from ..problem.solution import Solution
 from ..solver import Solver
-from .checks import axes_of, matrices, number_of_programs, refuse_nonconvex, rows_of
+from .checks import BatchData, axes_of, matrices, refuse_nonconvex, rows_of
 from .cone_lots import lots_of
-from .lots import fits_lanes
+from .lots import fits_lanes, solve_batch
 from .solutions import Solutions
-from .watch import Watch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 KNOWN = ("c", "G", "h", "cones", "A", "b", "P", *BatchSettings.__annotations__)
 
 
-class ConePrograms:
-    """The checked data of a batch: a row for each program, or one row that all share."""
+class ConePrograms(BatchData):
+    """The checked data of a batch."""
 
     def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
         for name, value, other, with_it in (("G", G, "h", h), ("A", A, "b", b)):
@@ -49,15 +48,8 @@ class ConePrograms:
             index = ", ".join(map(str, at[0 if axes_of(h) == 2 else 1 :]))
             raise ProgramError(f"h must be numbers or inf, but h[{index}] is {self.h[at]}")
         self.cones, self._has_P = cones, P is not None
-        came = {"c": c, "G": G, "h": h, "A": A, "b": b, "P": P}
-        self.k = number_of_programs({name: (came[name], getattr(self, name)) for name in came})
-        self.has_axis = {name: axes_of(came[name]) == getattr(self, name).ndim for name in came}
+        self.count(c=c, G=G, h=h, A=A, b=b, P=P)
         self.share_matrices = self.P.shape[0] == self.G.shape[0] == self.A.shape[0] == 1
-
-    def own(self, name: str, i: int) -> np.ndarray:
-        """An argument of program i."""
-        array: np.ndarray = getattr(self, name)
-        return array[min(i, array.shape[0] - 1)]
 
     def program(self, i: int) -> ConeProgram:
         """Program i by itself."""
@@ -141,43 +133,26 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     """The answers to checked programs."""
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
-    many, watch = Solutions(programs.k, x=n, y=p, z=m, s=m), Watch(settings.time_limit)
+    many, first, lots = Solutions(programs.k, x=n, y=p, z=m, s=m), programs.program(0), []
     many._programs = programs
-    first, left = programs.program(0), np.arange(programs.k)
     if fits_lanes(n, p + m):
         refuse_nonconvex(programs.P, "c")
         lots = lots_of(programs, first.cones, settings)
-        many.setup_time = time.perf_counter() - started
-        for lot in lots:
-            watch.work(lot.tasks(), lot.workers())
-        left = np.concatenate([lot.collect(many) for lot in lots])
-    if left.size and watch.reason is None:
-        _solve_alone(programs, first, left, many, settings, watch)
-    if watch.reason is not None:
-        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
-    many.solve_time = time.perf_counter() - started - many.setup_time
-    return many
 
+    def new_solver() -> Callable[[int, Settings], Solution]:
+        """What solves a program by itself, set up once where programs share their matrices."""
+        shared: list[Solver] = []
 
-def _solve_alone(
-    programs: ConePrograms, first: ConeProgram, left: np.ndarray, many: Solutions, settings: Settings, watch: Watch
-) -> None:  # fmt: skip
-    """The answers to some programs, each by itself, by solvers that are set up where programs share their matrices."""
-    one_thread = dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left())
-
-    def worker(solver: Solver) -> Callable[[int], None]:
-        def solve(i: int) -> None:
+        def alone(i: int, own: Settings) -> Solution:
             h = programs.own("h", i)
-            if programs.share_matrices and np.array_equal(h == np.inf, first.h == np.inf):
-                solver.update(c=programs.own("c", i), b=programs.own("b", i), h=h)
-                solution = solver.solve()
-            else:
-                solution = Solver.of_checked(programs.program(i), one_thread).solve()
-            many.take(i, solution)
-            watch.note(solution.status)
+            if not programs.share_matrices or not np.array_equal(h == np.inf, first.h == np.inf):
+                return Solver.of_checked(programs.program(i), own).solve()
+            if not shared:
+                shared.append(Solver.of_checked(first, own))
+            shared[0].update(c=programs.own("c", i), b=programs.own("b", i), h=h)
+            return shared[0].solve()
 
-        return solve
+        return alone
 
-    watch.work(
-        left.tolist(), [worker(Solver.of_checked(first, one_thread)) for _ in range(min(settings.threads, left.size))]
-    )
+    solve_batch(many, lots, new_solver, settings, started)
+    return many

@@ -41,6 +41,7 @@ class Answers(Generic[One]):
     numbers: ClassVar = ("objective", "dual_objective", "primal_residual", "dual_residual", "gap")
     single: ClassVar[Any]
     messages: ClassVar[dict[Status, str]] = MESSAGES
+    linearized: ClassVar[Any]
     _programs: Any = None  # what has `program(i)`, for derivatives
     status: np.ndarray
     x: np.ndarray
@@ -53,7 +54,8 @@ class Answers(Generic[One]):
     iterations: np.ndarray
 
     def __init__(self, k: int, **sizes: int) -> None:
-        self.status, self.iterations = np.full(k, Status.NUMERICAL_ERROR, object), np.zeros(k, np.int64)
+        self.status, self.iterations = np.empty(k, object), np.zeros(k, np.int64)
+        self.status.fill(Status.NUMERICAL_ERROR)  # `np.full` reads the string at length
         self._shapes = {**{name: (k, sizes[name]) for name in self.vectors}, **dict.fromkeys(self.numbers, (k,))}
         self.setup_time, self.solve_time = 0.0, 0.0
         self.alone: dict[int, One] = {}
@@ -97,6 +99,11 @@ class Answers(Generic[One]):
         seconds = self.setup_time + self.solve_time
         return f"{type(self).__name__}({found}; iterations={self.iterations.sum()}, seconds={seconds:.3g})"
 
+    def _linearized(self, smoothing: float) -> Any:
+        if self._programs is None:
+            raise ProgramError("the answers have come without their programs, as out of a pickle: solve them here")
+        return self.linearized(self._programs, self, smoothing)
+
     def take(self, i: int, solution: One) -> None:
         """The answer of program i, found by itself."""
         for name in ("status", "iterations", *self.vectors, *self.numbers):
@@ -128,7 +135,7 @@ class Solutions(Answers[Solution]):
     2 optimal [-3. -3.] -3.0
     """
 
-    vectors, single = ("x", "y", "z", "s"), Solution
+    vectors, single, linearized = ("x", "y", "z", "s"), Solution, Linearizations
     z: np.ndarray
     s: np.ndarray
 
@@ -170,8 +177,3 @@ class Solutions(Answers[Solution]):
     ) -> Tangent:  # fmt: skip
         """The derivatives of the answers along a change of the data, with or without a leading axis."""
         return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
-
-    def _linearized(self, smoothing: float) -> Linearizations:
-        if self._programs is None:
-            raise ProgramError("the answers have come without their programs, as out of a pickle: solve them here")
-        return Linearizations(self._programs, self, smoothing)

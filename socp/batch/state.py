@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, structure
+from ..compiled.vec import lane_numbers
 from .spans import Spans
 
 DELTA = 1e-6  # of equalities: below 1e-8 one program in a thousand breaks down
 RHO = 1e-10  # added to the diagonal, for variables without curvature and bounds
 LEAST_SIGMA = 1e-2  # below it, one program in a hundred breaks down
 INSIDE = 1e-8  # slacks and multipliers of the start that are smaller are moved to one
-
-# rows of `total`
-TAU, KAPPA, FRESH, XPX, QX, HZ, MU = 0, 1, 2, 3, 4, 5, 6
-ROWS, ROWS_SIZE, BOUNDS, DUAL, DUAL_SIZE, RAY_DUAL, RAY_P, RAY_ROWS = 7, 8, 9, 10, 11, 12, 13, 14
-SLOPE, KEEP, CHANGE, TARGET, SIZE, EQUAL, EQUAL_SIZE, OVERLAP = 15, 16, 17, 18, 19, 20, 21, 22
-LAST_DUAL, REFINE, AFFINE = 23, 24, 25
-TOTALS = 26
 
 
 class Lanes(Structure):
@@ -24,7 +18,8 @@ class Lanes(Structure):
     The rows before `cone_rows` belong to second-order cones, cone k has cone_start[k]:cone_start[k + 1]; of these
     `b` is the right-hand side h, `r_equal` the residual and `y` the multiplier z.  `degree` counts sides, cones, tau.
 
-    `P` and `A` are shared, or empty where each lane has `P_own` and `A_own`; `D` and `E` scale those that came last.
+    `P` and `A` are those of the program that came last, scaled by `D` and `E`; where programs do not share them each
+    lane has `P_own` and `A_own`.
     `unit` takes residuals of rows to the caller's units, `dual_unit` those of the gradient.  A row that is a bound,
     `bound`, is judged by its own size; equalities have a scale of their own where they are `equalities_apart`.
     """
@@ -44,7 +39,11 @@ class Lanes(Structure):
     cone_s, lam, nt, c, u, ds, dz = matrix(), matrix(), matrix(), matrix(), matrix(), matrix(), matrix()
     eta, B = matrix(), matrix()
     rhs, residual, product = matrix(), matrix(), matrix()
-    C, T, pivots, total = matrix(), matrix(), matrix(), matrix()
+    C, T, pivots = matrix(), matrix(), matrix()
+    tau, kappa, mu, xPx, qx, hz, overlap, slope = (lane_numbers() for _ in range(8))
+    rows, rows_size, equal_rows, equal_size, bounds, dual, dual_size, last_dual = (lane_numbers() for _ in range(8))
+    ray_dual, ray_P, ray_rows, fresh, refine = (lane_numbers() for _ in range(5))
+    keep, change, target, affine, size = (lane_numbers() for _ in range(5))
     tol, tol_abs, tol_infeasible, step_fraction = number(), number(), number(), number()
     max_iter = integer()
     spans = structure(Spans)

@@ -30,32 +30,39 @@ class Watch:
         if status is Status.INTERRUPTED:
             self.reason = status
 
-    def work(self, tasks: Sequence[Any], workers: Sequence[Callable[[Any], None]]) -> None:
-        """Have the workers, each in a thread, take tasks until none is left."""
-        waiting = iter(tasks)
+    def work(self, tasks: Sequence[Any], new_worker: Callable[[], Callable[[Any], None]], threads: int) -> None:
+        """Have so many workers, each made in the thread where it works, take tasks until none is left."""
+        waiting, others = iter(tasks), min(threads, len(tasks)) - 1
 
-        def loop(worker: Callable[[Any], None]) -> None:
-            while self.reason is None:
-                with self._guard:
-                    task = next(waiting, None)
-                if task is None:
-                    return
+        def loop(worker: Callable[[Any], None] | None, task: Any) -> None:
+            while task is not None and self.reason is None:
                 if time.perf_counter() > self._end:
                     self.reason = Status.TIME_LIMIT
                     return
+                worker = worker or new_worker()
                 worker(task)
+                with self._guard:
+                    task = next(waiting, None)
+
+        def begin() -> None:
+            with self._guard:  # ours is at work first: its kernels leave the interpreter to the others
+                task = next(waiting, None)
+            loop(None, task)
 
         try:
-            if len(workers) == 1:
-                return loop(workers[0])
-            with ThreadPoolExecutor(len(workers) - 1) as pool:
-                others = [pool.submit(loop, worker) for worker in workers[1:]]
+            if others <= 0:
+                return loop(None, next(waiting, None))
+            worker = new_worker()
+            with ThreadPoolExecutor(others) as pool:
+                with self._guard:
+                    running = [pool.submit(begin) for _ in range(others)]
+                    task = next(waiting)
                 try:
-                    loop(workers[0])
+                    loop(worker, task)
                 except BaseException:
                     self.reason = Status.INTERRUPTED
                     raise
-            for other in others:
-                other.result()
+            for each in running:
+                each.result()
         except KeyboardInterrupt:
             self.reason = Status.INTERRUPTED

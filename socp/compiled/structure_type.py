@@ -84,7 +84,7 @@ def _get(context: Any, builder: Any, kind: StructureType, pointer: Any, name: st
         data_type = context.get_value_type(field)
         if field == types.boolean:
             return builder.trunc(builder.load(word), data_type)
-        return builder.load(builder.bitcast(word, data_type.as_pointer()))
+        return builder.load(builder.bitcast(word, data_type.as_pointer()), align=8)  # whatever takes several words
     data_pointer = context.get_data_type(field.dtype).as_pointer()
     data = builder.load(builder.bitcast(word, data_pointer.as_pointer()))
     shape = [builder.load(_word(context, builder, pointer, place + 1 + axis)) for axis in range(field.ndim)]
@@ -110,7 +110,7 @@ def _set(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
     if field == types.boolean:
         builder.store(builder.zext(value, ir.IntType(64)), word)
     else:
-        builder.store(value, builder.bitcast(word, value.type.as_pointer()))
+        builder.store(value, builder.bitcast(word, value.type.as_pointer()), align=8)
 
 
 @lower_cast(StructureType, StructureType)

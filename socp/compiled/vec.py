@@ -6,6 +6,8 @@ vector instructions of whatever width the processor has.
     load(a, i)        row i of an array with LANES columns as a Vec; entry i of a vector, which lanes share, as a number
     store(a, i, v)    the other way
     splat(c)          c in every lane
+    v[lane]           one of the numbers
+    put(v, lane, c)   v with another number in a lane
     + - * /  -v       lane by lane; numbers are the same in every lane
     < > <= >= & |     masks
     select(mask, v, w), largest(v, w), smallest(v, w), absolute(v), root(v)
@@ -28,6 +30,7 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
 from .kernels import INTERPRETED
+from .structures import Field, Structure
 
 LANES = 8  # eight doubles are a register of AVX-512, two of AVX2, four of SSE2: results are the same but for fusing
 SPLITTER = 134217729.0  # 2^27 + 1: half of the bits
@@ -182,6 +185,28 @@ def splat(typing, c):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def put(typing, v, lane, c):  # type: ignore[no-untyped-def]
+    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        number = context.cast(builder, arguments[2], sig.args[2], types.float64)
+        return builder.insert_element(
+            arguments[0], number, context.cast(builder, arguments[1], sig.args[1], types.int64)
+        )
+
+    return VEC(v, lane, c), lower
+
+
+@infer_global(operator.getitem)
+class _Item(AbstractTemplate):
+    def generic(self, arguments: Any, keywords: Any) -> Any:
+        return signature(types.float64, VEC, types.int64) if arguments[0] is VEC else None
+
+
+@lower_builtin(operator.getitem, VecType, types.int64)
+def _item(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+    return builder.extract_element(*arguments)
+
+
+@intrinsic
 def select(typing, mask, v, w):  # type: ignore[no-untyped-def]
     def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         both = (_lanes(context, builder, *pair) for pair in zip(arguments[1:], sig.args[1:]))
@@ -271,8 +296,13 @@ def _interpreted() -> dict[str, Any]:
         part = total - v
         return (v - (total - part)) + (w - part)
 
+    def put(v: Any, lane: int, c: float) -> Any:
+        v = v.copy()
+        v[lane] = c
+        return v
+
     return {
-        "load": lambda a, i: a[i].copy() if a.ndim == 2 else float(a[i]), "store": operator.setitem,
+        "put": put, "load": lambda a, i: a[i].copy() if a.ndim == 2 else float(a[i]), "store": operator.setitem,
         "splat": lambda c: np.full(LANES, float(c)), "select": np.where, "absolute": np.abs, "root": np.sqrt,
         "largest": lambda v, w: np.where(np.greater(v, w), v, w),
         "smallest": lambda v, w: np.where(np.less(v, w), v, w),
@@ -285,6 +315,23 @@ if INTERPRETED:
     globals().update(_interpreted())
 
 
+class LaneField(Field):
+    """A number for each lane."""
+
+    words = LANES
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        return self if owner is None else owner._block[self.place : self.place + LANES].copy()
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        owner._block[self.place : self.place + LANES] = value
+
+
+def lane_numbers() -> Any:
+    """The field of a structure that kernels have as a vector."""
+    return LaneField(VEC)
+
+
 def lane_rows(rows: int) -> np.ndarray:
     """Zeros of shape (rows, LANES) that begin at a line of the cache."""
     raw = np.zeros(rows * LANES + LANES)
@@ -292,8 +339,11 @@ def lane_rows(rows: int) -> np.ndarray:
     return raw[first : first + rows * LANES].reshape(rows, LANES)
 
 
-def lane_arrays(rows: dict[str, int]) -> dict[str, np.ndarray]:
-    """Arrays of so many rows of lanes, by name, in one block of memory."""
-    room = lane_rows(sum(rows.values()))
-    ends = np.cumsum(list(rows.values()))
-    return {name: room[end - size : end] for (name, size), end in zip(rows.items(), ends)}
+def bind_lanes(owner: Structure, rows: dict[str, int]) -> None:
+    """Arrays of so many rows of lanes for the fields of these names, in one block of memory."""
+    room, at = lane_rows(sum(rows.values())), 0
+    address, kind = room.ctypes.data, type(owner)
+    for name, size in rows.items():  # binding each array by itself takes five times as long
+        field = getattr(kind, name)
+        field._pack(owner._words, room.itemsize * field.place, address + room.itemsize * LANES * at, size, LANES)
+        owner._kept[name], at = room[at : at + size], at + size

@@ -12,6 +12,7 @@ from bench.programs import tiny
 from qp.lane import MOST_ITERATIONS
 from qp.problem.side_by_side import verify
 from socp import ProgramError, Status
+from socp.batch.driver import OPTIMAL
 from socp.problem.stopping import residuals
 from tests.support.programs import check
 
@@ -55,11 +56,13 @@ def test_residuals_are_those_of_the_callers_data(seed):
     solver.solve()
     room = solver.lane._room
     for share in (1.0, 1.0 + 1e-9, 2.0):
-        room.x[:], room.y[:] = share * bounds, rng.normal(size=8)
-        verify(room.batch, room.points, room.found, 0, 1)
-        np.testing.assert_allclose(
-            room.found[0], residuals(solver.program, room.x, room.y[:3], room.y[3:]), rtol=1e-9, atol=1e-14
-        )
+        room.x[:], room.y[:], room.bounds[:] = share * bounds, rng.normal(size=3), rng.normal(size=5)
+        room.batch.code[0] = OPTIMAL
+        verify(room.batch, room.points, 0, 1)
+        found = residuals(solver.program, room.x, room.y, room.bounds)
+        numbers = found.primal_objective, found.dual_objective, *found.relative
+        np.testing.assert_allclose(room.batch.numbers.ravel(), numbers, rtol=1e-9, atol=1e-14)
+        assert bool(room.batch.code[0] == OPTIMAL) is found.meets(1e-8)
 
 
 def test_the_plan_in_words():

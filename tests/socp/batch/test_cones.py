@@ -7,7 +7,7 @@ from socp.batch.cones import begin_cone, longest_step, scale, scale_cone, weigh
 from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.lanes import factor, solve_refined
 from socp.batch.spans import spans_of
-from socp.batch.state import REFINE, Lanes
+from socp.batch.state import Lanes
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Matrix
 from socp.compiled.vec import LANES, lane_rows, load, splat, store
@@ -106,7 +106,7 @@ def test_refinement_is_for_the_lanes_that_need_it():
     w.P[:] = 1e-3 * np.eye(2).ravel()
     set_scaling(w)
     begin_first_cone(w)
-    w.total[REFINE] = np.arange(LANES) % 2
+    w.refine = np.arange(LANES) % 2
     x, y, Gx, Gy = lane_rows(2), lane_rows(2), lane_rows(6), lane_rows(6)
     rhs = x[:] = y[:] = rng.normal(size=x.shape)
     w.W[4:] = 1e-10

@@ -7,6 +7,8 @@ import pytest
 
 import socp
 from socp.batch import cone_lots, lots
+from socp.batch.driver import FAILED
+from socp.batch.programs import ConePrograms
 from socp.batch.solutions import Solutions
 from socp.problem.certificates import dual_infeasibility, primal_infeasibility
 from socp.problem.stopping import residuals
@@ -120,7 +122,7 @@ def test_a_program_that_fails_in_the_lanes_is_solved_alone(monkeypatch):
 
     def spoilt(*arguments):
         verify(*arguments)
-        arguments[5][4] = np.nan
+        arguments[0].code[4] = FAILED
 
     monkeypatch.setattr(cone_lots, "verify", spoilt)
     many = socp.solve_many(**given)
@@ -244,3 +246,29 @@ def test_fields_that_nothing_was_written_into_are_nan():
     assert np.isnan(many.z).all() and np.isnan(many.objective).all() and many.x is many.x
     with pytest.raises(AttributeError, match="has no attribute 'lam'"):
         many.lam  # noqa: B018
+
+
+@pytest.mark.parametrize(("k", "threads"), [(1, 2), (63, 1), (200, 2), (5000, 1), (5000, 2), (5000, 5)])
+def test_threads_share_what_is_left(k, threads):
+    given = disks(k=k)
+    program = ConePrograms(**{name: given.get(name) for name in ("c", "G", "h", "cones", "A", "b", "P")})
+    (lot,) = cone_lots.lots_of(program, given["cones"], socp.Settings(threads=threads))
+    sizes = [end - begin for begin, end in lot.tasks()]
+    assert [begin for begin, _ in lot.tasks()] == list(np.cumsum([0, *sizes[:-1]])) and sum(sizes) == k
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] <= max(64, k / (2 * threads if threads > 1 else 1))
+    assert k < 1000 or sizes[-1] <= 64 or threads == 1  # all threads end at about the same time
+
+
+def test_answers_that_fail_the_test_in_a_thread_are_not_told(monkeypatch):
+    """Each is tested where it is found: an answer that is spoilt there is found again by itself."""
+    given = disks(k=300)
+    whole, run = socp.solve_many(**given), lots.run
+
+    def spoilt(batch, lanes, begin, end):
+        run(batch, lanes, begin, end)
+        batch.x[begin] += 1e-3
+
+    monkeypatch.setattr(lots, "run", spoilt)
+    many = socp.solve_many(**given, threads=2)
+    assert len(many.alone) >= 2 and 0 in many.alone and (many.status == "optimal").all()
+    assert np.allclose(many.objective, whole.objective, rtol=1e-6, atol=1e-7)

@@ -11,7 +11,7 @@ from socp.batch.dense import (
     multiply_transposed_shared,
     solve,
 )
-from socp.batch.spans import Order, narrow_band, spans_of
+from socp.batch.spans import narrow_band, ordered_spans, spans_of
 from socp.compiled.vec import LANES, lane_rows
 
 
@@ -40,26 +40,21 @@ def inside(spans, A, T):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_band_is_found_and_holds_every_entry(seed):
     P, A = chain(12, np.random.default_rng(seed))
-    order = Order(P[None], A[None])
-    (P2,), (A2,) = (part.reshape(shape) for part, shape in zip(order.matrices(), ((1, 48, 48), (1, 33, 48))))
-    spans, factor = order.spans, np.linalg.cholesky(P2 + A2.T @ A2)
+    spans = ordered_spans(P[None], A[None], np.arange(33))
+    P2, A2 = P[np.ix_(spans.columns, spans.columns)], A[np.ix_(spans.rows[:33], spans.columns)]
+    factor = np.linalg.cholesky(P2 + A2.T @ A2)
     assert inside(spans, A2, factor) and (np.arange(48) - spans.begin).max() <= 12
     for name in ("row_first", "row_end", "column_first", "column_end", "begin", "end"):
         assert (np.diff(getattr(spans, name)) >= 0).all()
-    v, both = np.arange(48.0), np.arange(81.0)
-    assert np.array_equal(order.variables_back(order.of_variables(v)), v)
-    assert np.array_equal(order.all_back(order.of_all(both)), both)
-    x = np.linspace(1.0, 2.0, 48)
-    assert np.allclose(
-        order.all_back(np.append(A2 @ order.of_variables(x), order.of_variables(x))), np.append(A @ x, x)
-    )
+    assert sorted(spans.rows) == list(range(81)) and (spans.rows[33:] == 33 + spans.columns).all()
 
 
 def test_dense_matrices_keep_their_order():
     rng = np.random.default_rng(0)
     P, A = rng.normal(size=(1, 6, 6)), rng.normal(size=(1, 4, 6))
-    order = Order(P, A)
-    assert order.of_variables(P) is P and order.of_all(A) is A and (order.spans.begin == 0).all()
+    spans = ordered_spans(P, A, np.array([2, 0]))
+    assert list(spans.rows) == [2, 0, *range(4, 10)] and (spans.columns == np.arange(6)).all()
+    assert spans.row_first.size == 2 and (spans.begin == 0).all()
     assert narrow_band(np.zeros((5, 5)), np.ones((1, 5))) is None
 
 
@@ -93,19 +88,19 @@ def test_factors_solve_with_the_assembled_matrix(n, m, banded):
 def test_products_within_spans():
     rng = np.random.default_rng(1)
     P, A = chain(5, rng)
-    order = Order(P[None], A[None])
-    m, n, A2, spans = *A.shape, order.matrices()[1], order.spans
+    (m, n), spans = A.shape, ordered_spans(P[None], A[None], np.arange(len(A)))
+    A2 = A[np.ix_(spans.rows[:m], spans.columns)]
     x, v, out = lane_rows(n), lane_rows(m + n), lane_rows(m + n)
     x[:], v[:] = rng.normal(size=x.shape), rng.normal(size=v.shape)
     multiply_shared(m, n, A2.ravel(), spans.row_first, spans.row_end, x, out)
-    assert np.allclose(out[:m], A2.reshape(m, n) @ x)
+    assert np.allclose(out[:m], A2 @ x)
     multiply_transposed_shared(m, n, A2.ravel(), spans.column_first, spans.column_end, v, x)
-    assert np.allclose(x, A2.reshape(m, n).T @ v[:m] + v[m:])
+    assert np.allclose(x, A2.T @ v[:m] + v[m:])
 
 
 def test_a_cone_couples_its_variables():
     A = np.zeros((5, 4))
     A[1, 1] = A[2, 3] = A[3, 0] = A[4, 2] = 1.0
-    spans = Order(np.eye(4)[None], A[None], np.array([0, 3])).spans
+    spans = ordered_spans(np.eye(4)[None], A[None], np.arange(5), np.array([0, 3]))
     assert list(spans.begin) == [0, 1, 1, 1] and list(spans.end) == [1, 4, 4, 4]
     assert inside(spans, A, np.linalg.cholesky(np.eye(4) + np.outer(A[1] + A[2], A[1] + A[2])))
