@@ -47,17 +47,18 @@ def test_a_dense_hessian_takes_cholesky_with_few_rows_too():
 def test_plans_read_aloud():
     few, many = with_dense_rows(8, True), with_dense_rows(600, False)
     told = {
-        "few rows": (Solver(few), "sparse LDL' (", "chosen over dense ("),
-        "many rows": (Solver(many), "dense Cholesky, order 200, 600 dense rows, about ", "flop: the data are dense"),
+        "few rows": (Solver(few), "sparse LDL' by columns, minimum degree, order ", "and dense ("),
+        "many rows": (Solver(many), "dense Cholesky, order 200, 600 dense rows, about ", "flop: chosen over sparse ("),
         "asked for": (Solver(few, kkt="dense"), "dense Cholesky, order 200", 'kkt="dense" was asked for'),
         "low rank": (
             Solver(ConeProgram(np.ones(300), P=LowRank(np.eye(300, 4), 1.0))),
-            "diagonal plus low rank", "few beside the variables"),
-        "sparse": (Solver(ConeProgram(np.ones(300), P=sp.eye_array(300, format="csc"))), "sparse LDL'", "are sparse"),
-        "small": (Solver(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)])), "dense Cholesky, order 1", "is small"),
+            "diagonal plus low rank", "chosen over dense ("),
+        "sparse": (Solver(ConeProgram(np.ones(300), P=sp.eye_array(300, format="csc"))), "sparse LDL' by columns",
+                   "chosen over panels ("),
+        "small": (Solver(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)])), "dense Cholesky, order 1", "over sparse ("),
     }  # fmt: skip
     for solver, begin, end in told.values():
-        assert str(solver.plan).startswith(begin) and end in str(solver.plan)
+        assert str(solver.plan).startswith(begin) and end in str(solver.plan), str(solver.plan)
         assert str(solver.solve().plan) == str(solver.plan)
 
 
