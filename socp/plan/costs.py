@@ -85,11 +85,11 @@ def panels_seconds(order: float, entries: float, flops: float) -> float:
 def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P_entries: float) -> float:
     """The least that sparse LDL' takes, before its analysis, with a share of that.
 
-    L has the entries of the rows and the triangle of P.  To eliminate a row of k entries takes k^2 operations, and to
-    eliminate the variables n^3 / 3 where P is full, or the rows fill as many entries.
+    L has the entries of the rows and the triangle of P.  To eliminate a row of k entries takes k^2 operations of rank
+    one, at half the rate of others, and to eliminate the variables n^3 / 3 where P is full, or n rows or more fill it.
     """
-    cliques = entries**2 / max(rows, 1)
-    full = max(P_entries, cliques) >= n**2
+    cliques = 2.0 * entries**2 / max(rows, 1)
+    full = P_entries >= n**2 or (rows >= n and cliques >= 2.0 * n**2)
     in_L = entries + (n**2 if full else P_entries) / 2
     flops = cliques + n**3 / 3 if full else entries**2 / max(rows, n)
     return costs.analysis + costs.analysis_of_entry * in_L + strips_seconds(n + rows, in_L, flops)
