@@ -62,8 +62,9 @@ class LowRankKKT(KKT):
     @property
     def description(self) -> str:
         """The method and its order, in words."""
-        rows = self.order - self.k
-        return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows} rows)"
+        count = self.order - self.k
+        rows = f"{count} row{'' if count == 1 else 's'}"
+        return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows})"
 
     def refresh(self) -> None:
         """Take the values of M from the form anew (a new P needs new factors, see `still_fits`)."""

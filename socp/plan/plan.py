@@ -76,7 +76,7 @@ class Plan(NamedTuple):
         chosen = self.backend if self.method == "interior point" else self.method
         own = self.seconds.get(chosen, 0.0)
         slower = sorted((t / own, name) for name, t in self.seconds.items() if name != chosen) if own > 0.0 else []
-        others = " and ".join(f"{name} ({ratio:.2g}x)" for ratio, name in slower)
+        others = " and ".join(f"{name} ({float(f'{ratio:.2g}'):,g}x)" for ratio, name in slower)
         return f"{self.what}{work}: {'chosen over ' + others if slower else self.reason}"
 
 
