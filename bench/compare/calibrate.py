@@ -12,7 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -130,8 +130,8 @@ def _program(method: str, n: int) -> float:
     rng = np.random.default_rng(0)
     root = rng.normal(size=(n, n))
     program = qp.QuadraticProgram(root @ root.T / n + 0.1 * np.eye(n), rng.normal(size=n), lb=-1.0, ub=1.0)
-    asked = {"active_set": False, "refinement_steps": 9} if method == "interior point" else {}
-    return best_seconds(lambda: qp.solve(program, **asked)) / method_seconds(n, 0)[method]
+    backend: Literal["auto", "dense"] = "dense" if method == "interior point" else "auto"
+    return best_seconds(lambda: qp.solve(program, kkt=backend)) / method_seconds(n, 0)[method]
 
 
 def write(path: Path, found: list[Rate]) -> None:

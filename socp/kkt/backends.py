@@ -24,7 +24,7 @@ def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
         if plan.seconds:
             plan = _with_analysis(plan, sparse.ldl)
     if plan.backend == "low rank":
-        kkt = LowRankKKT(form, plan.regularization, plan.refinement_steps, *form.P.low_rank_form())
+        kkt = LowRankKKT(form, plan.regularization, plan.refinement_steps)
     elif plan.backend == "dense":
         kkt = DenseKKT(form, plan.regularization, plan.refinement_steps)
     kkt.correctors = correctors(kkt.flops, kkt.factor_entries)
