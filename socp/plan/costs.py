@@ -13,8 +13,6 @@ from typing import NamedTuple
 from ..linalg.ldl import factorization as by_rows
 from ..linalg.ldl.symbolic import amalgamation as by_panels
 
-NANO = 1e-9
-
 
 class Costs(NamedTuple):
     """The rates of a machine, in seconds where nothing else is said.
@@ -74,12 +72,12 @@ def low_rank_seconds(n: int, order: int, costs: Costs = COSTS) -> float:
 
 def strips_seconds(order: float, entries: float, flops: float) -> float:
     """Sparse LDL' by columns or strips with so many entries in L, and the solves of an iteration."""
-    return NANO * (by_rows.COLUMN * order + by_rows.ENTRY * entries + by_rows.FLOP * flops)
+    return 1e-9 * (by_rows.COLUMN * order + by_rows.ENTRY * entries + by_rows.FLOP * flops)
 
 
 def panels_seconds(order: float, entries: float, flops: float) -> float:
     """The same by panels of four columns or more, of which the updates are left out: the least time."""
-    return NANO * (by_panels.FRONT * order / 4 + by_panels.ENTRY * entries + by_panels.FLOP * flops)
+    return 1e-9 * (by_panels.FRONT * order / 4 + by_panels.ENTRY * entries + by_panels.FLOP * flops)
 
 
 def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P_entries: float) -> float:
