@@ -20,7 +20,7 @@ def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
     """
     kkt: KKT
     if plan.backend == "sparse":
-        kkt = sparse = SparseKKT(form, plan.regularization, plan.refinement_steps, plan.threads)
+        kkt = sparse = SparseKKT(form, plan.regularization, plan.refinement_steps)
         if plan.seconds:
             plan = _with_analysis(plan, sparse.ldl)
     if plan.backend == "low rank":
