@@ -18,6 +18,7 @@ from socp.batch.driver import Batch, Shape, lanes_for
 from socp.batch.points import points_for
 from socp.batch.spans import NO_CONES, spans_of
 from socp.method.run import OPTIMAL, copy_of_records, test_holds
+from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
@@ -197,4 +198,6 @@ def cone_answer(
 def plan_of(n: int, m: int) -> Plan:
     """The plan, kept: words cost as much as the set-up of a lane."""
     rows = f", {m} row{'s' * (m != 1)}" if m else ""
-    return Plan("dense", "the program is small and P is dense", what=f"dense LDL' in a vector lane, order {n}{rows}")
+    seconds = {name: method_seconds(n, m)[name] for name in ("lane", "interior point")}
+    what = f"dense LDL' in a vector lane, order {n}{rows}"
+    return Plan("dense", "the program is small and P is dense", method="lane", what=what, seconds=seconds)

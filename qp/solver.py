@@ -105,7 +105,7 @@ class Solver(SetUpOnce):
         presolved = self._presolved(program)
         form = ConeForm(presolved.program)
         cone_solver = None
-        active_set, lane = self._new_active_set(presolved.program), self._new_lane(program, presolved, form)
+        active_set, lane = self._new_method(presolved, form)
         method = lane or active_set
         if method is None or (settings.check_convexity and not method.is_clearly_definite()):
             cone_solver = self._new_cone_solver(presolved, form)  # refuses a P that is not semidefinite
@@ -115,19 +115,16 @@ class Solver(SetUpOnce):
         self.presolved, self.cone_form, self.active_set, self.lane = presolved, form, active_set, lane
         self._cone_solver: ConeSolver | None = cone_solver
 
-    def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
-        """The active set for what presolve leaves, where there is one."""
-        method = choose_method(program, self.settings)
+    def _new_method(self, presolved: Presolve, form: ConeForm) -> tuple[ActiveSet | None, Lane | None]:
+        """The active set for what presolve leaves, or a lane where it leaves all, if one of them is chosen."""
+        program, settings = presolved.program, self.settings
+        method = choose_method(program, settings)
         if method == "working set":
             before = getattr(self, "active_set", None)
-            return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
-        return ActiveSet(program, self.settings) if method == "active set" else None
-
-    def _new_lane(self, program: QuadraticProgram, presolved: Presolve, form: ConeForm) -> Lane | None:
-        """A lane for the program, of which presolve leaves nothing out, where there is one."""
-        if presolved.kept is not None or form.has_fixed or choose_method(program, self.settings) != "lane":
-            return None
-        return Lane(program, self.settings, form, getattr(self, "lane", None))
+            return WorkingSet(program, settings, before if isinstance(before, WorkingSet) else None), None
+        if method == "lane" and presolved.kept is None and not form.has_fixed:
+            return None, Lane(program, settings, form, getattr(self, "lane", None))
+        return (ActiveSet(program, settings) if method == "active set" else None), None
 
     def _presolved(self, program: QuadraticProgram) -> Presolve:
         """The program made smaller; what is asked for in absolute terms leaves no room for sides that cross."""
@@ -199,11 +196,7 @@ class Solver(SetUpOnce):
                 self._cone_solver.replace_vectors(cone_program.with_objective(program))
             else:  # somebody has updated that solver by itself
                 self._cone_solver.replace(self.cone_form.program(program))
-        if self.active_set is not None:
-            self.active_set = self._new_active_set(program)
-        if self.lane is not None:
-            self.lane.program = program
-        self.program, self.presolved, self._is_stale = program, Presolve(program, wanted=False), False
+        self._keep(program, Presolve(program, wanted=False))
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool) -> None:
         """Go over to a program; one that is refused leaves the solver as it was."""
@@ -230,12 +223,16 @@ class Solver(SetUpOnce):
             except ProgramError:
                 self._is_stale = False
                 raise
+        self._keep(program, presolved)
+        return True
+
+    def _keep(self, program: QuadraticProgram, presolved: Presolve) -> None:
+        """The rest of going over to a program, which needs no other set-up."""
         if self.active_set is not None:
-            self.active_set = self._new_active_set(presolved.program)
+            self.active_set, _ = self._new_method(presolved, self.cone_form)
         if self.lane is not None:
             self.lane.program = program
         self.program, self.presolved, self._is_stale = program, presolved, False
-        return True
 
     def let_go(self) -> None:
         """Leave the memory to the next program; the solver is not to be used again."""

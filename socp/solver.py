@@ -24,7 +24,7 @@ from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State, keep_point
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
-from .plan.choice import SMALL_DENSE, decide
+from .plan.choice import SMALL, decide
 from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import (
@@ -162,7 +162,7 @@ class Solver(SetUpOnce):
         # BLAS with the threads of the settings, where it is called with matrices large enough; else nothing more: the
         # lock is held by the one who works with the solver
         threads = self.at_work if order <= FEW else blas_threads(settings.threads)
-        if order > SMALL_DENSE:
+        if order > SMALL:
             ready_for_large()
         state = workspace.acquire(program, sizes, settings)
         if state is None:

@@ -23,7 +23,7 @@ from .kkt import dense, sparse
 from .linalg.ldl.rows.factor import four_wide_factor
 from .linalg.ldl.rows.solve import four_wide_solve
 from .linalg.ldl.rows.uplooking import scalar_factor, scalar_solve
-from .plan.choice import SMALL_DENSE
+from .plan.choice import SMALL
 from .version import __version__
 
 FIRST = (  # before it is known how a program is solved
@@ -80,7 +80,7 @@ def ready_for_large() -> None:
 
 def ready_for(*matrices: Any) -> None:
     """The same where one of the matrices of a program that comes is sparse and not small: one step, not three."""
-    if any(sp.issparse(matrix) and matrix.shape[-1] > SMALL_DENSE for matrix in matrices):
+    if any(sp.issparse(matrix) and matrix.shape[-1] > SMALL for matrix in matrices):
         ready_for_large()
 
 

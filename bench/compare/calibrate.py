@@ -12,18 +12,19 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+import qp
 from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from socp.linalg.ldl.factorization import LDL
-from socp.plan.costs import COSTS, SOLVES
+from socp.plan.costs import COSTS, SOLVES, method_seconds
 
 from .measurement import hardware
 
-ORDERS = (300, 600, 1000)
+ORDERS, SMALL = (300, 600, 1000), (10, 20, 30)
 RUNS = 5
 
 
@@ -61,7 +62,11 @@ def rates(orders: tuple[int, ...] = ORDERS) -> Iterator[Rate]:
     yield Rate("Cholesky factorization", "flops a second", COSTS.flops, tuple(flops for flops, _ in dense))
     yield Rate("solve with the factor", "bytes a second", COSTS.bandwidth, tuple(bandwidth for _, bandwidth in dense))
     shares = tuple(_share(matrix) for matrix in _patterns(orders[0]))
-    yield Rate("sparse LDL' and its solves", "of the time expected", 1.0, shares)
+    yield Rate("sparse LDL' and its solves", "of the time expected", 1.0, tuple(share for share, _ in shares))
+    yield Rate("its analysis", "seconds an entry", COSTS.iterations * COSTS.analysis_of_entry,
+               tuple(analysis for _, analysis in shares))  # fmt: skip
+    for name, sizes in (("lane", SMALL), ("active set", orders), ("interior point", (*SMALL, *orders))):
+        yield Rate(name, "of the time expected", 1.0, tuple(_program(name, n) for n in sizes))
 
 
 def _dense(order: int) -> tuple[float, float]:
@@ -104,9 +109,10 @@ def _upper(above: Any) -> sp.csc_array:
     return upper if upper.shape == (n, n) else whole
 
 
-def _share(upper: sp.csc_array) -> float:
-    """The time of a factorization and its solves, as a share of what its own model expects."""
+def _share(upper: sp.csc_array) -> tuple[float, float]:
+    """The time of a factorization and its solves, as a share of what its own model expects; the analysis per entry."""
     n = upper.shape[0]
+    LDL(n, upper.indptr, upper.indices, np.ones(n, np.int64))  # what is called first is slow
     ldl = LDL(n, upper.indptr, upper.indices, np.ones(n, np.int64))
     data, x = upper.data.astype(float), np.ones(n)
     ldl.factor(data, 0.0, 1.0)
@@ -116,7 +122,16 @@ def _share(upper: sp.csc_array) -> float:
         for _ in range(SOLVES):
             ldl.solve(x, x)
 
-    return best_seconds(work) / (1e-9 * ldl.time)
+    return best_seconds(work) / (1e-9 * ldl.time), (ldl.ordering_time + ldl.symbolic_time) / ldl.nnz
+
+
+def _program(method: str, n: int) -> float:
+    """The time of a program with a dense P and bounds by a method, as a share of what the table expects."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(n, n))
+    program = qp.QuadraticProgram(root @ root.T / n + 0.1 * np.eye(n), rng.normal(size=n), lb=-1.0, ub=1.0)
+    backend: Literal["auto", "dense"] = "dense" if method == "interior point" else "auto"
+    return best_seconds(lambda: qp.solve(program, kkt=backend)) / method_seconds(n, 0)[method]
 
 
 def write(path: Path, found: list[Rate]) -> None:

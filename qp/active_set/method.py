@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from socp.compiled.threads import blas_threads
+from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
 from socp.problem.distances import norm
 from socp.problem.settings import Settings
@@ -72,9 +73,11 @@ class ActiveSet:
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
         self.program, self.settings = program, settings
+        seconds = method_seconds(program.n, program.m)
         self.plan = Plan(
-            "dense", "most have bounds", method="active set", what=f"active set, {program.n} variables with a dense P"
-        )
+            "dense", "most have bounds", method="active set", what=f"active set, {program.n} variables with a dense P",
+            seconds={name: seconds[name] for name in ("active set", "interior point")},
+        )  # fmt: skip
         P: Any = program.P
         n, rows = program.n, program.sided_rows
         self.P, self.diagonal = P, P.diagonal().copy()

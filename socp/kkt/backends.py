@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..form.standard import StandardForm
-from ..plan.costs import correctors
-from ..plan.plan import Plan
+from ..linalg.ldl.factorization import LDL
+from ..plan.costs import correctors, panels_seconds, strips_seconds
+from ..plan.plan import Backend, Plan
 from .base import KKT
 from .dense import DenseKKT
 from .lowrank import LowRankKKT
@@ -14,18 +15,27 @@ from .sparse import SparseKKT
 def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
     """The KKT solver that a plan names, and the plan with what the analysis has shown.
 
-    A sparse plan that knows the seconds of dense Cholesky gives way to it where its own are more.
+    The analysis of a sparse matrix shows what it takes, by strips and by panels; a plan that was free gives way to
+    dense Cholesky where that takes less.
     """
     kkt: KKT
     if plan.backend == "sparse":
         kkt = sparse = SparseKKT(form, plan.regularization, plan.refinement_steps)
         if plan.seconds:
-            plan = plan._replace(seconds={**plan.seconds, "sparse": 1e-9 * sparse.ldl.time})
-            if not plan.seconds["sparse"] < plan.seconds["dense"]:
-                plan = plan._replace(backend="dense")
+            plan = _with_analysis(plan, sparse.ldl)
     if plan.backend == "low rank":
-        kkt = LowRankKKT(form, plan.regularization, plan.refinement_steps, *form.P.low_rank_form())
+        kkt = LowRankKKT(form, plan.regularization, plan.refinement_steps)
     elif plan.backend == "dense":
         kkt = DenseKKT(form, plan.regularization, plan.refinement_steps)
     kkt.correctors = correctors(kkt.flops, kkt.factor_entries)
     return kkt, plan._replace(what=kkt.description, flops=kkt.flops, correctors=kkt.correctors)
+
+
+def _with_analysis(plan: Plan, ldl: LDL) -> Plan:
+    """The plan with the seconds that the analysis has shown, for the backend that takes the least."""
+    seconds = {**plan.seconds, "sparse": 1e-9 * ldl.time}
+    least: Backend = "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
+    if least == "sparse":
+        other, way = ("strips", strips_seconds) if ldl.method == "supernodal" else ("panels", panels_seconds)
+        seconds[other] = way(ldl.factors.n, ldl.nnz, ldl.flops)
+    return plan._replace(backend=least, seconds={name: t for name, t in seconds.items() if t >= seconds[least]})

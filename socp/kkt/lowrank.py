@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
@@ -22,7 +20,7 @@ from ..compiled.structures import floats, integer, structure
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
 from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
-from ..problem.hessian import LowRankHessian
+from ..problem.lowrank import LowRank
 from .base import KKT
 from .dense_rows import DenseRows, scale_rows, spread_rows
 
@@ -46,14 +44,12 @@ class LowRankKKT(KKT):
     D, r, t = floats("n"), floats("n"), floats("2 * order")
     t_again, rest_of_groups = floats("order"), floats("order")
 
-    def __init__(
-        self, form: StandardForm, regularization: float | None, refinement_steps: int, F: np.ndarray, d: np.ndarray
-    ) -> None:
-        rows, n = DenseRows(form), form.n
+    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
+        rows, n, (F, d) = DenseRows(form), form.n, form.P.low_rank_form()
         order = F.shape[1] + form.p + rows.count
         super().__init__(form, regularization, refinement_steps, order=order)
         self.rows, self.k, self.order = rows, F.shape[1], order
-        form.bind_hessian(LowRankHessian(F, d))
+        form.bind_hessian(LowRank.of_checked(F, d))
         self.flops, self.factor_entries = order**2 * (n + order / 3.0), order * (n + 0.5 * order)
         self.B[: self.k * n] = F.T.reshape(-1)
         self._use(factor_low_rank, apply_low_rank)
@@ -62,8 +58,9 @@ class LowRankKKT(KKT):
     @property
     def description(self) -> str:
         """The method and its order, in words."""
-        rows = self.order - self.k
-        return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows} rows)"
+        count = self.order - self.k
+        rows = f"{count} row{'' if count == 1 else 's'}"
+        return f"diagonal plus low rank, Cholesky of order {self.order} (rank {self.k} of P, {rows})"
 
     def refresh(self) -> None:
         """Take the values of M from the form anew (a new P needs new factors, see `still_fits`)."""

@@ -13,6 +13,8 @@ from .assembly import KKTMatrix, fill_matrix, rotate, rotate_back
 from .base import KKT, PIVOT_DELTA, PIVOT_EPS
 from .expansion import recover_expanded, reduce_expanded
 
+KERNELS = {"scalar": "columns", "four-wide": "strips", "supernodal": "panels"}
+
 
 class SparseKKT(KKT):
     """Sparse LDL' of the matrix of `assembly`.
@@ -50,7 +52,8 @@ class SparseKKT(KKT):
     @property
     def description(self) -> str:
         """The method, its order and its entries, in words."""
-        return f"sparse LDL' ({self.ldl.method}), order {self.matrix.size}, {self.ldl.nnz:,} entries in L"
+        ldl, order = self.ldl, self.matrix.size
+        return f"sparse LDL' by {KERNELS[ldl.method]}, {ldl.ordering}, order {order}, {ldl.nnz:,} entries in L"
 
     def refresh(self) -> None:
         """Take the values of P and M from the form anew."""

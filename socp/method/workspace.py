@@ -15,7 +15,7 @@ import threading
 
 from ..form.standard import Sizes
 from ..kkt.dense import DenseKKT
-from ..plan.choice import SMALL, is_small
+from ..plan.choice import is_small
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from .loop import State
@@ -48,8 +48,7 @@ def release(state: State, settings: Settings) -> None:
     form, kkt = state.form, state.kkt
     if not form.is_pooled:
         chosen = state.plan.is_free and state.plan.backend == "dense"
-        small = form.n + form.p <= SMALL and is_small(form)
-        form.is_pooled = chosen and small and form.words + kkt.words + state.words <= MOST
+        form.is_pooled = chosen and is_small(form) and form.words + kkt.words + state.words <= MOST
     if form.is_pooled:
         _thread.released = _kind(form.sizes, form.P.is_full, settings), state
 

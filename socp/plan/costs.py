@@ -1,4 +1,4 @@
-"""What a factorization costs: one table of rates, and the counts that are multiplied by them.
+"""What each way to solve a program costs: one table of rates, and the counts that are multiplied by them.
 
 The rates are those of one core of a usual machine.  They decide between ways of which one takes several times as long
 as the other, so that only their ratios count; the same table everywhere gives the same bits everywhere.
@@ -7,11 +7,15 @@ as the other, so that only their ratios count; the same table everywhere gives t
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
+
+from ..linalg.ldl import factorization as by_rows
+from ..linalg.ldl.symbolic import amalgamation as by_panels
 
 
 class Costs(NamedTuple):
-    """The rates of a machine.
+    """The rates of a machine, in seconds where nothing else is said.
 
     Attributes
     ----------
@@ -19,13 +23,36 @@ class Costs(NamedTuple):
         Operations a second of products and Cholesky factorizations by BLAS.
     bandwidth : float
         Bytes a second that a solve reads of a factor in main memory (one in the cache is read several times faster).
-    product : float
-        The share that BLAS needs of the time of the same multiplications entry by entry, where all is small.
+    cache : int
+        Numbers in the first cache, beyond which a lane is slow.
+    iterations : int
+        Of an interior-point method, as a rule.
+    interior_point : float
+        What its set-up takes.
+    analysis, analysis_of_entry : float
+        The share of an iteration in the ordering and the analysis of a sparse matrix, and in those of one entry.
+    active_set : float
+        The first guess of the active set and the test of its answer.
+    passes : int
+        Times that the active set reads all of P, as a rule.
+    round : float
+        What a round of it may take, between which it looks at its time.
+    lane, lane_flops : float
+        The set-up of a lane, and its operations a second.
     """
 
     flops: float = 4e10
     bandwidth: float = 8e9
-    product: float = 0.3
+    cache: int = 4000
+    iterations: int = 9
+    interior_point: float = 5.5e-5
+    analysis: float = 3e-5
+    analysis_of_entry: float = 2.4e-9
+    active_set: float = 1.88e-4
+    passes: int = 12
+    round: float = 1.0
+    lane: float = 3e-5
+    lane_flops: float = 2.5e9
 
 
 COSTS = Costs()
@@ -33,14 +60,52 @@ SOLVES = 3  # of an iteration, refinement left aside
 PAYING_SOLVES = (5.0, 10.0, 20.0)  # that a factorization must cost for one, two, three centrality correctors
 
 
-def dense_seconds(n: int, rows: int, costs: Costs = COSTS) -> float:
+def dense_seconds(n: float, rows: float, costs: Costs = COSTS) -> float:
     """A Cholesky factorization of order n with so many dense rows, and the solves of an iteration."""
     return (n**3 / 3 + rows * n**2) / costs.flops + SOLVES * 8 * (n + 2 * rows) * n / costs.bandwidth
 
 
-def small_work(size: int, entries: int, n: int, costs: Costs = COSTS) -> float:
-    """Multiplications of dense Cholesky where all is small, those in products by BLAS at their share of the time."""
-    return costs.product * size**3 / 6 + entries * n / 2
+def low_rank_seconds(n: int, order: int, costs: Costs = COSTS) -> float:
+    """The Schur complement of that order over a diagonal, its factorization, and the solves of an iteration."""
+    return order**2 * (n + order / 3) / costs.flops + SOLVES * 16 * order * (n + order / 2) / costs.bandwidth
+
+
+def strips_seconds(order: float, entries: float, flops: float) -> float:
+    """Sparse LDL' by columns or strips with so many entries in L, and the solves of an iteration."""
+    return 1e-9 * (by_rows.COLUMN * order + by_rows.ENTRY * entries + by_rows.FLOP * flops)
+
+
+def panels_seconds(order: float, entries: float, flops: float) -> float:
+    """The same by panels of four columns or more, of which the updates are left out: the least time."""
+    return 1e-9 * (by_panels.FRONT * order / 4 + by_panels.ENTRY * entries + by_panels.FLOP * flops)
+
+
+def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P_entries: float) -> float:
+    """The least that sparse LDL' takes, before its analysis, with a share of that.
+
+    L has the entries of the rows and the triangle of P.  To eliminate a row of k entries takes k^2 operations of rank
+    one, at half the rate of others, and to eliminate the variables n^3 / 3 where P is full, or n rows or more fill it.
+    """
+    cliques = 2.0 * entries**2 / max(rows, 1)
+    full = P_entries >= n**2 or (rows >= n and cliques >= 2.0 * n**2)
+    in_L = entries + (n**2 if full else P_entries) / 2
+    flops = cliques + n**3 / 3 if full else entries**2 / max(rows, n)
+    return costs.analysis + costs.analysis_of_entry * in_L + strips_seconds(n + rows, in_L, flops)
+
+
+@functools.lru_cache(maxsize=64)
+def method_seconds(n: int, m: int, costs: Costs = COSTS) -> dict[str, float]:
+    """A program with a dense P of order n and m rows, by each method, from data to answer.
+
+    A lane is none for data that the cache cannot hold.
+    """
+    found = {
+        "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
+        "interior point": costs.interior_point + costs.iterations * dense_seconds(n, m),
+    }
+    if n * (n + m) <= costs.cache:
+        found["lane"] = costs.lane + costs.iterations * (n**3 / 3 + m * n**2 / 2) / costs.lane_flops
+    return found
 
 
 def correctors(flops: float, entries: float, costs: Costs = COSTS) -> int:

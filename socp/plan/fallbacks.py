@@ -23,13 +23,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..form.standard import LIMIT, StandardForm
-from .choice import MAX_DENSE
 from .plan import Plan
 
 SHORT_STEPS = 0.9  # share of the way to the boundary
 REGULARIZATION = 1e-6  # that stays in the KKT system
 WIDE = 1e8  # limit of the scales where the first one was met
-LARGE = 5_000  # variables and rows from which a second run with shorter steps takes too long to be a surprise
+LARGE = 5_000  # variables, or these and rows, beyond which another run takes too long to be a surprise
 
 
 def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]:
@@ -44,7 +43,7 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
     if form.cones > 0 and iterations > 0:
         # near the boundary of a cone the residual of an inexact solve can spoil the direction
         yield plan._replace(precise=True)
-    if plan.is_free and plan.backend == "dense" and form.n <= MAX_DENSE:
+    if plan.is_free and plan.backend == "dense" and form.n <= LARGE:
         robust = plan._replace(backend="sparse", reason="dense Cholesky broke down", seconds={})
         # where dense Cholesky breaks down, sparse LDL' goes on with pivots of either sign
         yield robust._replace(precise=True)

@@ -15,7 +15,7 @@ from scipy.linalg import lapack
 
 from ..compiled.kernels import deferred_kernel
 from ..compiled.signatures import Floats, Ints, Matrix
-from ..linalg.accurate import add_low_rank, add_rows, add_symmetric
+from ..linalg.accurate import add_rows, add_symmetric
 from ..linalg.csc import csc, multiply_symmetric
 from .checks import (
     FLOAT,
@@ -30,7 +30,6 @@ from .checks import (
     is_symmetric,
     symmetric_part,
 )
-from .lowrank import LowRank
 
 FULL = 0.5  # a P with a larger share of nonzeros is kept as a dense array
 GLANCE = 150  # an order up to which one look at all of P is quicker than what a large one asks for
@@ -343,58 +342,12 @@ class DenseHessian(Hessian):
         return np.cumsum(np.arange(n + 1, dtype=np.int64)), indices, data
 
 
-class LowRankHessian(Hessian):
-    """P = F F' + diag(d), never formed (except where a sparse KKT matrix asks for its triangle)."""
-
-    def __init__(self, F: np.ndarray, d: np.ndarray, source: LowRank | None = None) -> None:
-        self.F, self.d, self.source = F, d, source
-        self.entries, self.rank = F.size + d.size, F.shape[1]
-
-    @property
-    def order(self) -> int:
-        return self.d.size
-
-    def __repr__(self) -> str:
-        return f"diagonal plus rank {self.rank}"
-
-    def product(self, x: np.ndarray) -> np.ndarray:
-        return self.F @ (self.F.T @ x) + self.d * x  # type: ignore[no-any-return]
-
-    def dense(self) -> np.ndarray:
-        return self.F @ self.F.T + np.diag(self.d)  # type: ignore[no-any-return]
-
-    def diagonal(self) -> np.ndarray:
-        return np.einsum("ij,ij->i", self.F, self.F) + self.d  # type: ignore[no-any-return]
-
-    def accurate_product(self, x: np.ndarray) -> np.ndarray:
-        n, k = self.F.shape
-        out, inner = np.zeros(2 * n), np.zeros(2 * k)
-        add_low_rank(self.F, self.d, x, inner[:k], inner[k:], out[:n], out[n:])
-        return out
-
-    def sizes(self, x: np.ndarray) -> np.ndarray:
-        F = np.abs(self.F)
-        return F @ (F.T @ np.abs(x)) + np.abs(self.d * x)  # type: ignore[no-any-return]
-
-    def among(self, which: np.ndarray) -> Any:
-        return LowRank(self.F[which], self.d[which])
-
-    def low_rank_form(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.F, self.d
-
-    def scaled(self, D: np.ndarray, factor: float) -> LowRankHessian:
-        """factor D P D."""
-        return LowRankHessian(np.sqrt(factor) * D[:, None] * self.F, factor * D * D * self.d)
-
-
 def hessian_of(P: Any, n: int) -> Hessian:
     """The form of what a program of n variables holds."""
     if isinstance(P, np.ndarray):
         return DenseHessian(P)
     if P is None:
         return SparseHessian(np.zeros(n + 1, INT), NO_PLACES, NO_VALUES)
-    if isinstance(P, LowRank):
-        return LowRankHessian(P.F, P.d, P)
     return P if isinstance(P, Hessian) else SparseHessian(P.indptr, P.indices, P.data, P)
 
 
@@ -418,7 +371,7 @@ class WithHessian:
         raise NotImplementedError
 
 
-def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | LowRank | None:
+def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | Hessian | None:
     """P as the engine keeps it: None, `LowRank`, a dense array when most entries are nonzero, else CSC."""
     if P is None:
         return None
@@ -427,9 +380,9 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
         if is_plain_dense(P):
             return P
     why = f" ({n} variables in {vector})"
-    if isinstance(P, LowRank):
-        if P.shape != (n, n):
-            raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {P.shape} came")
+    if isinstance(P, Hessian) and not P.is_by_rows:
+        if P.order != n:
+            raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {(P.order, P.order)} came")
         return P
     if not sp.issparse(P):
         dense = as_dense(name, P, (n, n), why)

@@ -66,9 +66,8 @@ def test_residuals_are_those_of_the_callers_data(seed):
 
 
 def test_the_plan_in_words():
-    assert str(qp.solve(tiny.rows(3)).plan) == (
-        "dense LDL' in a vector lane, order 3, 4 rows: the program is small and P is dense"
-    )
+    told = str(qp.solve(tiny.rows(3)).plan)
+    assert told.startswith("dense LDL' in a vector lane, order 3, 4 rows: chosen over interior point (")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 
 from qp import QuadraticProgram
 from socp import LowRank, Settings
-from socp.plan.choice import MIN_ACTIVE_SET, choose_method
+from socp.plan.choice import choose_method
 
-N = MIN_ACTIVE_SET
+N = 100
 P = np.full((N, N), 0.5) + np.eye(N)
 BOX = {"lb": -1.0, "ub": 1.0}
 HALF = np.where(np.arange(N) < N // 2, 0.0, -np.inf)
@@ -21,7 +21,7 @@ PROGRAMS = {
     "more than half with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF, ub=np.roll(-HALF, -1)), True),
     "half of them with a bound": (QuadraticProgram(P, np.ones(N), lb=HALF), False),
     "no bounds": (QuadraticProgram(P, np.ones(N)), False),
-    "few variables": (QuadraticProgram(P[1:, 1:], np.ones(N - 1), **BOX), False),
+    "few variables": (QuadraticProgram(P[:60, :60], np.ones(60), **BOX), False),
     "a sparse P": (QuadraticProgram(np.eye(N), np.ones(N), **BOX), False),
     "a low rank": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), False),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), False),

@@ -302,8 +302,13 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2", "weight > 0.0"),
         ("ratio[i] * E[p + i] / E[p + lead[i]]", "ratio[i]"),
     ],
-    ("socp/problem/hessian.py", "tests/socp/form/test_convexity.py tests/socp/form/test_standard.py"): [
+    ("socp/problem/lowrank.py", "tests/socp/form/test_standard.py"): [
         ("np.sqrt(factor) * D[:, None] * self.F", "factor * D[:, None] * self.F"),
+    ],
+    ("socp/plan/choice.py", "tests/socp/plan/test_choice.py"): [
+        ("least = min(seconds, key=seconds.__getitem__)", "least = max(seconds, key=seconds.__getitem__)"),
+    ],
+    ("socp/problem/hessian.py", "tests/socp/form/test_convexity.py tests/socp/form/test_standard.py"): [
         ("if not np.linalg.norm(missing) <= math.sqrt(SIGNS) * n * LOW_RANK_TOL:", "if False:"),
     ],
     ("socp/form/convexity.py", "tests/socp/form/test_convexity.py"): [

@@ -34,6 +34,7 @@ from .symbolic.siblings import siblings_together
 FloatArray = NDArray[np.float64]
 
 NO_COLUMN, NO_TRIANGLE, NO_SIGN = 1, 2, 3  # faults of a pattern
+NAMES = {"auto": "minimum degree", "amd": "minimum degree", "natural": "natural order"}
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
 PANELS = 4e8  # operations from which on panels are quicker than rows
@@ -77,6 +78,8 @@ class LDL:
         Floating-point operations of one factorization, likewise.
     d : (n,) array
         The diagonal of D after `factor`, in the order of elimination.
+    ordering : str
+        The order of elimination, in words.
     method : str
         The kernels in use, "scalar", "four-wide" or "supernodal".
     time : float
@@ -118,13 +121,15 @@ class LDL:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         self._given_signs = np.ascontiguousarray(signs, np.float64)
         _check_arguments(n, indptr, indices, self._given_signs, method)
+        self.ordering = NAMES.get(ordering, "given order") if isinstance(ordering, str) else "given order"
         start = perf_counter()
         perm = _order(n, indptr, indices, ordering, zero_diagonal)
         ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
         if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
             begin = perf_counter()
-            analysis = _least_work(analysis, n, indptr, indices, zero_diagonal)
+            first, analysis = analysis, _least_work(analysis, n, indptr, indices, zero_diagonal)
+            self.ordering = self.ordering if analysis is first else "nested dissection"
             ordered += perf_counter() - begin
         self._static = static
         self.method, self.factors = self._choose(indptr, indices, analysis, method)

@@ -9,7 +9,7 @@ from bench.compare import calibrate
 
 def test_every_rate_is_measured_and_written_with_the_machine(tmp_path):
     found = list(calibrate.rates((20, 30)))
-    assert [len(rate.measured) for rate in found] == [2, 2, 4]
+    assert [len(rate.measured) for rate in found] == [2, 2, 4, 4, 3, 2, 5]
     assert all(value > 0.0 for rate in found for value in rate.measured)
     calibrate.write(tmp_path / "costs.json", found)
     written = json.loads((tmp_path / "costs.json").read_text())

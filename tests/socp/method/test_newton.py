@@ -150,7 +150,7 @@ def test_directions_are_the_same_by_other_ways(backend, sigma):
         LowRank(F, np.ones(n)),
     )  # fmt: skip
     form = StandardForm(program)
-    kkt = DenseKKT(form, None, 10) if backend == "dense" else LowRankKKT(form, None, 10, form.P.F, form.P.d)
+    kkt = DenseKKT(form, None, 10) if backend == "dense" else LowRankKKT(form, None, 10)
     newton, point = at_a_point(form, 1, kkt)
     rhs = right_sides(newton, point, 0.0)
     predict(newton, point)

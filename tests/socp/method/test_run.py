@@ -76,9 +76,9 @@ def factors(n, k, seed=0):
 BACKENDS = {
     "dense": (lambda: planted_optimum(np.random.default_rng(11), n=14)[0], "auto", DenseKKT, "dense"),
     "dense, by choice": (lambda: planted_optimum(np.random.default_rng(12), n=60)[0], "dense", DenseKKT, "dense"),
-    "sparse, by rows": (lambda: chain(400), "auto", SparseKKT, "(scalar)"),
-    "sparse, four-wide": (lambda: grid(60), "auto", SparseKKT, "(four-wide)"),
-    "sparse, by panels": (lambda: full(1100), "ldl", SparseKKT, "(supernodal)"),
+    "sparse, by rows": (lambda: chain(400), "auto", SparseKKT, "by columns"),
+    "sparse, four-wide": (lambda: grid(60), "auto", SparseKKT, "by strips"),
+    "sparse, by panels": (lambda: full(1100), "ldl", SparseKKT, "by panels"),
     "low rank": (lambda: factors(300, 5), "auto", LowRankKKT, "low rank"),
 }
 

@@ -1,6 +1,9 @@
 """The plan that is chosen, and told in words."""
 
+import importlib
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,11 +11,13 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from bench.programs import sets
 from socp import ConeProgram, LowRank, NonNeg, Solver, Status
 from socp.kkt.dense import DenseKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method.run import Run
 from socp.plan.plan import Plan
+from tests.support.data import data_folder
 
 
 def with_dense_rows(count, diagonal):
@@ -47,17 +52,18 @@ def test_a_dense_hessian_takes_cholesky_with_few_rows_too():
 def test_plans_read_aloud():
     few, many = with_dense_rows(8, True), with_dense_rows(600, False)
     told = {
-        "few rows": (Solver(few), "sparse LDL' (", "chosen over dense ("),
-        "many rows": (Solver(many), "dense Cholesky, order 200, 600 dense rows, about ", "flop: the data are dense"),
+        "few rows": (Solver(few), "sparse LDL' by columns, minimum degree, order ", "and dense ("),
+        "many rows": (Solver(many), "dense Cholesky, order 200, 600 dense rows, about ", "flop: chosen over sparse ("),
         "asked for": (Solver(few, kkt="dense"), "dense Cholesky, order 200", 'kkt="dense" was asked for'),
         "low rank": (
             Solver(ConeProgram(np.ones(300), P=LowRank(np.eye(300, 4), 1.0))),
-            "diagonal plus low rank", "few beside the variables"),
-        "sparse": (Solver(ConeProgram(np.ones(300), P=sp.eye_array(300, format="csc"))), "sparse LDL'", "are sparse"),
-        "small": (Solver(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)])), "dense Cholesky, order 1", "is small"),
+            "diagonal plus low rank", "chosen over dense ("),
+        "sparse": (Solver(ConeProgram(np.ones(300), P=sp.eye_array(300, format="csc"))), "sparse LDL' by columns",
+                   "chosen over panels ("),
+        "small": (Solver(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)])), "dense Cholesky, order 1", "over sparse ("),
     }  # fmt: skip
     for solver, begin, end in told.values():
-        assert str(solver.plan).startswith(begin) and end in str(solver.plan)
+        assert str(solver.plan).startswith(begin) and end in str(solver.plan), str(solver.plan)
         assert str(solver.solve().plan) == str(solver.plan)
 
 
@@ -84,6 +90,43 @@ def test_settings_of_one_program_are_not_in_the_plan_of_the_next():
     program = ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)])
     for step in (0.9, 0.95, 0.95):
         assert socp.solve(program, step_fraction=step).plan.step_fraction == step
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "architecture.md"
+PLANS = {
+    name: " ".join(told.split())
+    for name, told in re.findall(r"^- `([^`]+)`: (.+(?:\n  .+)*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+}  # fmt: skip
+
+
+def program_named(name):
+    """`set/file` of a public set, or `module.function(size)` of `bench.programs`."""
+    if "/" in name:
+        folder, _, stem = name.partition("/")
+        return sets.read(next(data_folder(folder).glob(f"{stem}.*")))
+    module, function, size = re.fullmatch(r"(\w+)\.(\w+)\((\d+)\)", name).groups()
+    return getattr(importlib.import_module(f"bench.programs.{module}"), function)(int(size))
+
+
+def in_kind(told):
+    """The words of a plan without its figures."""
+    return re.sub(r"\d[\d.,]*( [kMG])?", "#", told)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_plans_of_the_page(name):
+    program = program_named(name)
+    if isinstance(program, socp.ConeProgram):
+        told = str(Solver(program).plan)
+    else:
+        solver = qp.Solver(program)
+        told = str((solver.lane or solver.active_set or solver.cone_solver).plan)
+    assert in_kind(told) == in_kind(PLANS[name])
+
+
+def test_the_page_has_a_plan_of_each_kind():
+    ways = {told.partition(",")[0] for told in PLANS.values()}
+    assert len(PLANS) >= 8 and len(ways) >= 6 and all("chosen over" in told for told in PLANS.values())
 
 
 def test_work_in_words():

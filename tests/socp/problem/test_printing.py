@@ -125,7 +125,7 @@ def test_notebooks_show_solutions_and_programs_as_tables(program):
     assert cells(program)["variables"] == str(program.n)
     assert cells(program)["equalities"] == f"{program.p}, {program.A.nnz} entries"
     quadratic = qp.QuadraticProgram(qp.LowRank(np.ones((3, 1))), [1.0, 1.0, 1.0], lb=[0.0, -np.inf, -np.inf])
-    assert cells(quadratic) == {"variables": "3, 1 with a bound", "rows": "0, 0 entries", "P": "diagonal plus rank 1"}
+    assert cells(quadratic) == {"variables": "3, 1 with a bound", "rows": "0, 0 entries", "P": "LowRank(n=3, rank=1)"}
     assert cells(qp.Solver(quadratic, max_iter=1).solve())["status"].startswith("max_iterations")
 
 
