@@ -1,7 +1,5 @@
 """How many threads BLAS may use: OpenBLAS, as the wheels of NumPy and SciPy carry it, is told through ctypes.
 
-Sparse factors have threads of their own (`teams`).
-
 The number belongs to the process.  It is set while a solver is at work and put back when the last one is done; of
 solvers that overlap in several threads, the first one's number counts.
 """
@@ -75,14 +73,6 @@ if hasattr(os, "register_at_fork"):
 def bundled_libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     """The getter and the setter of each OpenBLAS that came with NumPy and SciPy."""
     return [functions for package in (np, scipy) for functions in _functions_of(package)]
-
-
-def addresses_of_blas() -> tuple[int, int]:
-    """Where the getter and the setter are of the OpenBLAS that kernels call, SciPy's; zeros where that is another."""
-    for functions in _functions_of(scipy):
-        get, set_to = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)  # type: ignore[arg-type]
-        return get, set_to
-    return 0, 0
 
 
 def _functions_of(package: ModuleType) -> Iterator[tuple[Callable[[], int], Callable[[int], None]]]:
