@@ -24,6 +24,7 @@ from socp.compiled.kernels import deferred_kernel
 from socp.compiled.signatures import Floats, Matrix
 from socp.linalg.saddle import PIVOT, Saddle, factor_saddle, solve_saddle
 from socp.problem.checks import ProgramError, as_csc
+from socp.problem.conditions import expand
 from socp.problem.derivatives import (
     NO_PATH,
     ON_PATH,
@@ -43,6 +44,7 @@ from socp.problem.derivatives import (
 from .program import QuadraticProgram
 
 SMALL = 80  # variables and rows up to which one call factors and solves
+NEAR = 1e-4  # a step to more digits of an answer is at most so long, relative to it
 
 
 class Gradient(NamedTuple):
@@ -114,25 +116,6 @@ def held_by(lower: np.ndarray, upper: np.ndarray, values: np.ndarray, multiplier
     )
 
 
-class _Held:
-    """What `Saddle` does for the rows and bounds that hold, in one call that factors and solves; for small programs."""
-
-    def __init__(self, P: np.ndarray, A: np.ndarray, held: np.ndarray) -> None:
-        self.n, self.m = A.shape[1], A.shape[0]
-        self.data = P.reshape(1, -1), A.reshape(1, -1), held.astype(np.float64).reshape(1, -1)
-        self.right, self.quality = np.zeros((1, 2 * (2 * self.n + self.m))), np.zeros(1)
-        solve_held(self.n, self.m, *self.data, self.right, self.quality, 0, 1)
-        self.is_regular = bool(self.quality[0] > PIVOT)
-
-    def solve(self, a: np.ndarray, b: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `Saddle`."""
-        n, m = self.n, self.m
-        own = self.right[0, : 2 * n + m]
-        own[:n], own[n : n + m], own[n + m :] = a, b, f
-        solve_held(n, m, *self.data, self.right, self.quality, 0, 1)
-        return own[:n].copy(), own[n : n + m].copy(), own[n + m :].copy()
-
-
 class Sensitivity:
     """The optimality conditions of a quadratic program, linearized at its answer.
 
@@ -147,7 +130,7 @@ class Sensitivity:
     Attributes
     ----------
     x, multipliers : arrays
-        That point, or the answer to more digits; y and z_bounds one after the other.
+        That point, or the answer, to more digits once it was solved with; y and z_bounds one after the other.
     differentiable : bool
     """
 
@@ -157,60 +140,81 @@ class Sensitivity:
         if hasattr(program.P, "expansion"):
             raise ProgramError("a program whose P gives rows has no derivative by its data here: give P as a matrix")
         self.program, self.mu = program, as_smoothing(smoothing)
-        self.A = dense_if_full(program.A)
+        self.saddle: Saddle | None
+        self.P: Any
+        self.A: Any
+        self.P, self.A, self.saddle = program.P, program.A, None
+        is_small = self.mu == 0.0 and program.n + program.m <= SMALL
+        if is_small:
+            self.P, self.A = _expanded(program.P, program.n, program.n), _expanded(program.A, program.m, program.n)
+        else:
+            self.A = dense_if_full(program.A)
         self.lower, self.upper = np.concatenate([program.l, program.lb]), np.concatenate([program.u, program.ub])
         self.x, self.multipliers = x, np.concatenate([y, z])
         if self.mu > 0.0:
-            self.differentiable = True
             self._follow()
         else:
             held = held_by(self.lower, self.upper, self._values(x), self.multipliers)
+            self.E, self.share_upper, self.share_lower = held.E, held.upper, held.lower
             self.differentiable = bool(held.is_strict.all())
-            self._linearize(held.E, held.upper, held.lower)
-            self._polish()
-        self.differentiable &= self.saddle.is_regular
+            if not is_small:
+                self._polish()
 
     def _values(self, x: np.ndarray) -> np.ndarray:
         """What the sides are of."""
         return np.concatenate([self.A @ x, x])
 
-    def _linearize(self, E: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> None:
+    def _linearize(self, E: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> Saddle:
         """Factor the system with these weights and shares of the sides."""
-        m, P = self.program.m, self.program.P
+        m = self.program.m
         self.E, self.share_upper, self.share_lower = E, upper, lower
-        if self.mu == 0.0 and E.size <= SMALL and isinstance(self.A, np.ndarray):
-            dense = P if isinstance(P, np.ndarray) else np.zeros(2 * (self.program.n,)) if P is None else P.toarray()
-            self.saddle: Saddle | _Held = _Held(dense, self.A, E == 0.0)
-            if self.saddle.is_regular:
-                return
-        self.saddle = Saddle(P, self.A, E[:m], E[m:])
+        self.saddle = Saddle(self.P, self.A, E[:m], E[m:])
+        return self.saddle
 
     def solve(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(u, w) with Pu + A'w + w_bounds = a and (A u, u) - E w = b where w is free."""
-        m = self.program.m
+        """(u, w) with Pu + A'w + w_bounds = a and (A u, u) - E w = b where w is free.
+
+        Of a small program, one call factors, solves, and takes the answer to more digits.
+        """
+        n, m = self.program.n, self.program.m
+        if self.saddle is None:
+            start, first, second = self._newton_system()
+            right, quality = np.concatenate([a, b, first, second])[None], np.zeros(1)
+            held = (self.E == 0.0).astype(np.float64)[None]
+            solve_held(n, m, self.P.reshape(1, -1), self.A.reshape(1, -1), held, right, quality, 0, 1)
+            if quality[0] > PIVOT:
+                u, w, du, dw = np.split(right[0], [n, 2 * n + m, 3 * n + m])
+                if np.abs(du).max(initial=0.0) <= NEAR * (1.0 + np.abs(self.x).max(initial=0.0)):
+                    self.x, self.multipliers = self.x + du, start + dw
+                return u, w
+            self._polish()
+        assert self.saddle is not None
         u, w, t = self.saddle.solve(a, b[:m], b[m:])
         return u, np.concatenate([w, t])
 
     def _dual_residual(self, x: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        P, m = self.program.P, self.program.m
+        P, m = self.P, self.program.m
         left: np.ndarray = self.program.q + self.A.T @ multipliers[:m] + multipliers[m:]
         return left if P is None else left + P @ x
 
+    def _newton_system(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The multipliers of the sides that hold, and the right-hand side of the step to the answer to more digits."""
+        held, side = self.E == 0.0, np.where(self.share_upper > 0.0, self.upper, self.lower)
+        start = np.where(held, self.multipliers, 0.0)
+        return start, -self._dual_residual(self.x, start), np.where(held, side - self._values(self.x), 0.0)
+
     def _polish(self) -> None:
-        """Solve the equations of the sides that hold, one Newton step away, where that leaves a smaller residual."""
-        held = self.E == 0.0
-        side = np.where(self.share_upper > 0.0, self.upper, self.lower)
-
-        def left_at(x: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return self._dual_residual(x, multipliers), np.where(held, self._values(x) - side, multipliers)
-
-        with np.errstate(invalid="ignore"):
-            left = left_at(self.x, self.multipliers)
-            start = np.where(held, self.multipliers, 0.0)
-            u, w = self.solve(-self._dual_residual(self.x, start), -left[1])
-            there = self.x + u, start + w
-            if norm_of(left_at(*there)) < norm_of(left):
-                self.x, self.multipliers = there
+        """Take that step where it leaves a smaller residual."""
+        saddle, held = self._linearize(self.E, self.share_upper, self.share_lower), self.E == 0.0
+        self.differentiable &= saddle.is_regular
+        start, first, second = self._newton_system()
+        before = self._dual_residual(self.x, self.multipliers), np.where(held, second, self.multipliers)
+        u, w = self.solve(first, second)
+        last = self.x, self.multipliers
+        self.x, self.multipliers = self.x + u, start + w
+        now = self._dual_residual(self.x, self.multipliers), np.where(held, self._newton_system()[2], self.multipliers)
+        if not norm_of(now) < norm_of(before):
+            self.x, self.multipliers = last
 
     def _follow(self) -> None:
         """The point of the central path at mu, from the answer; v = s - z of upper sides, then of lower ones."""
@@ -251,6 +255,8 @@ class Sensitivity:
             raise ProgramError(NO_PATH.format(mu))
         self.multipliers = multipliers(free, v)
         weigh(v)
+        assert self.saddle is not None
+        self.differentiable = self.saddle.is_regular
 
     def gradient(self, dx: Any = None, dy: Any = None, dz_bounds: Any = None) -> Gradient:
         """The gradient by all data of a number of which dx, dy, dz_bounds are the gradients by the answer."""
@@ -274,6 +280,8 @@ class Sensitivity:
         lower = np.concatenate([as_change("dl", dl, m), as_change("dlb", dlb, n)])
         upper = np.concatenate([as_change("du", du, m), as_change("dub", dub, n)])
         sides = self.share_upper * upper + self.share_lower * lower
+        if self.saddle is None and (dP is not None or dA is not None):
+            self.solve(right, sides)  # x to more digits first
         if dP is not None:
             right -= symmetric_change("dP", dP, n) @ self.x
         if dA is not None:
@@ -282,6 +290,16 @@ class Sensitivity:
             sides[:m] -= A @ self.x
         u, w = self.solve(right, sides)
         return Tangent(u, w[:m], w[m:], self.differentiable)
+
+
+def _expanded(matrix: Any, rows: int, columns: int) -> np.ndarray:
+    """A matrix, or None for zeros, as an array."""
+    if isinstance(matrix, np.ndarray):
+        return matrix
+    found = np.zeros(rows * columns)
+    if matrix is not None:
+        expand(matrix.indptr, matrix.indices, matrix.data, found, 0)
+    return found.reshape(rows, columns)
 
 
 @deferred_kernel

@@ -12,9 +12,7 @@ import numpy as np
 from socp.batch.derivatives import WORK, BatchDerivatives, times, times_transposed
 from socp.linalg.saddle import PIVOT
 
-from .derivatives import Gradient, Sensitivity, Tangent, held_by, solve_held
-
-NEAR = 1e-4  # a step to more digits of an answer is at most so long, relative to it
+from .derivatives import NEAR, Gradient, Sensitivity, Tangent, held_by, solve_held
 
 
 class Sensitivities(BatchDerivatives):

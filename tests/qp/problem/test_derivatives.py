@@ -29,7 +29,8 @@ def drawn(seed):
 
 
 def number(data, weights, mu=0.0):
-    point = qp.solve(**data, tol=1e-11)._linearized(mu)  # which has removed what residual is left
+    point = qp.solve(**data, tol=1e-11)._linearized(mu)
+    point.gradient(*weights)  # whose solve has removed what residual is left
     return float(weights[0] @ point.x + np.concatenate(weights[1:]) @ point.multipliers)
 
 
