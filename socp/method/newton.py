@@ -39,11 +39,12 @@ from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
-from ..linalg.vectors import bits, dot_within, from_bits, norm_within
+from ..linalg.vectors import bits, dot_within, from_bits, norm_tail, norm_within
 
 STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
 BEHIND, NEGLIGIBLE = 1e-3, 0.1  # of the largest relative residual, and of tol, that may be left in any block
+ROUNDING = 4.0 * np.finfo(np.float64).eps  # the relative distance from a cone's boundary that can always be told
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
 
@@ -471,8 +472,22 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
     for i in range(s.size):
         z[i] += alpha * work[i]
         s[i] += alpha * ds[i]
+    for k in range(form.ptr.size - 1):
+        round_inside(s, form.ptr[k], form.ptr[k + 1])
+        round_inside(z, form.ptr[k], form.ptr[k + 1])
     point.tau += alpha * newton.dtau
     point.kappa += alpha * newton.dkappa
+
+
+@inner
+def round_inside(v: Floats, start: int, stop: int) -> None:
+    """Round v_0 up where v is on the boundary of its second-order cone but for rounding.
+
+    Near the end s_0 - |s_1| is about mu / z_0, and may be below the rounding of s_0 while mu is far from zero.
+    """
+    tail = norm_tail(v, start, stop)
+    if abs(v[start] - tail) <= ROUNDING * tail:
+        v[start] = (1.0 + ROUNDING) * tail
 
 
 @inner

@@ -286,6 +286,25 @@ def test_a_step_near_the_boundary_of_a_cone_loses_nothing_of_the_linear_equation
     assert newton_interior(form, point)
 
 
+def test_a_step_to_which_rounding_leaves_no_interior_stays_inside():
+    # s and z whose distances from the boundary fall below their rounding
+    program = ConeProgram([1.0, -2.0], [[3, 2], [3, 0], [3, -2]], [17, 8, 15], [SecondOrder(3)], P=np.diag([4.0, 3.0]))
+    form = StandardForm(program, equilibrate=False)
+    newton, point = Newton(form, SparseKKT(form, None, 10)), Point(form)
+    point.s[:] = np.array([1.0 + 5e-15, 0.6, 0.8])
+    point.z[:] = np.array([1.0 + 5e-15, -0.6, -0.8])
+    measure(newton, point)
+    assert linearize(newton, point)
+    newton.du[:], newton.dtau, newton.dkappa = 0.0, 0.0, 0.0
+    newton.ds[:] = np.array([-5e-15, 0.0, 0.0])
+    advance(newton, point, 0.9999)
+    assert newton_interior(form, point) and linearize(newton, point)
+    np.testing.assert_allclose(point.s, np.array([1.0, 0.6, 0.8]), rtol=2e-15)
+    # a point that is outside in digits that count is not one
+    advance(newton, point, 1e3)
+    assert not newton_interior(form, point)
+
+
 @pytest.mark.parametrize("tau, kappa", [(1.0, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1.0, 1e3), (1e3, 1e3)])
 def test_the_longest_step_ends_on_the_boundary(form, tau, kappa):
     newton, point = at_a_point(form, 3)
