@@ -47,7 +47,6 @@ LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
 FAR_RAY = 1e4  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
 ROWS = 60  # records that a trace has room for at first
-SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 
 # why the loop comes back
 GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP, NOT_SOLVED = range(8)
@@ -229,9 +228,6 @@ def iterate(state: State) -> int:
     if not math.isfinite(newton.dtau):  # to which every entry of a solution has added: any step seems to be allowed
         return NOT_SOLVED
     state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, point)))
-    if state.warm and state.alpha < SHORT_WARM_STEP:
-        state.warm = False
-        return judge(state) if start_cold(newton, point) else NOT_FACTORED
     if not state.alpha > 0.0:
         return SHORT_STEP
     advance(newton, point, state.alpha)
