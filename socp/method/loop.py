@@ -39,6 +39,7 @@ from .newton import (
     measure,
     predict,
     relative_residuals,
+    round_inside,
 )
 from .start import start_cold, start_warm
 
@@ -231,6 +232,8 @@ def iterate(state: State) -> int:
     if not state.alpha > 0.0:
         return SHORT_STEP
     advance(newton, point, state.alpha)
+    if state.worst <= INACCURATE_TOL:  # further off it is better to end, and to ask for a certificate
+        round_inside(point, newton.form.ptr)
     return judge(state)
 
 

@@ -32,7 +32,7 @@ import math
 import numpy as np
 
 from ..compiled.kernels import deferred, deferred_kernel, inner, kernel
-from ..compiled.signatures import Floats
+from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, number, structure
 from ..cones import product as cones
 from ..cones import scaling
@@ -470,22 +470,21 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
     for i in range(s.size):
         z[i] += alpha * work[i]
         s[i] += alpha * ds[i]
-    for k in range(form.ptr.size - 1):
-        round_inside(s, form.ptr[k], form.ptr[k + 1])
-        round_inside(z, form.ptr[k], form.ptr[k + 1])
     point.tau += alpha * newton.dtau
     point.kappa += alpha * newton.dkappa
 
 
 @inner
-def round_inside(v: Floats, start: int, stop: int) -> None:
-    """Round v_0 up where v is on the boundary of its second-order cone but for rounding.
+def round_inside(point: Point, ptr: Ints) -> None:
+    """Round s_0 and z_0 up where s or z is on the boundary of a second-order cone but for rounding.
 
     Near the end s_0 - |s_1| is about mu / z_0, and may be below the rounding of s_0 while mu is far from zero.
     """
-    tail = norm_tail(v, start, stop)
-    if abs(v[start] - tail) <= ROUNDING * tail:
-        v[start] = (1.0 + ROUNDING) * tail
+    for v in (point.s, point.u[point.u.size - point.s.size :]):
+        for k in range(ptr.size - 1):
+            tail = norm_tail(v, ptr[k], ptr[k + 1])
+            if abs(v[ptr[k]] - tail) <= ROUNDING * tail:
+                v[ptr[k]] = (1.0 + ROUNDING) * tail
 
 
 @inner

@@ -22,6 +22,7 @@ from socp.method.newton import (
     measure,
     predict,
     relative_residuals,
+    round_inside,
 )
 from socp.method.start import start_cold
 from tests.support.cone_points import arrow, identity, inside, matrices
@@ -297,10 +298,13 @@ def test_a_step_to_which_rounding_leaves_no_interior_stays_inside():
     newton.du[:], newton.dtau, newton.dkappa = 0.0, 0.0, 0.0
     newton.ds[:] = np.array([-5e-15, 0.0, 0.0])
     advance(newton, point, 0.9999)
+    assert not newton_interior(form, point)
+    round_inside(point, form.ptr)
     assert newton_interior(form, point) and linearize(newton, point)
     np.testing.assert_allclose(point.s, np.array([1.0, 0.6, 0.8]), rtol=2e-15)
     # a point that is outside in digits that count is not one
     advance(newton, point, 1e3)
+    round_inside(point, form.ptr)
     assert not newton_interior(form, point)
 
 
