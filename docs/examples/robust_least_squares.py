@@ -30,7 +30,7 @@ def main():
     A = rng.normal(size=(30, 5)) * [1.0, 1.0, 1.0, 1.0, 0.01]  # the last column says little
     b = A @ np.ones(5) + 0.1 * rng.normal(size=30)
     rho = 0.5
-    plain = np.linalg.lstsq(A, b)[0]
+    plain = np.linalg.lstsq(A, b, rcond=None)[0]
     x, solution = robust(A, b, rho)
     worst = {name: np.linalg.norm(A @ v - b) + rho * np.linalg.norm(v) for name, v in (("plain", plain), ("robust", x))}
     print(f"{solution.status}: norm(x) is {np.linalg.norm(x):.3f}, of plain least squares {np.linalg.norm(plain):.3f}")
