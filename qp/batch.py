@@ -17,12 +17,13 @@ from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
 from socp.batch.watch import Watch
+from socp.problem.certificates import dual_terms, primal_terms, ray_error, scaled
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, check_finite
 from socp.problem.hessian import as_hessian
 from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
 from socp.problem.status import Status
 
-from .problem.certificates import dual_infeasibilities, primal_infeasibilities
+from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent
 from .problem.many_derivatives import Sensitivities
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, no_side_beyond
@@ -361,10 +362,10 @@ class QuadraticLot(Lot):
             if not part.size:
                 continue
             given = {name: getattr(self.programs, name) for name in ("P", "q", "A")} | self.programs.sides()
-            P, q, A, l, u = (array[part] if array.shape[0] > 1 else array for array in given.values())
-            tol, rays = (
-                primal_infeasibilities(A, l, u, y[part]) if kind else dual_infeasibilities(P, q, A, l, u, x[part])
-            )
+            stack = Stack._make(array[part] if array.shape[0] > 1 else array for array in given.values())
+            ray = y[part] if kind else x[part]
+            terms = primal_terms(stack, ray[:, :m], ray[:, m:]) if kind else dual_terms(stack, ray)
+            tol, (rays,) = ray_error(*terms), scaled(terms[0], ray)
             passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
             holds[primal == kind] = passed
             at, tol, rays = self.chosen[part[passed]], tol[passed], rays[passed]

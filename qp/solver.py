@@ -188,7 +188,7 @@ class Solver(SetUpOnce):
         """Take another q, of which presolve asks nothing where it has left nothing out."""
         if q is None:
             return
-        program = self.program.with_objective(q)
+        program = self.program.with_data(self.program.P, self.program.A, q)
         if self._is_stale or self.presolved.kept is not None:
             self._take(program, False, False)
             return

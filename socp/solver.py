@@ -40,7 +40,7 @@ from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import TIMINGS, Solution
-from .problem.stopping import Test
+from .problem.stopping import ConeTest
 from .warmup import ready_for, ready_for_large
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ class Solver(SetUpOnce):
 
         return solve_like(self, {"c": c, "b": b, "h": h}, threads)
 
-    def run(self, warm_start: bool = False, test: Test | None = None) -> Run:
+    def run(self, warm_start: bool = False, test: ConeTest | None = None) -> Run:
         """One run, to its end; `test` stands for the program's own stopping test and tests of certificates.
 
         A run that fails is followed by others (see `method.fallbacks`).  Nobody else may work with the solver.

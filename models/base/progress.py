@@ -49,7 +49,6 @@ class History(list[float]):
         self.heads = f" iter {objective:>16}  {'change':>10}  {'sec':>6}"
         self.level, self.begun = level, time.perf_counter()
         self.sheet: notebook.Sheet | None = None
-        self.refreshed = 0.0
 
     def append(self, value: float) -> None:
         """Keep the value, and print the iteration."""
@@ -59,27 +58,14 @@ class History(list[float]):
         change = f"{value - self[-2]:10.2e}" if len(self) > 1 else "    ------"
         now = time.perf_counter()
         text = f"{len(self) - 1 + self.first:5d} {value:16.8e}  {change}  {now - self.begun:6.2f}"
-        if len(self) == 1:
-            self.sheet = notebook.show(self.title, self.heads, LONGEST)
-            if self.sheet is None:
-                print(f"{self.title}\n{self.heads}")
         if self.sheet is None:
-            print(text)
-            return
-        self.sheet.rows.append(text)
-        if now - self.refreshed >= PAUSE:
-            self.refreshed = now
-            self.sheet.refresh()
+            self.sheet = notebook.Sheet(self.title, self.heads, LONGEST, PAUSE)
+        self.sheet.add(text)
 
     def end(self, converged: bool) -> None:
         """Say how it ended, once something was printed."""
-        if not self.level or not self:
+        if self.sheet is None:
             return
         number = len(self) - 1 + self.first
         done = f"{'converged' if converged else 'not converged'} after {number} iteration{'' if number == 1 else 's'}"
-        text = f"{done}, {time.perf_counter() - self.begun:.2f} s"
-        if self.sheet is None:
-            print(text)
-        else:
-            self.sheet.end = text
-            self.sheet.refresh()
+        self.sheet.finish(f"{done}, {time.perf_counter() - self.begun:.2f} s")

@@ -20,6 +20,7 @@ import numpy as np
 
 from socp import ProgramError, Status
 
+from ..base.validation import as_dense, check_number
 from .prior import GenerativePrior
 from .programs import SIDES, Constants, Samples
 from .span import choose_coordinates
@@ -102,12 +103,24 @@ def descend(objective: MeansObjective, mu: np.ndarray | None = None, programs: i
         At most so many are solved.
     tol : float, default 1e-7
         The descent ends when a step lowers phi by less, relatively.
+
+    Raises
+    ------
+    ProgramError
+        `mu` is not of the means' shape or not finite.
+    ValueError
+        `programs` or `tol` is not such a number.
     """
+    check_number("programs", programs, low=1, whole=True)
+    check_number("tol", tol, low=0.0)
     prior, radius, before = objective.prior, objective.constants.phi, objective.programs
     roots = [Omega.root_matrix() for Omega in prior.Omega]
     v = [np.zeros(root.shape[0]) for root in roots]
     if mu is not None:
-        v = [np.linalg.lstsq(_dense(R).T, mu[i] - prior.t[i], rcond=None)[0] for i, R in enumerate(roots)]
+        mu = np.asarray(mu)
+        if mu.shape != prior.t.shape or mu.dtype.kind not in "iuf" or not np.isfinite(mu).all():
+            raise ProgramError(f"mu must be finite numbers of shape {prior.t.shape}, but {mu.dtype} {mu.shape} came")
+        v = [np.linalg.lstsq(as_dense(R).T, mu[i] - prior.t[i], rcond=None)[0] for i, R in enumerate(roots)]
 
     def means(v: list[np.ndarray]) -> np.ndarray:
         return np.array([prior.t[i] + R.T @ part for i, (R, part) in enumerate(zip(roots, v))])
@@ -141,7 +154,3 @@ def descend(objective: MeansObjective, mu: np.ndarray | None = None, programs: i
 def _projected(v: np.ndarray, radius: float) -> np.ndarray:
     length = float(np.linalg.norm(v))
     return v if length <= radius else v * (radius / length)
-
-
-def _dense(matrix: Any) -> np.ndarray:
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)

@@ -23,13 +23,12 @@ from socp.linalg.accurate import add_both
 from socp.plan.plan import Plan
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides
+from socp.problem.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import LINEAR, POLY, Samples, samples_of
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution, solution_at
-from ..problem.stopping import residuals
 from .boxed import PACE, Block, BoxedProgram, Face, need_rows
 from .coordinate_descent import BLOCK_SIZE, TINY, add_rows, descend_in_blocks
 from .face_newton import NO_DESCENT, NOT_DEFINITE, SHIFTS, SHORTENED, TAKEN, find_free, step_on_face
@@ -138,10 +137,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     add_both(indptr, rows, ones, x, y, Ax[:m], Ax[m:], dual[:size], dual[size:])
     measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
     measure_gradient(Px, q, x, lost, dual, found)
-    holds = True
-    for i in range(4):
-        holds = holds and found[i] <= series.tol * found[4 + i]
-    return holds
+    return meets(found, series.tol, np.inf)
 
 
 @inner

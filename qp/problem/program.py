@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import deferred_kernel, kernel
+from socp.compiled.kernels import kernel
 from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.problem.checks import (
     ArrayLike,
     Number,
     ProgramError,
-    all_finite,
     as_csc,
     as_number,
     as_vector,
@@ -25,6 +24,7 @@ from socp.problem.hessian import WithHessian, as_hessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
+from socp.problem.stopping import Sides, identity
 
 from .kernel_matrix import KernelMatrix
 
@@ -77,8 +77,7 @@ class QuadraticProgram(WithHessian):
         offset: float = 0.0,
     ) -> None:
         self.q = as_vector("q", q)
-        if not all_finite(self.q):
-            check_finite("q", self.q)
+        check_finite("q", self.q)
         n = self.q.size
         self.P = P if isinstance(P, KernelMatrix) and P.shape == (n, n) else as_hessian("P", P, n, "q")
         if A is None and (l is not None or u is not None):
@@ -96,12 +95,8 @@ class QuadraticProgram(WithHessian):
 
     def _check_sides(self) -> None:
         """Take what lies far out as absent; refuse sides that can never hold."""
-        if are_plain_sides(self.l, self.u) and are_plain_sides(self.lb, self.ub):
-            return
-        self.l, self.u = _checked_side("l", self.l, NO_LOWER), _checked_side("u", self.u, NO_UPPER)
-        self.lb, self.ub = _checked_side("lb", self.lb, NO_LOWER), _checked_side("ub", self.ub, NO_UPPER)
-        _check_order("l", self.l, "u", self.u)
-        _check_order("lb", self.lb, "ub", self.ub)
+        self.l, self.u = _checked_sides(("l", "u"), self.l, self.u)
+        self.lb, self.ub = _checked_sides(("lb", "ub"), self.lb, self.ub)
 
     def with_data(
         self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
@@ -109,34 +104,17 @@ class QuadraticProgram(WithHessian):
         """The program with checked matrices P and A in place of its own, and what else is given; that is checked."""
         program = self.of_checked(P, self.q, A, self.l, self.u, self.lb, self.ub, self.offset)
         if q is not None:
-            program.q = self._checked_objective(q)
+            program.q = as_vector("q", q, self.n)
+            check_finite("q", program.q)
         if l is None and u is None and lb is None and ub is None:
             return program
-        rows, variables = " (the rows of A)", f" ({self.n} variables in q)"
-        if l is not None:
-            program.l = as_vector("l", l, self.m, rows, True)
-        if u is not None:
-            program.u = as_vector("u", u, self.m, rows, True)
-        if lb is not None:
-            program.lb = as_vector("lb", lb, self.n, variables, True)
-        if ub is not None:
-            program.ub = as_vector("ub", ub, self.n, variables, True)
+        variables = f" ({self.n} variables in q)"
+        for name, side in {"l": l, "u": u, "lb": lb, "ub": ub}.items():
+            if side is not None:
+                size, why = (self.m, " (the rows of A)") if name in "lu" else (self.n, variables)
+                setattr(program, name, as_vector(name, side, size, why, True))
         program._check_sides()
         return program
-
-    def with_objective(self, q: Any) -> QuadraticProgram:
-        """The program with another q, which is checked."""
-        return self.of_checked(
-            self.P, self._checked_objective(q), self.A, self.l, self.u, self.lb, self.ub, self.offset
-        )  # fmt: skip
-
-    def _checked_objective(self, q: Any) -> np.ndarray:
-        vector = as_vector("q", q)
-        if not all_finite(vector):
-            check_finite("q", vector)
-        if vector.size != self.q.size:
-            raise ProgramError(f"q must have {self.n} entries, but {vector.size} came")
-        return vector
 
     def with_full_hessian(self) -> QuadraticProgram:
         """The program with P as an array in place of a `KernelMatrix`."""
@@ -167,6 +145,16 @@ class QuadraticProgram(WithHessian):
         return self.l.size
 
     @property
+    def cost(self) -> np.ndarray:
+        """The linear objective, by the name that all programs have."""
+        return self.q
+
+    @property
+    def constraints(self) -> tuple[Sides, Sides]:
+        """The rows, of which those with one entry are bounds, and the bounds: their multipliers are y and z_bounds."""
+        return Sides(self.A, self.l, self.u, 0.0, True), Sides(identity(self.n), self.lb, self.ub)
+
+    @property
     def sided_rows(self) -> np.ndarray:
         """The rows with a finite side."""
         return np.flatnonzero(np.isfinite(self.l) | np.isfinite(self.u))
@@ -195,15 +183,23 @@ class QuadraticProgram(WithHessian):
         return html_table("QuadraticProgram", rows)
 
 
-def _checked_side(name: str, side: np.ndarray, absent: float) -> np.ndarray:
-    """The side with what lies far out as `absent`; what can never hold is refused."""
-    check_no_nan(name, side)
-    side = no_side_beyond(side)
-    bad = side == -absent
-    if bad.any():
-        i = int(np.flatnonzero(bad)[0])
-        raise ProgramError(f"{name}[{i}] is {side[i]}: that side can never hold")
-    return side
+def _checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides with what lies far out as absent; what can never hold is refused."""
+    if are_plain_sides(lower, upper):
+        return lower, upper
+    for name, side in zip(names, (lower, upper)):
+        check_no_nan(name, side)
+    lower, upper = no_side_beyond(lower), no_side_beyond(upper)
+    for name, side, never in zip(names, (lower, upper), (NO_UPPER, NO_LOWER)):
+        for i in np.flatnonzero(side == never)[:1]:
+            raise ProgramError(f"{name}[{i}] is {side[i]}: that side can never hold")
+    bad = np.flatnonzero(lower > upper)
+    for i in bad[:1]:
+        raise ProgramError(
+            f"{names[0]} must be at most {names[1]}, but {names[0]}[{i}] = {lower[i]:g} > {names[1]}[{i}] = "
+            f"{upper[i]:g}" + (f" ({bad.size} such entries)" if bad.size > 1 else "")
+        )
+    return lower, upper
 
 
 @kernel
@@ -217,26 +213,7 @@ def are_plain_sides(lower: Floats, upper: Floats) -> bool:
     return True
 
 
-@deferred_kernel
-def in_order(lower: Floats, upper: Floats) -> bool:
-    """Whether no lower side is above its upper side."""
-    for i in range(lower.size):
-        if lower[i] > upper[i]:
-            return False
-    return True
-
-
 def no_side_beyond(side: np.ndarray) -> np.ndarray:
     """`side` with +-1e20 and what lies beyond made infinite; a file's 1e20 may have gone through a rounding."""
     far = np.abs(side) >= 1e20 * (1 - 1e-9)
     return np.where(far, np.copysign(np.inf, side), side) if far.any() else side
-
-
-def _check_order(lower_name: str, lower: np.ndarray, upper_name: str, upper: np.ndarray) -> None:
-    if not in_order(lower, upper):
-        bad = lower > upper
-        i = int(np.flatnonzero(bad)[0])
-        raise ProgramError(
-            f"{lower_name} must be at most {upper_name}, but {lower_name}[{i}] = {lower[i]:g} > "
-            f"{upper_name}[{i}] = {upper[i]:g}" + (f" ({int(bad.sum())} such entries)" if bad.sum() > 1 else "")
-        )

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from socp.plan.plan import Plan
-from socp.problem.checks import ArrayLike, ProgramError
-from socp.problem.printing import html_summary
+from socp.problem.checks import ArrayLike
+from socp.problem.solution import Answer, answer_at
 from socp.problem.solution import Solution as ConeSolution
-from socp.problem.solution import summary
 from socp.problem.status import Status
 from socp.problem.stopping import Residuals
 
 from .derivatives import Gradient, Sensitivity, Tangent
 from .program import QuadraticProgram
-from .stopping import Point, dual_certificate, primal_certificate
+from .stopping import Point
 
 
 @dataclass(repr=False)
-class Solution:
+class Solution(Answer):
     """The answer to a quadratic program, with everything that is needed to check it.
 
     Attributes
@@ -85,7 +82,6 @@ class Solution:
     def __post_init__(self, run: Any) -> None:
         self._run = run
         self._cone_solution: ConeSolution | None = None
-        self._program: QuadraticProgram | Callable[[], QuadraticProgram] | None = None
 
     @property
     def cone_solution(self) -> ConeSolution | None:
@@ -96,7 +92,7 @@ class Solution:
 
     def __getstate__(self) -> dict[str, Any]:
         """A run and the program stay in their process; what is known of the cone program goes along."""
-        return {**self.__dict__, "_cone_solution": self.cone_solution, "_run": None, "_program": None}
+        return {**super().__getstate__(), "_cone_solution": self.cone_solution, "_run": None}
 
     def vjp(
         self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz_bounds: ArrayLike | None = None,
@@ -156,19 +152,7 @@ class Solution:
         return self._linearized(smoothing).tangent(dP, dq, dA, dl, du, dlb, dub)
 
     def _linearized(self, smoothing: float) -> Sensitivity:
-        if self.status is not Status.OPTIMAL:
-            raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
-        if callable(self._program):  # an answer of a batch, whose program is made when it is asked for
-            self._program = self._program()
-        if self._program is None:
-            raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
-        return Sensitivity(self._program, self.x, self.y, self.z_bounds, smoothing)
-
-    def __repr__(self) -> str:
-        return summary(self)
-
-    def _repr_html_(self) -> str:
-        return html_summary(self)
+        return Sensitivity(self._differentiable(), self.x, self.y, self.z_bounds, smoothing)
 
 
 def solution_at(
@@ -188,14 +172,7 @@ def solution_at(
         The other fields of `Solution`.
     """
     x, y, z = point
-    objective = dual_objective = primal = dual = gap = math.nan
-    if found is not None:
-        primal, dual, gap = found.relative
-        objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
-    elif status is Status.PRIMAL_INFEASIBLE:
-        x, ((y, z), primal) = np.full(program.n, np.nan), primal_certificate(program, y, z)
-    elif status is Status.DUAL_INFEASIBLE:
-        y, z, ((x,), dual) = np.full(program.m, np.nan), np.full(program.n, np.nan), dual_certificate(program, x)
-    solution = Solution(status, x, y, z, objective, dual_objective, primal, dual, gap, **rest)
+    x, (y, z), figures = answer_at(program, status, x, (y, z), found)
+    solution = Solution(status, x, y, z, *figures, **rest)
     solution._program = program
     return solution

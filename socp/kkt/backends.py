@@ -18,7 +18,7 @@ def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
     """
     kkt: KKT
     if plan.backend == "sparse":
-        kkt = sparse = SparseKKT(form, plan.regularization, plan.refinement_steps, plan.threads)
+        kkt = sparse = SparseKKT(form, plan.regularization, plan.refinement_steps)
         if plan.seconds:
             plan = plan._replace(seconds={**plan.seconds, "sparse": 1e-9 * sparse.ldl.time})
             if not plan.seconds["sparse"] < plan.seconds["dense"]:

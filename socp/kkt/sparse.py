@@ -29,9 +29,7 @@ class SparseKKT(KKT):
     t, f = floats("2 * groups"), floats("2 * (m - l)")  # as in `row_groups` and `expansion`, for two right-hand sides
     reduced_rhs, reduced, work = floats("2 * order"), floats("2 * order"), floats("m - l")
 
-    def __init__(
-        self, form: StandardForm, regularization: float | None, refinement_steps: int, threads: int = 1
-    ) -> None:
+    def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         matrix = KKTMatrix(form)
         super().__init__(
             form, regularization, refinement_steps, l=form.l, order=matrix.size, groups=matrix.groups.count
@@ -39,7 +37,7 @@ class SparseKKT(KKT):
         self.matrix = matrix
         self.ldl = LDL(
             matrix.size, matrix.indptr, matrix.indices, matrix.signs,
-            ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static, threads=threads,
+            ordering="auto", zero_diagonal=matrix.zero_diagonal, static=matrix.static,
         )  # fmt: skip
         self.flops, self.factor_entries = self.ldl.flops, self.ldl.nnz
         self.factors = self.ldl.factors

@@ -67,6 +67,14 @@ def sum_error(a: float, b: float, total: float) -> float:
 
 
 @leaf
+def add_product(a: float, b: float, total: float, low: float) -> tuple[float, float]:
+    """(total, low) + a b."""
+    term = a * b
+    raised = total + term
+    return raised, low + (product_error(a, b, term) + sum_error(total, term, raised))
+
+
+@leaf
 def rounded(value: float, low: float) -> float:
     """value + low, or the value alone where its error is not a number."""
     return value + low if math.isfinite(low) else value
@@ -82,13 +90,8 @@ def add_both(
         xj, total, low = x[j], Mtv[j], Mtv_low[j]
         for k in range(indptr[j], indptr[j + 1]):
             row, a = indices[k], data[k]
-            term = a * v[row]
-            raised = total + term
-            low += product_error(a, v[row], term) + sum_error(total, term, raised)
-            total, term = raised, a * xj
-            raised = Mx[row] + term
-            Mx_low[row] += product_error(a, xj, term) + sum_error(Mx[row], term, raised)
-            Mx[row] = raised
+            total, low = add_product(a, v[row], total, low)
+            Mx[row], Mx_low[row] = add_product(a, xj, Mx[row], Mx_low[row])
         Mtv[j], Mtv_low[j] = total, low
 
 
@@ -98,11 +101,7 @@ def add_symmetric(indptr: Ints, indices: Ints, data: Floats, x: Floats, out: Flo
     for j in range(indptr.size - 1):
         total, error = out[j], low[j]
         for k in range(indptr[j], indptr[j + 1]):
-            row = indices[k]
-            term = data[k] * x[row]
-            raised = total + term
-            error += product_error(data[k], x[row], term) + sum_error(total, term, raised)
-            total = raised
+            total, error = add_product(data[k], x[indices[k]], total, error)
         out[j], low[j] = total, error
 
 
@@ -113,10 +112,7 @@ def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
     for j in range(M.shape[0]):
         row, xj = M[j], x[j]
         for i in range(count):
-            term = row[i] * xj
-            raised = out[i] + term
-            low[i] += product_error(row[i], xj, term) + sum_error(out[i], term, raised)
-            out[i] = raised
+            out[i], low[i] = add_product(row[i], xj, out[i], low[i])
 
 
 @deferred_kernel
@@ -128,8 +124,5 @@ def add_low_rank(F: Matrix, d: Floats, x: Floats, inner: Floats, inner_low: Floa
         total = d[i] * x[i]
         error = product_error(d[i], x[i], total)
         for k in range(F.shape[1]):
-            term = row[k] * inner[k]
-            raised = total + term
-            error += product_error(row[k], inner[k], term) + sum_error(total, term, raised) + row[k] * inner_low[k]
-            total = raised
+            total, error = add_product(row[k], inner[k], total, error + row[k] * inner_low[k])
         out[i], low[i] = out[i] + total, low[i] + error + sum_error(out[i], total, out[i] + total)

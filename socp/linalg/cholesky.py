@@ -27,8 +27,7 @@ from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
 LOOPS, SOLVES = 32, 64  # orders up to which loops are quicker than calls of BLAS, to factor and to solve
-WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that it is factored by
-SWEEP = 48  # columns that stay in the cache while several vectors are solved for
+WIDE, NARROW = 512, 64  # columns of a panel, and of the blocks that stay in the cache meanwhile
 
 
 @kernel
@@ -102,7 +101,7 @@ def solve_lower(n: int, L: Floats, count: int, X: Floats) -> None:
         if count & 1:
             solve_one(n, L, X[(count - 1) * n : count * n])
         return
-    width = n if count == 1 else SWEEP
+    width = n if count == 1 else NARROW
     for k in range(0, n, width):
         size = min(width, n - k)
         rest = n - k - size
@@ -187,7 +186,7 @@ def solve_lower_transposed(n: int, L: Floats, count: int, X: Floats) -> None:
         for r in range(count):
             solve_one_transposed(n, L, X[r * n : (r + 1) * n])
         return
-    width = n if count == 1 else SWEEP
+    width = n if count == 1 else NARROW
     for block in range((n + width - 1) // width - 1, -1, -1):
         k = block * width
         size = min(width, n - k)

@@ -11,7 +11,7 @@ from ..plan.plan import Plan
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.status import Status
-from ..problem.stopping import Test
+from ..problem.stopping import ConeTest
 from .loop import State
 from .run import Run
 
@@ -36,7 +36,7 @@ class Fallbacks:
         self._robust: State | None = None  # the same form with another backend
         self._other: State | None = None  # another form
 
-    def improve(self, run: Run, program: ConeProgram, test: Test | None) -> Run:
+    def improve(self, run: Run, program: ConeProgram, test: ConeTest | None) -> Run:
         """The first run that decides the program, or the best, `run` being one that has failed.
 
         One that is stopped ends the attempts, but takes no better answer away.  The effort told is that of all.

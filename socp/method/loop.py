@@ -20,13 +20,13 @@ import numpy as np
 from ..compiled.clock import clock
 from ..compiled.kernels import deferred_kernel, inner, kernel
 from ..compiled.signatures import Floats
-from ..compiled.structures import Structure, flag, integer, number, part, records, structure
+from ..compiled.structures import Structure, flag, floats, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
 from ..plan.plan import Plan
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
-from ..problem.stopping import INACCURATE_TOL
+from ..problem.stopping import CONE, DUAL, GAP, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
 from .newton import (
     Newton,
     Point,
@@ -47,7 +47,7 @@ PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
 FAR_RAY = 1e4  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
-ROWS = 60  # records that a trace has room for at first
+RECORDS = 60  # records that a trace has room for at first
 
 # why the loop comes back
 GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP, NOT_SOLVED = range(8)
@@ -73,8 +73,9 @@ class State(Structure):
         Of the objective, for the trace.
     iteration : int
         The number of the present iterate.
-    worst, absolute : float
-        The largest relative and the largest absolute residual or gap of the present iterate.
+    found, worst : array and float
+        The residuals and the gap of the present iterate and their scales, as in the stopping test, and the largest
+        relative one.
     primal_ray, dual_ray, ray_limit : float
         The slopes of its two rays (see `problem.stopping`), and the one at which the dual one may be a certificate.
     primal_refused, dual_refused : float
@@ -99,7 +100,8 @@ class State(Structure):
     newton, point, best, last = part(Newton), part(Point), part(Point), part(Point)
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
-    worst, absolute, primal_ray, dual_ray = number(), number(), number(), number()
+    found = floats(str(RESIDUALS))
+    worst, primal_ray, dual_ray = number(), number(), number()
     ray_limit, best_worst, best_ray = number(), number(), number()
     primal_refused, dual_refused = number(), number()
     warm = flag()
@@ -107,7 +109,7 @@ class State(Structure):
     trace = records(TRACE, "rows")
 
     def __init__(self, form: StandardForm, kkt: KKT, plan: Plan) -> None:
-        super().__init__(n=form.n, p=form.p, m=form.m, rows=ROWS, form=form, kkt=kkt)
+        super().__init__(n=form.n, p=form.p, m=form.m, rows=RECORDS, form=form, kkt=kkt)
         self.plan = plan
 
     def follow_plan(self, plan: Plan) -> None:
@@ -131,7 +133,7 @@ def prepare_run(state: State, offset: float) -> None:
     """Forget the run before."""
     state.offset, state.iteration, state.warm = offset, -1, False
     state.best_worst, state.best_ray, state.last_better, state.last_progress = np.inf, np.inf, 0, 0
-    state.worst, state.absolute, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf, np.inf
+    state.worst, state.primal_ray, state.dual_ray = np.inf, np.inf, np.inf
     state.primal_refused, state.dual_refused = np.inf, np.inf
     state.sigma, state.alpha_affine, state.alpha = np.nan, np.nan, np.nan
     best = state.best
@@ -251,11 +253,10 @@ def judge(state: State) -> int:
     ray = min(state.primal_ray, state.dual_ray)
     if ray < state.best_ray:  # progress, but towards a certificate: no better solution
         state.best_ray, state.last_progress = ray, k
-    solved = state.worst <= state.tol and state.absolute <= state.tol_abs
     state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     certified = state.primal_ray <= min(RAY * state.tol_infeasible, state.primal_refused)
     certified |= state.dual_ray <= min(state.ray_limit, state.dual_refused)
-    if solved:
+    if meets(state.found, state.tol, state.tol_abs):
         return SOLVED
     return RAY_FOUND if certified else limit(state)
 
@@ -276,13 +277,15 @@ def limit(state: State) -> int:
 def estimate(state: State) -> None:
     """Residuals, gap and rays as the stopping test sees them but for rounding, and the record of the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
-    tau, f = point.tau, form.cost_scale
+    tau, f, found = point.tau, form.cost_scale, state.found
     xPx, cx, gv = newton.xPx / tau**2 / f, newton.cx / tau / f, newton.gv / tau / f
     primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
-    difference = abs(primal_objective - dual_objective)
-    gap = difference / (1.0 + max(abs(primal_objective), abs(dual_objective)))
-    primal, dual = relative_residuals(newton)
-    state.absolute = max(newton.rows / tau, newton.cone / tau, newton.dual / tau, difference)
+    found[ROWS], found[SCALES + ROWS] = newton.rows / tau, newton.rows_size / tau
+    found[CONE], found[SCALES + CONE] = newton.cone / tau, newton.cone_size / tau
+    found[DUAL], found[SCALES + DUAL] = newton.dual / tau, newton.dual_size / tau
+    found[GAP] = abs(primal_objective - dual_objective)
+    found[SCALES + GAP] = 1.0 + max(abs(primal_objective), abs(dual_objective))
+    (primal, dual), gap = relative_residuals(newton), found[GAP] / found[SCALES + GAP]
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     # slopes of the two rays
     state.primal_ray = newton.norm_Mtv / (-newton.gv / f) if newton.gv < 0.0 else np.inf

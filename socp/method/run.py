@@ -16,12 +16,11 @@ from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats
 from ..form.standard import StandardForm
 from ..problem import printing, stopping
-from ..problem.certificates import dual_certificate, primal_certificate
 from ..problem.checks import FLOAT
 from ..problem.distances import hold_to_bounds
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
-from ..problem.solution import TRACE, Solution
+from ..problem.solution import TRACE, Solution, answer_at
 from ..problem.status import Status
 from .loop import (
     FAR_RAY,
@@ -144,7 +143,7 @@ class Run:
     settings : Settings
     warm : bool
         Whether to start from the last optimal point that the state holds.
-    test : stopping.Test or None
+    test : stopping.ConeTest or None
         The stopping test and the tests of certificates on the caller's own data; None for those of the program.
 
     Attributes
@@ -173,10 +172,10 @@ class Run:
     _missed = 0.0  # the largest distance of the judged answer from a bound that it could not be moved to
 
     def __init__(
-        self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.Test | None
+        self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.ConeTest | None
     ) -> None:
         self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
-        self.test: stopping.Test = stopping.ConeTest(program) if test is None else test
+        self.test: stopping.ConeTest = stopping.ConeTest(program) if test is None else test
         self.started = time.perf_counter()
         if state.settings is not settings:
             take_settings(
@@ -422,26 +421,16 @@ class Run:
         program, status = self.program, self.status
         assert status is not None and self.answer is not None
         (x, y, z, s), found = self.answer, self.found
-        objective = dual_objective = primal = dual = gap = math.nan
-        if found is not None:
-            if not isinstance(self.test, stopping.ConeTest):
-                found = stopping.residuals(program, x, y, z, s)
-            primal, dual, gap = found.relative
-            objective = found.primal_objective + program.offset
-            dual_objective = found.dual_objective + program.offset
-        elif status is Status.PRIMAL_INFEASIBLE:
-            (y, z), primal = primal_certificate(program, y, z)
-            x, s = np.full_like(x, np.nan), np.full_like(s, np.nan)
-        else:  # dual infeasible
-            (x,), dual = dual_certificate(program, x)
-            y, z, s = np.full_like(y, np.nan), np.full_like(z, np.nan), -(program.G @ x)
+        if found is not None and self.test.program is not program:
+            found = stopping.residuals(program, x, y, z, s)
+        x, (y, z), figures = answer_at(program, status, x, (y, z), found)
+        if found is None:
+            s = np.full_like(s, np.nan) if status is Status.PRIMAL_INFEASIBLE else -(program.G @ x)
         timings = self.timings.copy()
         timings["rest"] += self.setup_time + self.solve_time - sum(timings.values())
         solution = Solution(
-            status=status, x=x, y=y, z=z, s=s, objective=objective, dual_objective=dual_objective,
-            primal_residual=primal, dual_residual=dual, gap=gap, iterations=self.iterations,
-            setup_time=self.setup_time, solve_time=self.solve_time, message=self.message, trace=self.trace,
-            timings=timings, plan=self.plan,
+            status, x, y, z, s, *figures, iterations=self.iterations, setup_time=self.setup_time,
+            solve_time=self.solve_time, message=self.message, trace=self.trace, timings=timings, plan=self.plan,
         )  # fmt: skip
         solution._program = program
         return solution

@@ -23,7 +23,7 @@ from .loop import State
 MOST = 100_000  # words that are kept
 
 _thread = threading.local()
-Kind = tuple[Sizes, bool, str, float | None, int, float, bool, int]
+Kind = tuple[Sizes, bool, str, float | None, int, float, bool]
 
 
 def acquire(program: ConeProgram, sizes: Sizes, settings: Settings) -> State | None:
@@ -57,5 +57,5 @@ def release(state: State, settings: Settings) -> None:
 def _kind(sizes: Sizes, dense: bool, settings: Settings) -> Kind:
     return (
         sizes, dense, settings.kkt, settings.regularization, settings.refinement_steps, settings.step_fraction,
-        settings.equilibrate, settings.threads,
+        settings.equilibrate,
     )  # fmt: skip

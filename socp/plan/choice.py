@@ -66,7 +66,7 @@ def decide(form: StandardForm, settings: Settings) -> Plan:
     backend, reason, seconds = _backend(form, settings)
     return Plan(
         backend, reason, settings.kkt == "auto", "interior point", settings.regularization, settings.refinement_steps,
-        settings.threads, settings.equilibrate, form.limit, settings.step_fraction, False, seconds,
+        settings.equilibrate, form.limit, settings.step_fraction, False, seconds,
     )  # fmt: skip
 
 

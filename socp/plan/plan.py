@@ -24,7 +24,6 @@ class Plan(NamedTuple):
         The one static regularization, or None for the ladder of the backend.
     refinement_steps : int
         The most that a solve takes.
-    threads : int
     equilibrate : bool
     limit : float
         How far from one the scales of the equilibration may go.
@@ -57,7 +56,6 @@ class Plan(NamedTuple):
     method: str = "interior point"
     regularization: float | None = None
     refinement_steps: int = 10
-    threads: int = 1
     equilibrate: bool = True
     limit: float = 1e4
     step_fraction: float = 0.99

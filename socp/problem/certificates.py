@@ -6,103 +6,128 @@ feasible.  And |r| <= tol (|A| |y| + |G| |z|), in largest entries, says that it 
 ray is exact for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1, where Px, Ax
 and Gx are each a zero of the size of their own data.  A b'y + h'z or c'x that is not some digits beyond what its terms
 lose to rounding is none.
+
+A ray may be an array of them, one for each of many dense programs: all that is told of it is then an array, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .distances import cone_violation, norm
-from .program import ConeProgram
+from ..linalg.csc import multiply_both
+from .distances import norm
 
 LEAST_SLOPE = 1e-12  # of a certificate, relative to the sum of the sizes of its terms: its digits beyond rounding
 
 # the slope of a ray, the sum of the sizes of its terms, and what is to be zero, each with the size of its own data
-RayTerms = tuple[float, float, list[tuple[float, float]]]
+RayTerms = tuple[Any, Any, list[tuple[Any, Any]]]
 Ray = tuple[np.ndarray, ...]
 
 
-def ray_error(slope: float, size: float, zeros: list[tuple[float, float]]) -> float:
+def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
     """The smallest tol at which a ray is a certificate, once it is scaled to the slope -1."""
-    if not -slope > LEAST_SLOPE * size:
-        return np.inf
-    return max(max(value / -slope, relative(value, own)) for value, own in zeros)
+    values, own = np.array([value for value, _ in zeros]), np.array([own for _, own in zeros])
+    with np.errstate(all="ignore"):
+        error = np.divide(values, np.minimum(-slope, own), out=np.zeros(values.shape), where=values != 0.0).max(axis=0)
+    return np.where(-slope > LEAST_SLOPE * size, error, np.inf)[()]
 
 
-def best_certificate(terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray) -> tuple[Ray, float]:
+def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
+    """What is to be seen of the multipliers of each block of constraints: the slope is b'y + h'z, or of sides."""
+    slope, size, data, gradient = 0.0, 0.0, 0.0, np.zeros(program.n)
+    outside: list[tuple[Any, Any]] = []
+    for block, v in zip(program.constraints, multipliers):
+        terms, distance = block.support(v)
+        slope, size = slope + terms.sum(axis=-1), size + np.abs(terms).sum(axis=-1)
+        data, gradient = data + largest_entry(block.matrix) * norm(v), gradient + multiply_transposed(block.matrix, v)
+        outside.append((distance, norm(v)))
+    return slope, size, [(norm(gradient), data), *outside]
+
+
+def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
+    """What is to be seen of the direction x, which may not lead out of the constraints: the slope is c'x."""
+    zeros = [(norm(program.hessian.product(x)), program.hessian.largest)]
+    zeros += [(block.outward(multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
+    terms = program.cost * x
+    return terms.sum(axis=-1), np.abs(terms).sum(axis=-1), [(value, data * norm(x)) for value, data in zeros]
+
+
+def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> Any:
+    """The smallest tol at which (y, z), scaled to the slope -1, certifies that nothing is feasible."""
+    return ray_error(*primal_terms(program, *multipliers))
+
+
+def dual_infeasibility(program: Any, x: np.ndarray) -> Any:
+    """The smallest tol at which x, scaled to c'x = -1, certifies that the objective falls for ever."""
+    return ray_error(*dual_terms(program, x))
+
+
+def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, float]:
+    """(y, z) scaled to the slope -1, with zeros on rows without entries that add nothing to that, and its error.
+
+    The bound of a variable that no row has can have no multiplier.
+    """
+    used, blocks = _in_rows(program), zip(program.constraints, multipliers)
+    plain = [np.where(~used if block.are_bounds else block.idle(v), 0.0, v) for block, v in blocks]
+    return _best(primal_terms, program, multipliers, tuple(plain))
+
+
+def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
+    """x scaled to c'x = -1, with zeros for variables that no row and no part of the objective has, and its error."""
+    used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
+    return _best(dual_terms, program, (x,), (np.where(used, x, 0.0),))
+
+
+def _best(terms_of: Any, program: Any, given: Ray, plain: Ray) -> tuple[Ray, float]:
     """The plain ray scaled to the slope -1, and its error; the given one where that is far better."""
     ray, error = plain, ray_error(*terms_of(program, *plain))
     as_given = ray_error(*terms_of(program, *given))
     if not error <= 2.0 * as_given:
         ray, error = given, as_given
-    slope = terms_of(program, *ray)[0]
-    return tuple(part / -slope for part in ray), error
+    return scaled(terms_of(program, *ray)[0], *ray), float(error)
 
 
-def primal_terms(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> RayTerms:
-    """What is to be seen of the multipliers (y, z): the slope is b'y + h'z."""
-    finite = np.isfinite(program.h)
-    b, h = program.b, np.where(finite, program.h, 0.0)
-    outside = cone_violation(program, z) if norm(z[~finite]) == 0.0 else np.inf
-    slope, size = b @ y + h @ z, np.abs(b) @ np.abs(y) + np.abs(h) @ np.abs(z)
-    data = largest(program.A) * norm(y) + largest(program.G) * norm(z)
-    return slope, size, [(norm(program.A.T @ y + program.G.T @ z), data), (outside, norm(z))]
+def scaled(slope: Any, *ray: np.ndarray) -> Ray:
+    """The ray with the slope -1; as it is where it does not fall."""
+    size = np.where(slope < 0.0, -slope, 1.0)[..., None]
+    return tuple(part / size for part in ray)
 
 
-def dual_terms(program: ConeProgram, x: np.ndarray) -> RayTerms:
-    """What is to be seen of the direction x: the slope is c'x."""
-    outside = cone_violation(program, np.where(np.isfinite(program.h), -(program.G @ x), np.inf))
-    zeros = (
-        (program.hessian.largest, norm(program.hessian.product(x))), (largest(program.A), norm(program.A @ x)),
-        (largest(program.G), outside),
-    )  # fmt: skip
-    size = np.abs(program.c) @ np.abs(x)
-    return program.c @ x, size, [(value, data * norm(x)) for data, value in zeros]
+def _in_rows(program: Any) -> np.ndarray:
+    """The variables that rows have; bounds are none."""
+    used = np.zeros(program.n, bool)
+    for block in program.constraints:
+        used |= False if block.are_bounds else has_entries(block.matrix, 1)
+    return used
 
 
-def primal_infeasibility(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> float:
-    """The smallest tol at which (y, z), scaled to b'y + h'z = -1, certifies that nothing is feasible."""
-    return ray_error(*primal_terms(program, y, z))
+def multiply(M: Any, x: np.ndarray) -> np.ndarray:
+    """M x."""
+    if isinstance(M, np.ndarray):
+        return (M @ x[..., None])[..., 0]
+    Mx = np.empty(M.shape[0])
+    multiply_both(M.indptr, M.indices, M.data, x, np.zeros(Mx.size), Mx, np.empty(x.size))
+    return Mx
 
 
-def dual_infeasibility(program: ConeProgram, x: np.ndarray) -> float:
-    """The smallest tol at which x, scaled to c'x = -1, certifies that the objective falls for ever."""
-    return ray_error(*dual_terms(program, x))
+def multiply_transposed(M: Any, v: np.ndarray) -> np.ndarray:
+    """M'v."""
+    if isinstance(M, np.ndarray):
+        return (v[..., None, :] @ M)[..., 0, :]
+    Mtv = np.empty(M.shape[1])
+    multiply_both(M.indptr, M.indices, M.data, np.zeros(Mtv.size), v, np.empty(v.size), Mtv)
+    return Mtv
 
 
-def primal_certificate(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> tuple[Ray, float]:
-    """(y, z) scaled to b'y + h'z = -1, with zeros on rows without entries that add nothing to that, and its error."""
-    h = np.where(np.isfinite(program.h), program.h, 0.0)
-    start, second_order = program.cone_layout
-    idle_z = ~has_entries(program.G, 0) & (h * z >= 0.0)
-    idle_z[start[:-1][second_order & (np.diff(start) > 0)]] = False  # the first of a cone holds the others
-    idle_y = ~has_entries(program.A, 0) & (program.b * y >= 0.0)
-    plain = np.where(idle_y, 0.0, y), np.where(idle_z, 0.0, z)
-    return best_certificate(primal_terms, program, (y, z), plain)
-
-
-def dual_certificate(program: ConeProgram, x: np.ndarray) -> tuple[Ray, float]:
-    """x scaled to c'x = -1, with zeros for variables that are nowhere, and its error."""
-    used = has_entries(program.A, 1) | has_entries(program.G, 1) | (program.c != 0.0)
-    used |= program.hessian.sizes(np.ones(program.n)) > 0.0
-    return best_certificate(dual_terms, program, (x,), (np.where(used, x, 0.0),))
+def largest_entry(M: Any) -> Any:
+    """The largest entry in size."""
+    return norm(M.reshape(len(M), -1) if isinstance(M, np.ndarray) else M.data)
 
 
 def has_entries(matrix: sp.csc_array, axis: int) -> np.ndarray:
     """Which rows (axis 0) or columns (1) have an entry that is not zero."""
     where = matrix.indices if axis == 0 else np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
     return np.bincount(where, matrix.data != 0.0, minlength=matrix.shape[axis]) > 0.0
-
-
-def largest(matrix: sp.csc_array) -> float:
-    """The largest absolute entry."""
-    return norm(matrix.data)
-
-
-def relative(value: float, size: float) -> float:
-    """value / size, 0 for 0 / 0."""
-    return value / size if value > 0.0 else 0.0

@@ -293,11 +293,8 @@ def check_finite(name: str, array: np.ndarray) -> None:
 
 def check_no_nan(name: str, array: np.ndarray) -> None:
     """Refuse NaN, naming the first entry."""
-    if all_finite(array):
-        return
-    bad = np.isnan(array)
-    if bad.any():
-        raise ProgramError(f"{name} must not be NaN, but {name}[{int(np.flatnonzero(bad)[0])}] is")
+    for i in np.flatnonzero(np.isnan(array))[:1]:
+        raise ProgramError(f"{name} must not be NaN, but {name}[{i}] is")
 
 
 @kernel
@@ -340,24 +337,19 @@ def asymmetry(P: Matrix, found: Floats) -> None:
 
 def check_symmetric(name: str, P: Any, tol: float = 1e-10) -> None:
     """Refuse a matrix whose asymmetry is above `tol` relative to its largest entry."""
-    if P.shape[0] == 0:
-        return
     if sp.issparse(P):
-        if P.nnz == 0:
-            return
-        difference = abs(P - P.T)
-        worst = float(difference.max()) if difference.nnz else 0.0
-        size = float(abs(P.data).max())
-        where = np.unravel_index(int(difference.tocoo().data.argmax()), (1, max(difference.nnz, 1)))[1] if worst else 0
-        coo = difference.tocoo()
-        i, j = (int(coo.row[where]), int(coo.col[where])) if worst else (0, 0)
+        difference, size, worst = (P - P.T).tocoo(), np.abs(P.data).max(initial=0.0), 0.0
+        if difference.nnz:
+            k = np.abs(difference.data).argmax()
+            i, j, worst = difference.row[k], difference.col[k], abs(difference.data[k])
     else:
         found = np.zeros(4)
         asymmetry(np.ascontiguousarray(P, np.float64), found)
         (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst > tol * size:
         hint = ""
-        if _is_triangular(P):
+        entries = sp.coo_array(P)
+        if (entries.row <= entries.col).all() or (entries.row >= entries.col).all():
             hint = "; it is triangular: give the full matrix, for instance T + T.T - diag(T)"
         raise ProgramError(
             f"{name} must be symmetric, but {name}[{i}, {j}] and {name}[{j}, {i}] differ by {worst:g} "
@@ -415,20 +407,8 @@ def is_symmetric(indptr: Ints, indices: Ints, data: Floats, next_entry: Ints) ->
     return True
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether it is an array of float64 of a NumPy that is nobody's subclass."""
-    return type(value) is np.ndarray and value.dtype == np.float64
-
-
-def _is_triangular(P: Any) -> bool:
-    if sp.issparse(P):
-        coo = P.tocoo()
-        return bool((coo.row <= coo.col).all() or (coo.row >= coo.col).all())
-    return bool((np.triu(P, 1) == 0).all() or (np.tril(P, -1) == 0).all())
-
-
 def _as_float(name: str, value: Any) -> np.ndarray:
-    if _is_plain(value):
+    if type(value) is np.ndarray and value.dtype == FLOAT:
         return value.astype(FLOAT, order="C")  # that very object: dtypes from files only equal it
     if np.ma.is_masked(value):
         raise ProgramError(f"{name} must be an array of numbers, but some of its entries are masked")
@@ -442,11 +422,8 @@ def _as_float(name: str, value: Any) -> np.ndarray:
     except ProgramError:
         raise
     except (TypeError, ValueError, OverflowError):
-        raise ProgramError(f"{name} must be an array of numbers, but {_describe(value)} came") from None
-
-
-def _describe(value: Any) -> str:
-    return repr(value) if isinstance(value, (str, bytes)) else f"a {type(value).__name__} of something else"
+        what = repr(value) if isinstance(value, (str, bytes)) else f"a {type(value).__name__} of something else"
+        raise ProgramError(f"{name} must be an array of numbers, but {what} came") from None
 
 
 def _check_shape(name: str, came: tuple[int, ...], expected: tuple[int | None, int | None], why: str) -> None:

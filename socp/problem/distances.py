@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..linalg.accurate import product_error, rounded, sum_error
+from ..linalg.accurate import add_product, rounded
 from ..linalg.vectors import norm_tail
-from .program import ConeProgram
 
-NEWTON_STEPS = 60  # far more than it takes
 NEAR = 1e-7  # the share of a cone's vector up to which the first of these is all
 SQUARES_FROM = 1e-120  # sizes of which squares, and their errors, can be had
 NOTHING = np.zeros(0)  # is lost to rounding
+NO_CONES = np.zeros(1, np.int64), np.zeros(0, np.bool_)
 
 
 @leaf
@@ -24,10 +25,10 @@ def beyond(value: float, lost: Floats, i: int) -> float:
     return 0.0 if lost.size > 0 and abs(value) <= lost[i] else abs(value)
 
 
-def cone_violation(program: ConeProgram, v: np.ndarray) -> float:
-    """The distance of v from K in the infinity norm."""
+def cone_violation(layout: tuple[np.ndarray, np.ndarray], v: np.ndarray) -> float:
+    """The distance of v from the cones of a `layout` in the infinity norm."""
     found = np.zeros(2)
-    distance_from_cones(*program.cone_layout, v, NOTHING, NOTHING, NOTHING, found)
+    distance_from_cones(*layout, v, NOTHING, NOTHING, NOTHING, found)
     return float(found[0])
 
 
@@ -75,7 +76,7 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
         return 0.0
     if not excess < np.inf:
         return np.inf
-    for _ in range(NEWTON_STEPS):
+    while True:
         total, slope = 0.0, 0.0
         for i in range(start + 1, stop):
             left = max(abs(v[i]) - d, 0.0)
@@ -84,11 +85,10 @@ def cone_distance(v: Floats, low: Floats, start: int, stop: int) -> float:
         size = math.sqrt(total)
         step = (excess if d == 0.0 else size - v[start] - d) / (1.0 + (slope / size if size > 0.0 else 0.0))
         if not d + step > d:
-            break
+            return d
         d += step
         if d <= NEAR * tail:
-            break
-    return d
+            return d
 
 
 @inner
@@ -100,27 +100,31 @@ def excess_of_tail(v: Floats, low: Floats, start: int, stop: int) -> float:
     total, error = 0.0, 0.0
     for i in range(start, stop):
         other = -v[i] if i == start else v[i]
-        term = other * v[i]
-        error += product_error(other, v[i], term) + sum_error(total, term, total + term)
+        total, error = add_product(other, v[i], total, error)
         if low.size > 0:
             error += 2.0 * other * low[i]
-        total += term
     return rounded(total, error) / (tail + v[start])
 
 
-def hold_to_bounds(program: ConeProgram, x: np.ndarray, s: np.ndarray) -> float:
+def hold_to_bounds(program: Any, x: np.ndarray, s: np.ndarray) -> float:
     """Move x to the bounds that it misses, rows of the orthant with one entry, and give these their slacks in s.
 
     Returns the most by which one was missed.
     """
-    G, is_bound = program.G, np.zeros(program.m)
-    find_bounds(G.indices, G.data, *program.cone_layout, is_bound)
+    G, is_bound = program.G, bounds_among(program.G, program.cone_layout)
     return float(move_to_bounds(G.indptr, G.indices, G.data, is_bound, program.h, x, s))
+
+
+def bounds_among(matrix: sp.csc_array, layout: tuple[np.ndarray, np.ndarray] = NO_CONES) -> np.ndarray:
+    """The number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone of the `layout`."""
+    found = np.zeros(matrix.shape[0])
+    find_bounds(matrix.indices, matrix.data, *layout, found)
+    return found
 
 
 @kernel
 def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, is_bound: Floats) -> None:
-    """is_bound += the number of entries of each row that are not zero, 1 of a bound; 0 in a second-order cone."""
+    """`bounds_among`, added to `is_bound`."""
     for k in range(indices.size):
         is_bound[indices[k]] += 1.0 if data[k] != 0.0 else 0.0
     for k in range(second_order.size):
@@ -147,6 +151,6 @@ def move_to_bounds(
     return missed
 
 
-def norm(v: np.ndarray) -> float:
-    """The infinity norm (0 for an empty vector, NaN when there is one)."""
-    return float(np.abs(v).max(initial=0.0))
+def norm(v: np.ndarray) -> Any:
+    """The infinity norm (0 for an empty vector, NaN when there is one), of each vector of an array."""
+    return np.abs(v).max(axis=-1, initial=0.0)

@@ -11,49 +11,69 @@ import importlib.util
 import io
 import re
 import sys
-import threading
+import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 CURVES = {"primal_residual": "primal residual", "dual_residual": "dual residual", "gap": "gap", "mu": "mu"}
-_shown = threading.local()  # .sheet: of the solve that prints in this thread
 
 
 class Sheet:
-    """What was printed so far: text before the table, its heads and rows (all, or the last so many), text after it."""
+    """What a solve or a fit tells: text before a table, its heads and rows, text after it.
 
-    def __init__(self, title: str = "", heads: str = "", longest: int | None = None):
-        self.title, self.heads, self.longest = title, heads, longest
+    It is printed as it comes.  In a notebook it is shown instead, in place, with all rows or the last `longest`, and
+    not again within `pause` seconds.
+    """
+
+    def __init__(self, title: str = "", heads: str = "", longest: int | None = None, pause: float = 0.0) -> None:
+        self.title, self.heads, self.longest, self.pause = title, heads, longest, pause
         self.rows: list[str] = []
-        self.end = ""
-        self.handle: Any = None  # IPython's, of what is displayed
+        self.end, self.shown = "", 0.0
+        show = display()
+        self.handle = None if show is None else show(self, display_id=True)  # IPython's, of what is displayed
+        if self.handle is None and title:
+            print(f"{title}\n{heads}")
 
     def __repr__(self) -> str:
         return "\n".join(part for part in (self.title, self.heads, *self._visible(), self.end) if part)
 
     def _repr_html_(self) -> str:
-        heads = _row("th", re.split(r"\s{2,}", self.heads.strip())) if self.heads else ""
-        rows = "".join(_row("td", row.split()) for row in self._visible())
-        table = f"<table>{heads}{rows}</table>" if heads else ""
-        return f"{_text(self.title)}{table}{_text(self.end)}"
+        rows = [html_row(row.split(), "right") for row in self._visible()]
+        heads = html_row(re.split(r"\s{2,}", self.heads.strip()), "right", "th")
+        table = f"<table>{heads}{''.join(rows)}</table>" if self.heads else ""
+        before, after = (f"<pre>{html.escape(text)}</pre>" if text else "" for text in (self.title, self.end))
+        return before + table + after
 
     def _visible(self) -> list[str]:
         if self.longest is None or len(self.rows) <= self.longest:
             return self.rows
         return ["...", *self.rows[-self.longest :]]
 
-    def refresh(self) -> None:
-        """Show what there is now, in place."""
-        self.handle.update(self)
+    def add(self, row: str) -> None:
+        """One more row."""
+        self.rows.append(row)
+        if self.handle is None:
+            print(row)
+        elif time.perf_counter() - self.shown >= self.pause:
+            self.shown = time.perf_counter()
+            self.handle.update(self)
+
+    def finish(self, text: str) -> None:
+        """What comes below the table."""
+        self.end = text
+        if self.handle is None:
+            print(text)
+        else:
+            self.handle.update(self)
 
 
-def _row(tag: str, cells: list[str]) -> str:
-    return "<tr>" + "".join(f"<{tag} style='text-align:right'>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-
-def _text(text: str) -> str:
-    return f"<pre>{html.escape(text)}</pre>" if text else ""
+def html_row(cells: Iterable[str], align: str, sort: str = "td") -> str:
+    """A row of a table, of cells of a sort."""
+    return (
+        "<tr>" + "".join(f"<{sort} style='text-align:{align}'>{html.escape(cell)}</{sort}>" for cell in cells) + "</tr>"
+    )
 
 
 def display() -> Any:
@@ -61,42 +81,6 @@ def display() -> Any:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return ipython.display.display if ipython is not None and getattr(shell, "kernel", None) is not None else None
-
-
-def show(title: str, heads: str = "", longest: int | None = None) -> Sheet | None:
-    """A new table, of which the last `longest` rows are seen; None where no notebook is running."""
-    show_in_place = display()
-    if show_in_place is None:
-        return None
-    sheet = Sheet(title, heads, longest)
-    sheet.handle = show_in_place(sheet, display_id=True)
-    return sheet
-
-
-def begin(title: str, heads: str = "") -> bool:
-    """The table of a solve; False where no notebook is running, and then nothing is shown."""
-    _shown.sheet = show(title, heads)
-    return _shown.sheet is not None
-
-
-def row(text: str) -> bool:
-    """One more row; False where no table was begun."""
-    sheet = getattr(_shown, "sheet", None)
-    if sheet is None:
-        return False
-    sheet.rows.append(text)
-    sheet.refresh()
-    return True
-
-
-def end(text: str) -> bool:
-    """What comes below the table, and the end of it; False where no notebook is running."""
-    if getattr(_shown, "sheet", None) is None and not begin(""):  # a solve without iterations to show
-        return False
-    sheet, _shown.sheet = _shown.sheet, None
-    sheet.end = text
-    sheet.refresh()
-    return True
 
 
 def convergence(trace: np.ndarray) -> str:

@@ -4,6 +4,7 @@ solutions and programs look there."""
 from __future__ import annotations
 
 import html
+import threading
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from . import notebook
 
 COLUMNS = " iter      primal obj        dual obj    pres    dres     gap    step      mu    sec"
+_told = threading.local()  # .sheet: of the solve that prints in this thread
 
 
 def header(form: Any, plan: str, tol: float) -> None:
@@ -25,21 +27,17 @@ def header(form: Any, plan: str, tol: float) -> None:
         f"  entries of P {form.P.entries}, of A and G {form.M_indices.size}; tol {tol:g}\n"
         f"  plan: {plan}"
     )
-    if not notebook.begin(title, COLUMNS):
-        print(title)
-        print(COLUMNS)
+    _told.sheet = notebook.Sheet(title, COLUMNS)
 
 
 def line(record: np.void) -> None:
     """One iteration."""
     step = f"{record['alpha']:7.1e}" if np.isfinite(record["alpha"]) else " ------"
-    text = (
+    _sheet().add(
         f"{record['iteration']:5d} {record['primal_objective']:15.8e} {record['dual_objective']:15.8e} "
         f"{record['primal_residual']:7.1e} {record['dual_residual']:7.1e} {record['gap']:7.1e} {step} "
         f"{record['mu']:7.1e} {record['seconds']:6.2f}"
     )
-    if not notebook.row(text):
-        print(text)
 
 
 def footer(solution: Any) -> None:
@@ -52,17 +50,20 @@ def footer(solution: Any) -> None:
         f"relative residuals: primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, "
         f"gap {solution.gap:.1e}"
     )
-    if not notebook.end(text):
-        print(text)
+    _sheet().finish(text)
+    _told.sheet = None
+
+
+def _sheet() -> notebook.Sheet:
+    """That of this thread's solve; a new one where its header was shown elsewhere or not at all."""
+    if getattr(_told, "sheet", None) is None:
+        _told.sheet = notebook.Sheet()
+    return _told.sheet  # type: ignore[no-any-return]
 
 
 def html_table(caption: str, rows: dict[str, Any]) -> str:
     """A name and a value a row, for `_repr_html_`."""
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-        f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
-        for name, value in rows.items()
-    )
+    cells = "".join(notebook.html_row([name, str(value)], "left") for name, value in rows.items())
     return f"<table><caption style='text-align:left'>{html.escape(caption)}</caption>{cells}</table>"
 
 

@@ -27,6 +27,7 @@ from .checks import (
 from .hessian import WithHessian, as_hessian
 from .lowrank import LowRank
 from .printing import html_table
+from .stopping import Sides, SlackRows
 
 NO_DATA, NO_PLACES = np.zeros(0), np.zeros(0, INT)
 FEW = 8  # cones up to which a layout is kept for the next program
@@ -184,6 +185,16 @@ class ConeProgram(WithHessian):
         if self._cone_layout is None:
             self._cone_layout = layout_of(self.cones)
         return self._cone_layout
+
+    @property
+    def cost(self) -> np.ndarray:
+        """The linear objective, by the name that all programs have."""
+        return self.c
+
+    @property
+    def constraints(self) -> tuple[Sides, SlackRows]:
+        """The two blocks of rows, whose multipliers are y and z."""
+        return Sides(self.A, self.b, self.b, self.b), SlackRows(self.G, self.h, self.cone_layout)
 
     def __repr__(self) -> str:
         kinds = [type(cone).__name__ for cone in self.cones]

@@ -161,8 +161,8 @@ class Settings:
     refinement_steps : int, default 10
         Limit of the steps of iterative refinement per solve.
     threads : int, default 1
-        Threads for large factors: those of BLAS for dense ones, and the engine's own for sparse ones, where Linux and
-        macOS have them; results are bitwise reproducible per thread count.
+        Threads of BLAS for large factorizations, and in `solve_many` those that share the programs of a batch; results
+        are bitwise reproducible per thread count.
     active_set : bool, default True
         Follow an active set where P is dense, most variables have bounds and at most one row has sides (`qp` only; also
         taken as `sifting`).

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from .certificates import Ray, dual_certificate, primal_certificate
 from .checks import ArrayLike, ProgramError
 from .derivatives import Gradient, Linearization, Tangent
 from .printing import html_summary
-from .program import ConeProgram
 from .status import Status
+from .stopping import Residuals
 
 TRACE = np.dtype(
     [
@@ -42,8 +43,35 @@ are 0."""
 TIMINGS = ("equilibration", "ordering", "symbolic", "factorization", "solves", "rest")
 
 
+class Answer:
+    """What solutions of cone programs and of quadratic programs have in common."""
+
+    status: Status
+    _program: Any = None  # or what makes it when it is asked for, of an answer of a batch
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The program stays in its process, as it may be large."""
+        return {**self.__dict__, "_program": None}
+
+    def _differentiable(self) -> Any:
+        """The program, where the answer has a derivative."""
+        if self.status is not Status.OPTIMAL:
+            raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
+        if callable(self._program):
+            self._program = self._program()
+        if self._program is None:
+            raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
+        return self._program
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return html_summary(self)
+
+
 @dataclass(repr=False)
-class Solution:
+class Solution(Answer):
     """The answer to a cone program, with everything that is needed to check it.
 
     Attributes
@@ -107,13 +135,6 @@ class Solution:
     timings: dict[str, float] = field(default_factory=dict, repr=False)
     plan: Any = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        self._program: ConeProgram | Callable[[], ConeProgram] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The program stays in its process, as it may be large."""
-        return {**self.__dict__, "_program": None}
-
     def vjp(
         self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz: ArrayLike | None = None,
         ds: ArrayLike | None = None, smoothing: float = 0.0,
@@ -170,19 +191,27 @@ class Solution:
         return self._linearized(smoothing).tangent(dP, dc, dA, db, dG, dh)
 
     def _linearized(self, smoothing: float) -> Linearization:
-        if self.status is not Status.OPTIMAL:
-            raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
-        if callable(self._program):  # an answer of a batch, whose program is made when it is asked for
-            self._program = self._program()
-        if self._program is None:
-            raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
-        return Linearization(self._program, self.x, self.y, self.z, self.s, smoothing)
+        return Linearization(self._differentiable(), self.x, self.y, self.z, self.s, smoothing)
 
-    def __repr__(self) -> str:
-        return summary(self)
 
-    def _repr_html_(self) -> str:
-        return html_summary(self)
+def answer_at(
+    program: Any, status: Status, x: np.ndarray, multipliers: Ray, found: Residuals | None
+) -> tuple[np.ndarray, Ray, tuple[float, float, float, float, float]]:
+    """The point or the normalised certificate that a solution tells, and its objectives, residuals and gap.
+
+    Of a certificate there are no residuals, and what is not part of it becomes NaN.
+    """
+    primal = dual = gap = objective = dual_objective = math.nan
+    if found is not None:
+        primal, dual, gap = found.relative
+        objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
+    elif status is Status.PRIMAL_INFEASIBLE:
+        multipliers, primal = primal_certificate(program, *multipliers)
+        x = np.full(program.n, np.nan)
+    elif status is Status.DUAL_INFEASIBLE:
+        (x,), dual = dual_certificate(program, x)
+        multipliers = tuple(np.full(block.matrix.shape[0], np.nan) for block in program.constraints)
+    return x, multipliers, (objective, dual_objective, primal, dual, gap)
 
 
 def summary(solution: Any) -> str:

@@ -8,6 +8,9 @@ Everything is relative, in infinity norms and the caller's units, each block by 
     dual     |Px + c + A'y + G'z|, distance of z from K        <= tol (1 + max(|Px|, |c|))
     gap      |primal objective - dual objective|               <= tol (1 + max(|primal|, |dual|))
 
+A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
+has multipliers; the blocks are measured alike, whatever the program.
+
 All is measured in twice the working precision and told as it was measured.  A point in working precision may leave
 residuals that no other point near it is without: where the test holds at `INACCURATE_TOL`, entries may be excused that
 are no larger than `LOST` times the sum of the sizes of their terms (see `method.run`, which then says so).
@@ -15,19 +18,28 @@ are no larger than `LOST` times the sum of the sizes of their terms (see `method
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
-from ..linalg.accurate import add_both, product_error, rounded, sum_error
-from .certificates import dual_infeasibility, primal_infeasibility
-from .distances import NOTHING, beyond, distance_from_cones, find_bounds, raise_to
-from .program import ConeProgram
+from ..linalg.accurate import add_both, add_product, rounded, sum_error
+from ..linalg.csc import csc
+from .certificates import dual_infeasibility, has_entries, primal_infeasibility
+from .distances import (
+    NOTHING,
+    beyond,
+    bounds_among,
+    cone_violation,
+    distance_from_cones,
+    find_bounds,
+    norm,
+    raise_to,
+)
 
 INACCURATE_TOL = 1e-5  # what "inaccurate" stands for
 LOST = 64.0 * np.finfo(np.float64).eps  # of a sum of products, relative to the sum of their sizes
@@ -79,69 +91,159 @@ ROWS, CONE, DUAL, GAP, SCALES, OBJECTIVES = 0, 1, 2, 3, 4, 8  # places among the
 SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # what stands there at first: g'v, or u'y+ - l'y-, and its error
 
 
+@functools.lru_cache(maxsize=1)
+def identity(n: int) -> sp.csc_array:
+    """The identity, which is kept and not to be written to."""
+    return csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
+
+
+class Sides(NamedTuple):
+    """Rows l <= M x <= u with a multiplier each: y_i > 0 is one of u_i, y_i < 0 one of l_i.
+
+    `beside` is what stands beside the products in a row; None of the bounds of the variables, with M = I, which are
+    compared without a sum.  With `holds_bounds` rows with one entry are bounds, too, and judged by their own sides.
+    """
+
+    matrix: Any
+    lower: np.ndarray
+    upper: np.ndarray
+    beside: np.ndarray | float | None = None
+    holds_bounds: bool = False
+
+    @property
+    def are_bounds(self) -> bool:
+        """Whether the rows are the variables themselves."""
+        return self.beside is None
+
+    def measure(
+        self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
+    ) -> np.ndarray:
+        """M x, with errors behind; M'y is added to `dual`, and what was `found` is raised by what the rows leave."""
+        values, block = np.zeros(2 * y.size), CONE if self.are_bounds else ROWS
+        _multiply_both(self.matrix, x, y, values, dual)
+        is_bound = bounds_among(self.matrix) if self.holds_bounds else NOTHING
+        measure_sides(self.lower, self.upper, values, y, is_bound, lost, block, found)
+        return values
+
+    def terms(self, s: np.ndarray) -> np.ndarray | float | None:
+        """The sizes of what stands beside M x."""
+        return None if self.beside is None else np.abs(self.beside)
+
+    def support(self, y: np.ndarray) -> tuple[np.ndarray, Any]:
+        """The terms of u'y+ - l'y- over the finite sides, and the largest multiplier of an infinite one."""
+        side = np.where(y > 0.0, self.upper, self.lower)
+        finite = np.isfinite(side)
+        return np.where(finite, side, 0.0) * y, norm(np.where(finite, 0.0, y))
+
+    def outward(self, v: np.ndarray) -> Any:
+        """How far the direction M x = v leads out of the sides."""
+        below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
+        return np.maximum(below, above).max(axis=-1, initial=0.0)
+
+    def idle(self, y: np.ndarray) -> np.ndarray:
+        """The rows without entries whose multipliers add nothing to a certificate."""
+        return ~has_entries(self.matrix, 0) & (self.support(y)[0] >= 0.0)
+
+
+class SlackRows(NamedTuple):
+    """Rows M x + s = h with s in K and multipliers there; those of the orthant with an infinite h always hold."""
+
+    matrix: sp.csc_array
+    h: np.ndarray
+    layout: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def are_bounds(self) -> bool:
+        """As of `Sides`."""
+        return False
+
+    def measure(
+        self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
+    ) -> np.ndarray:
+        """h - M x and its errors; all else as of `Sides`."""
+        M, rows = self.matrix, np.zeros(3 * z.size)
+        _multiply_both(M, x, z, rows, dual)
+        find_bounds(M.indices, M.data, *self.layout, rows[2 * z.size :])
+        measure_slacks(*self.layout, self.h, s, z, rows, lost, found)
+        return rows
+
+    def terms(self, s: np.ndarray) -> np.ndarray:
+        """The sizes of what stands beside M x."""
+        return np.where(np.isfinite(self.h), np.abs(self.h), 0.0) + np.where(np.isfinite(s), np.abs(s), 0.0)
+
+    def support(self, z: np.ndarray) -> tuple[np.ndarray, float]:
+        """The terms of h'z over the finite h, and the distance of z from K."""
+        finite = np.isfinite(self.h)
+        outside = cone_violation(self.layout, z) if norm(z[~finite]) == 0.0 else np.inf
+        return np.where(finite, self.h, 0.0) * z, outside
+
+    def outward(self, v: np.ndarray) -> float:
+        """How far the direction M x = v leads out of the cones."""
+        return cone_violation(self.layout, np.where(np.isfinite(self.h), -v, np.inf))
+
+    def idle(self, z: np.ndarray) -> np.ndarray:
+        """As of `Sides`; the first entry of a cone holds the others."""
+        found, (start, second_order) = ~has_entries(self.matrix, 0) & (self.support(z)[0] >= 0.0), self.layout
+        found[start[:-1][second_order & (np.diff(start) > 0)]] = False
+        return found
+
+
 def residuals(
-    program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
-) -> Residuals:
-    """The residuals of a point on the program's own data; with `rounding` without what rounding excuses."""
-    return measure(program, x, y, z, s, rounding)[0]
+    program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray = NOTHING, rounding: bool = False,
+    Px: np.ndarray | None = None,
+) -> Residuals:  # fmt: skip
+    """The residuals of a point on the program's own data; with `rounding` without what rounding excuses.
+
+    That of a quadratic program has no slacks; Px may be given where it is at hand.
+    """
+    return measure(program, x, (y, z), s, rounding, Px)[0]
 
 
-def evaluate(
-    program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray
-) -> tuple[Residuals, np.ndarray]:
+def evaluate(program: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[Residuals, np.ndarray]:
     """`residuals`, and the vector (Px + c + A'y + G'z, Ax - b, Gx + s - h); rows with infinite h are 0."""
-    found, dual, Ax, inside = measure(program, x, y, z, s)
+    found, dual, (Ax, inside) = measure(program, x, (y, z), s)
     p, m, finite = y.size, z.size, np.isfinite(program.h)
-    slack = np.where(finite, s, 0.0) - np.where(finite, inside[:m], 0.0) - inside[m:]
+    slack = np.where(finite, s, 0.0) - np.where(finite, inside[:m], 0.0) - inside[m : 2 * m]
     return found, np.concatenate([dual[: x.size], (Ax[:p] - program.b) + Ax[p:], slack])
 
 
 def measure(
-    program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
-) -> tuple[Residuals, np.ndarray, np.ndarray, np.ndarray]:
-    """(the residuals of a point, Px + c + A'y + G'z, Ax, h - Gx), vectors in twice the precision: errors stand behind.
+    program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, np.ndarray], s: np.ndarray = NOTHING,
+    rounding: bool = False, Px: np.ndarray | None = None,
+) -> tuple[Residuals, np.ndarray, list[np.ndarray]]:  # fmt: skip
+    """The residuals of a point, the gradient of the Lagrangian, and what each block of constraints gives.
 
-    The parts of the test are measured one after another, each raises what was `found`.
+    The blocks are measured one after another, each raises what was `found`; vectors are in twice the precision, their
+    errors behind them.
     """
-    A, G, b, h, n, p, m = program.A, program.G, program.b, program.h, x.size, y.size, z.size
-    lost, lost_gap = _lost(program, x, y, z, s) if rounding else (NOTHING, 0.0)
-    found, scale = np.zeros(RESIDUALS), np.zeros(m)
-    dual, Ax, inside = np.zeros(2 * n), np.zeros(2 * p), np.zeros(2 * m)
-    add_both(A.indptr, A.indices, A.data, x, y, Ax[:p], Ax[p:], dual[:n], dual[n:])
-    add_both(G.indptr, G.indices, G.data, x, z, inside[:m], inside[m:], dual[:n], dual[n:])
-    find_bounds(G.indices, G.data, *program.cone_layout, scale)
-    measure_sides(b, b, Ax, y, NOTHING, lost[n:], ROWS, found)
-    measure_slacks(h, s, z, inside, lost[n + p :], scale, found)
-    measure_cones(*program.cone_layout, s, z, inside, lost[n + p :], scale, found)
-    measure_gradient(program.hessian.accurate_product(x), program.c, x, lost, dual, found)
-    return told(found, lost_gap), dual, Ax, inside
-
-
-def told(found: np.ndarray, lost_gap: float) -> Residuals:
-    """What was found, but for a gap that rounding excuses."""
+    n, blocks, rows = x.size, program.constraints, []
+    *lost, lost_dual, lost_gap = _lost(program, x, multipliers, s) if rounding else (NOTHING, NOTHING, NOTHING, 0.0)
+    found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
+    found[SCALES : SCALES + DUAL] = 1.0  # of blocks without rows
+    for block, v, own in zip(blocks, multipliers, lost):
+        rows.append(block.measure(x, v, s, own, dual, found) if v.size else NOTHING)
+    Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
+    measure_gradient(Px, program.cost, x, lost_dual, dual, found)
     measured = Residuals._make(found.tolist())
-    return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured
+    return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured, dual, rows
 
 
-def _lost(program: ConeProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
-    """What rounding may take of each entry of (Px + c + A'y + G'z, Ax - b, Gx + s - h), and of the gap."""
-    b, h = np.abs(program.b), np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
-    blocks = [(program.A, y, b), (program.G, z, h + np.where(np.isfinite(s), np.abs(s), 0.0))]
-    return lost_to_rounding(program, program.c, x, blocks, b @ np.abs(y) + h @ np.abs(z))
+def _multiply_both(M: sp.csc_array, x: np.ndarray, v: np.ndarray, Mx: np.ndarray, Mtv: np.ndarray) -> None:
+    """Add M x and M'v to vectors with their errors behind."""
+    n, m = x.size, v.size
+    add_both(M.indptr, M.indices, M.data, x, v, Mx[:m], Mx[m : 2 * m], Mtv[:n], Mtv[n:])
 
 
-def lost_to_rounding(
-    program: Any, c: np.ndarray, x: np.ndarray, blocks: list[tuple[sp.csc_array, np.ndarray, np.ndarray]], held: float
-) -> tuple[np.ndarray, float]:
-    """What rounding may take of each entry of the gradient and of the rows in `blocks`, and of the gap.
-
-    A block are a matrix, its multipliers, and the sizes of what stands beside its rows; `held` is the part of the sides
-    in the gap, by its size.
-    """
-    objective = program.hessian.sizes(x) + np.abs(c)
-    dual = sum((abs(M).T @ np.abs(v) for M, v, _ in blocks), objective)
-    rows = [abs(M) @ np.abs(x) + sides for M, _, sides in blocks]
-    return LOST * np.concatenate([dual, *rows]), LOST * float(np.abs(x) @ objective + held)
+def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: np.ndarray) -> list[Any]:
+    """What rounding may take of each entry of the rows of each block and of the gradient, and of the gap."""
+    x, lost = np.abs(x), []
+    dual = objective = program.hessian.sizes(x) + np.abs(program.cost)
+    gap = x @ objective
+    for block, v in zip(program.constraints, multipliers):
+        size, terms = abs(block.matrix), block.terms(s)
+        lost.append(NOTHING if terms is None else LOST * (size @ x + terms))
+        dual, gap = dual + size.T @ np.abs(v), gap + np.abs(block.support(v)[0]).sum()
+    return [*lost, LOST * dual, LOST * float(gap)]
 
 
 @kernel
@@ -162,9 +264,7 @@ def measure_sides(
         if y[i] != y[i]:
             stray = np.inf
         elif math.isfinite(side):
-            term = side * y[i]
-            support_low += product_error(side, y[i], term) + sum_error(support, term, support + term)
-            support += term
+            support, support_low = add_product(side, y[i], support, support_low)
         else:
             stray = max(stray, abs(y[i]))
         trap += 0.0 * y[i] + 0.0 * v[i]
@@ -189,56 +289,46 @@ def measure_sides(
 
 
 @kernel
-def measure_slacks(h: Floats, s: Floats, z: Floats, inside: Floats, lost: Floats, scale: Floats, found: Floats) -> None:
-    """What Gx + s - h leaves, and the part of h'z in the gap; for `measure_cones` to go on.
+def measure_slacks(
+    start: Ints, second_order: Bools, h: Floats, s: Floats, z: Floats, rows: Floats, lost: Floats, found: Floats
+) -> None:
+    """What Gx + s - h leaves, the distances of s, h - Gx and z from the cones, and the part of h'z in the gap.
 
-    `inside` comes as Gx and becomes h - Gx, each with its errors behind.  `scale` comes with 1 for each bound and
-    becomes what its residual is relative to: 1 + max(|h_i|, |(Gx)_i|), or the largest of these.
+    `rows` come as (Gx, its errors, 1 for each bound) and become (h - Gx, its errors, what the residuals are relative
+    to): 1 + max(|h_i|, |(Gx)_i|) of a bound, or the largest of these.
     """
-    m, trap, size, stray = h.size, 0.0, 1.0, 0.0
+    m, trap, size, stray, nothing = h.size, 0.0, 1.0, 0.0, lost[:0]
+    inside, errors, scale, worst = rows[:m], rows[m : 2 * m], rows[2 * m :], found[OBJECTIVES:]
     support, support_low = found[SUPPORT], found[SUPPORT_LOW]
     for i in range(m):
         if math.isfinite(h[i]):
-            total, term = inside[i] - h[i], h[i] * z[i]
-            low = inside[m + i] + sum_error(inside[i], -h[i], total)
+            total = inside[i] - h[i]
+            low = errors[i] + sum_error(inside[i], -h[i], total)
             excess = rounded(total, low)
             low += total - excess
-            inside[i], inside[m + i] = -excess, -low if math.isfinite(low) else 0.0
+            inside[i], errors[i] = -excess, -low if math.isfinite(low) else 0.0
             own = 1.0 + max(abs(excess + h[i]), abs(h[i]))
             size, scale[i] = max(size, own), own if scale[i] == 1.0 else 0.0
-            support_low += product_error(h[i], z[i], term) + sum_error(support, term, support + term)
-            support += term
+            support, support_low = add_product(h[i], z[i], support, support_low)
         else:
             stray = max(stray, abs(z[i]))
             trap += 0.0 * z[i]
-            inside[i], inside[m + i], scale[i] = np.inf, 0.0, 1.0
-    found[DUAL] = max(found[DUAL], stray) + trap
-    worst, trap = found[OBJECTIVES:], 0.0
+            inside[i], errors[i], scale[i] = np.inf, 0.0, 1.0
+    found[SUPPORT], found[SUPPORT_LOW] = support, support_low
+    distance_from_cones(start, second_order, z, nothing, nothing, nothing, worst)
+    found[DUAL], worst[:] = max(found[DUAL], stray, worst[0]) + trap, 0.0
+    trap = 0.0
     for i in range(m):
         scale[i] = scale[i] if scale[i] > 0.0 else size
         if math.isfinite(h[i]):
             total = s[i] - inside[i]
-            residual = rounded(total, sum_error(s[i], -inside[i], total) - inside[m + i])
+            residual = rounded(total, sum_error(s[i], -inside[i], total) - errors[i])
             trap += 0.0 * residual
             if beyond(residual, lost, i) > 0.0:
                 raise_to(abs(residual), i, scale, worst)
-    found[CONE], found[SCALES + CONE] = trap, size
-    found[SUPPORT], found[SUPPORT_LOW] = support, support_low
-
-
-@kernel
-def measure_cones(
-    start: Ints, second_order: Bools, s: Floats, z: Floats, inside: Floats, lost: Floats, scale: Floats, found: Floats
-) -> None:
-    """The distances of s, of h - Gx and of z from the cones, beside what `measure_slacks` has found."""
-    m, worst, nothing = s.size, found[OBJECTIVES:], lost[:0]
     distance_from_cones(start, second_order, s, nothing, nothing, scale, worst)
-    distance_from_cones(start, second_order, inside[:m], inside[m:], lost, scale, worst)
-    found[CONE] += worst[0]
-    found[SCALES + CONE] = scale_of(worst[0], worst[1], found[SCALES + CONE])
-    worst[:] = 0.0
-    distance_from_cones(start, second_order, z, nothing, nothing, nothing, worst)
-    found[DUAL] = max(found[DUAL], worst[0])
+    distance_from_cones(start, second_order, inside, errors, lost, scale, worst)
+    found[CONE], found[SCALES + CONE] = worst[0] + trap, scale_of(worst[0], worst[1], size)
 
 
 @kernel
@@ -255,12 +345,8 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
         dual[j] = rounded(total, low + (sum_error(Px[j], c[j], part) + sum_error(part, dual[j], total)))
         worst, size = max(worst, beyond(dual[j], lost, j)), max(size, abs(Px[j]), abs(c[j]))
         trap += 0.0 * dual[j] + 0.0 * x[j]
-        term = x[j] * Px[j]
-        xPx_low += product_error(x[j], Px[j], term) + sum_error(xPx, term, xPx + term) + x[j] * Px[n + j]
-        xPx += term
-        term = x[j] * c[j]
-        cx_low += product_error(x[j], c[j], term) + sum_error(cx, term, cx + term)
-        cx += term
+        xPx, xPx_low = add_product(x[j], Px[j], xPx, xPx_low + x[j] * Px[n + j])
+        cx, cx_low = add_product(x[j], c[j], cx, cx_low)
     gv, gv_low, half, total = found[SUPPORT], found[SUPPORT_LOW], 0.5 * xPx, xPx + cx
     gap, primal, below = total + gv, half + cx, half + gv
     gap_low = sum_error(xPx, cx, total) + sum_error(total, gv, gap) + (xPx_low + cx_low + gv_low)
@@ -271,41 +357,37 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     found[OBJECTIVES], found[OBJECTIVES + 1] = primal, -below
 
 
+@kernel
+def meets(found: Floats, tol: float, tol_abs: float) -> bool:
+    """Whether the stopping test holds of what was `found`; an infinite tol_abs is none."""
+    for i in range(SCALES):
+        if not (found[i] <= tol * found[SCALES + i] and found[i] <= tol_abs):
+            return False
+    return True
+
+
 @leaf
 def scale_of(residual: float, relative: float, scale: float) -> float:
     """What the largest residual is to be divided by to be the largest relative one; `scale` where there is none."""
     return residual / relative if 0.0 < relative < np.inf else scale
 
 
-class Test(Protocol):
-    """What judges points and certificates on the caller's own data."""
-
-    @property
-    def residuals(self) -> Callable[..., Residuals]:
-        """Of a point (x, y, z, s), and `rounding`: without what evaluating them may lose."""
-
-    @property
-    def primal_infeasibility(self) -> Callable[..., float]:
-        """The smallest tol at which (y, z) certifies that nothing is feasible."""
-
-    @property
-    def dual_infeasibility(self) -> Callable[..., float]:
-        """The smallest tol at which x certifies that the objective falls for ever."""
-
-
 class ConeTest:
-    """The `Test` of a cone program on its own data."""
+    """What judges points and certificates of a cone program on its own data."""
 
-    def __init__(self, program: ConeProgram) -> None:
+    def __init__(self, program: Any) -> None:
         self.program = program
 
     def residuals(
         self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, rounding: bool = False
     ) -> Residuals:
+        """Of a point (x, y, z, s); with `rounding` without what evaluating them may lose."""
         return residuals(self.program, x, y, z, s, rounding)
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
+        """The smallest tol at which (y, z) certifies that nothing is feasible."""
         return primal_infeasibility(self.program, y, z)
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
+        """The smallest tol at which x certifies that the objective falls for ever."""
         return dual_infeasibility(self.program, x)

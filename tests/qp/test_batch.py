@@ -9,8 +9,9 @@ import scipy.sparse as sp
 import qp
 import socp
 from qp import batch
-from qp.problem.stopping import dual_infeasibility, primal_infeasibility, residuals
 from socp.batch import lots
+from socp.problem.certificates import dual_infeasibility, primal_infeasibility
+from socp.problem.stopping import residuals
 
 
 def data(k=20, n=7, m=5, seed=0, own=False):

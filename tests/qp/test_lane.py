@@ -11,8 +11,8 @@ import qp
 from bench.programs import tiny
 from qp.lane import MOST_ITERATIONS
 from qp.problem.side_by_side import verify
-from qp.problem.stopping import residuals
 from socp import ProgramError, Status
+from socp.problem.stopping import residuals
 from tests.support.programs import check
 
 

@@ -33,7 +33,6 @@ def test_what_a_first_small_program_does_not_call_is_deferred():
     for deferred in (
         "qp.problem.derivatives.solve_held",
         "qp.problem.side_by_side.verify",
-        "qp.problem.program.in_order",
     ):
         assert deferred not in named and any(kernel.name == deferred for kernel in kernels())
 

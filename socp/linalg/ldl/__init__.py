@@ -5,7 +5,6 @@
     symbolic/            the elimination tree, the entries of L, and which columns go together
     rows/                four columns at a time, and columns that stay from one factorization to the next
     panels/              dense panels by BLAS, for factors with much fill
-    parallel/            panels by several threads
     factorization.py     which of them serves a matrix
 
 The figures at the head of a room are geometric means of ordering, analysis and twelve iterations of one factorization

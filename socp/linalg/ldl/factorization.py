@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from ...compiled.kernels import kernel
 from ...compiled.memory import check_room
 from ...compiled.signatures import Floats, Ints
-from ...compiled.teams import available
 from .factors import Factors, factor, solve
 from .order.dissection import dissection
 from .order.minimum_degree import amd
-from .panels.supernodal import panel_factors
-from .parallel.factor import parallel_factors
+from .panels.left_looking import panel_factors
 from .rows.factor import four_wide_factor
 from .rows.four_wide import FourWideFactors, Supernodes, supernodes_of
 from .rows.solve import four_wide_solve
@@ -38,9 +36,8 @@ FloatArray = NDArray[np.float64]
 NO_COLUMN, NO_TRIANGLE, NO_SIGN = 1, 2, 3  # faults of a pattern
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
-PANELS = 4e8  # operations from which on panels are quicker than rows; divided by the threads that share panels
+PANELS = 4e8  # operations from which on panels are quicker than rows
 COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
-DISSECTION_SAVES = 4  # times the entries of L, at most: beyond that nobody looks for another order
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 
 
@@ -67,8 +64,6 @@ class LDL:
         of L that come from such alone are computed when they do.
     method : {"auto", "scalar", "four-wide", "supernodal"}
         The kernels; "auto" takes those that suit the operations of a factorization and those for each entry of L.
-    threads : int, default 1
-        How many threads may share the work of the supernodal kernels, where that is worth the while.
 
     Attributes
     ----------
@@ -119,7 +114,6 @@ class LDL:
         zero_diagonal: NDArray[np.bool_] | None = None,
         static: NDArray[np.bool_] | None = None,
         method: str = "auto",
-        threads: int = 1,
     ) -> None:
         indptr, indices = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int64)
         self._given_signs = np.ascontiguousarray(signs, np.float64)
@@ -128,12 +122,11 @@ class LDL:
         perm = _order(n, indptr, indices, ordering, zero_diagonal)
         ordered = perf_counter()
         analysis = analyze(n, indptr, indices, perm)
-        _check_room(n, analysis.nnz / DISSECTION_SAVES, analysis.nnz)
         if isinstance(ordering, str) and ordering == "auto" and analysis.flops > DISSECTED * indptr[-1]:
             begin = perf_counter()
             analysis = _least_work(analysis, n, indptr, indices, zero_diagonal)
             ordered += perf_counter() - begin
-        self._threads, self._static = threads, static
+        self._static = static
         self.method, self.factors = self._choose(indptr, indices, analysis, method)
         self.perm, self.d = self.factors.perm, self.factors.d
         self.ordering_time, self.symbolic_time = ordered - start, perf_counter() - ordered
@@ -144,9 +137,7 @@ class LDL:
         self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
         self.time = COLUMN * n + ENTRY * nnz + FLOP * flops
         if method == "auto":
-            method = (
-                "scalar" if flops <= SCALAR * nnz else "four-wide" if flops <= PANELS / self._threads else "supernodal"
-            )
+            method = "scalar" if flops <= SCALAR * nnz else "four-wide" if flops <= PANELS else "supernodal"
         if method == "scalar":
             return method, self._scalar(analysis)
         if method == "four-wide":
@@ -168,8 +159,6 @@ class LDL:
     def _panels(self, tree: AssemblyTree) -> Factors:
         words = int(tree.panel_start[-1])
         _check_room(tree.perm.size, words, words)
-        if self._threads > 1 and available():
-            return parallel_factors(tree, self._given_signs, self._threads)
         return panel_factors(tree, self._given_signs)
 
     def factor(self, data: FloatArray, eps: float, delta: float) -> int:

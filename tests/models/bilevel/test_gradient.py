@@ -53,3 +53,20 @@ def test_radii_that_cost_are_refused():
     X, y, prior, _ = problem(0)
     with pytest.raises(ValueError, match="C3 must be inf"):
         objective_of(X, y, prior, C3=1.0)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"mu": np.zeros((2, 5))}, r"mu must be finite numbers of shape \(2, 6\)"),
+        ({"mu": np.full((2, 6), np.nan)}, "mu must be finite"),
+        ({"programs": 0}, "programs must be a whole number of at least 1"),
+        ({"tol": -1.0}, "tol must be a number of at least 0"),
+    ],
+)
+def test_what_descent_cannot_begin_with_is_refused(given, message):
+    X, y, prior, _ = problem(0)
+    objective = objective_of(X, y, prior)
+    with pytest.raises(ValueError, match=message):
+        descend(objective, **given)
+    assert objective.programs == 0

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from models.svm.gradient import ValidationLoss, choose_parameters
+from bench import data
+from models.svm.gradient import LossModel, ValidationLoss, choose_parameters
+from tests.support.data import data_folder
 
 
 def rings(seed, count):
@@ -27,12 +29,98 @@ def test_the_gradient_is_that_of_central_differences(C, gamma):
         assert slope[j] == pytest.approx(near, rel=1e-4, abs=1e-6)
 
 
-def test_a_few_fits_do_as_a_grid():
-    loss = ValidationLoss(*rings(2, 60), *rings(3, 60))
-    found = choose_parameters(loss, fits=15)
-    assert loss.fits == len(found.trace) <= 15
-    grid = np.log(np.logspace(-2, 3, 8)), np.log(np.logspace(-3, 2, 8))
-    assert found.loss <= 1.01 * min(loss(np.array([C, gamma]))[0] for C in grid[0] for gamma in grid[1])
+def moons(seed, count):
+    """Two half circles, one inside the other's arms, blurred."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([-1.0, 1.0], count // 2)
+    angle = np.pi * rng.random(y.size)
+    X = -y[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + (y > 0.0)[:, None] * np.array([1.0, 0.5])
+    return X + 0.3 * rng.normal(size=X.shape), y
+
+
+@pytest.mark.parametrize("points", [rings, moons])
+def test_fifteen_fits_reach_the_loss_of_a_grid(points):
+    loss = ValidationLoss(*points(8, 60), *points(9, 60))
+    found = choose_parameters(loss)
+    assert loss.fits == len(found.trace) == 15
+    assert found.loss == min(value for _, _, value in found.trace)
+    grid = np.log(np.logspace(-2, 3, 10)), np.log(np.logspace(-3, 2, 10))
+    assert found.loss <= min(loss(np.array([C, gamma]))[0] for C in grid[0] for gamma in grid[1])
+
+
+def vowels():
+    """Mean frames of the utterances; odd speakers and even ones."""
+    read = data.japanese_vowels(data_folder("uci").parent)
+    return np.array([frames.mean(axis=0) for frames in read.series]), read.labels % 2
+
+
+def junctions():
+    """Bases around donors and acceptors, a column for each base at each place."""
+    read = data.splice_junctions(data_folder("uci").parent)
+    inside = read.labels != "N"
+    bases = read.codes()[inside][:, :, None] == np.arange(4)
+    return bases.reshape(len(bases), -1) * 1.0, read.labels[inside] == "EI"
+
+
+@pytest.mark.full  # 2,000 fits of 200 samples
+@pytest.mark.parametrize("points", [vowels, junctions])
+def test_fifteen_fits_do_for_a_grid_of_400_on_real_data(points):
+    X, y = points()
+    X, signs = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12) / np.sqrt(X.shape[1]), np.where(y > 0, 1.0, -1.0)
+    ratios = []
+    for split in range(5):
+        rows = np.random.default_rng(split).permutation(y.size)
+        loss = ValidationLoss(X[rows[:200]], signs[rows[:200]], X[rows[200:400]], signs[rows[200:400]])
+        found = choose_parameters(loss)
+        grid = np.log(np.logspace(-2, 3, 20)), np.log(np.logspace(-3, 2, 20))
+        ratios.append(found.loss / min(loss(np.array([C, gamma]))[0] for C in grid[0] for gamma in grid[1]))
+    assert np.median(ratios) < 1.001
+
+
+class Valley:
+    """A smooth function of (log C, log gamma) with its least value, 0, at (3, -2), and points to start from."""
+
+    distances = np.ones((2, 2))
+
+    def __call__(self, point):
+        C, gamma = point - np.array([3.0, -2.0])
+        return C * C + gamma * gamma + C * gamma, np.array([2.0 * C + gamma, 2.0 * gamma + C])
+
+
+def test_the_search_finds_the_minimum_of_a_valley():
+    found = choose_parameters(Valley(), fits=12)
+    assert np.log([found.C, found.gamma]) == pytest.approx([3.0, -2.0], abs=0.1)
+
+
+@pytest.mark.parametrize("C, gamma", [((10.0, 20.0), (0.01, 0.02)), ((5.0, 5.0), (0.3, 0.3))])
+def test_the_search_stays_in_its_ranges(C, gamma):
+    trace = np.array(choose_parameters(Valley(), C, gamma, fits=7).trace)
+    for j, ends in enumerate([C, gamma]):
+        assert (trace[:, j] >= ends[0] * (1 - 1e-12)).all() and (trace[:, j] <= ends[1] * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("fits", [1, 2, 4])
+def test_few_fits_are_kept_to(fits):
+    assert len(choose_parameters(Valley(), fits=fits).trace) == fits
+
+
+def test_the_model_goes_through_values_and_slopes():
+    rng = np.random.default_rng(4)
+    points = rng.uniform(-5.0, 5.0, (6, 2))
+    values, slopes = np.array([Valley()(point)[0] for point in points]), np.array([Valley()(p)[1] for p in points])
+    model = LossModel(points, values, slopes)
+    assert model(points)[0] == pytest.approx(values, abs=1e-3 * np.ptp(values))
+    for j in range(2):
+        step = 1e-4 * np.eye(2)[j]
+        near = (model(points + step)[0] - model(points - step)[0]) / 2e-4
+        assert near == pytest.approx(slopes[:, j], abs=0.02 * np.abs(slopes).max())
+    assert model.fall(points).max() < 1e-2 * np.ptp(values)
+
+
+@pytest.mark.parametrize("name, ends", [("C", (0.0, 1.0)), ("C", 1.0), ("gamma", (2.0, 1.0)), ("gamma", (1.0, np.inf))])
+def test_ranges_that_are_none_are_refused(name, ends):
+    with pytest.raises(ValueError, match=f"{name} must be two positive numbers, the least first"):
+        choose_parameters(Valley(), **{name: ends})
 
 
 def test_bad_labels_are_refused():

@@ -8,23 +8,16 @@ from hypothesis import strategies as st
 
 from bench.answers.verify import verify
 from qp import QuadraticProgram
-from qp.problem.stopping import (
-    ProgramTest,
-    dual_certificate,
-    dual_infeasibility,
-    primal_certificate,
-    primal_infeasibility,
-    residuals,
-    support,
-    violation,
-)
+from qp.problem.stopping import ProgramTest
 from qp.reduce.cone_form import ConeForm
 from qp.reduce.presolve import Presolve
 from socp import LowRank
+from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
+from socp.problem.stopping import Sides, residuals
 from tests.support.exact import quadratic_figures
 from tests.support.programs import planted_quadratic, planted_sides, random_hessian, times
 
-INF = np.inf
+INF, NO_MATRIX = np.inf, sp.csc_array((0, 0))
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
 
 
@@ -32,13 +25,22 @@ def array(*values):
     return np.array(values, dtype=float)
 
 
-def test_support_and_violation():
-    l, u = array(-1, -INF, 2, -INF), array(3, 5, INF, INF)
-    assert support(l, u, array(2, 1, -3, 0)) == (6.0 + 5.0 - 6.0, 0.0, 6.0 + 5.0 + 6.0)
-    assert support(l, u, array(-2, -1, 3, 0.5))[1] == 3.0
-    assert support(l, u, array(-2, 0, 0, 0)) == (2.0, 0.0, 2.0)
-    assert violation(l, u, array(4, 5, 1.5, 1e9)) == 1.0
-    assert violation(array(), array(), array()) == 0.0
+def support(l, u, y):
+    return Sides(NO_MATRIX, l, u).support(y)[0].sum()
+
+
+def test_the_support_of_sides():
+    rows = Sides(NO_MATRIX, array(-1, -INF, 2, -INF), array(3, 5, INF, INF))
+    for y, terms, outside in (
+        (array(2, 1, -3, 0), [6.0, 5.0, -6.0, 0.0], 0.0), (array(-2, -1, 3, 0.5), [2.0, 0, 0, 0], 3.0),
+        (array(-2, 0, 0, 0), [2.0, 0, 0, 0], 0.0),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(rows.support(y)[0], terms)
+        assert rows.support(y)[1] == outside
+    # a direction leads out of finite sides
+    assert rows.outward(array(-4, -9, 1, 7)) == 4.0 and rows.outward(array(3, 5, -6, -8)) == 6.0
+    assert rows.outward(array(0, -9, 1, 7)) == 0.0
+    assert Sides(NO_MATRIX, array(), array()).outward(array()) == 0.0
 
 
 def test_residuals_by_hand():
@@ -140,7 +142,7 @@ def test_a_feasible_point_refutes_all_multipliers(seed):
     program = QuadraticProgram(None, np.zeros(n), A, l, u, lb, ub)
 
     def slope(v):
-        return support(l, u, v[:m])[0] + support(lb, ub, v[m:])[0]
+        return support(l, u, v[:m]) + support(lb, ub, v[m:])
 
     for ray in descending(m + n, slope, [np.hstack([A.T, np.eye(n)])], rng):
         found = primal_infeasibility(program, ray[:m], ray[m:])
@@ -180,7 +182,7 @@ def test_beside_the_independent_judge(seed):
     with np.errstate(invalid="ignore"):
         missed = np.concatenate([np.fmax(np.divide(*pair), 0.0) for pair in zip(bounds, sizes, strict=True)])
     assert ours.cone / ours.cone_scale == pytest.approx(np.nanmax(missed), rel=1e-9, abs=1e-12)
-    assert ours.rows == pytest.approx(violation(program.l, program.u, Ax), rel=1e-9, abs=1e-12)
+    assert ours.rows == pytest.approx(np.maximum(program.l - Ax, Ax - program.u).max(initial=0.0), rel=1e-9, abs=1e-12)
     if (np.diff(program.A.tocsr().indptr) != 1).all():
         assert ours.rows / ours.rows_scale == pytest.approx(other.primal, rel=1e-9, abs=1e-12)
 

@@ -17,7 +17,7 @@ from socp.method import run as run_module
 from socp.method.loop import (
     GO_ON,
     PATIENCE,
-    ROWS,
+    RECORDS,
     STALLED,
     limit,
     prepare_run,
@@ -132,7 +132,7 @@ def test_a_long_trace_is_complete(settings):
     program = planted_optimum(np.random.default_rng(3), n=12)[0]
     solution = socp.solve(program, step_fraction=0.08, max_iter=1000, **settings)
     trace = solution.trace
-    assert solution.status is Status.OPTIMAL and solution.iterations > 3 * ROWS
+    assert solution.status is Status.OPTIMAL and solution.iterations > 3 * RECORDS
     np.testing.assert_array_equal(trace["iteration"], np.arange(solution.iterations + 1))
     assert (np.diff(trace["mu"]) < 0.0).all() and (np.diff(trace["seconds"]) > 0.0).all()
     assert (trace["alpha"][1:] > 0.0).all() and (trace["alpha"][1:] < 0.1).all()
@@ -140,7 +140,7 @@ def test_a_long_trace_is_complete(settings):
     assert worst(trace)[-1] <= 1e-8 < worst(trace)[-2]
 
 
-@pytest.mark.parametrize("limit", [ROWS - 2, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS])
+@pytest.mark.parametrize("limit", [RECORDS - 2, RECORDS - 1, RECORDS, RECORDS + 1, 2 * RECORDS])
 def test_limits_where_the_room_ends(limit):
     program = planted_optimum(np.random.default_rng(3), n=12)[0]
     solution = socp.solve(program, step_fraction=0.05, max_iter=limit)

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -45,6 +46,15 @@ def test_one_aligned_line_an_iteration(capsys, program):
     ends = [match.end() for match in re.finditer(r"\S+", rows[-1])]
     heads = [match.end() for match in re.finditer(r"primal obj|dual obj|\S+", COLUMNS)]
     assert heads[:-1] == ends[:-1]
+
+
+def test_iterates_may_go_on_in_another_thread(capsys, program):
+    run = socp.iterates(program, verbose=True)
+    next(run)
+    with ThreadPoolExecutor(1) as pool:
+        count = pool.submit(lambda: sum(1 for _ in run)).result()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines[lines.index(COLUMNS) + 1 :]) >= count + 1 > 3
 
 
 def test_header_says_sizes_and_method(capsys, program):

@@ -13,6 +13,7 @@ from socp import ConeProgram, LowRank, NonNeg, SecondOrder
 from socp.problem import stopping
 from socp.problem.certificates import dual_certificate, dual_infeasibility, primal_certificate, primal_infeasibility
 from socp.problem.distances import NOTHING, cone_distance, cone_violation, hold_to_bounds, norm
+from socp.problem.program import layout_of
 from socp.problem.stopping import Residuals, evaluate, residuals
 from tests.support.exact import cone_figures
 from tests.support.programs import interior, planted_optimum, random_cones, random_hessian, times
@@ -54,9 +55,9 @@ def test_what_is_outside_of_the_cone_counts():
     assert residuals(LINE, array(3), array(), array(-1), array(0)).dual == 3.0
     cone = ConeProgram(np.zeros(3), -np.eye(3), np.zeros(3), [SecondOrder(3)])
     # the smallest d with ||(3 - d, 4 - d)|| = 4 + d, that is d^2 - 22 d + 9 = 0
-    assert cone_violation(cone, array(4, 3, 4)) == pytest.approx(11 - np.sqrt(112), rel=1e-13, abs=0.0)
-    assert cone_violation(cone, array(6, 3, 4)) == 0.0
-    assert cone_violation(ConeProgram([1.0], np.zeros((1, 1)), [0.0], [SecondOrder(1)]), array(-2)) == 2.0
+    assert cone_violation(cone.cone_layout, array(4, 3, 4)) == pytest.approx(11 - np.sqrt(112), rel=1e-13, abs=0.0)
+    assert cone_violation(cone.cone_layout, array(6, 3, 4)) == 0.0
+    assert cone_violation(layout_of((SecondOrder(1),)), array(-2)) == 2.0
 
 
 def test_rows_that_always_hold_take_no_multiplier():
@@ -85,6 +86,19 @@ def test_nan_is_no_residual():
         found = Residuals(*(np.nan if k == place else 0.0 for k in range(4)), 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
         assert found.worst == np.inf and not found.meets(1e100)
     assert norm(array()) == 0.0 and np.isnan(norm(array(1, np.nan)))
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("value", [1.0, 2.0, np.nan, np.inf])
+def test_the_loop_asks_the_same_test(place, value):
+    found = Residuals(*(value if k == place else 0.5 for k in range(4)), 3.0, 3.0, 3.0, 3.0, 0.0, 0.0)
+    for tol, tol_abs in ((0.5, None), (0.5, 1.5), (0.3, None), (1.0, 2.0), (1.0, 0.4)):
+        assert stopping.meets(np.array(found), tol, np.inf if tol_abs is None else tol_abs) == found.meets(tol, tol_abs)
+
+
+def test_blocks_without_rows_leave_nothing():
+    found = residuals(ConeProgram([3.0], P=[[1.0]]), array(-3), array(), array(), array())
+    assert found[:4] == (0.0, 0.0, 0.0, 0.0) and found[4:6] == (1.0, 1.0) and found.worst == 0.0
 
 
 def test_certificates_by_hand():

@@ -7,7 +7,7 @@ factorization.  Here the variables are taken once, by ascending degree in K.  On
 hardly more entries than K has there, and belongs to the dense block otherwise.  So
 
     the columns of the sparse part have at most 1 + FILL times the entries of K, and no order can have less than K;
-    in the dense block, once the sparse part is gone, all but SPARSE of the variables have at least 1 - SPARSE of all
+    in the dense block, once the sparse part is gone, all but FILL of the variables have at least 1 - FILL of all
     others for neighbours, so that no order of the dense block leaves much of it empty,
 
 or this order is not taken.
@@ -25,11 +25,8 @@ from .quotient_graph import QuotientGraph
 
 IntArray = NDArray[np.int64]
 
-FILL = 0.05  # of the entries of K in the columns of the sparse part
-SPARSE = 0.15
-COLUMN_FILL = 8  # a column of the sparse part may have one entry more than K for each so many, but two in any case
+FILL = 0.1  # of the entries of K in the columns of the sparse part; a column may always have two
 NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
-BLOCK_ENTRIES = 4  # times the entries of K that a full block may have
 
 OPEN, PUT_OFF, GONE = 0, 1, 2  # states of a variable
 
@@ -73,7 +70,7 @@ def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[n
     n, entries = graph.n, count_if_worthwhile(graph, dense)
     if entries < 0:
         return False
-    split = Partition(n=n, room=entries // 2 + entries // (2 * COLUMN_FILL) + 2 * n, graph=graph)
+    split = Partition(n=n, room=entries // 2 + int(0.5 * FILL * entries) + 2 * n, graph=graph)
     split.n = n
     return _order_by_counts(split, dense, zero_diagonal, perm)
 
@@ -95,12 +92,9 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
     graph = split.graph
     n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
     _sort_by_degree(split, zero_diagonal)
-    edges = 0
     for i in range(n):
         split.parent[i] = split.mark[i] = split.element_mark[i] = -1
-        edges += length[i]
-    edges //= 2
-    waiting, left, watched = 0, 0, 0
+    waiting, watched = 0, 0
     for k in range(n):
         i = split.ascending[k]
         if zero_diagonal[i] and not _has_pivot(split, i):
@@ -108,9 +102,6 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
             waiting += 1
             continue
         if length[i] > dense or not _eliminate(split, i, perm):
-            left += 1
-            if left * (left - 1) // 2 > BLOCK_ENTRIES * edges:
-                return False
             continue
         while waiting > 0 and watched < split.gone:  # the neighbours that wait for it
             j = perm[watched]
@@ -120,8 +111,8 @@ def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: I
                 if state[i] == PUT_OFF:
                     state[i] = OPEN
                     waiting -= 1
-                    if length[i] > dense or not _eliminate(split, i, perm):
-                        left += 1
+                    if length[i] <= dense:
+                        _eliminate(split, i, perm)
         watched = split.gone if waiting == 0 else watched
     size = n - split.gone
     if split.fill > FILL * split.entries or (size * (size - 1) // 2 > FILL * split.entries and not _is_full(split)):
@@ -186,7 +177,7 @@ def _eliminate(split: Partition, i: int, perm: Ints) -> bool:
             columns[write] = j
             write += 1
     own = write - first
-    most = write + max(2, own // COLUMN_FILL)
+    most = write + max(2, int(FILL * own))
     for p in range(begin, end):
         if state[lists[p]] != GONE:
             continue
@@ -223,7 +214,7 @@ def _is_full(split: Partition) -> bool:
     state, mark, element_mark, columns = split.state, split.mark, split.element_mark, split.columns
     column_start, column_length = split.column_start, split.column_length
     size = split.n - split.gone
-    enough, short = size - 1 - int(SPARSE * size), int(SPARSE * size)
+    enough, short = size - 1 - int(FILL * size), int(FILL * size)
     for i in range(split.n):
         mark[i] = element_mark[i] = -1
     for i in range(split.n):

@@ -31,13 +31,9 @@ from .quotient_graph import QuotientGraph, adjacency, dense_degree
 
 IntArray = NDArray[np.int64]
 
-UNCUT = 400  # vertices of a part that is not cut
-COARSEST = 80  # vertices of a coarsest graph
+UNCUT = 400  # vertices of a part that is not cut, and looks at the separator's, per vertex, after which a pass ends
+COARSEST = 80  # vertices of a coarsest graph, and moves without a better separator after which a pass ends
 SIDE = 0.6  # of all vertices that a side may have
-LOSSES = 60  # moves without a better separator after which a pass ends
-PASSES = 6
-SCANS = 2000  # looks at the separator's vertices, per vertex of the graph, after which a pass ends
-USELESS = 0.9  # of all vertices: a separator beside so large a part is of no use
 
 LEFT, RIGHT, BETWEEN = 0, 1, 2
 
@@ -107,7 +103,7 @@ def _dissect(graph: Graph, vertices: IntArray, depth: int, stage: IntArray, flop
         return
     _separate(graph)
     parts = [np.flatnonzero(graph.part == p) for p in (LEFT, RIGHT, BETWEEN)]
-    if len(parts[BETWEEN]) ** 3 / 3.0 > flops or max(map(len, parts)) > USELESS * graph.n:
+    if len(parts[BETWEEN]) ** 3 / 3.0 > flops or max(map(len, parts)) > SIDE * graph.n:
         return
     stage[vertices[parts[BETWEEN]]] = depth + 1
     for p in (LEFT, RIGHT):
@@ -129,10 +125,10 @@ def _separate(graph: Graph) -> None:
         levels.append(coarse)
     coarsest = levels.pop()
     grow(coarsest, 0)
-    refine(coarsest, PASSES)
+    refine(coarsest)
     for fine in reversed(levels):
         fine.part[: fine.n] = coarsest.part[fine.coarse[: fine.n]]
-        refine(fine, PASSES)
+        refine(fine)
         coarsest = fine
 
 
@@ -288,17 +284,16 @@ def _breadth_first(graph: Graph, seed: int) -> None:
 
 
 @deferred_kernel
-def refine(graph: Graph, passes: int) -> int:
+def refine(graph: Graph) -> int:
     """Make the separator smaller and the sides more alike; returns the separator's size."""
     side = graph.side
     side[LEFT] = side[RIGHT] = side[BETWEEN] = 0
     for i in range(graph.n):
         side[graph.part[i]] += graph.size[i]
-    for _ in range(passes):
+    before = _cost(side) + 1
+    while _cost(side) < before:
         before = _cost(side)
         _pass(graph)
-        if _cost(side) >= before:
-            break
     return side[BETWEEN]
 
 
@@ -319,11 +314,11 @@ def _pass(graph: Graph) -> None:
     for i in range(graph.n):
         if part[i] == BETWEEN:
             _enter(graph, i)
-    best, kept, moves, scans = _cost(side), 0, 0, SCANS * graph.n
+    best, kept, moves, scans = _cost(side), 0, 0, UNCUT * graph.n
     if max(side[LEFT], side[RIGHT]) > most:
         best = side[LEFT] + side[RIGHT] + side[BETWEEN]
         best = best * best + best  # whatever comes is better
-    while moves < kept + LOSSES and scans > 0:
+    while moves < kept + COARSEST and scans > 0:
         scans -= graph.length
         move = _best_move(graph, most)
         if move == -1:

@@ -21,10 +21,6 @@ neighbour outside of L(p) are eliminated with p, elements with L(e) inside of L(
 variables with very many neighbours are set aside and ordered last.  Variables whose diagonal entry is
 zero wait until a neighbour has been eliminated.
 
-A pivot without elements whose neighbours have long lists, a column of few entries among long rows, leaves these as they
-are: it stays among their variables, and their degrees, which fall by one at most, are measured when they are the least.
-To go through all lists beside each such pivot would take longer than all the rest.
-
 Where the graph is a sparse part around a dense block, all this is not needed: see `dense_block`.
 """
 
@@ -37,12 +33,9 @@ from ....compiled.kernels import deferred, inner, kernel, leaf
 from ....compiled.signatures import Bools, Ints
 from ..symbolic.analysis import postorder
 from .dense_block import dense_block_order
-from .quotient_graph import WAITING, QuotientGraph, adjacency, compress, dense_degree, link, unlink
+from .quotient_graph import ALONE, WAITING, QuotientGraph, adjacency, compress, dense_degree, link, unlink
 
 IntArray = NDArray[np.int64]
-
-LONG = 24  # entries of a list that is not gone through each time that a neighbour is eliminated
-ALONE = -1  # in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
 
 
 def amd(
@@ -98,7 +91,7 @@ def amd(
 @kernel
 def minimum_degree(graph: QuotientGraph, dense: int, zero_diagonal: Bools, perm: Ints) -> None:
     """Eliminate pivot after pivot of least approximate degree, in a graph as `adjacency` leaves it."""
-    n, size, degree, mark, elements = graph.n, graph.size, graph.degree, graph.mark, graph.elements
+    n, size, degree, mark = graph.n, graph.size, graph.degree, graph.mark
     head, after, before = graph.head, graph.after, graph.before
     eliminated = _start_degree_lists(graph, dense, zero_diagonal)
     flag, least, largest, last_value = 2, 0, 0, 1
@@ -112,17 +105,7 @@ def minimum_degree(graph: QuotientGraph, dense: int, zero_diagonal: Bools, perm:
             least = _link_waiting(graph, zero_diagonal)
         pivot = head[least]
         unlink(degree, head, after, before, pivot)
-        if graph.stale[pivot]:
-            _settle(graph, pivot)
-            least = min(least, _true_degree(graph, pivot, flag))
-            link(degree, head, after, before, pivot)
-            flag += 1
-            continue
         eliminated += size[pivot]
-        if elements[pivot] == 0 and _has_long_lists(graph, pivot):
-            least = min(least, _eliminate_apart(graph, pivot))
-            largest = max(largest, degree[pivot])
-            continue
         _form_element(graph, pivot, n - eliminated)
         mark[pivot] = flag
         largest = max(largest, degree[pivot])
@@ -143,7 +126,6 @@ def _start_degree_lists(graph: QuotientGraph, dense: int, zero_diagonal: Bools) 
     for i in range(n):
         size[i] = 1
         mark[i] = 1
-        graph.stale[i] = 0
         degree[i] = length[i]
         parent[i] = head[i] = bucket[i] = -1
         if length[i] > dense:
@@ -180,7 +162,7 @@ def _link_waiting(graph: QuotientGraph, zero_diagonal: Bools) -> int:
     for i in range(n):
         if elements[i] == -1 or size[i] == 0 or before[i] != WAITING:
             continue
-        if following == n or (stage[i] <= following and (elements[i] > 0 or graph.stale[i] or not zero_diagonal[i])):
+        if following == n or (stage[i] <= following and (elements[i] > 0 or not zero_diagonal[i])):
             link(degree, head, after, before, i)
             least = min(least, degree[i])
     return least
@@ -219,98 +201,10 @@ def _form_element(graph: QuotientGraph, pivot: int, left: int) -> None:
                 lists[write] = i
                 write += 1
                 unlink(degree, head, after, before, i)
-                if graph.stale[i]:
-                    _settle(graph, i)
-                    degree[i] = graph.n  # what it was is no bound
     start[pivot] = begin
     length[pivot] = write - begin
     degree[pivot] = total
     elements[pivot] = -1
-
-
-@inner
-def _has_long_lists(graph: QuotientGraph, pivot: int) -> bool:
-    """Whether the neighbours of a pivot without elements have long lists."""
-    lists, start, length, total = graph.lists, graph.start, graph.length, 0
-    for p in range(start[pivot], start[pivot] + length[pivot]):
-        total += length[lists[p]]
-    return total > LONG * length[pivot]
-
-
-@deferred
-def _eliminate_apart(graph: QuotientGraph, pivot: int) -> int:
-    """Make an element of a pivot without elements, L(p) = A(p) in its own place, and leave its neighbours as they are.
-
-    Returns the least of their degrees, which count as one less than before until they are measured.
-    """
-    lists, start, length, size, degree = graph.lists, graph.start, graph.length, graph.size, graph.degree
-    head, after, before, stage, stale = graph.head, graph.after, graph.before, graph.stage, graph.stale
-    begin, write, least, latest = start[pivot], start[pivot], graph.n, graph.latest
-    for p in range(begin, begin + length[pivot]):
-        variable = lists[p]
-        i = variable
-        if size[i] == 0:
-            continue
-        lists[write] = variable
-        write += 1
-        stale[i] = 1
-        unlink(degree, head, after, before, variable)
-        degree[i] = max(degree[i] - 1, 0)
-        if stage[i] > latest:
-            before[i] = WAITING
-        else:
-            least = min(least, degree[i])
-            link(degree, head, after, before, variable)
-    graph.elements[pivot], length[pivot] = -1, write - begin
-    graph.mark[pivot] = 1 if write > begin else 0
-    degree[pivot] = 0
-    for p in range(begin, write):
-        degree[pivot] += size[lists[p]]
-    return least
-
-
-@deferred
-def _settle(graph: QuotientGraph, i: int) -> None:
-    """Put the elements among the variables of i where they belong, and leave out what is gone."""
-    lists, elements, size, mark = graph.lists, graph.elements, graph.size, graph.mark
-    begin = graph.start[i]
-    middle, end = begin + elements[i], begin + graph.length[i]
-    first = write = middle  # of the variables; elements go before them
-    for p in range(middle, end):
-        v = lists[p]
-        if elements[v] == -1:
-            if mark[v] != 0:
-                lists[write] = lists[first]
-                lists[first] = v
-                first += 1
-                write += 1
-        elif size[v] != 0:
-            lists[write] = v
-            write += 1
-    elements[i], graph.length[i], graph.stale[i] = first - begin, write - begin, 0
-
-
-@deferred
-def _true_degree(graph: QuotientGraph, i: int, flag: int) -> int:
-    """degree[i] := the number of variables beside i, which is returned; their marks become the flag."""
-    lists, start, length, size, mark = graph.lists, graph.start, graph.length, graph.size, graph.mark
-    begin, total = start[i], 0
-    middle, end = begin + graph.elements[i], begin + length[i]
-    mark[i] = flag
-    for k in range(begin, middle):
-        e = lists[k]
-        for p in range(start[e], start[e] + length[e]):
-            j = lists[p]
-            if mark[j] != flag:
-                mark[j] = flag
-                total += size[j]
-    for p in range(middle, end):
-        j = lists[p]
-        if mark[j] != flag:
-            mark[j] = flag
-            total += size[j]
-    graph.degree[i] = total
-    return total
 
 
 @inner

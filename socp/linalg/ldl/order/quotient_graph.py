@@ -12,15 +12,15 @@ from ....compiled.kernels import inner, kernel, leaf
 from ....compiled.signatures import Ints
 from ....compiled.structures import Structure, integer, integers
 
-DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense,
-DENSE_LEAST = 16  # but not one with at most DENSE_LEAST
+DENSE_FACTOR = 10.0  # a row with more than DENSE_FACTOR sqrt(n) neighbours is dense
 
-WAITING = -2  # in `before`: a variable with a zero diagonal or of a later stage, that is in no list yet
+WAITING, ALONE = -2, -1  # in `before`: a variable with a zero diagonal or of a later stage, that is in no list yet;
+# in `degree`: a variable with no neighbour eliminated before the pivot that it goes with
 
 
 def dense_degree(n: int) -> int:
     """The number of neighbours beyond which a variable of n is set aside as dense."""
-    return max(DENSE_LEAST, int(DENSE_FACTOR * math.sqrt(n)))
+    return int(DENSE_FACTOR * math.sqrt(n))
 
 
 class QuotientGraph(Structure):
@@ -45,7 +45,6 @@ class QuotientGraph(Structure):
     before = integers("n", scratch=True)  # previous variable of the same degree; or the hash value
     bucket = integers("n", scratch=True)  # of a hash value: first variable
     stage, latest = integers("n"), integer()  # of a variable; the stage that the elimination has come to
-    stale = integers("n", scratch=True)  # of a variable: 1 where its list has elements among the variables
     owner = integers("n", scratch=True)  # in the end: the element in which a variable was eliminated
 
 

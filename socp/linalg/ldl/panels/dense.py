@@ -16,7 +16,7 @@ from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats, Ints
 from ...dense import ENTRIES
 from ..factors import put_pivot
-from .factors import BLOCK, COLUMNS, PanelFactors
+from .factors import BLOCK, PanelFactors
 
 NARROW = 8  # columns that are factorized by loops, and the order of a triangle up to which loops solve with it
 LOOP_UPDATE = 2000  # an update of up to so many products is quicker by loops than by gemm
@@ -62,7 +62,7 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
             return -1
         replaced += wrong
         if b < length:
-            solve_rows(ldl, k, a, b, b, length, scaled)
+            solve_rows(ldl, k, a, b, scaled)
             update_columns(ldl, k, a, b, b, width, length, scaled)
     return replaced
 
@@ -108,19 +108,16 @@ def factor_narrow(ldl: PanelFactors, k: int, s: int, t: int, bottom: int) -> int
 
 
 @inner
-def solve_rows(ldl: PanelFactors, k: int, a: int, b: int, top: int, bottom: int, scaled: Floats) -> None:
-    """Rows top ... bottom - 1 of columns a ... b - 1, of which the triangle is factorized, b <= top.
-
-    scaled := L(b:, a:b) D(a:b), these rows of it.
-    """
-    panels, begin, column, count = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k], bottom - top
+def solve_rows(ldl: PanelFactors, k: int, a: int, b: int, scaled: Floats) -> None:
+    """The rows from b on of columns a ... b - 1, of which the triangle is factorized; scaled := L(b:, a:b) D(a:b)."""
+    panels, begin, column = ldl.values, ldl.tree.panel_start[k], ldl.tree.first[k]
     width, height = extent(ldl, k)
     length = width + height
-    first = begin + a * length
-    trsm(RIGHT, LOWER, TRANSPOSE, UNIT, count, b - a, 1.0, panels, first + a, length, panels, first + top, length)
+    first, count = begin + a * length, length - b
+    trsm(RIGHT, LOWER, TRANSPOSE, UNIT, count, b - a, 1.0, panels, first + a, length, panels, first + b, length)
     for j in range(a, b):
-        at = begin + j * length + top
-        scale(scaled, (j - a) * (length - b) + top - b, panels, at, count, 1.0)
+        at = begin + j * length + b
+        scale(scaled, (j - a) * count, panels, at, count, 1.0)
         scale(panels, at, panels, at, count, 1.0 / ldl.d[column + j])
 
 
@@ -134,27 +131,27 @@ def update_columns(
     """
     width, height = extent(ldl, k)
     panels, begin, length = ldl.values, ldl.tree.panel_start[k], width + height
-    for j in range(first, end, COLUMNS):
+    for j in range(first, end, BLOCK):
         gemm(
-            NO_TRANSPOSE, TRANSPOSE, bottom - j, min(COLUMNS, end - j), t - s, -1.0,
+            NO_TRANSPOSE, TRANSPOSE, bottom - j, min(BLOCK, end - j), t - s, -1.0,
             panels, begin + s * length + j, length, scaled, j - t, bottom - t,
             1.0, panels, begin + j * length + j, length,
         )  # fmt: skip
 
 
 @inner
-def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int, member: int) -> None:
+def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int) -> None:
     """F(R, C) -= L_c(R, :) D_c L_c(C, :)' in the lower triangle of panel k.
 
-    R are the rows of supernode c from `start` on, C those before `stop` among them, which are columns of k.  `place` of
-    the member gives the row in panel k of each row of the matrix.
+    R are the rows of supernode c from `start` on, C those before `stop` among them, which are columns of k.  `place`
+    gives the row in panel k of each row of the matrix.
     """
-    tree, panels, d, n = ldl.tree, ldl.values, ldl.d, ldl.n
+    tree, panels, d = ldl.tree, ldl.values, ldl.d
     width, height = extent(ldl, c)
     above, leading, column = width + start - tree.row_start[c], width + height, tree.first[c]
     count, columns, other, begin = leading - above, stop - start, tree.panel_start[c], tree.panel_start[k]
     length = (tree.panel_start[k + 1] - begin) // (tree.first[k + 1] - tree.first[k])
-    places, place = ldl.places[member * n : (member + 1) * n], ldl.place[member * n : (member + 1) * n]
+    places, place, product, scaled = ldl.places, ldl.place, ldl.product, ldl.scaled
     for i in range(count):
         places[i] = place[tree.rows[start + i]]
     if width * count * columns <= LOOP_UPDATE:
@@ -169,10 +166,8 @@ def update_panel(ldl: PanelFactors, k: int, c: int, start: int, stop: int, membe
                 entry += leading
                 t += 1
         return
-    room, most = ldl.product.size // ldl.workers, ldl.scaled.size // ldl.workers
-    product, scaled = ldl.product[member * room : (member + 1) * room], ldl.scaled[member * most : (member + 1) * most]
-    for a in range(0, columns, COLUMNS):
-        block = min(COLUMNS, columns - a)
+    for a in range(0, columns, BLOCK):
+        block = min(BLOCK, columns - a)
         first = other + above + a
         for t in range(width):
             scale(scaled, t * block, panels, first + t * leading, block, d[column + t])

@@ -12,8 +12,7 @@ from ....compiled.kernels import deferred_kernel, leaf
 from ....compiled.signatures import Ints
 from .analysis import Analysis, IntArray, relabel
 
-FOUR = 4
-LEAST = 6  # rows that make up for the explicit zeros of a triangle of four columns
+FOUR = 4  # columns, and rows that make up for the explicit zeros of their triangle
 
 
 def siblings_together(analysis: Analysis) -> Analysis:
@@ -33,7 +32,7 @@ def reordered(analysis: Analysis, order: IntArray) -> Analysis:
 @leaf
 def is_full(parent: Ints, counts: Ints, j: int) -> bool:
     """Whether column j has its parent and all rows of it, and many."""
-    return counts[j] >= LEAST and counts[j] == counts[parent[j]] + 1
+    return counts[j] >= FOUR and counts[j] == counts[parent[j]] + 1
 
 
 @leaf

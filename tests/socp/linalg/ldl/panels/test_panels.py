@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.compiled.teams import Team
 from socp.linalg.ldl.panels.dense import factor_panel, update_panel
 from socp.linalg.ldl.panels.factors import BLOCK, PanelFactors
 from socp.linalg.ldl.symbolic.amalgamation import panel_flops, panel_time
@@ -116,7 +115,7 @@ def factors_of(first, heights, signs):
     tree.perm[:], tree.first[:], tree.row_start[1:] = np.arange(first[-1]), first, np.cumsum(heights)
     tree.panel_start[1:] = np.cumsum(widths * lengths + MARGIN)
     tree.largest_update, tree.largest_front = int(max(heights)), int(lengths.max())
-    ldl = PanelFactors(tree, np.asarray(signs, float), Team(team=1))
+    ldl = PanelFactors(tree, np.asarray(signs, float))
     ldl.eps, ldl.values[:] = 1e-13, 7.0
     return ldl
 
@@ -156,7 +155,7 @@ def test_update_of_a_panel_by_another(width, count, columns):
     ldl.place[tree.rows[above:]] = places
     ldl.values[: L.size] = L.ravel(order="F")
     ldl.values[tree.panel_start[1] : tree.panel_start[1] + F.size] = F.ravel(order="F")
-    update_panel(ldl, 1, 0, above, above + columns, 0)
+    update_panel(ldl, 1, 0, above, above + columns)
     R = L[width + above :]
     expected = F.copy()
     expected[np.ix_(places, places[:columns])] -= R @ np.diag(d) @ R[:columns].T

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.ldl.order.minimum_degree import amd
 from socp.linalg.ldl.symbolic.analysis import analyze
-from socp.linalg.ldl.symbolic.siblings import LEAST, are_siblings, siblings_together
+from socp.linalg.ldl.symbolic.siblings import FOUR, are_siblings, siblings_together
 
 from ..test_factorization import CASES, upper
 
@@ -26,7 +26,7 @@ def analysis_of(K):
 
 @pytest.mark.parametrize(("leaves", "fours"), [(3, 0), (4, 1), (11, 2), (40, 10)])
 def test_leaves_of_a_dense_block_are_taken_by_four(leaves, fours):
-    analysis = siblings_together(analysis_of(beside_a_dense_block(leaves, LEAST + 3)))
+    analysis = siblings_together(analysis_of(beside_a_dense_block(leaves, FOUR + 3)))
     found, j = 0, 0
     while j + 4 <= analysis.perm.size:
         here = are_siblings(analysis.parent, analysis.counts, j)
@@ -35,15 +35,15 @@ def test_leaves_of_a_dense_block_are_taken_by_four(leaves, fours):
 
 
 def test_few_rows_do_not_make_up_for_the_zeros():
-    analysis = analysis_of(beside_a_dense_block(40, LEAST - 1))
+    analysis = analysis_of(beside_a_dense_block(40, FOUR - 1))
     assert siblings_together(analysis) is analysis
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_order_is_equivalent(name):
     K, signs = CASES[name]
-    K = sp.csc_array(sp.block_array([[K, None], [None, beside_a_dense_block(9, LEAST)]]))
-    signs = np.concatenate([signs, np.ones(9 + LEAST)])
+    K = sp.csc_array(sp.block_array([[K, None], [None, beside_a_dense_block(9, FOUR)]]))
+    signs = np.concatenate([signs, np.ones(9 + FOUR)])
     before = analysis_of(K)
     after = siblings_together(before)
     assert after is not before
