@@ -52,8 +52,7 @@ from ..linalg.refinement import (
 from ..linalg.vectors import bits, from_bits, norm_within
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
-GOOD_EXCESS = 1.0  # at which a factorization is good enough
-GOOD_ENOUGH, MOST = 1e-8, 1e-2  # relative residuals that may always be left, and at most
+GOOD_ENOUGH = 1e-8  # a relative residual that may always be left
 EQUATIONS = 1e-10  # the same of the equations' residuals, as W^-1 h may be most of the right-hand side
 PRECISE = 1e-12  # what is left when Python asks, and after a run that has failed
 FEW_SOLVES = 3  # and the number of further solves up to which it is not too slow,
@@ -210,7 +209,7 @@ def set_deltas(kkt: KKT, refinement_steps: int, first: float, second: float, thi
 def restart(kkt: KKT) -> None:
     """`KKT.restart`."""
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
-    kkt.delta, kkt.retry_in, kkt.good_excess, kkt.split_tolerance = kkt.deltas[0], 0, GOOD_EXCESS, 1.0
+    kkt.delta, kkt.retry_in, kkt.good_excess, kkt.split_tolerance = kkt.deltas[0], 0, 1.0, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.relative_limit = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
     kkt.equation_limit, kkt.skip_affine_refinement, kkt.solves[0] = min(kkt.relative_limit, EQUATIONS), False, 0
     for k in range(kkt.block_limits.size):
@@ -268,17 +267,17 @@ def scaled_residual(kkt: KKT, row: int, largest: float) -> float:
     if largest <= strict:
         return largest / strict
     n, first, l, ptr, r = form.n, form.n + form.p, form.l, form.ptr, kkt.residual[row * size : (row + 1) * size]
-    most, excess, r_cone = MOST * kkt.rhs_norm[row], 0, r[first:]
+    excess, r_cone = 0, r[first:]
     block, caller, D, E = kkt.block_limits[3 * row :], kkt.caller_limits[3 * row :], form.D, form.E
     for j in range(n):
-        excess = max(excess, bits(r[j] / max(strict, min(max(block[0], caller[0] * D[j]), most))))
+        excess = max(excess, bits(r[j] / max(strict, block[0], caller[0] * D[j])))
     for i in range(form.p):
-        excess = max(excess, bits(r[n + i] / max(strict, min(max(block[1], caller[1] * E[i]), most))))
+        excess = max(excess, bits(r[n + i] / max(strict, block[1], caller[1] * E[i])))
     E = E[form.p :]
     for i in range(l):
-        excess = max(excess, bits(r_cone[i] / max(least, min(max(block[2], caller[2] * E[i]) / w[i], most))))
+        excess = max(excess, bits(r_cone[i] / max(least, max(block[2], caller[2] * E[i]) / w[i])))
     for k in range(ptr.size - 1):
-        limit = max(least, min(max(block[2], caller[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]), most))
+        limit = max(least, max(block[2], caller[2] * E[ptr[k]]) / norm(kkt.eta[k], w[ptr[k]]))
         for i in range(ptr[k], ptr[k + 1]):
             excess = max(excess, bits(r_cone[i] / limit))
     return from_bits(excess)
@@ -292,7 +291,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     """
     kkt.retry_in -= 1
     if kkt.retry_in <= 0:
-        kkt.good_excess = GOOD_EXCESS
+        kkt.good_excess = 1.0
     kkt.full = False
     first, best, best_delta = kkt.delta, np.inf, kkt.delta
     best_is_good, best_solves = False, np.inf
@@ -314,7 +313,7 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     if not math.isfinite(best):
         return -1
     # until the next comparison, what is not much worse than the best of this one is good
-    kkt.retry_in, kkt.good_excess = RETRY_INTERVAL, max(GOOD_EXCESS, MUCH_WORSE * best)
+    kkt.retry_in, kkt.good_excess = RETRY_INTERVAL, max(1.0, MUCH_WORSE * best)
     if best_delta != kkt.delta or kkt.unfinished:
         factor_once(kkt, best_delta, count, rhs, out)
     return kkt.replaced_pivots
@@ -346,7 +345,7 @@ def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats) ->
         residual = np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out)
         if not kkt.dropped_coupling:
             return residual
-        if residual <= GOOD_EXCESS:
+        if residual <= 1.0:
             if kkt.refinements - before > MANY_SOLVES:
                 kkt.split_tolerance *= 0.3
             return residual

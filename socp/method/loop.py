@@ -39,17 +39,15 @@ from .newton import (
     measure,
     predict,
     relative_residuals,
+    round_inside,
 )
 from .start import start_cold, start_warm
 
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # A step is not made shorter than this so that mu falls.
 RAY = 100.0  # times tol_infeasible is a slope at which a ray may be a certificate, as that has no part in s
-ASK_AGAIN = 0.5  # times the slope of a ray that was no certificate is one at which it may be by now
 FAR_RAY = 1e4  # the same of a direction where kappa > tau: the KKT matrix has a better one near it
-SMALL_STEP = 1e-8  # a step below this is none
 RECORDS = 60  # records that a trace has room for at first
-SHORT_WARM_STEP = 0.1  # a warm start that meets a step below this is given up for a cold one
 
 # why the loop comes back
 GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP, NOT_SOLVED = range(8)
@@ -233,12 +231,11 @@ def iterate(state: State) -> int:
     if not math.isfinite(newton.dtau):  # to which every entry of a solution has added: any step seems to be allowed
         return NOT_SOLVED
     state.alpha = min(1.0, state.step_fraction * longest, max(LEAST_STEP, descent_limit(newton, point)))
-    if state.warm and state.alpha < SHORT_WARM_STEP:
-        state.warm = False
-        return judge(state) if start_cold(newton, point) else NOT_FACTORED
-    if not state.alpha > SMALL_STEP:
+    if not state.alpha > 0.0:
         return SHORT_STEP
     advance(newton, point, state.alpha)
+    if state.worst <= INACCURATE_TOL:  # further off it is better to end, and to ask for a certificate
+        round_inside(point, newton.form.ptr)
     return judge(state)
 
 
@@ -257,8 +254,8 @@ def judge(state: State) -> int:
     if ray < state.best_ray:  # progress, but towards a certificate: no better solution
         state.best_ray, state.last_progress = ray, k
     state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
-    certified = state.primal_ray <= min(RAY * state.tol_infeasible, ASK_AGAIN * state.primal_refused)
-    certified |= state.dual_ray <= min(state.ray_limit, ASK_AGAIN * state.dual_refused)
+    certified = state.primal_ray <= min(RAY * state.tol_infeasible, state.primal_refused)
+    certified |= state.dual_ray <= min(state.ray_limit, state.dual_refused)
     if meets(state.found, state.tol, state.tol_abs):
         return SOLVED
     return RAY_FOUND if certified else limit(state)

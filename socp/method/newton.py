@@ -32,18 +32,18 @@ import math
 import numpy as np
 
 from ..compiled.kernels import deferred, deferred_kernel, inner, kernel
-from ..compiled.signatures import Floats
+from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, number, structure
 from ..cones import product as cones
 from ..cones import scaling
 from ..form.standard import StandardForm, multiply_hessian
 from ..kkt.base import KKT, factor_and_solve, solve
 from ..linalg.csc import multiply_both
-from ..linalg.vectors import bits, dot_within, from_bits, norm_within
+from ..linalg.vectors import bits, dot_within, from_bits, norm_tail, norm_within
 
-STEP_GOAL, MIN_GAIN = 0.5, 0.1  # how much longer a step is wanted, and the share of that which a corrector must gain
 SHARE = 0.01  # of the residuals that a step is to remove, that a solve may leave
 BEHIND, NEGLIGIBLE = 1e-3, 0.1  # of the largest relative residual, and of tol, that may be left in any block
+ROUNDING = 4.0 * np.finfo(np.float64).eps  # the relative distance from a cone's boundary that can always be told
 MIN_PRODUCT = 0.1  # the share of the mean product that a centrality corrector lifts a small one to
 
 
@@ -361,20 +361,19 @@ def take_back(newton: Newton) -> None:
 
 @deferred
 def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
-    """The direction corrected for the products that a longer step than alpha would leave far from their mean.
+    """The direction corrected for the products that a whole step would leave far from their mean.
 
-    (Gondzio 1996, on the orthant.)  Kept when it allows a markedly longer step; returns the longest step of the
+    (Gondzio 1996, on the orthant.)  Kept when it allows a longer step than alpha; returns the longest step of the
     direction that is kept.
     """
-    size = newton.du.size
-    goal, target = alpha + STEP_GOAL * (1.0 - alpha), sigma * newton.mu
+    size, target = newton.du.size, sigma * newton.mu
     keep_direction(newton)
     kappa_rhs = newton.kappa_rhs
-    centrality_rhs(newton, goal, target, newton.rhs[size:])
-    newton.kappa_rhs += lift((point.tau + goal * newton.dtau) * (point.kappa + goal * newton.dkappa), target)
+    centrality_rhs(newton, target, newton.rhs[size:])
+    newton.kappa_rhs += lift((point.tau + newton.dtau) * (point.kappa + newton.dkappa), target)
     solve(newton.kkt, 1, newton.rhs[size:], newton.solution[size:])
     longest = direction(newton, point, sigma, newton.kappa_rhs)
-    if longest >= alpha + MIN_GAIN * (goal - alpha):
+    if longest > alpha:
         return longest
     newton.kappa_rhs = kappa_rhs
     take_back(newton)
@@ -382,15 +381,15 @@ def center(newton: Newton, point: Point, sigma: float, alpha: float) -> float:
 
 
 @inner
-def centrality_rhs(newton: Newton, alpha: float, target: float, rhs: Floats) -> None:
-    """Move the products s_i z_i that a step of alpha would leave outside [target / 10, 10 target] towards it.
+def centrality_rhs(newton: Newton, target: float, rhs: Floats) -> None:
+    """Move the products s_i z_i that a whole step would leave outside [target / 10, 10 target] towards it.
 
     Adds to shift := lam \\ ds_rhs, and to the right-hand side of u1.
     """
     lam, shift, ds, first = newton.lam, newton.shift, newton.ds_scaled, rhs.size - newton.shift.size
     dz = newton.du[first:]
     for i in range(newton.form.l):
-        move = lift((lam[i] + alpha * ds[i]) * (lam[i] + alpha * dz[i]), target) / lam[i]
+        move = lift((lam[i] + ds[i]) * (lam[i] + dz[i]), target) / lam[i]
         shift[i] += move
         rhs[first + i] -= move
 
@@ -473,6 +472,19 @@ def advance(newton: Newton, point: Point, alpha: float) -> None:
         s[i] += alpha * ds[i]
     point.tau += alpha * newton.dtau
     point.kappa += alpha * newton.dkappa
+
+
+@inner
+def round_inside(point: Point, ptr: Ints) -> None:
+    """Round s_0 and z_0 up where s or z is on the boundary of a second-order cone but for rounding.
+
+    Near the end s_0 - |s_1| is about mu / z_0, and may be below the rounding of s_0 while mu is far from zero.
+    """
+    for v in (point.s, point.u[point.u.size - point.s.size :]):
+        for k in range(ptr.size - 1):
+            tail = norm_tail(v, ptr[k], ptr[k + 1])
+            if abs(v[ptr[k]] - tail) <= ROUNDING * tail:
+                v[ptr[k]] = (1.0 + ROUNDING) * tail
 
 
 @inner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,6 @@ from .newton import Point, singular_directions, unscale
 from .rays import nearest_ray
 
 PATIENT = 0.1  # seconds after which the loop comes back, for Ctrl-C and the time limit
-MANY = 2**62  # iterations that a kernel can count
 OPTIMAL = Status.OPTIMAL  # asked for by name, a member of an enumeration takes as long as a call
 INF, NO_RECORDS, WORDS = math.inf, np.zeros(0, TRACE), TRACE.itemsize // 8
 FAR = 100.0  # times tol is too far beyond a bound, whatever its size, while better is to be had
@@ -180,7 +180,7 @@ class Run:
         if state.settings is not settings:
             take_settings(
                 state, settings.tol, INF if settings.tol_abs is None else settings.tol_abs,
-                settings.tol_infeasible or settings.tol, state.plan.step_fraction, min(settings.max_iter, MANY),
+                settings.tol_infeasible or settings.tol, state.plan.step_fraction, min(settings.max_iter, sys.maxsize),
             )  # fmt: skip
             state.settings = settings
         prepare_run(state, program.offset)

@@ -11,7 +11,6 @@ from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method.newton import (
     MIN_PRODUCT,
-    STEP_GOAL,
     Newton,
     Point,
     advance,
@@ -23,6 +22,7 @@ from socp.method.newton import (
     measure,
     predict,
     relative_residuals,
+    round_inside,
 )
 from socp.method.start import start_cold
 from tests.support.cone_points import arrow, identity, inside, matrices
@@ -174,7 +174,7 @@ def off_the_path(seed, spread):
     return form, newton, point
 
 
-CENTRALITY = [(0, 2.0, False), (1, 0.5, False), (0, 0.5, True), (4, 0.5, True), (5, 0.5, True)]
+CENTRALITY = [(0, 2.0, False), (1, 0.5, False), (5, 0.5, True), (9, 0.5, True), (11, 0.5, True)]
 
 
 @pytest.mark.parametrize("seed, spread, gains", CENTRALITY)
@@ -200,8 +200,8 @@ def test_a_centrality_corrector_solves_the_same_linear_equations_and_steps_furth
 
 
 # tau kappa beside the mean of the products (None: as it comes), where the corrector is kept
-MOVES = [(0, 0.5, None), (4, 0.5, None), (5, 0.5, None), (4, 0.5, 30.0), (6, 0.3, 30.0), (6, 0.5, 30.0), (1, 0.0, 30.0),
-         (1, 0.0, 100.0), (13, 0.0, 100.0)]  # fmt: skip
+MOVES = [(5, 0.5, None), (9, 0.5, None), (11, 0.5, 30.0), (11, 0.3, 30.0), (13, 0.3, 30.0), (0, 0.0, 30.0),
+         (6, 0.0, 100.0), (11, 0.0, 100.0)]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed, spread, tau_kappa", MOVES)
@@ -214,10 +214,10 @@ def test_a_centrality_corrector_moves_the_products_it_says(seed, spread, tau_kap
     sigma = (1.0 - min(1.0, predict(newton, point))) ** 3
     ds_rhs, kappa_rhs = right_sides(newton, point, sigma)
     alpha = correct(newton, point, sigma)
-    goal, target = alpha + STEP_GOAL * (1.0 - alpha), sigma * newton.mu
+    target = sigma * newton.mu
     l, lam = form.l, newton.lam[: form.l]
-    products = (lam + goal * newton.ds_scaled[:l]) * (lam + goal * newton.dz_scaled[:l])
-    of_tau = (point.tau + goal * newton.dtau) * (point.kappa + goal * newton.dkappa)
+    products = (lam + newton.ds_scaled[:l]) * (lam + newton.dz_scaled[:l])
+    of_tau = (point.tau + newton.dtau) * (point.kappa + newton.dkappa)
     within = MIN_PRODUCT * target, target / MIN_PRODUCT
     # towards [target / 10, 10 target], a large one by no more than 10 target; the cones are left alone
     ds_rhs[:l] += np.maximum(np.clip(products, *within) - products, -within[1])
@@ -284,6 +284,28 @@ def test_a_step_near_the_boundary_of_a_cone_loses_nothing_of_the_linear_equation
     after = written_out(form, point)[1]
     np.testing.assert_allclose(after, (1 - alpha * (1 - sigma)) * before, rtol=0.0, atol=1e-12 * np.abs(form.g).max())
     assert newton_interior(form, point)
+
+
+def test_a_step_to_which_rounding_leaves_no_interior_stays_inside():
+    # s and z whose distances from the boundary fall below their rounding
+    program = ConeProgram([1.0, -2.0], [[3, 2], [3, 0], [3, -2]], [17, 8, 15], [SecondOrder(3)], P=np.diag([4.0, 3.0]))
+    form = StandardForm(program, equilibrate=False)
+    newton, point = Newton(form, SparseKKT(form, None, 10)), Point(form)
+    point.s[:] = np.array([1.0 + 5e-15, 0.6, 0.8])
+    point.z[:] = np.array([1.0 + 5e-15, -0.6, -0.8])
+    measure(newton, point)
+    assert linearize(newton, point)
+    newton.du[:], newton.dtau, newton.dkappa = 0.0, 0.0, 0.0
+    newton.ds[:] = np.array([-5e-15, 0.0, 0.0])
+    advance(newton, point, 0.9999)
+    assert not newton_interior(form, point)
+    round_inside(point, form.ptr)
+    assert newton_interior(form, point) and linearize(newton, point)
+    np.testing.assert_allclose(point.s, np.array([1.0, 0.6, 0.8]), rtol=2e-15)
+    # a point that is outside in digits that count is not one
+    advance(newton, point, 1e3)
+    round_inside(point, form.ptr)
+    assert not newton_interior(form, point)
 
 
 @pytest.mark.parametrize("tau, kappa", [(1.0, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1.0, 1e3), (1e3, 1e3)])
