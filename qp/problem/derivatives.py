@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from socp.compiled.kernels import deferred_kernel
-from socp.compiled.signatures import Floats, Matrix
+from socp.compiled.signatures import Bools, Floats, Matrix
 from socp.linalg.saddle import PIVOT, Saddle, factor_saddle, solve_saddle
 from socp.problem.checks import ProgramError, as_csc
-from socp.problem.conditions import expand
+from socp.problem.conditions import expand, is_weak
 from socp.problem.derivatives import (
     NO_PATH,
     ON_PATH,
@@ -33,7 +33,6 @@ from socp.problem.derivatives import (
     as_smoothing,
     damped_newton,
     dense_if_full,
-    is_weak,
     largest_of,
     norm_of,
     on_pattern,
@@ -107,13 +106,12 @@ class Held(NamedTuple):
 
 def held_by(lower: np.ndarray, upper: np.ndarray, values: np.ndarray, multipliers: np.ndarray) -> Held:
     """The sides that hold, by whether the slack or the multiplier is larger."""
-    equal, above, below = lower == upper, upper - values, values - lower
-    at_upper, at_lower = (multipliers > above) & ~equal, (-multipliers > below) & ~equal
-    raises, lowers = np.maximum(multipliers, 0.0), np.maximum(-multipliers, 0.0)
-    is_strict = equal | ~(is_weak(np.maximum(above, 0.0), raises) | is_weak(np.maximum(below, 0.0), lowers))
-    return Held(
-        at_upper + 0.5 * equal, at_lower + 0.5 * equal, np.where(at_upper | at_lower | equal, 0.0, np.inf), is_strict
+    shares = np.empty((3, *lower.shape))
+    is_strict = np.empty(lower.shape, bool)
+    find_held(
+        lower.ravel(), upper.ravel(), values.ravel(), multipliers.ravel(), shares.reshape(3, -1), is_strict.ravel()
     )
+    return Held(shares[0], shares[1], shares[2], is_strict)
 
 
 class Sensitivity:
@@ -180,10 +178,10 @@ class Sensitivity:
         if self.saddle is None:
             start, first, second = self._newton_system()
             right, quality = np.concatenate([a, b, first, second])[None], np.zeros(1)
-            held = (self.E == 0.0).astype(np.float64)[None]
-            solve_held(n, m, self.P.reshape(1, -1), self.A.reshape(1, -1), held, right, quality, 0, 1)
+            solve_held(n, m, self.P.reshape(1, -1), self.A.reshape(1, -1), self.E[None], right, quality, 0, 1)
             if quality[0] > PIVOT:
-                u, w, du, dw = np.split(right[0], [n, 2 * n + m, 3 * n + m])
+                found, size = right[0], 2 * n + m
+                u, w, du, dw = found[:n], found[n:size], found[size : size + n], found[size + n :]
                 if np.abs(du).max(initial=0.0) <= NEAR * (1.0 + np.abs(self.x).max(initial=0.0)):
                     self.x, self.multipliers = self.x + du, start + dw
                 return u, w
@@ -265,8 +263,8 @@ class Sensitivity:
         u, w = self.solve(as_change("dx", dx, program.n), b)
         upper, lower = self.share_upper * w, self.share_lower * w
         return Gradient(
-            on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
-            on_pattern(program.A, [(-self.multipliers[:m], u), (-w[:m], self.x)]),
+            on_pattern(program.P, -0.5 * u, self.x, -0.5 * self.x, u), -u,
+            on_pattern(program.A, -self.multipliers[:m], u, -w[:m], self.x),
             lower[:m], upper[:m], lower[m:], upper[m:], self.differentiable,
         )  # fmt: skip
 
@@ -303,11 +301,25 @@ def _expanded(matrix: Any, rows: int, columns: int) -> np.ndarray:
 
 
 @deferred_kernel
+def find_held(lower: Floats, upper: Floats, values: Floats, multipliers: Floats, shares: Matrix, strict: Bools) -> None:
+    """(upper, lower, E) := shares; strict[i] := whether slack and multiplier of side i say the same."""
+    for i in range(lower.size):
+        z, above, below = multipliers[i], upper[i] - values[i], values[i] - lower[i]
+        equal = lower[i] == upper[i]
+        at_upper, at_lower = not equal and z > above, not equal and -z > below
+        shares[0, i] = 0.5 if equal else (1.0 if at_upper else 0.0)
+        shares[1, i] = 0.5 if equal else (1.0 if at_lower else 0.0)
+        shares[2, i] = 0.0 if equal or at_upper or at_lower else np.inf
+        strict[i] = equal or not (is_weak(max(above, 0.0), max(z, 0.0)) or is_weak(max(below, 0.0), max(-z, 0.0)))
+
+
+@deferred_kernel
 def solve_held(
-    n: int, m: int, P: Matrix, A: Matrix, held: Matrix, right: Matrix, quality: Floats, begin: int, end: int
+    n: int, m: int, P: Matrix, A: Matrix, E: Matrix, right: Matrix, quality: Floats, begin: int, end: int
 ) -> None:
     """(u, w, t) := the solutions of the systems of the rows and bounds that hold, for both (a, b, f) of each program.
 
+    E is that of `Held`.
     quality[p] := the smallest pivot of program p beside its diagonal entry, 0 where there are no factors.
     """
     H, L, C, Y = np.empty(n * n), np.empty(n * n), np.empty(m * n), np.empty(m * n)
@@ -315,14 +327,14 @@ def solve_held(
     free, rows, size = np.empty(n, np.int64), np.empty(m, np.int64), 2 * n + m
     u, w, left = np.empty(n), np.empty(m), np.empty(n)
     for p in range(begin, end):
-        P_own, A_own, holds = P[min(p, P.shape[0] - 1)], A[min(p, A.shape[0] - 1)], held[p]
+        P_own, A_own, holds = P[min(p, P.shape[0] - 1)], A[min(p, A.shape[0] - 1)], E[p]
         nf, q = 0, 0
         for j in range(n):
-            if holds[m + j] == 0.0:
+            if holds[m + j] != 0.0:
                 free[nf] = j
                 nf += 1
         for i in range(m):
-            if holds[i] != 0.0:
+            if holds[i] == 0.0:
                 rows[q] = i
                 q += 1
         for i in range(nf):
@@ -343,7 +355,7 @@ def solve_held(
         for r in range(2):
             v = right[p, r * size : (r + 1) * size]
             for j in range(n):
-                u[j] = v[n + m + j] if holds[m + j] != 0.0 else 0.0
+                u[j] = v[n + m + j] if holds[m + j] == 0.0 else 0.0
             for i in range(m):
                 w[i] = 0.0
             last = 2 - r  # solve, refine what is not a correction itself, and see what is left in the end
@@ -373,6 +385,6 @@ def solve_held(
                 for i in range(q):
                     w[rows[i]] += b[i]
             for j in range(n):
-                v[j], v[n + m + j] = u[j], left[j] if holds[m + j] != 0.0 else 0.0
+                v[j], v[n + m + j] = u[j], left[j] if holds[m + j] == 0.0 else 0.0
             for i in range(m):
                 v[n + i] = w[i]

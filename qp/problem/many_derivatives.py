@@ -36,7 +36,7 @@ class Sensitivities(BatchDerivatives):
             for sides in ((programs.l, programs.lb), (programs.u, programs.ub))
         )
         held = held_by(self.lower, self.upper, self._values(), self.multipliers)
-        self.share_upper, self.share_lower, self.held = held.upper, held.lower, held.E == 0.0
+        self.share_upper, self.share_lower, self.E, self.held = held.upper, held.lower, held.E, held.E == 0.0
         self.differentiable: np.ndarray = np.all(held.is_strict, axis=1)
 
     def _values(self) -> np.ndarray:
@@ -57,7 +57,7 @@ class Sensitivities(BatchDerivatives):
             right[:, size + n :] = np.where(self.held, np.where(self.held, side, 0.0) - self._values(), 0.0)
             quality, step = np.empty(k), max(1, int(WORK / (n + m + 1) ** 3))
             for begin in range(0, k, step):
-                solve_held(n, m, P, A, self.held.astype(np.float64), right, quality, begin, min(begin + step, k))
+                solve_held(n, m, P, A, self.E, right, quality, begin, min(begin + step, k))
             u, w = right[:, size : size + n], right[:, size + n :]
             limit = NEAR * (1.0 + np.abs(self.x).max(axis=1, initial=0.0))
             near = (quality > PIVOT) & (np.abs(u).max(axis=1, initial=0.0) <= limit)

@@ -356,9 +356,15 @@ def is_strict(w: Conditions) -> bool:
             t, r = s - z, math.sqrt(square)
             if min(abs(t - r), abs(t + r)) <= AT_BOUNDARY * max(largest, abs(t) + r):
                 return False
-        elif min(s, z) > WEAK * max(s, z) or s == z:
+        elif is_weak(s, z):
             return False
     return True
+
+
+@leaf
+def is_weak(s: float, z: float) -> bool:
+    """Whether neither of a slack and its multiplier is known to be zero, or both are."""
+    return min(s, z) > WEAK * max(s, z) or s == z
 
 
 @leaf

@@ -28,6 +28,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
+from ..compiled.kernels import deferred_kernel
+from ..compiled.signatures import Floats, Ints
 from ..linalg.csc import csc
 from ..linalg.saddle import Saddle
 from .checks import ProgramError, as_csc, as_number, as_vector, check_finite
@@ -257,9 +259,9 @@ class Linearization:
         u, w, r = self.solve(gx, gy, gz)
         r += gs
         return Gradient(
-            on_pattern(program.P, [(-0.5 * u, self.x), (-0.5 * self.x, u)]), -u,
-            on_pattern(program.A, [(-self.y, u), (-w, self.x)]), w,
-            on_pattern(program.G, [(-self.z, u), (-r, self.x)]), r, self.differentiable,
+            on_pattern(program.P, -0.5 * u, self.x, -0.5 * self.x, u), -u,
+            on_pattern(program.A, -self.y, u, -w, self.x), w,
+            on_pattern(program.G, -self.z, u, -r, self.x), r, self.differentiable,
         )  # fmt: skip
 
     def tangent(
@@ -420,7 +422,7 @@ def project(balls: _Balls, v: np.ndarray, mu: float) -> np.ndarray:
 
 def _is_strict(balls: _Balls, s: np.ndarray, z: np.ndarray) -> bool:
     """Whether s and z are strictly complementary, as far as their digits tell."""
-    weak, (t, r) = is_weak(s, z), balls.split(s - z)
+    weak, (t, r) = weak_entries(s, z), balls.split(s - z)
     if balls.first.size:
         size = np.maximum.reduceat(np.abs(s[balls.tail]), balls.begin)
         largest = np.maximum(np.abs(t) + r, np.maximum(size, np.abs(s[balls.first])))
@@ -429,8 +431,8 @@ def _is_strict(balls: _Balls, s: np.ndarray, z: np.ndarray) -> bool:
     return not weak.any()
 
 
-def is_weak(s: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Whether neither of a slack and its multiplier is known to be zero, or both are."""
+def weak_entries(s: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """`is_weak` of each entry."""
     found: np.ndarray = (np.minimum(s, z) > WEAK * np.maximum(s, z)) | (s == z)
     return found
 
@@ -491,12 +493,20 @@ def symmetric_change(name: str, value: Any, n: int) -> sp.csc_array:
     return sp.csc_array(0.5 * (change + change.T))
 
 
-def on_pattern(matrix: Any, products: list[tuple[np.ndarray, np.ndarray]]) -> Any:
-    """The sum of outer products, at the stored entries of a sparse matrix or everywhere; None for none."""
+def on_pattern(matrix: Any, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> Any:
+    """a b' + c d' at the stored entries of a sparse matrix, or everywhere; None for None."""
     if matrix is None:
         return None
     if sp.issparse(matrix):
-        columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
-        data = sum(left[matrix.indices] * right[columns] for left, right in products)
+        data = np.empty(matrix.data.size)
+        add_products(matrix.indptr, matrix.indices, a, b, c, d, data)
         return csc(data, matrix.indices.copy(), matrix.indptr.copy(), matrix.shape)
-    return sum(np.outer(left, right) for left, right in products)
+    return a[:, None] * b + c[:, None] * d
+
+
+@deferred_kernel
+def add_products(indptr: Ints, indices: Ints, a: Floats, b: Floats, c: Floats, d: Floats, data: Floats) -> None:
+    """data := the entries of a b' + c d' that a CSC matrix stores."""
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            data[k] = a[indices[k]] * b[j] + c[indices[k]] * d[j]
