@@ -39,10 +39,16 @@ from ..cones.scaling import apply_inverse, norm
 from ..form.standard import StandardForm, multiply_hessian
 from ..linalg.csc import multiply_both
 from ..linalg.refinement import (
+    BREAKDOWN,
+    FURTHER,
     GO_ON,
+    HOPE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
+    LARGEST,
+    SLOW,
     SOLVABLE,
+    SURE,
     TAKE_BACK,
     add_images,
     begin_basis,
@@ -379,7 +385,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
                 left += kkt.active[row]
     worst = 0.0
     for row in range(count):
-        stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < np.inf and kkt.scaled[row] > 1.0
+        stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.scaled[row] > 1.0
         if stalled and kkt.refinement_steps > 0 and kkt.comparing:
             kkt.unfinished = True
         elif stalled and kkt.refinement_steps > 0:
@@ -418,7 +424,10 @@ def refine(kkt: KKT, row: int, rhs: Floats, out: Floats) -> bool:
     """
     size, previous = kkt.product.size, kkt.scaled[row]
     left = measure_residual(kkt, row, rhs, out)
-    what = refinement_decision(kkt.scaled[row], previous, kkt.solves[row], kkt.refinement_steps)
+    steps = kkt.refinement_steps
+    what = refinement_decision(
+        kkt.scaled[row], previous, kkt.solves[row], steps, steps if kkt.relative_limit <= PRECISE else FURTHER
+    )
     if what == TAKE_BACK:
         for i in range(row * size, (row + 1) * size):
             out[i] = kkt.before[i]
@@ -443,7 +452,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
     beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
-    tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SOLVABLE * beta * min(1.0 / kkt.scaled[row], solved / previous))
+    tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.scaled[row], solved / previous))
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]
         for i in range(size):
@@ -454,7 +463,7 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
         if left < 0.0:
             break
         count = k + 1
-        if left <= tol:
+        if left <= tol or small[count, k] <= BREAKDOWN * beta or (count == HOPE and left > SLOW * beta):
             break
     add_images(count, images, small, solution)
     kkt.solves[row] += count

@@ -222,7 +222,7 @@ def refined(kkt, rhs, out):
         apply_sparse(kkt, 1, kkt.residual[: rhs.size].copy(), out)
         norm = measure_residual(kkt, 0, rhs, out)
         excess = kkt.scaled[0]
-        what = refinement_decision(excess, previous, count, kkt.refinement_steps)
+        what = refinement_decision(excess, previous, count, kkt.refinement_steps, kkt.refinement_steps)
         if what == TAKE_BACK:
             out[:] = before
             return measure_residual(kkt, 0, rhs, out), count

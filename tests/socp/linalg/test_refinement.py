@@ -5,13 +5,15 @@ import pytest
 
 from socp.kkt.base import PRECISE, gmres
 from socp.linalg.refinement import (
-    GAIN,
     GO_ON,
+    HOPE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
-    SOLVABLE,
+    SLOW,
     STOP,
+    SURE,
     TAKE_BACK,
+    USEFUL,
     extend_basis,
     refinement_decision,
 )
@@ -126,7 +128,7 @@ def test_gmres_ends_where_nothing_more_is_asked():
         kkt.rhs_norm[0] = kkt.residual_norm[0] = np.abs(rhs).max()
         kkt.scaled[0] = excess
         gmres(kkt, 0, rhs, out)
-        assert np.linalg.norm(rhs - K @ out) <= SOLVABLE / 1e5 * np.linalg.norm(rhs)
+        assert np.linalg.norm(rhs - K @ out) <= SURE / 1e5 * np.linalg.norm(rhs)
         counts.append(kkt.applied)
     assert counts[1] < counts[0]
 
@@ -151,11 +153,11 @@ def test_gmres_gives_up_where_it_gains_nothing():
     kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
     kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
-    assert kkt.applied == KRYLOV_STEPS
+    assert kkt.applied == HOPE < KRYLOV_STEPS
     np.testing.assert_array_equal(out, np.zeros(size))
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e160])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e150])
 def test_gmres_on_what_is_not_finite_adds_nothing(bad):
     rhs, out = np.ones(3), np.zeros(3)
     kkt = system(np.eye(3), inverse=np.full((3, 3), bad))
@@ -167,13 +169,16 @@ def test_gmres_on_what_is_not_finite_adds_nothing(bad):
 
 
 def test_what_follows_a_solve():
-    # (what is left beside what may be, the same before, further solves so far, most of them)
-    assert refinement_decision(1e3, np.inf, 0, 10) == GO_ON
-    assert refinement_decision(0.5, np.inf, 0, 10) == STOP
-    assert refinement_decision(1e3, np.inf, 0, 0) == STOP
-    assert refinement_decision(0.9 * GAIN, 1.0, 1, 10) == STOP  # it is small enough
-    assert refinement_decision(0.9e4 * GAIN, 1e4, 1, 10) == GO_ON
-    assert refinement_decision(1.1e4 * GAIN, 1e4, 1, 10) == TAKE_BACK
-    assert refinement_decision(1e3, 1e4, 10, 10) == STOP
-    assert refinement_decision(np.inf, 1e4, 3, 10) == TAKE_BACK
-    assert refinement_decision(np.inf, np.inf, 0, 10) == GO_ON  # the first one may be beyond all bounds
+    # (what is left beside what may be, the same before, further solves so far, most of them, those in prospect)
+    assert refinement_decision(1e3, np.inf, 0, 10, 2) == GO_ON
+    assert refinement_decision(0.5, np.inf, 0, 10, 2) == STOP
+    assert refinement_decision(1e3, np.inf, 0, 0, 2) == STOP
+    assert refinement_decision(0.9 * SLOW, 1.0, 1, 10, 2) == STOP  # it is small enough
+    assert refinement_decision(1.1, 0.9 * 1.1 / SLOW, 1, 10, 2) == STOP  # it falls too slowly
+    for further in (1, 2, 10):  # small enough after so many further steps, or not
+        assert refinement_decision(0.9 * 0.3**-further, 0.9 * 0.3 ** -(further + 1), 1, 10, further) == GO_ON
+        assert refinement_decision(1.1 * 0.3**-further, 1.1 * 0.3 ** -(further + 1), 1, 10, further) == STOP
+    assert refinement_decision(1.1e4 * USEFUL, 1e4, 1, 10, 2) == TAKE_BACK
+    assert refinement_decision(1e3, 1e4, 10, 10, 2) == STOP
+    assert refinement_decision(np.inf, 1e4, 3, 10, 2) == TAKE_BACK
+    assert refinement_decision(np.inf, np.inf, 0, 10, 2) == GO_ON  # the first one may be beyond all bounds
