@@ -1,4 +1,4 @@
-"""One small dense program in a lane of the kernels for batches, which need no standard form and no analysis.
+"""One small program in a lane of the kernels for batches, which need no standard form and no analysis.
 
 The program is solved as `qp.solve_many` solves many, and its answer passes the same test.  Where the lane finds no such
 answer, the interior-point method of `socp` begins anew: that certifies, and knows all settings.
@@ -54,26 +54,29 @@ class Lane:
     Attributes
     ----------
     plan : Plan
+    P : array, shape (n, n)
+        That of the program, zeros and all.
     """
 
     def __init__(
         self, program: QuadraticProgram, settings: Settings, form: ConeForm, before: Lane | None = None
     ) -> None:
         self.program, self.settings, self.form = program, settings, form
-        self.plan = plan_of(program.n, program.m)
+        self.P = program.hessian.dense()
+        self.plan = plan_of(program.n, program.m, program.A.data.size, program.hessian.entries)
         self._kind = form.kinds.tobytes(), program.m, settings
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
 
     def is_clearly_definite(self) -> bool:
         """Whether a Cholesky factor shows that P is semidefinite."""
-        P = self.program.P
-        return next_doubtful(len(P), P.reshape(1, P.size), 0, np.empty(P.size)) < 0
+        P = self.P
+        return self.program.hessian.is_zero or next_doubtful(len(P), P.reshape(1, P.size), 0, np.empty(P.size)) < 0
 
     def solve(self, warm_start: bool) -> Solution | None:
         """The answer, from the last one on with `warm_start`; None where the lane has none that passes the test."""
         program, settings = self.program, self.settings
         room = self._room = self._room or self._new_room()
-        room.take(program)
+        room.take(program, self.P)
         room.start_at(warm_start and room.has_answer)
         room.has_answer = False
         solve_one(room.batch, room.lanes, room.points)
@@ -160,15 +163,15 @@ class Room:
         """A copy of the answer, (x, y, z_bounds)."""
         return self.x.copy(), self.y.copy(), self.bounds.copy()
 
-    def take(self, program: QuadraticProgram) -> None:
-        """Write the data of the program here, and what differs from those that are."""
+    def take(self, program: QuadraticProgram, P: np.ndarray) -> None:
+        """Write the data of the program here, P as an array, of those that are here what differs."""
         held = self.program
         if held is program:
             return
         self.program = None
         if held is None or held.P is not program.P or held.A is not program.A:
             A = program.A
-            load_program(self.batch, self.lanes, self.points, program.P, A.indptr, A.indices, A.data)
+            load_program(self.batch, self.lanes, self.points, P, A.indptr, A.indices, A.data)
         own_q, l, u, lb, ub = self.vectors
         own_q[:] = program.q
         if held is None or held.l is not program.l or held.u is not program.u:
@@ -195,9 +198,10 @@ def cone_answer(
 
 
 @functools.lru_cache(maxsize=64)
-def plan_of(n: int, m: int) -> Plan:
+def plan_of(n: int, m: int, entries: int, P_entries: int) -> Plan:
     """The plan, kept: words cost as much as the set-up of a lane."""
     rows = f", {m} row{'s' * (m != 1)}" if m else ""
-    seconds = {name: method_seconds(n, m)[name] for name in ("lane", "interior point")}
+    of_method = method_seconds(n, m, entries, P_entries)
+    seconds = {name: of_method[name] for name in ("lane", "interior point")}
     what = f"dense LDL' in a vector lane, order {n}{rows}"
-    return Plan("dense", "the program is small and P is dense", method="lane", what=what, seconds=seconds)
+    return Plan("dense", "the program is small", method="lane", what=what, seconds=seconds)

@@ -57,7 +57,7 @@ class Solver(SetUpOnce):
     active_set : ActiveSet or None
         The active-set method, where the program is one for it.
     lane : Lane or None
-        The lane of a small dense program (see `qp.lane`).
+        The lane of a small program (see `qp.lane`).
 
     Examples
     --------

@@ -131,7 +131,7 @@ def _program(method: str, n: int) -> float:
     root = rng.normal(size=(n, n))
     program = qp.QuadraticProgram(root @ root.T / n + 0.1 * np.eye(n), rng.normal(size=n), lb=-1.0, ub=1.0)
     backend: Literal["auto", "dense"] = "dense" if method == "interior point" else "auto"
-    return best_seconds(lambda: qp.solve(program, kkt=backend)) / method_seconds(n, 0)[method]
+    return best_seconds(lambda: qp.solve(program, kkt=backend)) / method_seconds(n, 0, 0, n**2)[method]
 
 
 def write(path: Path, found: list[Rate]) -> None:

@@ -73,7 +73,7 @@ class ActiveSet:
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
         self.program, self.settings = program, settings
-        seconds = method_seconds(program.n, program.m)
+        seconds = method_seconds(program.n, program.m, program.A.data.size, program.n**2)
         self.plan = Plan(
             "dense", "most have bounds", method="active set", what=f"active set, {program.n} variables with a dense P",
             seconds={name: seconds[name] for name in ("active set", "interior point")},

@@ -20,23 +20,21 @@ NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low 
 def choose_method(program: Any, settings: Settings) -> str:
     """The `Plan.method` for a program with two-sided rows and bounds.
 
-    The one with the least `plan.costs.method_seconds` of those that can: a lane for all with a dense P, the active set
+    The one with the least `plan.costs.method_seconds` of those that can: a lane for all, the active set for a dense P
     where most variables have bounds and at most one row has sides.  An interior-point method factors all of P in each
     iteration, whereas the active set reads the rows of what moves.  The working set where rows of P are enough.
     Settings that belong to the interior-point method choose it.
     """
     P = program.hessian
-    if not (P.is_full or P.is_by_rows):
-        return "interior point"
     if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
         return "interior point"
     if P.is_by_rows:
         return "working set" if _suits_working_set(program, settings) else "interior point"
-    seconds = method_seconds(program.n, program.m)
+    seconds = method_seconds(program.n, program.m, program.A.data.size, P.order**2 if P.is_full else P.entries)
     own = settings.max_iter, settings.time_limit, settings.equilibrate, settings.refinement_steps
     if "lane" in seconds and own == NO_LIMITS and seconds["lane"] <= seconds["interior point"]:
         return "lane"
-    is_cheaper = seconds["active set"] <= seconds["interior point"]
+    is_cheaper = P.is_full and seconds["active set"] <= seconds["interior point"]
     return "active set" if is_cheaper and _suits_active_set(program, settings) else "interior point"
 
 

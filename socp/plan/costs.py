@@ -94,14 +94,15 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
 
 
 @functools.lru_cache(maxsize=64)
-def method_seconds(n: int, m: int, costs: Costs = COSTS) -> dict[str, float]:
-    """A program with a dense P of order n and m rows, by each method, from data to answer.
+def method_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> dict[str, float]:
+    """A program with m rows of so many entries and a P of order n, by each method, from data to answer.
 
-    A lane is none for data that the cache cannot hold.
+    Zeros cost a lane and the active set as much as other entries.  A lane is none for data that the cache cannot hold.
     """
+    iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, costs, P_entries=P_entries))
     found = {
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
-        "interior point": costs.interior_point + costs.iterations * dense_seconds(n, m),
+        "interior point": costs.interior_point + costs.iterations * iteration,
     }
     if n * (n + m) <= costs.cache:
         found["lane"] = costs.lane + costs.iterations * (n**3 / 3 + m * n**2 / 2) / costs.lane_flops

@@ -45,7 +45,7 @@ class Plan(NamedTuple):
     --------
     >>> import numpy as np, qp
     >>> print(qp.solve(np.eye(3), -np.ones(3), A=np.ones((1, 3)), u=[1.0]).plan)
-    dense Cholesky, order 3, 1 dense row, about 18 flop: chosen over sparse (660x)
+    dense LDL' in a vector lane, order 3, 1 row: chosen over interior point (1.8x)
     >>> print(qp.solve(np.eye(100) + 1.0, np.ones(100), lb=-1.0, ub=1.0).plan)
     active set, 100 variables with a dense P: chosen over interior point (1.3x)
     """

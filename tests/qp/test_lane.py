@@ -1,4 +1,4 @@
-"""One small dense program in a lane: its answers, and what goes another way."""
+"""One small program in a lane: its answers, and what goes another way."""
 
 import copy
 import pickle
@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import qp
 from bench.programs import tiny
@@ -166,6 +167,50 @@ def test_warm_starts_are_of_the_own_program():
     check(solver.program, warm)
     assert warm.iterations < cold.iterations
     assert solver.solve().iterations >= cold.iterations - 1  # anew
+
+
+STORED = {
+    "diagonal": np.diag([2.0, 0.5, 1.0, 3.0]), "sparse": sp.csc_array(np.diag([2.0, 0.0, 1.0, 3.0])), "none": None,
+    "low rank": qp.LowRank([[1.0], [2.0], [0.0], [1.0]], 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_it_takes_P_however_it_is_stored(name):
+    P, rows, vectors = (
+        STORED[name],
+        [[1.0, 2.0, -1.0, 0.5], [0.5, -1.0, 2.0, 1.0]],
+        {"l": [-0.2, -1.0], "u": [0.4, 0.7]},
+    )
+    solver = qp.Solver(P, [1.0, -2.0, -0.5, 0.2], rows, **vectors, lb=-1.0, ub=2.0, offset=3.0)
+    assert solver.lane is not None
+    ours = solver.solve()
+    check(solver.program, ours)
+    assert "lane" in str(ours.plan)
+    assert ours.objective == pytest.approx(other(solver.program).objective, rel=1e-7)
+    solver.update(q=[1.0, -2.0, -0.51, 0.2])
+    check(solver.program, solver.solve(warm_start=True))
+    if name in ("diagonal", "sparse"):
+        solver.update(P_data=2.0 * solver.program.P.data)
+        again = solver.solve()
+        check(solver.program, again)
+        np.testing.assert_array_equal(again.x, qp.solve(solver.program).x)
+        with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+            solver.update(P_data=-solver.program.P.data)
+
+
+def test_linear_programs_without_an_answer_are_certified():
+    rows = [[1.0, 1.0, 0.0], [1.0, -1.0, 2.0]]
+    empty = qp.Solver(None, [1.0, 1.0, 1.0], [*rows, [2.0, 2.0, 0.0]], l=[1.0, 0.0, 5.0], u=[1.0, 3.0, 6.0], lb=0.0)
+    assert empty.lane is not None and empty.solve().status is Status.PRIMAL_INFEASIBLE
+    falling = qp.Solver(None, [-1.0, 0.0, -1.0], rows, l=[0.0, 0.0], lb=0.0)
+    assert falling.lane is not None and falling.solve().status is Status.DUAL_INFEASIBLE
+
+
+def test_data_with_few_entries_are_left_to_the_engine():
+    """Zeros cost a lane as much as other entries."""
+    n = 60
+    assert qp.Solver(sp.eye_array(n, format="csc"), np.ones(n), lb=-1.0, ub=1.0).lane is None
 
 
 def test_an_indefinite_P_is_refused():
