@@ -13,7 +13,7 @@ from .costs import COSTS, dense_seconds, low_rank_seconds, method_seconds, spars
 from .plan import Backend, Plan
 
 SMALL = 260  # variables and equalities up to which a program may be small
-NO_LIMITS = Settings.max_iter, Settings.time_limit, Settings.equilibrate, Settings.refinement_steps
+OF_LANES = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # which know no others
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
 
 
@@ -31,8 +31,8 @@ def choose_method(program: Any, settings: Settings) -> str:
     if P.is_by_rows:
         return "working set" if _suits_working_set(program, settings) else "interior point"
     seconds = method_seconds(program.n, program.m, program.A.data.size, P.order**2 if P.is_full else P.entries)
-    own = settings.max_iter, settings.time_limit, settings.equilibrate, settings.refinement_steps
-    if "lane" in seconds and own == NO_LIMITS and seconds["lane"] <= seconds["interior point"]:
+    own, has_time = (settings.max_iter, settings.equilibrate, settings.refinement_steps), _has_time(settings)
+    if "lane" in seconds and own == OF_LANES and has_time and seconds["lane"] <= seconds["interior point"]:
         return "lane"
     is_cheaper = P.is_full and seconds["active set"] <= seconds["interior point"]
     return "active set" if is_cheaper and _suits_active_set(program, settings) else "interior point"
@@ -51,10 +51,15 @@ def _suits_active_set(program: Any, settings: Settings) -> bool:
     """Whether most variables have bounds, one row at most has sides, and there is time for a round."""
     if settings.verbose or not settings.active_set:
         return False
-    if settings.time_limit is not None and settings.time_limit < COSTS.round:
+    if not _has_time(settings):
         return False
     bounded = np.count_nonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
     return bool(program.sided_rows.size <= 1 and 2 * bounded > program.n and program.hessian.diagonal().max() > 0.0)
+
+
+def _has_time(settings: Settings) -> bool:
+    """Whether there is time for a round of the active set, or for a lane: neither looks at it earlier."""
+    return settings.time_limit is None or settings.time_limit >= COSTS.round
 
 
 def decide(form: StandardForm, settings: Settings) -> Plan:

@@ -74,13 +74,17 @@ def test_the_plan_in_words():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"max_iter": 50}, {"time_limit": 60.0}, {"callback": lambda iterate: None}, {"kkt": "dense"},
+        {"max_iter": 50}, {"time_limit": 0.5}, {"callback": lambda iterate: None}, {"kkt": "dense"},
         {"regularization": 1e-9}, {"equilibrate": False}, {"refinement_steps": 3},
     ],
 )  # fmt: skip
 def test_settings_that_a_lane_does_not_know_are_for_the_engine(settings):
     solver = qp.Solver(tiny.rows(5), **settings)
     assert solver.lane is None and solver.solve().status is Status.OPTIMAL
+
+
+def test_a_limit_of_seconds_leaves_time_for_it():
+    assert qp.Solver(tiny.rows(5), time_limit=60.0).lane is not None
 
 
 def test_what_is_not_solved_is_left_to_the_engine():
