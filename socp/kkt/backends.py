@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
-from ..plan.costs import correctors, panels_seconds, strips_seconds
+from ..plan.costs import correctors
 from ..plan.plan import Backend, Plan
 from .base import KKT
 from .dense import DenseKKT
@@ -36,6 +36,6 @@ def _with_analysis(plan: Plan, ldl: LDL) -> Plan:
     seconds = {**plan.seconds, "sparse": 1e-9 * ldl.time}
     least: Backend = "dense" if seconds["dense"] <= seconds["sparse"] else "sparse"
     if least == "sparse":
-        other, way = ("strips", strips_seconds) if ldl.method == "supernodal" else ("panels", panels_seconds)
-        seconds[other] = way(ldl.factors.n, ldl.nnz, ldl.flops)
+        other = "strips" if ldl.method == "supernodal" else "panels"
+        seconds[other] = 1e-9 * ldl.times[other]
     return plan._replace(backend=least, seconds={name: t for name, t in seconds.items() if t >= seconds[least]})

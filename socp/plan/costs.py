@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from ..linalg.ldl import factorization as by_rows
-from ..linalg.ldl.symbolic import amalgamation as by_panels
+from ..linalg.ldl.factorization import expected_times
 
 
 class Costs(NamedTuple):
@@ -70,16 +69,6 @@ def low_rank_seconds(n: int, order: int, costs: Costs = COSTS) -> float:
     return order**2 * (n + order / 3) / costs.flops + SOLVES * 16 * order * (n + order / 2) / costs.bandwidth
 
 
-def strips_seconds(order: float, entries: float, flops: float) -> float:
-    """Sparse LDL' by columns or strips with so many entries in L, and the solves of an iteration."""
-    return 1e-9 * (by_rows.COLUMN * order + by_rows.ENTRY * entries + by_rows.FLOP * flops)
-
-
-def panels_seconds(order: float, entries: float, flops: float) -> float:
-    """The same by panels of four columns or more, of which the updates are left out: the least time."""
-    return 1e-9 * (by_panels.FRONT * order / 4 + by_panels.ENTRY * entries + by_panels.FLOP * flops)
-
-
 def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P_entries: float) -> float:
     """The least that sparse LDL' takes, before its analysis, with a share of that.
 
@@ -90,7 +79,7 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
     full = P_entries >= n**2 or (rows >= n and cliques >= 2.0 * n**2)
     in_L = entries + (n**2 if full else P_entries) / 2
     flops = cliques + n**3 / 3 if full else entries**2 / max(rows, n)
-    return costs.analysis + costs.analysis_of_entry * in_L + strips_seconds(n + rows, in_L, flops)
+    return costs.analysis + costs.analysis_of_entry * in_L + 1e-9 * expected_times(n + rows, in_L, flops)["strips"]
 
 
 @functools.lru_cache(maxsize=64)

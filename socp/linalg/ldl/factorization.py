@@ -27,6 +27,7 @@ from .rows.four_wide import FourWideFactors, Supernodes, supernodes_of
 from .rows.solve import four_wide_solve
 from .rows.static import static_first
 from .rows.uplooking import ScalarFactors
+from .symbolic import amalgamation
 from .symbolic.analysis import Analysis, IntArray, analyze
 from .symbolic.assembly_tree import AssemblyTree, assembly_tree
 from .symbolic.siblings import siblings_together
@@ -37,8 +38,7 @@ NO_COLUMN, NO_TRIANGLE, NO_SIGN = 1, 2, 3  # faults of a pattern
 NAMES = {"auto": "minimum degree", "amd": "minimum degree", "natural": "natural order"}
 METHODS = ("auto", "scalar", "four-wide", "supernodal")
 SCALAR = 10  # operations for each entry of L up to which scalar ones do: the better method but for 1 % of the time
-PANELS = 4e8  # operations from which on panels are quicker than rows
-COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.035  # nanoseconds of a factorization by rows and three solves, a fit to all sets
+COLUMN, ENTRY, FLOP = 25.0, 3.8, 0.045  # nanoseconds of a factorization by rows and three solves, a fit to all sets
 DISSECTED = 1e4  # operations per entry of K from which on nested dissection takes less time than it may save
 
 
@@ -82,8 +82,10 @@ class LDL:
         The order of elimination, in words.
     method : str
         The kernels in use, "scalar", "four-wide" or "supernodal".
+    times : dict of float
+        What one factorization and three solves are expected to take by "strips" and by "panels", in nanoseconds.
     time : float
-        What one factorization and three solves are expected to take, in nanoseconds.
+        The same of the method in use.
     ordering_time, symbolic_time : float
         Seconds.
 
@@ -140,17 +142,17 @@ class LDL:
         """The method that suits the operations for each entry of L, and its factors."""
         n, nnz, flops = analysis.perm.size, analysis.nnz, analysis.flops
         self.nnz, self.flops, self._given = nnz, flops, int(indptr[-1])
-        self.time = COLUMN * n + ENTRY * nnz + FLOP * flops
+        self.times = expected_times(n, nnz, flops)
         if method == "auto":
-            method = "scalar" if flops <= SCALAR * nnz else "four-wide" if flops <= PANELS else "supernodal"
+            by_panels = self.times["panels"] < self.times["strips"]
+            method = "scalar" if flops <= SCALAR * nnz else "supernodal" if by_panels else "four-wide"
+        self.time = self.times["panels" if method == "supernodal" else "strips"]
         if method == "scalar":
             return method, self._scalar(analysis)
         if method == "four-wide":
             by_rows, static = static_first(siblings_together(analysis), self._static)
             return method, self._four_wide(by_rows, supernodes_of(by_rows, static))
-        tree = assembly_tree(indptr, indices, analysis)
-        self.time = tree.time
-        return method, self._panels(tree)
+        return method, self._panels(assembly_tree(indptr, indices, analysis))
 
     def _scalar(self, analysis: Analysis) -> Factors:
         _check_room(analysis.perm.size, 3 * self.nnz, self.nnz)
@@ -196,6 +198,17 @@ class LDL:
                 f"rhs and out must have the shape ({n},) or (2, {n}), but {rhs.shape} and {out.shape} came"
             )
         solve(self.factors, rhs.ndim, rhs.reshape(-1), out.reshape(-1))
+
+
+def expected_times(n: float, nnz: float, flops: float) -> dict[str, float]:
+    """Nanoseconds of one factorization and three solves by strips of rows, and by panels of at least four columns.
+
+    The updates of panels are left out, which are few where panels are large: it is their least time.
+    """
+    return {
+        "strips": COLUMN * n + ENTRY * nnz + FLOP * flops,
+        "panels": amalgamation.FRONT * n / 4 + amalgamation.ENTRY * nnz + amalgamation.FLOP * flops,
+    }
 
 
 def _check_room(n: int, words: float, entries: int) -> None:
