@@ -89,9 +89,9 @@ class KKT(Structure):
         Of a factorization, and of the factor that a solve reads.
     precise : bool
         Whether solves leave next to nothing, `PRECISE`, instead of what the direction does not need.
-    skip_affine_refinement : bool
-        Whether the second of two right-hand sides may be solved as the factors do it, where these are good (see
-        `is_good`).
+    trusted : bool
+        Whether the first right-hand side of these factors left no more than it may without refinement: the others are
+        solved by the factors alone then, and what they leave is not measured, but where solves are `precise`.
     comparing, unfinished : bool
         Whether one choice of delta is looked at beside others, where GMRES waits for the one that is taken; and
         whether it did in the last solve.
@@ -110,7 +110,7 @@ class KKT(Structure):
         integer(), integer(), integer(), integer(), integer(),
     )  # fmt: skip
     factor_seconds, solve_seconds = number(), number()
-    precise, skip_affine_refinement, comparing, unfinished = flag(), flag(), flag(), flag()
+    precise, trusted, comparing, unfinished = flag(), flag(), flag(), flag()
     dropped_coupling, full, split_tolerance = flag(), flag(), number()  # see `factor_once`
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
@@ -217,7 +217,7 @@ def restart(kkt: KKT) -> None:
     kkt.factor_seconds, kkt.solve_seconds = 0.0, 0.0
     kkt.delta, kkt.retry_in, kkt.good_excess, kkt.split_tolerance = kkt.deltas[0], 0, 1.0, 1.0
     kkt.refinements, kkt.replaced_pivots, kkt.relative_limit = 0, 0, PRECISE if kkt.precise else GOOD_ENOUGH
-    kkt.equation_limit, kkt.skip_affine_refinement, kkt.solves[0] = min(kkt.relative_limit, EQUATIONS), False, 0
+    kkt.equation_limit, kkt.trusted = min(kkt.relative_limit, EQUATIONS), False
     for k in range(kkt.block_limits.size):
         kkt.block_limits[k] = kkt.caller_limits[k] = 0.0
 
@@ -366,7 +366,7 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
     Returns the largest residual that is left beside what may be left, infinity when one is not a number.
     """
     begin = clock()
-    size, left, skips = kkt.product.size, count, kkt.skip_affine_refinement and count == 2 and kkt.solves[0] <= 1
+    size, left = kkt.product.size, count
     for row in range(count):
         largest = norm_within(rhs, row * size, (row + 1) * size)
         kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
@@ -378,11 +378,13 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         correct(kkt, count, left, out)
         left = 0
         for row in range(count):
-            if skips and row == 1 and is_good(kkt):
-                kkt.residual_norm[1], kkt.scaled[1], kkt.active[1] = 0.0, 0.0, 0
+            if row == count - 1 and kkt.trusted and not kkt.precise:
+                kkt.residual_norm[row], kkt.scaled[row], kkt.active[row] = 0.0, 0.0, 0
             if kkt.active[row] != 0:
                 kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
                 left += kkt.active[row]
+                if row < count - 1:
+                    kkt.trusted = kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
     worst = 0.0
     for row in range(count):
         stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < LARGEST and kkt.scaled[row] > 1.0
@@ -395,12 +397,6 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> float:
         worst = max(worst, min(kkt.scaled[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
-
-
-@inner
-def is_good(kkt: KKT) -> bool:
-    """Whether the first right-hand side left no more than it may without a step of refinement."""
-    return kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
 
 
 @inner

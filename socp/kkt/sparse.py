@@ -94,15 +94,15 @@ def reduce_rhs(kkt: SparseKKT, count: int, rhs: Floats) -> None:
 @inner
 def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
     """out := (r1 + the bounds' share of G'W^-1 r3, r2, t / theta)."""
-    groups, w, at = kkt.matrix.groups, kkt.w, kkt.form.n + kkt.form.p
-    variable, group, coefficient, theta = groups.variable, groups.group, groups.coefficient, groups.theta
+    groups, at = kkt.matrix.groups, kkt.form.n + kkt.form.p
+    variable, group, scaled, theta = groups.variable, groups.group, groups.scaled, groups.theta
     for i in range(at):
         out[i] = rhs[i]
     for r in range(t.size):
         t[r] = 0.0
     rz, merged = rhs[at:], out[at:]
     for i in range(variable.size):
-        value = coefficient[i] * rz[i] / w[i]
+        value = scaled[i] * rz[i]
         if group[i] < 0:
             out[variable[i]] += value
         else:
@@ -155,26 +155,26 @@ def recover(kkt: SparseKKT, count: int, rhs: Floats, out: Floats) -> None:
 @inner
 def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out: Floats) -> None:
     """`recover` but for the cones; the heaviest row of a group takes what the others leave."""
-    groups, w, at = kkt.matrix.groups, kkt.w, kkt.form.n + kkt.form.p
-    variable, group, coefficient = groups.variable, groups.group, groups.coefficient
+    groups, at = kkt.matrix.groups, kkt.form.n + kkt.form.p
+    variable, group, scaled = groups.variable, groups.group, groups.scaled
     theta, heaviest = groups.theta, groups.heaviest
     for i in range(at):
         out[i] += reduced[i]
     dz, rz, merged = out[at:], rhs[at:], reduced[at:]
     for i in range(variable.size):
         if group[i] < 0:
-            dz[i] += coefficient[i] * reduced[variable[i]] / w[i] - rz[i]
+            dz[i] += scaled[i] * reduced[variable[i]] - rz[i]
             continue
         r = group[i]
         if heaviest[r] != i:
             # rho dx = (v + t) / theta; what the lighter rows take is moved from v to t
-            step = coefficient[i] * (merged[r] + t[r]) / theta[r] / w[i] - rz[i]
+            step = scaled[i] * (merged[r] + t[r]) / theta[r] - rz[i]
             dz[i] += step
-            merged[r] -= coefficient[i] * step / w[i]
-            t[r] += coefficient[i] * step / w[i]
+            merged[r] -= scaled[i] * step
+            t[r] += scaled[i] * step
     for k in range(t.size):
         last = heaviest[k]
-        dz[last] += w[last] * merged[k] / coefficient[last]
+        dz[last] += merged[k] / scaled[last]
 
 
 @inner
