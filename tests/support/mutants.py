@@ -299,7 +299,7 @@ MUTANTS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("np.repeat([shift, -shift]", "np.repeat([shift, shift]"),
     ],
     ("socp/form/row_groups.py", "tests/socp/form/test_row_groups.py"): [
-        ("weight > (coefficient[heaviest[merged]] / w[heaviest[merged]]) ** 2", "weight > 0.0"),
+        ("weight > scaled[heaviest[merged]] ** 2", "weight > 0.0"),
         ("ratio[i] * E[p + i] / E[p + lead[i]]", "ratio[i]"),
     ],
     ("socp/problem/lowrank.py", "tests/socp/form/test_standard.py"): [
