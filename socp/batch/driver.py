@@ -23,12 +23,10 @@ from ..problem.solution import TRACE
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
-from .state import DELTA, RHO, Lanes
+from .state import DELTA, NEAR, RHO, Lanes
 
 NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, DUAL_INFEASIBLE, MAX_ITERATIONS, FAILED = 0, 1, 2, 3, 4, 5
 MARGIN = 0.9  # of the tolerances, as the residuals are sums in another order
-NOTICED = 0.1  # of the tolerance: a residual below that does no harm
-NEAR = 3e-2  # of slacks and multipliers of a warm start, in the scaled program
 
 
 class Batch(Structure):
@@ -180,8 +178,13 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
                     write_answer(batch, w, lane, code)
                     who[lane] = -1
                     live -= 1
-                else:
-                    watch_gradient(w, lane)
+                else:  # refined from now on where the gradient's residual has grown, and counts: rounding has spoilt it
+                    tau, dual = w.tau[lane], w.dual[lane]
+                    if dual > 2.0 * w.last_dual[lane] and dual > w.tol * (tau + w.dual_size[lane]):
+                        w.refine = put(w.refine, lane, 1.0)
+                    w.last_dual = put(w.last_dual, lane, dual)
+                    if w.refine[lane] > 0.0:
+                        w.any_refine = 1
             if who[lane] < 0 and following < end:
                 fill(batch, w, lane, following)
                 warm = start_warm(batch, w, lane, following) or warm
@@ -214,12 +217,22 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), MARGIN * w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
-    tol = MARGIN * w.tol_infeasible
+    # a ray must be small beside its slope, and beside the data times its size in the caller's units
+    tol, p, ray_P, ray_rows = MARGIN * w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
     if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
-        if w.ray_dual[lane] <= tol * size_of_dual_ray(batch, w, lane):
+        y, z, A = 0.0, 0.0, largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
+        for i in range(w.m):
+            y = max(y, abs(w.y[i, lane]) / w.unit[i, lane])
+        for i in range(w.m, w.m + w.n):
+            z = max(z, abs(w.y[i, lane]) / w.unit[i, lane])
+        if w.ray_dual[lane] <= tol * (A * y + z):
             return PRIMAL_INFEASIBLE
-    if qx < 0.0 and max(w.ray_rows[lane], w.ray_P[lane]) <= -tol * qx:
-        if is_relative_ray(batch, w, lane, tol):
+    if qx < 0.0 and max(ray_rows, ray_P) <= -tol * qx:
+        size, P = 0.0, largest_entry(batch.P[min(p, batch.P.shape[0] - 1)])
+        A = min(largest_entry(batch.A[min(p, batch.A.shape[0] - 1)]), 1.0) if w.m > 0 else 1.0
+        for j in range(w.n):
+            size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
+        if ray_P <= tol * P * size and ray_rows <= tol * A * size:
             return DUAL_INFEASIBLE
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
 
@@ -239,43 +252,6 @@ def record(batch: Batch, w: Lanes, lane: int, primal: float, below: float) -> No
     row["alpha_affine"] = w.affine[lane] if at > 0 else np.nan
     row["alpha"] = w.size[lane] if at > 0 else np.nan
     row["refinements"], row["regularization"], row["seconds"] = int(w.refine[lane]), RHO, 0.0
-
-
-@inner
-def watch_gradient(w: Lanes, lane: int) -> None:
-    """Refine from now on in a lane whose gradient's residual has grown, and counts: rounding has spoilt it."""
-    tau, dual = w.tau[lane], w.dual[lane]
-    if dual > 2.0 * w.last_dual[lane] and dual > NOTICED * w.tol * (tau + w.dual_size[lane]):
-        w.refine = put(w.refine, lane, 1.0)
-    w.last_dual = put(w.last_dual, lane, dual)
-    if w.refine[lane] > 0.0:
-        w.any_refine = 1
-
-
-@inner
-def size_of_dual_ray(batch: Batch, w: Lanes, lane: int) -> float:
-    """|A| |y| + |z| in largest entries, in the caller's units."""
-    m, y, z = w.m, 0.0, 0.0
-    for i in range(m + w.n):
-        size = abs(w.y[i, lane]) / w.unit[i, lane]
-        if i < m:
-            y = max(y, size)
-        else:
-            z = max(z, size)
-    return largest_entry(batch.A[min(w.who[lane], batch.A.shape[0] - 1)]) * y + z
-
-
-@inner
-def is_relative_ray(batch: Batch, w: Lanes, lane: int, tol: float) -> bool:
-    """Whether P x and what x violates are zeros of the size of their data times |x|."""
-    p, size = w.who[lane], 0.0
-    for j in range(w.n):
-        size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
-    P, A = (
-        largest_entry(batch.P[min(p, batch.P.shape[0] - 1)]), largest_entry(batch.A[min(p, batch.A.shape[0] - 1)])
-    )  # fmt: skip
-    rows = min(A, 1.0) if w.m > 0 else 1.0
-    return w.ray_P[lane] <= tol * P * size and w.ray_rows[lane] <= tol * rows * size
 
 
 @inner

@@ -6,14 +6,12 @@ import pytest
 from socp.kkt.base import PRECISE, gmres
 from socp.linalg.refinement import (
     GO_ON,
-    HOPE,
     KRYLOV_STEPS,
     KRYLOV_TOL,
     SLOW,
     STOP,
     SURE,
     TAKE_BACK,
-    USEFUL,
     extend_basis,
     refinement_decision,
 )
@@ -153,11 +151,11 @@ def test_gmres_gives_up_where_it_gains_nothing():
     kkt.rhs_norm[0] = kkt.residual_norm[0] = 1.0
     kkt.scaled[0] = np.inf
     gmres(kkt, 0, rhs, out)
-    assert kkt.applied == HOPE < KRYLOV_STEPS
+    assert kkt.applied == KRYLOV_STEPS // 2
     np.testing.assert_array_equal(out, np.zeros(size))
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e150])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
 def test_gmres_on_what_is_not_finite_adds_nothing(bad):
     rhs, out = np.ones(3), np.zeros(3)
     kkt = system(np.eye(3), inverse=np.full((3, 3), bad))
@@ -178,7 +176,7 @@ def test_what_follows_a_solve():
     for further in (1, 2, 10):  # small enough after so many further steps, or not
         assert refinement_decision(0.9 * 0.3**-further, 0.9 * 0.3 ** -(further + 1), 1, 10, further) == GO_ON
         assert refinement_decision(1.1 * 0.3**-further, 1.1 * 0.3 ** -(further + 1), 1, 10, further) == STOP
-    assert refinement_decision(1.1e4 * USEFUL, 1e4, 1, 10, 2) == TAKE_BACK
+    assert refinement_decision(1.1e4, 1e4, 1, 10, 2) == TAKE_BACK
     assert refinement_decision(1e3, 1e4, 10, 10, 2) == STOP
     assert refinement_decision(np.inf, 1e4, 3, 10, 2) == TAKE_BACK
     assert refinement_decision(np.inf, np.inf, 0, 10, 2) == GO_ON  # the first one may be beyond all bounds
