@@ -44,6 +44,7 @@ SINGULAR, RAISED = (
     1e-14,
     1e-13,
 )  # pivots beside the diagonal of H, and the share that it is raised by where one is smaller
+SCHUR = 100.0  # Regularize the Schur complement this much more: it is singular where equalities are redundant.
 BISECTIONS, PRECISION = 60, 1e-3
 
 
@@ -255,7 +256,7 @@ def choose_split(kkt: DenseKKT) -> None:
 def factor_schur(n: int, p: int, Y: Floats, delta: float, S: Floats) -> int:
     """S := the factor of Y'Y."""
     gram(n, p, Y, S)
-    raise_diagonal(p, S, delta * min(largest_on_diagonal(p, S), 1.0))
+    raise_diagonal(p, S, SCHUR * delta * min(largest_on_diagonal(p, S), 1.0))
     return cholesky(p, S)
 
 
