@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.kernels import inner, kernel
-from ..compiled.signatures import Floats, Ints
+from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, dimension, integers, matrix, records
 from ..compiled.vec import LANES, bind_lanes, put, splat
 from ..form.standard import LIMIT
@@ -101,34 +101,9 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 
 @kernel
 def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
-    """P and A of program p as D P D and E A D."""
-    m, n, D, E, P, A = w.m, w.n, w.D, w.E, w.P, w.A
+    """P and A of program p as D P D and E A D, whose rows and columns have largest entries near one; E is one a cone."""
+    m, n, D, E, P, A, cone_start = w.m, w.n, w.D, w.E, w.P, w.A, w.cone_start
     gather(batch, w.spans, p, P, A)
-    equilibrate(m, n, P, A, w.cone_start, D, E)
-    for i in range(n):
-        for j in range(n):
-            P[i * n + j] *= D[i] * D[j]
-    for i in range(m):
-        for j in range(n):
-            A[i * n + j] *= E[i] * D[j]
-
-
-@kernel
-def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
-    """P and A of program p, in the order of the spans."""
-    n, rows, columns = batch.n, spans.rows, spans.columns
-    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
-    for i in range(n):
-        for j in range(n):
-            P[i * n + j] = own_P[columns[i] * n + columns[j]]
-    for i in range(rows.size - n):
-        for j in range(n):
-            A[i * n + j] = own_A[rows[i] * n + columns[j]]
-
-
-@inner
-def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Floats, E: Floats) -> None:
-    """D and E such that rows and columns of D P D and E A D have largest entries near one; E is the same in a cone."""
     D[:], E[:] = 1.0, 1.0
     for _ in range(EQUILIBRATIONS):
         farthest = 0.0
@@ -156,6 +131,25 @@ def equilibrate(m: int, n: int, P: Floats, A: Floats, cone_start: Ints, D: Float
                 D[j] = min(max(D[j] / math.sqrt(size), 1.0 / LIMIT), LIMIT)
         if farthest < 0.5:
             break
+    for i in range(n):
+        for j in range(n):
+            P[i * n + j] *= D[i] * D[j]
+    for i in range(m):
+        for j in range(n):
+            A[i * n + j] *= E[i] * D[j]
+
+
+@kernel
+def gather(batch: Batch, spans: Spans, p: int, P: Floats, A: Floats) -> None:
+    """P and A of program p, in the order of the spans."""
+    n, rows, columns = batch.n, spans.rows, spans.columns
+    own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
+    for i in range(n):
+        for j in range(n):
+            P[i * n + j] = own_P[columns[i] * n + columns[j]]
+    for i in range(rows.size - n):
+        for j in range(n):
+            A[i * n + j] = own_A[rows[i] * n + columns[j]]
 
 
 @kernel

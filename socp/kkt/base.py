@@ -48,11 +48,10 @@ from ..linalg.refinement import (
     SURE,
     TAKE_BACK,
     add_images,
-    begin_basis,
     extend_basis,
     refinement_decision,
 )
-from ..linalg.vectors import bits, from_bits, norm_within
+from ..linalg.vectors import bits, dot_within, from_bits, norm_within
 
 PIVOT_EPS, PIVOT_DELTA = 1e-13, 2e-7  # smaller pivots are replaced
 GOOD_ENOUGH = 1e-8  # a relative residual that may always be left
@@ -432,7 +431,12 @@ def gmres(kkt: KKT, row: int, rhs: Floats, out: Floats) -> None:
     solved = SOLVABLE * min(previous, 0.01 * kkt.rhs_norm[row])
     for i in range(size):
         kkt.before[row * size + i] = solution[i]
-    beta, count = begin_basis(kkt.residual[row * size : (row + 1) * size], basis, small), 0
+    residual, count = kkt.residual[row * size : (row + 1) * size], 0
+    beta = math.sqrt(dot_within(residual, 0, residual, 0, size))
+    for i in range(size):
+        basis[i] = residual[i] / beta
+    small[:, :] = 0.0
+    small[0, KRYLOV_STEPS + 2] = beta
     tol = max(KRYLOV_TOL * kkt.rhs_norm[row], SURE * beta * min(1.0 / kkt.scaled[row], solved / previous))
     for k in range(KRYLOV_STEPS):
         image = images[k * size : (k + 1) * size]

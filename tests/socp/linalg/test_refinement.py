@@ -12,6 +12,7 @@ from socp.linalg.refinement import (
     STOP,
     SURE,
     TAKE_BACK,
+    USEFUL,
     extend_basis,
     refinement_decision,
 )
@@ -176,7 +177,7 @@ def test_what_follows_a_solve():
     for further in (1, 2, 10):  # small enough after so many further steps, or not
         assert refinement_decision(0.9 * 0.3**-further, 0.9 * 0.3 ** -(further + 1), 1, 10, further) == GO_ON
         assert refinement_decision(1.1 * 0.3**-further, 1.1 * 0.3 ** -(further + 1), 1, 10, further) == STOP
-    assert refinement_decision(1.1e4, 1e4, 1, 10, 2) == TAKE_BACK
+    assert refinement_decision(1.1e4 * USEFUL, 1e4, 1, 10, 2) == TAKE_BACK
     assert refinement_decision(1e3, 1e4, 10, 10, 2) == STOP
     assert refinement_decision(np.inf, 1e4, 3, 10, 2) == TAKE_BACK
     assert refinement_decision(np.inf, np.inf, 0, 10, 2) == GO_ON  # the first one may be beyond all bounds
