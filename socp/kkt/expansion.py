@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import inner, kernel
+from ..compiled.kernels import deferred, deferred_kernel, inner
 from ..compiled.signatures import Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, matrix
 from ..cones.scaling import apply_cone
@@ -68,7 +68,7 @@ def no_cones() -> ConeColumns:
     return none
 
 
-@kernel
+@deferred_kernel
 def choose_expansions(form: StandardForm, cones: ConeColumns, base: int) -> None:
     """Which cones are expanded, which of their rows stay, and the variable of each row that goes (or -1).
 
@@ -109,7 +109,7 @@ def choose_expansions(form: StandardForm, cones: ConeColumns, base: int) -> None
     cones.end = end
 
 
-@kernel
+@deferred_kernel
 def gather_variables(form: StandardForm, cones: ConeColumns) -> None:
     """The variables of the rows that go, ascending for each cone, and the place of each row's own among them."""
     l, ptr, variable, slot, slots_ptr = form.l, form.ptr, cones.variable, cones.slot, cones.slots_ptr
@@ -132,7 +132,7 @@ def gather_variables(form: StandardForm, cones: ConeColumns) -> None:
     slots_ptr[ptr.size - 1] = total
 
 
-@inner
+@deferred
 def take_entries(form: StandardForm, cones: ConeColumns) -> None:
     """The entries of the eliminated rows, from the form."""
     variable, entry, first = cones.variable, cones.entry, form.p + form.l
@@ -168,7 +168,7 @@ def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: floa
     return cross
 
 
-@inner
+@deferred
 def fill_expanded(
     form: StandardForm, cones: ConeColumns, w: Floats, eta: Floats, delta: float, indptr: Ints, diagonal: Ints,
     data: Floats,

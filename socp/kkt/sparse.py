@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiled.kernels import inner
+from ..compiled.kernels import deferred, inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
 from ..form.standard import StandardForm
@@ -110,7 +110,7 @@ def reduce_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, out: Floats) -> None:
         merged[r] = t[r] / theta[r]
 
 
-@inner
+@deferred
 def reduce_cones(kkt: SparseKKT, rz: Floats, f: Floats, out: Floats) -> None:
     """The parts of out that are the cones'; f := W rz."""
     l, ptr, eta, cones, w = kkt.form.l, kkt.form.ptr, kkt.eta, kkt.matrix.cones, kkt.w[kkt.form.l :]
@@ -163,7 +163,7 @@ def recover_orthant(kkt: SparseKKT, rhs: Floats, t: Floats, reduced: Floats, out
         dz[last] += w[last] * merged[k] / coefficient[last]
 
 
-@inner
+@deferred
 def recover_cones(kkt: SparseKKT, f: Floats, reduced: Floats, dz: Floats) -> None:
     """dz += W dz of the second-order cones."""
     l, ptr, eta, cones, w = kkt.form.l, kkt.form.ptr, kkt.eta, kkt.matrix.cones, kkt.w[kkt.form.l :]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.kernels import deferred_kernel, inner, leaf
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
 from ..linalg.refinement import SLOW
@@ -58,7 +58,7 @@ class Conditions(Structure):
     q, pivot = integer(), number()
 
 
-@kernel
+@deferred_kernel
 def differentiate(w: Conditions, start: Ints, second_order: Bools, begin: int, end: int) -> None:
     """`find_point` and `solve_conditions` for some programs."""
     for i in range(begin, end):
@@ -66,7 +66,7 @@ def differentiate(w: Conditions, start: Ints, second_order: Bools, begin: int, e
         solve_conditions(w, i)
 
 
-@kernel
+@deferred_kernel
 def find_point(w: Conditions, start: Ints, second_order: Bools, i: int) -> None:
     """Newton's method from the answer of program i, factored anew where a step with the factors does not serve."""
     n, p, m = w.n, w.p, w.m
@@ -116,7 +116,7 @@ def find_point(w: Conditions, start: Ints, second_order: Bools, i: int) -> None:
         point[n + p + j], point[n + p + m + j] = w.z[j], w.s[j]
 
 
-@kernel
+@deferred_kernel
 def solve_conditions(w: Conditions, i: int) -> None:
     """(u, w, dz) for the right-hand side of program i, at its point; quality becomes 0 where a residual is left."""
     n, p, m, right, found = w.n, w.p, w.m, w.right[i], w.moved
@@ -394,7 +394,7 @@ def largest_finite(values: Floats) -> float:
     return largest
 
 
-@kernel
+@deferred_kernel
 def expand(indptr: Ints, indices: Ints, data: Floats, rows: Floats, first: int) -> None:
     """Write a CSC matrix into zeros that hold rows, from row `first` on."""
     n = indptr.size - 1
