@@ -101,7 +101,7 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 
 @kernel
 def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
-    """P and A of program p as D P D and E A D, whose rows and columns have largest entries near one; E is one a cone."""
+    """P and A of program p as D P D and E A D, with largest entries near one; E is the same in all rows of a cone."""
     m, n, D, E, P, A, cone_start = w.m, w.n, w.D, w.E, w.P, w.A, w.cone_start
     gather(batch, w.spans, p, P, A)
     D[:], E[:] = 1.0, 1.0

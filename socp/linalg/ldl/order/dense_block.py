@@ -26,6 +26,7 @@ from .quotient_graph import QuotientGraph
 IntArray = NDArray[np.int64]
 
 FILL = 0.1  # of the entries of K in the columns of the sparse part; a column may always have two
+NEIGHBOURS = 10  # a neighbour's mean degree up to which minimum degree updates little
 
 OPEN, PUT_OFF, GONE = 0, 1, 2  # states of a variable
 
@@ -76,6 +77,13 @@ def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[n
 def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: Ints) -> bool:
     graph = split.graph
     n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
+    degrees, squares = 0, 0
+    for each in length:
+        if each <= dense:
+            degrees += each
+            squares += each * each
+    if squares < NEIGHBOURS * degrees:
+        return False
     count = split.count  # variables by degree; of the same degree those with a zero diagonal last
     for i in range(n):
         count[length[i] + 1] += 1
