@@ -34,8 +34,15 @@ def verify(batch: Batch, w: Points, slacks: Slacks, begin: int, end: int) -> Non
     """Take the answers of programs `begin` to `end` to the caller's rows, and test them."""
     rows = slacks.orthant.size
     p = batch.m - rows
-    for i in range(begin, end):
-        give_bounds_back(batch, slacks, p, i)
+    for i in range(begin, end):  # bounds have multipliers as rows, none of an orthant is below zero
+        y, values, bounds = batch.y[i], slacks.values[min(i, slacks.values.shape[0] - 1)], batch.y[i, batch.m :]
+        for k in range(rows):
+            if slacks.orthant[k] and y[p + k] < 0.0:
+                y[p + k] = 0.0
+        for k in range(slacks.singles.size):
+            z = bounds[slacks.slots[k] // 2] / values[k]
+            y[p + slacks.singles[k]] = z if z > 0.0 or z != z else 0.0
+        bounds[:] = 0.0
     for first in range(begin, end, LANES):
         fill_points(batch, w, first, end)
         measure_gradient(w)
@@ -45,19 +52,6 @@ def verify(batch: Batch, w: Points, slacks: Slacks, begin: int, end: int) -> Non
         for lane in range(min(LANES, end - first)):
             for i in range(rows):
                 batch.s[first + lane, i] = w.s[i, lane]
-
-
-@inner
-def give_bounds_back(batch: Batch, slacks: Slacks, p: int, i: int) -> None:
-    """The multipliers of bounds as those of rows, none of an orthant below zero."""
-    y, values, bounds = batch.y[i], slacks.values[min(i, slacks.values.shape[0] - 1)], batch.y[i, batch.m :]
-    for k in range(slacks.orthant.size):
-        if slacks.orthant[k] and y[p + k] < 0.0:
-            y[p + k] = 0.0
-    for k in range(slacks.singles.size):
-        z = bounds[slacks.slots[k] // 2] / values[k]
-        y[p + slacks.singles[k]] = z if z > 0.0 or z != z else 0.0
-    bounds[:] = 0.0
 
 
 @inner

@@ -27,11 +27,14 @@ def panel_factors(tree: AssemblyTree, signs: Floats) -> Factors:
 def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
     """The panels of L and D in d."""
     tree, head, following, position, place = ldl.tree, ldl.head, ldl.following, ldl.position, ldl.place
-    replaced = 0
+    panels, replaced = ldl.values, 0
     for k in range(head.size):
         head[k] = -1
     for k in range(head.size):
-        put_entries(ldl, k, data)
+        for i in range(tree.panel_start[k], tree.panel_start[k + 1]):
+            panels[i] = 0.0
+        for q in range(tree.entry_start[k], tree.entry_start[k + 1]):
+            panels[tree.target[q]] = data[tree.source[q]]
         c = head[k]
         if c != -1:  # the row in panel k of each column and row of it
             width, height = extent(ldl, k)
@@ -56,16 +59,6 @@ def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
         replaced += wrong
         wait(ldl, k, tree.row_start[k])
     return replaced
-
-
-@leaf
-def put_entries(ldl: PanelFactors, k: int, data: Floats) -> None:
-    """Panel k := the entries of K there, and zeros."""
-    tree, panels, source, target = ldl.tree, ldl.values, ldl.tree.source, ldl.tree.target
-    for i in range(tree.panel_start[k], tree.panel_start[k + 1]):
-        panels[i] = 0.0
-    for q in range(tree.entry_start[k], tree.entry_start[k + 1]):
-        panels[target[q]] = data[source[q]]
 
 
 @leaf
